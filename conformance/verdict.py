@@ -1,0 +1,145 @@
+"""Verdicts: what a case's comparison can end in, and the records that a run keeps of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """How a case ended. The order is severity, from harmless to worst."""
+
+    PASS = "pass"
+    """Every element is permitted."""
+    UNSPECIFIED = "unspecified"
+    """Differs only where the specification leaves the result open; never a failure."""
+    UNSUPPORTED = "unsupported"
+    """The backend says that it does not implement this."""
+    FLUSHED = "flushed"
+    """Differs only in that subnormal inputs or results are treated as zero."""
+    INACCURATE = "inaccurate"
+    """The right value, with an error over the op's accuracy budget."""
+    DIVERGENT = "divergent"
+    """An element that no reading of the specification permits."""
+    REJECTED = "rejected"
+    """A valid program was refused as invalid."""
+    ACCEPTED = "accepted"
+    """An invalid program was compiled."""
+    TIMED_OUT = "timed_out"
+    """The backend did not answer in time."""
+    CRASHED = "crashed"
+    """The backend's process died."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether this verdict fails a run, unless an expectation knows it."""
+        return self not in (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED)
+
+    @property
+    def severity(self) -> int:
+        """The rank in the order above; the worst of a cell's verdicts colours it."""
+        return list(Verdict).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of one result that differs: where, and what stood there.
+
+    `expected` and `actual` are decimal; the `_hex` forms are the bits. `inputs` are the elements
+    of the operands that met there, as (name, decimal, hex), where shapes make that meaningful.
+    `ulp` is the distance in units in the last place of the result's type, None where not finite.
+    """
+
+    result: int
+    index: tuple[int, ...]
+    expected: str
+    expected_hex: str
+    actual: str
+    actual_hex: str
+    ulp: float | None = None
+    inputs: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """Everything needed to show and replay a case that did not pass.
+
+    `program` is StableHLO text, `inputs` the arguments as an .npz archive of bits (see store.py),
+    `elements` the worst few of the `wrong` elements out of `total`.
+    """
+
+    program: str
+    inputs: bytes
+    wrong: int
+    total: int
+    elements: tuple[Element, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a run keeps of one case: one program on all of its input sets, on one backend.
+
+    `element_type` is the cell's; `kind` the class label of the divergence ("" when passed);
+    `pairs` the input sets judged, `values` the elements; `worst_ulp` and `budget_ulp` the largest
+    error of a permitted or inaccurate element and its budget (None where the rule has none).
+    A record holds no times: the same seed and versions give the same records.
+    """
+
+    op: str
+    element_type: str
+    backend: str
+    index: int
+    digest: str
+    verdict: Verdict
+    kind: str = ""
+    message: str = ""
+    pairs: int = 0
+    values: int = 0
+    worst_ulp: float | None = None
+    budget_ulp: float | None = None
+    known: str = ""
+    """The id of the expectation that knows this divergence; "" when none does."""
+    detail: Detail | None = None
+
+    @property
+    def id(self) -> str:
+        """What `replay` takes: op, element type, backend and index, such as add-f32-cpu-17."""
+        plain = self.element_type.replace("<", "_").replace(">", "")
+        return f"{self.op}-{plain}-{self.backend}-{self.index}"
+
+    @property
+    def is_new_failure(self) -> bool:
+        """Whether this record alone makes the run fail."""
+        return self.verdict.fails and not self.known
+
+
+HISTOGRAM_EDGES: tuple[float, ...] = (
+    0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0, 128.0, 1024.0,
+)  # fmt: skip
+"""ULP histogram: bin 0 counts exact results, bin i errors in (edges[i-1], edges[i]], the last
+one everything above."""
+
+
+@dataclass(slots=True)
+class Errors:
+    """The errors of one cell, for the pictures of the report. Errors are in ulp.
+
+    `histogram` has len(HISTOGRAM_EDGES) + 1 bins. `points` are (input, signed error) pairs of
+    real unary functions, a bounded sample that always keeps the worst.
+    """
+
+    histogram: list[int] = field(default_factory=lambda: [0] * (len(HISTOGRAM_EDGES) + 1))
+    points: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds spent in each part of a task; kept apart from the records, which must not vary."""
+
+    generation: float = 0.0
+    reference: float = 0.0
+    emission: float = 0.0
+    compilation: float = 0.0
+    execution: float = 0.0
+    comparison: float = 0.0
+    storage: float = 0.0

@@ -1,0 +1,74 @@
+"""Checking an op's constraints by the ids that the specification gives them (I1, C1, C2, ...).
+
+Type inference functions call `require` for each id. Normally the first broken constraint raises;
+within `collecting()` all broken ids are gathered, which is how a near-miss program (exactly one
+constraint broken) is told from a worse one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+
+class ConstraintViolation(ValueError):
+    """A program breaks a constraint: which op, which id, and what was given."""
+
+    def __init__(self, op: str, id: str, given: str = "") -> None:  # noqa: A002 - the spec's word
+        super().__init__(op, id, given)
+        self.op, self.id, self.given = op, id, given
+
+    def __str__(self) -> str:
+        return f"{self.op} breaks {self.id}" + (f": {self.given}" if self.given else "")
+
+
+@dataclass(slots=True)
+class Collected:
+    """The ids found broken within a `collecting` block, in order, without repetition."""
+
+    ids: list[str] = field(default_factory=list[str])
+
+
+_collected: ContextVar[Collected | None] = ContextVar("collected", default=None)
+_op: ContextVar[str] = ContextVar("op", default="?")
+
+
+@contextmanager
+def collecting() -> Iterator[Collected]:
+    """Gather violated ids in place of raising at the first."""
+    token = _collected.set(Collected())
+    try:
+        found = _collected.get()
+        assert found is not None
+        yield found
+    finally:
+        _collected.reset(token)
+
+
+@contextmanager
+def checking(op: str) -> Iterator[None]:
+    """Name the op whose constraints are being checked, for the messages."""
+    token = _op.set(op)
+    try:
+        yield
+    finally:
+        _op.reset(token)
+
+
+def require(id: str, condition: bool, given: object = "") -> bool:  # noqa: A002 - the spec's word
+    """State that constraint `id` holds; `given` says what was there, should it not.
+
+    Returns the condition, so that code which needs it can go on only where it holds.
+
+    Raises:
+        ConstraintViolation: when it does not hold, outside of `collecting`.
+    """
+    if not condition:
+        collected = _collected.get()
+        if collected is None:
+            raise ConstraintViolation(_op.get(), id, str(given))
+        if id not in collected.ids:
+            collected.ids.append(id)
+    return condition
