@@ -113,11 +113,10 @@ class Record:
         return self.verdict.fails and not self.known
 
 
-HISTOGRAM_EDGES: tuple[float, ...] = (
-    0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0, 128.0, 1024.0,
-)  # fmt: skip
+HISTOGRAM_EDGES: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 6, 8, 16, 32, 64, 128, 1024)
 """ULP histogram: bin 0 counts exact results, bin i errors in (edges[i-1], edges[i]], the last
-one everything above."""
+one everything above. An error is the distance to the correctly rounded result: in real types a
+whole number."""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,383 @@
+"""What differs and why: a verdict and a class label for each element that is not bit-identical.
+
+The questions stand in `QUESTIONS`, in the order in which they are asked; an element's first yes
+decides. All work is on the differing elements alone, as 1-D arrays, with the operands' elements
+that met there, so that hypotheses ("subnormals are zero", "operands swapped") are tried by
+evaluating the op again on just those.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from conformance.distance import ulp_distances
+from conformance.tolerance import Rule
+from conformance.verdict import Element, Verdict
+from reference.ops import OPS
+from reference.program import Operation, TensorType
+from reference.rounding import round_to, to_float64
+from reference.types import Array, ElementType, element_type_of, to_bits
+from reference.unspecified import unspecified
+
+Finding = tuple[Verdict, str]
+"""A verdict and its class label."""
+
+
+@dataclass(frozen=True)
+class Differing:
+    """The elements of one result whose bits differ, and everything that may explain them.
+
+    `where` are their flat indices in the result.
+    """
+
+    operation: Operation
+    operands: tuple[Array, ...]
+    expected: Array
+    actual: Array
+    where: Array
+    rule: Rule
+    budget: float | None
+    platform: str
+
+    @cached_property
+    def type(self) -> ElementType:
+        """The result's element type."""
+        return element_type_of(self.expected)
+
+    @cached_property
+    def want(self) -> Array:
+        """The expected elements, 1-D."""
+        return self.expected.reshape(-1)[self.where]
+
+    @cached_property
+    def got(self) -> Array:
+        """The actual elements, 1-D."""
+        return self.actual.reshape(-1)[self.where]
+
+    @cached_property
+    def is_real(self) -> bool:
+        """Whether the result is floating-point."""
+        return self.type.is_float
+
+    @cached_property
+    def wide(self) -> tuple[Array, Array]:
+        """Expected and actual real elements as float64, exactly."""
+        return to_float64(self.want), to_float64(self.got)
+
+    @cached_property
+    def distances(self) -> Array:
+        """Errors in ulp of floating-point and complex elements; inf for anything else."""
+        if self.type.is_float or self.type.is_complex:
+            return ulp_distances(self.want, self.got)
+        return np.full(len(self.where), np.inf)
+
+    @cached_property
+    def met(self) -> tuple[Array, ...] | None:
+        """The operands' elements that met at each, 1-D; None where shapes do not tell them."""
+        picked: list[Array] = []
+        for operand in self.operands:
+            if operand.shape == self.expected.shape:
+                picked.append(operand.reshape(-1)[self.where])
+            elif operand.ndim == 0:
+                picked.append(np.broadcast_to(operand, (len(self.where),)).copy())
+            else:
+                return None
+        return tuple(picked) if picked else None
+
+    def again(self, operands: Iterable[Array]) -> Array:
+        """The op's own results on other operand elements."""
+        semantics = OPS[self.operation.name]
+        given: dict[str, Any] = dict(self.operation.attributes)
+        if semantics.needs_result:
+            given["result"] = TensorType((len(self.where),), self.type)
+        with np.errstate(all="ignore"):
+            return semantics.evaluate(*operands, **given)
+
+    def same(self, other: Array) -> Array:
+        """Which actual elements are what `other` says: alike in every bit, or both NaN."""
+        alike = to_bits(self.got) == to_bits(other)
+        if self.type.is_complex:
+            alike = alike.all(axis=-1)
+        if self.type.is_float or self.type.is_complex:
+            alike |= np.isnan(self.got) & np.isnan(other)
+        return alike
+
+    def near(self, other: Array) -> Array:
+        """Which actual elements are within the budget of what `other` says."""
+        alike = self.same(other)
+        if self.budget:
+            alike |= ulp_distances(other, self.got) <= self.budget
+        return alike
+
+    def element(self, result: int, position: int, distance: float) -> Element:
+        """The element at that position among the differing ones, as records keep it."""
+        flat = int(self.where[position])
+        index = tuple(int(i) for i in np.unravel_index(flat, self.expected.shape))
+        inputs: list[tuple[str, str, str]] = []
+        if self.met is not None:
+            names = OPS[self.operation.name].operands
+            for name, array in zip(names, self.met, strict=True):
+                one = array[position : position + 1]
+                inputs.append((name, decimal(one), hexadecimal(one)))
+        want, got = self.want[position : position + 1], self.got[position : position + 1]
+        ulp = distance if np.isfinite(distance) else None
+        return Element(
+            result, index, decimal(want), hexadecimal(want), decimal(got), hexadecimal(got), ulp,
+            tuple(inputs),
+        )  # fmt: skip
+
+
+def decimal(one: Array) -> str:
+    """The only element of an array in decimal: the shortest digits that give it back."""
+    of = element_type_of(one)
+    if of.is_boolean:
+        return "true" if one[0] else "false"
+    if of.is_integer:
+        return str(int(one[0]))
+    if of.is_complex:
+        return f"({decimal(one.real)}, {decimal(one.imag)})"
+    return str(one[0]) if of.bits in (32, 64) else repr(float(to_float64(one)[0]))
+
+
+def hexadecimal(one: Array) -> str:
+    """The bits of the only element of an array, all digits, the parts of a complex in order."""
+    of = element_type_of(one)
+    digits = max(1, of.part.bits // 4)
+    return ", ".join(f"0x{int(bits):0{digits}X}" for bits in to_bits(one).reshape(-1))
+
+
+@dataclass
+class Findings:
+    """What was found of each differing element: `table[codes[i]]`.
+
+    `outside_accuracy` are the codes whose elements say nothing about accuracy: those left open
+    by the specification, flushed, or wrong beyond measure.
+    """
+
+    codes: Array
+    distances: Array
+    table: list[Finding] = field(default_factory=list[Finding])
+
+    @property
+    def outside_accuracy(self) -> list[int]:
+        """Codes of unspecified, flushed and divergent elements."""
+        apart = (Verdict.UNSPECIFIED, Verdict.FLUSHED, Verdict.DIVERGENT)
+        return [code for code, (verdict, _) in enumerate(self.table) if verdict in apart]
+
+
+Answer = Iterable[tuple[Verdict, str, Array]]
+Question = Callable[[Differing], Answer]
+
+
+def find(differing: Differing) -> Findings:
+    """Ask every question of the elements not yet explained, until all are."""
+    findings = Findings(np.full(len(differing.where), -1), differing.distances)
+    for question in QUESTIONS:
+        for verdict, kind, mask in question(differing):
+            open_ = (findings.codes < 0) & mask
+            if open_.any():
+                findings.codes[open_] = len(findings.table)
+                findings.table.append((verdict, kind))
+        if (findings.codes >= 0).all():
+            break
+    return findings
+
+
+def _permitted(d: Differing) -> Answer:
+    """Equal but for a NaN's payload, or within the budget with the right sign and range."""
+    if not (d.type.is_float or d.type.is_complex) or d.rule.nan_bits:
+        return
+    if d.type.is_complex:
+        if d.budget:
+            yield Verdict.PASS, "", d.distances <= d.budget
+        yield Verdict.PASS, "", d.same(d.want)
+        return
+    want, got = d.wide
+    yield Verdict.PASS, "", np.isnan(want) & np.isnan(got)
+    if d.budget:
+        signs = np.signbit(want) == np.signbit(got)
+        yield Verdict.PASS, "", (d.distances <= d.budget) & signs & ~_out_of_bounds(d)
+
+
+def _out_of_bounds(d: Differing) -> Array:
+    if d.rule.bounds is None or not d.is_real:
+        return np.zeros(len(d.where), bool)
+    low, high = d.rule.bounds
+    got = d.wide[1]
+    return (got < low) | (got > high)
+
+
+def _left_open(d: Differing) -> Answer:
+    for label, mask in unspecified(d.operation, d.operands, d.expected):
+        yield Verdict.UNSPECIFIED, label, mask.reshape(-1)[d.where]
+
+
+def _other_reading(d: Differing) -> Answer:
+    if d.met is not None:
+        for reading in d.rule.readings:
+            with np.errstate(all="ignore"):
+                yield Verdict.PASS, "", d.near(reading(*d.met)) & ~_out_of_bounds(d)
+
+
+def _flush(array: Array) -> Array:
+    """The array with its subnormal numbers replaced by zeros of the same sign."""
+    of = element_type_of(array)
+    if of.is_complex:
+        flushed = np.empty_like(array)
+        flushed.real, flushed.imag = _flush(array.real.copy()), _flush(array.imag.copy())
+        return flushed
+    if not of.is_float or not of.float_format.has_zero:
+        return array
+    wide = to_float64(array)
+    tiny = (np.abs(wide) < of.float_format.smallest_normal) & (wide != 0)
+    return np.where(tiny, round_to(np.copysign(0.0, wide), of), array) if tiny.any() else array
+
+
+def _flushed(d: Differing) -> Answer:
+    """Explained by subnormal results, then by subnormal inputs, being treated as zero."""
+    if d.type.is_float or d.type.is_complex:
+        yield Verdict.FLUSHED, "subnormal result", _is_flushed(d, d.want)
+    if d.met is None:
+        return
+    flushed = [_flush(array) for array in d.met]
+    touched = [i for i, new in enumerate(flushed) if new is not d.met[i]]
+    for count in range(1, len(touched) + 1):
+        for chosen in itertools.combinations(touched, count):
+            other = d.again(flushed[i] if i in chosen else a for i, a in enumerate(d.met))
+            affected = np.zeros(len(d.where), bool)
+            for i in chosen:
+                changed = to_bits(flushed[i]) != to_bits(d.met[i])
+                affected |= changed.any(axis=-1) if changed.ndim > 1 else changed
+            explained = d.near(other) | _is_flushed(d, other)
+            if d.type.is_float:
+                explained |= (to_float64(other) == 0) & (d.wide[1] == 0)
+            yield Verdict.FLUSHED, "subnormal input", affected & explained
+
+
+def _is_flushed(d: Differing, other: Array) -> Array:
+    """Which actual elements are zero where `other` is subnormal.
+
+    Rounding may come before or after the test for tininess, so the smallest normal number counts
+    as one. A complex part is also flushed when an intermediate of its size could have been.
+    """
+    if not (d.type.is_float or d.type.is_complex) or not d.type.float_format.has_zero:
+        return np.zeros(len(d.where), bool)
+    smallest = d.type.float_format.smallest_normal
+    if d.type.is_complex:
+        explained = np.ones(len(d.where), bool)
+        for part in ("real", "imag"):
+            want, got = getattr(other, part), getattr(d.got, part)
+            lost = (np.abs(want) <= smallest) & (np.abs(got) <= smallest)
+            explained &= (want == got) | (np.isnan(want) & np.isnan(got)) | lost
+        return explained & ~d.same(other)
+    want, got = to_float64(other), d.wide[1]
+    return (np.abs(want) <= smallest) & (want != 0) & (got == 0)
+
+
+def _special_values(d: Differing) -> Answer:
+    if not (d.type.is_float or d.type.is_complex):
+        return
+    nan = np.isnan(d.want) != np.isnan(d.got)
+    yield Verdict.DIVERGENT, "NaN", nan
+    if d.type.is_complex:
+        yield Verdict.DIVERGENT, "infinity", np.isinf(d.want) != np.isinf(d.got)
+        return
+    want, got = d.wide
+    yield Verdict.DIVERGENT, "NaN bits", np.isnan(want) & np.isnan(got)
+    yield Verdict.DIVERGENT, "signed zero", (want == 0) & (got == 0)
+    yield Verdict.DIVERGENT, "infinity", np.isinf(want) != np.isinf(got)
+
+
+def _swapped(d: Differing) -> Answer:
+    if d.met is not None and len(d.met) == 2 and d.met[0].dtype == d.met[1].dtype:  # noqa: PLR2004
+        yield Verdict.DIVERGENT, "operands swapped", d.same(d.again(d.met[::-1]))
+
+
+def _integers(d: Differing) -> Answer:
+    if not d.type.is_integer:
+        return
+    want, got = d.want.astype(object), d.got.astype(object)
+    limits = (d.type.min_integer, d.type.max_integer)
+    saturated = np.isin(got.astype(np.float64), np.asarray(limits, np.float64))
+    yield Verdict.DIVERGENT, "saturation", saturated & np.asarray(want != got, bool)
+    if d.type.bits == 64:  # noqa: PLR2004
+        low = np.asarray([int(w) & 0xFFFFFFFF for w in want], object)
+        kept = [int(g) & 0xFFFFFFFF for g in got]
+        yield Verdict.DIVERGENT, "truncated to 32 bits", np.asarray(low == np.asarray(kept, object))
+
+
+def _unrounded(d: Differing) -> Array | None:
+    """The exact real results as float64, where float64 holds them; else None."""
+    if d.met is None or not d.is_real or d.type.name == "f64":
+        return None
+    if not all(element_type_of(a).is_float for a in d.met):
+        return None
+    wide = [to_float64(array) for array in d.met]
+    exact: dict[str, Callable[..., Array]] = {
+        "add": np.add, "subtract": np.subtract, "multiply": np.multiply,
+        "convert": np.positive, "round_nearest_even": np.positive,
+        "reduce_precision": np.positive,
+    }  # fmt: skip
+    if d.operation.name not in exact:
+        return None
+    with np.errstate(all="ignore"):
+        return exact[d.operation.name](*wide)
+
+
+def _rounding(d: Differing) -> Answer:
+    """One representable number off: a tie broken the wrong way, or rounded twice."""
+    exact = _unrounded(d)
+    if exact is None and d.operation.name == "round_nearest_even" and d.met is not None:
+        exact = d.met[0]
+    if exact is None:
+        return
+    want, got = d.wide
+    with np.errstate(all="ignore"):
+        tie = (want - exact == exact - got) & (want != got) & np.isfinite(exact)
+        twice = round_to(exact.astype(np.float32).astype(np.float64), d.type)
+    close = d.distances <= 1
+    whole = d.operation.name == "round_nearest_even"
+    verdict = Verdict.DIVERGENT if whole else Verdict.INACCURATE
+    yield verdict, "tie rounding", tie & (close | whole)
+    if d.type.bits < 32:  # noqa: PLR2004
+        yield Verdict.INACCURATE, "double rounding", d.same(twice) & close
+
+
+def _accuracy(d: Differing) -> Answer:
+    """The right value with too large an error: half of the significand's digits still agree."""
+    if d.rule.ulps is None or not (d.type.is_float or d.type.is_complex):
+        return
+    limit = float(1 << (d.type.float_format.precision // 2 + 1))
+    finite = np.isfinite(d.want) & np.isfinite(d.got) & (d.distances <= limit)
+    if d.is_real:
+        want, got = d.wide
+        finite &= np.signbit(want) == np.signbit(got)
+        yield Verdict.INACCURATE, "out of the function's range", finite & _out_of_bounds(d)
+    yield Verdict.INACCURATE, "accuracy", finite
+
+
+def _wrong(d: Differing) -> Answer:
+    if d.is_real:
+        want, got = d.wide
+        yield Verdict.DIVERGENT, "sign", (want == -got) & (want != 0)
+    yield Verdict.DIVERGENT, "wrong value", np.ones(len(d.where), bool)
+
+
+QUESTIONS: tuple[Question, ...] = (
+    _permitted,
+    _left_open,
+    _other_reading,
+    _flushed,
+    _special_values,
+    _swapped,
+    _rounding,
+    _accuracy,
+    _integers,
+    _wrong,
+)

@@ -1,0 +1,239 @@
+"""Comparison: a backend's results against the reference's, element by element, to a verdict.
+
+The common case, all bits equal, costs two views and one comparison. Only the elements that differ
+are looked at further (conformance/classify.py), each by the same questions in the same order: is
+it within the budget, does the specification leave it open, does another reading of the text give
+it, is it explained by subnormals flushed to zero, and if none of these, what went wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.classify import Differing, Finding, find
+from conformance.distance import error_points, histogram_of
+from conformance.tolerance import Rule
+from conformance.verdict import Element, Errors, Verdict
+from reference.evaluate import evaluate
+from reference.program import Operation, Program
+from reference.types import Array, element_type_of, to_bits
+
+SHOWN = 8
+"""How many differing elements a judgement keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on one set of results: what `judge` found.
+
+    `wrong` counts the elements behind the verdict, `total` all elements of all results.
+    `worst_ulp` is the largest error of a permitted or inaccurate element, `budget_ulp` what it
+    may be; both None where the rule has no budget.
+    """
+
+    verdict: Verdict
+    kind: str
+    message: str
+    wrong: int
+    total: int
+    worst_ulp: float | None
+    budget_ulp: float | None
+    elements: tuple[Element, ...]
+    errors: Errors
+
+
+Operands = Callable[[], tuple[Operation, tuple[Array, ...]]]
+
+
+def _tracer(program: Program, inputs: Sequence[Array]) -> Operands:
+    """The program's last operation and its operands, evaluated when first asked for."""
+    kept: list[tuple[Operation, tuple[Array, ...]]] = []
+
+    def operands() -> tuple[Operation, tuple[Array, ...]]:
+        if not kept:
+            main = program.main
+            last = main.body.operations[-2]
+            known = {of.name: array for of, array in zip(main.arguments, inputs, strict=True)}
+            for operation in main.body.operations[:-2]:
+                value = operation.attribute("value")
+                known[operation.results[0].name] = getattr(value, "array", np.zeros(0))
+            if any(operation.name != "constant" for operation in main.body.operations[:-2]):
+                known |= _all_results(program, inputs)
+            kept.append((last, tuple(known[operand.name] for operand in last.operands)))
+        return kept[0]
+
+    return operands
+
+
+def _all_results(program: Program, inputs: Sequence[Array]) -> dict[str, Array]:
+    known: dict[str, Array] = {}
+
+    def keep(operation: Operation, results: tuple[Array, ...]) -> tuple[Array, ...]:
+        known.update(zip((r.name for r in operation.results), results, strict=True))
+        return results
+
+    evaluate(program, inputs, on_result=keep)
+    return known
+
+
+def _malformed(expected: Sequence[Array], actual: Sequence[Array]) -> tuple[str, str] | None:
+    """Kind and message when the results are not even of the right number, types and shapes."""
+    if len(actual) != len(expected):
+        return "missing result", f"{len(expected)} results expected, got {len(actual)}"
+    for number, (want, got) in enumerate(zip(expected, actual, strict=True)):
+        if got.dtype != want.dtype:
+            return "wrong element type", (
+                f"result {number}: {element_type_of(want)} expected, got {got.dtype.name}"
+            )
+        if got.shape != want.shape:
+            return "wrong shape", (
+                f"result {number}: shape {list(want.shape)} expected, got {list(got.shape)}"
+            )
+    return None
+
+
+def judge(
+    program: Program,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    actual: Sequence[Array],
+    rule: Rule,
+    *,
+    platform: str = "cpu",
+) -> Judgement:
+    """Judge a backend's results of a program on one set of inputs.
+
+    `expected` are the reference's results; `platform` chooses between figures of the rule.
+    """
+    total = sum(array.size for array in expected)
+    bad = _malformed(expected, actual)
+    if bad is not None:
+        return Judgement(Verdict.DIVERGENT, *bad, total, total, None, None, (), Errors())
+    operands = _tracer(program, inputs)
+    parts = [
+        _judge_result(number, want, got, rule, platform, operands)
+        for number, (want, got) in enumerate(zip(expected, actual, strict=True))
+    ]
+    return parts[0] if len(parts) == 1 else combine(parts)
+
+
+def _judge_result(
+    number: int, expected: Array, actual: Array, rule: Rule, platform: str, operands: Operands
+) -> Judgement:
+    of = element_type_of(expected)
+    budget = rule.budget(of, platform)
+    different = to_bits(actual) != to_bits(expected)
+    if of.is_complex:
+        different = different.any(axis=-1)
+    where = np.flatnonzero(different)
+    if not where.size:
+        return _clean(expected, budget, operands)
+    operation, values = operands()
+    differing = Differing(
+        operation, values, expected, actual, where, rule, budget, platform
+    )  # fmt: skip
+    findings = find(differing)
+    errors = Errors()
+    distances = findings.distances
+    specified = ~np.isin(findings.codes, findings.outside_accuracy)
+    if budget is not None:
+        measured = np.zeros(expected.size)
+        measured[where] = distances
+        counted = np.ones(expected.size, bool)
+        counted[where] = specified & np.isfinite(distances)
+        errors.histogram = histogram_of(measured[counted])
+        errors.points = error_points(operation, values, expected, actual, counted)
+        worst = float(measured[counted].max(initial=0.0))
+    else:
+        worst = None
+    return _conclude(number, differing, findings.table, findings.codes, distances, worst, errors)
+
+
+def _clean(expected: Array, budget: float | None, operands: Operands) -> Judgement:
+    errors = Errors()
+    if budget is not None:
+        errors.histogram[0] = expected.size
+        operation, values = operands()
+        errors.points = error_points(
+            operation, values, expected, expected, np.ones(expected.size, bool)
+        )
+    worst = None if budget is None else 0.0
+    return Judgement(Verdict.PASS, "", "", 0, expected.size, worst, budget, (), errors)
+
+
+def _conclude(
+    number: int,
+    differing: Differing,
+    table: Sequence[Finding],
+    codes: Array,
+    distances: Array,
+    worst: float | None,
+    errors: Errors,
+) -> Judgement:
+    """The worst verdict among the elements, and its most frequent kind."""
+    counts = Counter(codes.tolist())
+    severest = max(table[code][0].severity for code in counts)
+    behind = [code for code in counts if table[code][0].severity == severest]
+    finding = table[max(behind, key=lambda code: (counts[code], -code))]
+    chosen = np.isin(codes, behind)
+    wrong, total = int(chosen.sum()), differing.expected.size
+    if finding[0] is Verdict.PASS:
+        return Judgement(Verdict.PASS, "", "", 0, total, worst, differing.budget, (), errors)
+    order = np.flatnonzero(chosen)
+    order = order[np.argsort(-np.nan_to_num(distances[order], posinf=1e300), kind="stable")]
+    elements = tuple(differing.element(number, int(i), float(distances[i])) for i in order[:SHOWN])
+    first = elements[0]
+    message = (
+        f"{finding[1]}: {wrong} of {total} elements; at {list(first.index)} "
+        f"expected {first.expected}, got {first.actual}"
+    )
+    if first.ulp is not None and differing.budget is not None:
+        message += f" ({first.ulp:g} ulp, {differing.budget:g} permitted)"
+    return Judgement(
+        finding[0], finding[1], message, wrong, total, worst, differing.budget,
+        elements, errors,
+    )  # fmt: skip
+
+
+def combine(judgements: Sequence[Judgement]) -> Judgement:
+    """One judgement for several results or input sets: the worst verdict speaks, all count."""
+    severest = max(judgements, key=lambda j: j.verdict.severity)  # the first of the worst
+    errors = Errors()
+    for judgement in judgements:
+        errors = merge_errors(errors, judgement.errors)
+    worst = [j.worst_ulp for j in judgements if j.worst_ulp is not None]
+    budgets = [j.budget_ulp for j in judgements if j.budget_ulp is not None]
+    return Judgement(
+        severest.verdict,
+        severest.kind,
+        severest.message,
+        sum(j.wrong for j in judgements if j.verdict is severest.verdict),
+        sum(j.total for j in judgements),
+        max(worst, default=None),
+        max(budgets, default=None),
+        severest.elements,
+        errors,
+    )
+
+
+WORST_POINTS, SAMPLED_POINTS = 100, 200
+
+
+def merge_errors(left: Errors, right: Errors) -> Errors:
+    """The errors of both, whatever the order of merging: counts add up, points stay bounded.
+
+    The worst hundred points stay, and of the others the two hundred with the smallest hash of
+    their input, which is a sample that does not depend on what came first.
+    """
+    merged = Errors([a + b for a, b in zip(left.histogram, right.histogram, strict=True)])
+    points = list(dict.fromkeys((*left.points, *right.points)))
+    if len(points) > WORST_POINTS + SAMPLED_POINTS:
+        points.sort(key=lambda p: (-abs(p[1]), p))
+        rest = sorted(points[WORST_POINTS:], key=lambda p: (hash(p[0]), p))
+        points = points[:WORST_POINTS] + rest[:SAMPLED_POINTS]
+    merged.points = sorted(points)
+    return merged

@@ -1,0 +1,79 @@
+"""How far a result is from the expected one, in units in the last place (ulp)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.verdict import HISTOGRAM_EDGES
+from reference.program import Operation
+from reference.rounding import ordinal, to_float64, ulp_size
+from reference.types import Array, element_type_of
+
+EXACT_INTEGERS = float(1 << 52)
+POINTS_KEPT = 24
+"""Points that one comparison adds to the error-against-input picture."""
+
+
+def ulp_distances(expected: Array, actual: Array) -> Array:
+    """Distances of 1-D arrays of one floating-point or complex type, as float64, never negative.
+
+    Real: how many representable numbers lie between, infinity counting as the one after the
+    largest; -0 and +0 are at distance 0. Complex: the larger of the parts' errors, each in ulps
+    of the larger part of the expected number. NaN against NaN is 0, NaN against a number inf.
+    """
+    if element_type_of(expected).is_complex:
+        return _complex_distances(expected, actual)
+    left, right = ordinal(expected), ordinal(actual)
+    apart = np.abs(left.astype(np.float64) - right.astype(np.float64))
+    with np.errstate(over="ignore"):
+        exact = np.abs(left - right).astype(np.float64)
+    result = np.where(apart < EXACT_INTEGERS, exact, apart)
+    nan = np.isnan(to_float64(expected)), np.isnan(to_float64(actual))
+    result[nan[0] | nan[1]] = np.inf
+    result[nan[0] & nan[1]] = 0.0
+    return result
+
+
+def _complex_distances(expected: Array, actual: Array) -> Array:
+    part = element_type_of(expected).part
+    larger = np.fmax(np.abs(expected.real), np.abs(expected.imag)).astype(np.longdouble)
+    with np.errstate(all="ignore"):
+        unit = ulp_size(larger, part)
+        errors = [
+            np.where(_same(want, got), 0.0, np.abs(got.astype(np.longdouble) - want) / unit)
+            for want, got in ((expected.real, actual.real), (expected.imag, actual.imag))
+        ]
+        worst = np.maximum(errors[0], errors[1]).astype(np.float64)
+    return np.where(np.isnan(worst), np.inf, worst)
+
+
+def _same(want: Array, got: Array) -> Array:
+    return (want == got) | (np.isnan(want) & np.isnan(got))
+
+
+def histogram_of(errors: Array) -> list[int]:
+    """How many of the errors (in ulp, finite) fall in each bin of HISTOGRAM_EDGES."""
+    bins = np.searchsorted(np.asarray(HISTOGRAM_EDGES, np.float64), errors, side="left")
+    return np.bincount(bins, minlength=len(HISTOGRAM_EDGES) + 1).tolist()
+
+
+def error_points(
+    operation: Operation, operands: tuple[Array, ...], expected: Array, actual: Array, counted: Array
+) -> list[tuple[float, float]]:
+    """(input, signed error in ulp) of a real unary function: the worst points and a sample.
+
+    `counted` says which elements of the flattened result to take. Empty for any other op.
+    """
+    if len(operands) != 1 or operands[0].shape != expected.shape:
+        return []
+    if not element_type_of(operands[0]).is_float or operands[0].dtype != expected.dtype:
+        return []
+    where = np.flatnonzero(counted)
+    inputs = to_float64(operands[0]).reshape(-1)[where]
+    finite = np.isfinite(inputs)
+    where, inputs = where[finite], inputs[finite]
+    want, got = ordinal(expected.reshape(-1)[where]), ordinal(actual.reshape(-1)[where])
+    signed = got.astype(np.float64) - want.astype(np.float64)
+    order = np.argsort(-np.abs(signed), kind="stable")
+    kept = np.concatenate([order[: POINTS_KEPT // 2], order[POINTS_KEPT // 2 :: 7]])[:POINTS_KEPT]
+    return [(float(inputs[i]), float(signed[i])) for i in kept.tolist()]
