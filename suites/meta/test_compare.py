@@ -1,0 +1,234 @@
+"""The judge: each kind of wrong result gets its verdict and class, a right one is never accused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from conformance.catalog import CATALOG
+from conformance.compare import SAMPLED_POINTS, WORST_POINTS, combine, judge, merge_errors
+from conformance.tolerance import RULES, Ulps
+from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
+from reference.evaluate import evaluate
+from reference.ops import OPS
+from reference.program import Dense, Program, TensorType, Value, single_op
+from reference.types import ALL, Array, element_type, from_bits, to_bits
+
+
+def tensor(name: str, values: Any) -> Array:
+    return np.asarray(values).astype(element_type(name).storage)
+
+
+def program_of(op: str, operands: tuple[Array, ...], result: str, **attributes: Any) -> Program:
+    from reference.types import element_type_of
+
+    types = [TensorType(a.shape, element_type_of(a)) for a in operands]
+    values = tuple(Value(f"a{i}", of) for i, of in enumerate(types))
+    shape = max((a.shape for a in operands), key=len)
+    return single_op(op, values, (TensorType(shape, element_type(result)),), attributes)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong result: what came in, what came out, and what must be said of it."""
+
+    op: str
+    types: tuple[str, ...]
+    operands: tuple[Any, ...]
+    actual: Any
+    verdict: Verdict
+    kind: str
+    result: str = ""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    platform: str = "cpu"
+
+    def __str__(self) -> str:
+        return f"{self.op}-{self.types[0]}-{self.kind or self.verdict}".replace(" ", "_")
+
+
+D, I, F, U, P = (
+    Verdict.DIVERGENT,
+    Verdict.INACCURATE,
+    Verdict.FLUSHED,
+    Verdict.UNSPECIFIED,
+    Verdict.PASS,
+)
+EXP1, EPS = np.float32(np.e), 2.0**-23
+INF, NAN = float("inf"), float("nan")
+
+WRONG = [
+    Wrong("negate", ("f32",), ([0.0, 1.0],), [0.0, -1.0], D, "signed zero"),
+    Wrong("add", ("f32", "f32"), ([-0.0], [-0.0]), [0.0], D, "signed zero"),
+    Wrong("add", ("f32", "f32"), ([1.0], [2.0]), [3.0 + 3 * 2 * EPS], I, "accuracy"),
+    Wrong("add", ("f32", "f32"), ([1.0], [2.0]), [-3.0], D, "sign"),
+    Wrong("add", ("f32", "f32"), ([1.0], [2.0]), [4.5], D, "wrong value"),
+    Wrong("add", ("f32", "f32"), ([NAN], [2.0]), [2.0], D, "NaN"),
+    Wrong("add", ("f32", "f32"), ([1.0], [2.0]), [NAN], D, "NaN"),
+    Wrong("add", ("f32", "f32"), ([3e38], [3e38]), [3.4028235e38], D, "infinity"),
+    Wrong("add", ("f32", "f32"), ([1e-40], [1e-40]), [0.0], F, "subnormal result"),
+    Wrong("multiply", ("f32", "f32"), ([1e-40], [1e30]), [0.0], F, "subnormal input"),
+    Wrong("log", ("f32",), ([1e-40],), [-INF], F, "subnormal input"),
+    Wrong("is_finite", ("f32",), ([INF],), [True], D, "wrong value", "i1"),
+    Wrong(
+        "compare", ("f32", "f32"), ([1e-40], [0.0]), [True], F, "subnormal input", "i1",
+        {"comparison_direction": "EQ", "compare_type": "FLOAT"},
+    ),
+    Wrong("exponential", ("f32",), ([1.0],), [EXP1 + np.float32(2 * EPS)], P, ""),
+    Wrong("exponential", ("f32",), ([1.0],), [EXP1 + np.float32(4 * EPS)], I, "accuracy"),
+    Wrong(
+        "exponential", ("f32",), ([1.0],), [EXP1 + np.float32(4 * EPS)], P, "", platform="gpu"
+    ),
+    Wrong("tanh", ("f32",), ([20.0],), [1.0 + EPS], I, "out of the function's range"),
+    Wrong("logistic", ("f32",), ([-95.0],), [0.0], P, ""),
+    Wrong("logistic", ("f32",), ([-80.0],), [0.0], D, "wrong value"),
+    Wrong("subtract", ("si32", "si32"), ([5], [3]), [-2], D, "operands swapped"),
+    Wrong("subtract", ("f32", "f32"), ([5.0], [3.0]), [-2.0], D, "operands swapped"),
+    Wrong("add", ("si8", "si8"), ([100], [100]), [127], D, "saturation"),
+    Wrong("multiply", ("si64", "si64"), ([1 << 20], [1 << 20]), [0], D, "truncated to 32 bits"),
+    Wrong("divide", ("si32", "si32"), ([1, 7], [0, 2]), [77, 3], U, "integer division by zero"),
+    Wrong("divide", ("si32", "si32"), ([1, 7], [0, 2]), [77, 4], D, "wrong value"),
+    Wrong("convert", ("f32",), ([1.00390625],), [1.0078125], I, "tie rounding", "bf16"),
+    Wrong(
+        "convert", ("f64",), ([1.00390625 + 2.0**-40],), [1.0], I, "double rounding", "bf16"
+    ),
+    Wrong("round_nearest_even", ("f32",), ([2.5],), [3.0], D, "tie rounding"),
+    Wrong("maximum", ("f32", "f32"), ([0.0], [-0.0]), [-0.0], D, "signed zero"),
+    Wrong("maximum", ("f32", "f32"), ([1.0], [NAN]), [1.0], D, "NaN"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG, ids=str)
+def test_wrong_results_get_their_verdict_and_class(case: Wrong) -> None:
+    operands = tuple(
+        tensor(name, values) for name, values in zip(case.types, case.operands, strict=True)
+    )
+    result = case.result or case.types[0]
+    program = program_of(case.op, operands, result, **case.attributes)
+    expected = evaluate(program, operands)
+    actual = tensor(result, case.actual)
+    judged = judge(
+        program, operands, expected, [actual], CATALOG[case.op].tolerance, platform=case.platform
+    )
+    assert (judged.verdict, judged.kind) == (case.verdict, case.kind), judged.message
+    if case.verdict is not P:
+        assert judged.elements[0].actual in judged.message
+
+
+@pytest.mark.parametrize("op", list(CATALOG))
+def test_the_reference_itself_is_never_accused(op: str) -> None:
+    from generators.plan import cases
+    from generators.values import materialise
+
+    for of in CATALOG[op].element_types:
+        for case in cases(op, of, 7, 3):
+            inputs = materialise(case.program, case.inputs[0])
+            expected = evaluate(case.program, inputs)
+            judged = judge(
+                case.program, inputs, expected, list(expected), CATALOG[op].tolerance
+            )
+            assert judged.verdict is P
+            assert judged.worst_ulp in (None, 0.0)
+
+
+def test_one_wrong_element_of_a_million_is_found() -> None:
+    ones = np.ones(1_000_000, np.float32)
+    program = program_of("add", (ones, ones), "f32")
+    expected = evaluate(program, (ones, ones))
+    actual = expected[0].copy()
+    actual[765_432] = 7.0
+    judged = judge(program, (ones, ones), expected, [actual], CATALOG["add"].tolerance)
+    assert judged.verdict is D
+    assert judged.wrong == 1
+    assert judged.elements[0].index == (765_432,)
+    assert judged.elements[0].inputs[1] == ("rhs", "1.0", "0x3F800000")
+
+
+@pytest.mark.parametrize(
+    ("actual", "kind"),
+    [
+        ([], "missing result"),
+        ([np.zeros(3, np.float32)], "wrong shape"),
+        ([np.zeros(2, np.float64)], "wrong element type"),
+    ],
+)
+def test_malformed_results_are_divergent(actual: list[Array], kind: str) -> None:
+    ones = np.ones(2, np.float32)
+    program = program_of("add", (ones, ones), "f32")
+    expected = evaluate(program, (ones, ones))
+    judged = judge(program, (ones, ones), expected, actual, CATALOG["add"].tolerance)
+    assert (judged.verdict, judged.kind) == (D, kind)
+
+
+def test_bits_of_nan_count_only_where_the_rule_says_so() -> None:
+    quiet, other = (from_bits(np.asarray([b], np.uint32), element_type("f32")) for b in (
+        0x7FC00000, 0xFFC12345))  # fmt: skip
+    for op, source, verdict in (("negate", quiet, P), ("bitcast_convert", to_bits(quiet), D)):
+        program = program_of(op, (source,), "f32")
+        expected = evaluate(program, (source,))
+        judged = judge(program, (source,), expected, [other], CATALOG[op].tolerance)
+        assert judged.verdict is verdict, op
+
+
+def test_constant_operands_are_seen_by_the_explanations() -> None:
+    of = TensorType((1,), element_type("f32"))
+    tiny = Dense.of(np.asarray([1e-40], np.float32), of)
+    program = single_op("multiply", (tiny, Value("a", of)), (of,))
+    inputs = (np.asarray([1e30], np.float32),)
+    expected = evaluate(program, inputs)
+    judged = judge(
+        program, inputs, expected, [np.zeros(1, np.float32)], CATALOG["multiply"].tolerance
+    )
+    assert (judged.verdict, judged.kind) == (F, "subnormal input")
+
+
+def test_combine_lets_the_worst_speak_and_counts_all() -> None:
+    ones = np.ones(4, np.float32)
+    program = program_of("exponential", (ones,), "f32")
+    expected = evaluate(program, (ones,))
+    rule = CATALOG["exponential"].tolerance
+    good = judge(program, (ones,), expected, list(expected), rule)
+    bad = judge(program, (ones,), expected, [expected[0] + np.float32(0.5)], rule)
+    both = combine([good, bad, good])
+    assert both.verdict is D
+    assert both.total == 12
+    assert both.wrong == 4
+    assert both.errors.histogram[0] == 8
+
+
+def test_merged_errors_do_not_depend_on_the_order() -> None:
+    bins = len(HISTOGRAM_EDGES) + 1
+    parts = [
+        Errors([i] * bins, [(float(i * 100 + j), float((i * j) % 7)) for j in range(100)])
+        for i in range(1, 8)
+    ]
+    forward, backward = Errors(), Errors()
+    for part in parts:
+        forward = merge_errors(forward, part)
+    for part in reversed(parts):
+        backward = merge_errors(backward, part)
+    assert forward.histogram == backward.histogram == [28] * bins
+    assert forward.points == backward.points
+    assert len(forward.points) <= WORST_POINTS + SAMPLED_POINTS
+
+
+def test_every_rule_is_documented_and_used() -> None:
+    used = {row.tolerance.name for row in CATALOG.values()}
+    assert used == set(RULES)
+    for rule in RULES.values():
+        assert rule.text
+        assert rule.source
+
+
+def test_budgets_by_type_and_platform() -> None:
+    ulps = Ulps(f32=1, f64=2, half=3, narrow=4, complex_=5, gpu_f32=6)
+    budgets = {of.name: ulps.budget(of, "cpu") for of in ALL if of.is_float or of.is_complex}
+    assert (budgets["f32"], budgets["f64"], budgets["f16"], budgets["bf16"]) == (1, 2, 3, 3)
+    assert (budgets["f8E4M3"], budgets["f4E2M1FN"], budgets["complex<f32>"]) == (4, 4, 5)
+    assert ulps.budget(element_type("f32"), "cuda") == 6
+    assert ulps.budget(element_type("f64"), "cuda") == 2
+
+
+def test_catalog_and_semantics_have_the_same_ops() -> None:
+    assert set(CATALOG) == {name for name in OPS if name != "return"}
