@@ -9,7 +9,7 @@ have given, as long as the intermediate has two bits more than the target (Boldo
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from reference.types import (
 
 _EXTENDED = np.dtype(np.longdouble)
 HAS_EXTENDED = 63 <= np.finfo(np.longdouble).nmant <= 112
-"""Whether longdouble is a true format wider than float64 (not so on Windows, macOS arm, PowerPC)."""
+"""Whether longdouble is an IEEE format wider than float64: not on Windows, Apple arm, PowerPC."""
 
 _F64, _F32 = np.dtype(np.float64), np.dtype(np.float32)
 _F16, _BF16 = ELEMENT_TYPES["f16"].storage, ELEMENT_TYPES["bf16"].storage
@@ -103,7 +103,7 @@ def _odd_bits16(odd: Array) -> Array:
     return np.asarray((bits >> np.uint32(16)) | sticky.astype(np.uint32))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _byte_table(to: ElementType) -> Array:
     """The code of a type under 16 bits for each of the 65536 values rounded to odd in bf16."""
     values = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).view(np.float32)
@@ -187,7 +187,7 @@ def to_float64(array: Array) -> Array:
     return np.asarray(array.astype(np.float64))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _byte_values(of: ElementType) -> Array:
     codes = np.arange(1 << of.bits, dtype=np.uint8)
     with np.errstate(all="ignore"):
@@ -239,10 +239,7 @@ def next_down(array: Array) -> Array:
 def _step(array: Array, direction: int) -> Array:
     of = element_type_of(array)
     form = of.float_format
-    if of.bits == 64:
-        top = 0x7FF << 52
-    else:
-        top = _top_code(form) + (1 if form.has_infinity else 0)
+    top = _top_code(form) + (1 if form.has_infinity else 0)
     bottom = -top if form.signed else 0
     moved = np.clip(ordinal(array) + direction, bottom, top)
     result = from_ordinal(moved, of)
