@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import sqlite3
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, astuple
+from functools import reduce
 from pathlib import Path
 from typing import Any, Self
 
-from conformance.errors import add_timings, merge_errors
-from conformance.inputs import pack_inputs, unpack_inputs
 from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
-
-__all__ = ["FILE_NAME", "CellKey", "Store", "StoreError", "pack_inputs", "unpack_inputs"]
 
 FILE_NAME = "results.sqlite"
 SCHEMA_VERSION = 1
@@ -215,20 +213,23 @@ class Store:
 
     def errors(self) -> dict[CellKey, Errors]:
         """The error picture of each cell that has one, its tasks' merged."""
+        from conformance.compare import merge_errors  # loads the reference, which writers need not
+
         query = "SELECT op, element_type, backend, histogram, points FROM errors ORDER BY task"
         parts: dict[CellKey, list[Errors]] = {}
         with _explained(self.path):
             for op, element_type, backend, histogram, points in self._connection.execute(query):
                 part = Errors(json.loads(histogram), [(x, y) for x, y in json.loads(points)])
                 parts.setdefault((op, element_type, backend), []).append(part)
-        return {cell: merge_errors(found) for cell, found in parts.items()}
+        return {cell: reduce(merge_errors, found) for cell, found in parts.items()}
 
     def totals(self) -> tuple[Timing, int, float]:
         """Of all tasks: the seconds by part, the modules compiled, a worker's peak memory in MB."""
         with _explained(self.path):
             rows = self._connection.execute("SELECT timing, modules, peak_rss_mb FROM tasks")
             found = rows.fetchall()
-        timing = add_timings(Timing(*json.loads(row[0])) for row in found)
+        parts = zip(*(json.loads(row[0]) for row in found), strict=True)
+        timing = Timing(*(math.fsum(seconds) for seconds in parts))
         return timing, sum(row[1] for row in found), max((row[2] for row in found), default=0.0)
 
 

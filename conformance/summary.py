@@ -19,23 +19,34 @@ FILTERED_OUT = "filtered out"
 
 
 @dataclass(frozen=True, slots=True)
-class Meta:
-    """What is known of a run as a whole.
+class Known:
+    """Why an expectation knows a divergence, and where that is discussed ("" where nowhere)."""
 
-    `started` is UTC in ISO 8601. `cells` are those planned, in the order of the catalog, `filtered`
-    those that the filters (or the shard) left out. `filters` are the options that chose: ops,
-    element_types, shard. `seconds` is wall time, all sittings of a resumed run together;
-    `peak_rss_mb` has the keys parent and worker. `expectations` maps the id of each expectation
-    that knew something to its reason and link; `stale` are ids that applied but matched nothing.
-    `incidents` are events that belong to no case. `exit_code` is None for a run not yet finished.
+    reason: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunData:
+    """A run: everything that reports are made from.
+
+    `records` are in the order of `planned` and index; `errors` has the cells with a picture.
+    `planned` are the cells that were to be tested, in the order of the catalog, `filtered` those
+    that the filters or the shard left out. `filters` are the options that chose: op, element_type,
+    shard. `started` is UTC in ISO 8601; `seconds` is wall time, all sittings of a resumed run
+    together; `peak_rss_mb` has the keys parent and worker. `expectations` has those that applied
+    to a cell of the run, by id; `stale` are ids that matched nothing. `incidents` are events that
+    belong to no case. `exit_code` is None for a run that has not ended.
     """
 
+    records: list[Record]
+    errors: dict[CellKey, Errors]
     seed: int
     profile: str
     versions: dict[str, str]
     started: str = ""
     command: str = ""
-    cells: tuple[CellKey, ...] = ()
+    planned: tuple[CellKey, ...] = ()
     filtered: tuple[CellKey, ...] = ()
     filters: dict[str, Any] = field(default_factory=dict[str, Any])
     seconds: float = 0.0
@@ -43,19 +54,10 @@ class Meta:
     peak_rss_mb: dict[str, float] = field(default_factory=dict[str, float])
     timing: Timing = field(default_factory=Timing)
     backends: tuple[Description, ...] = ()
-    expectations: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    expectations: dict[str, Known] = field(default_factory=dict[str, Known])
     stale: tuple[str, ...] = ()
     incidents: tuple[str, ...] = ()
     exit_code: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RunData:
-    """A run: its records in the order of `meta.cells` and index, its error pictures, its meta."""
-
-    records: list[Record]
-    errors: dict[CellKey, Errors]
-    meta: Meta
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +97,21 @@ def read(store: Store) -> RunData:
     """The run in an open store."""
     stored = store.meta()
     timing, modules, worker = store.totals()
-    names = {known.name for known in fields(Meta)}
+    names = {known.name for known in fields(RunData)}
     given: dict[str, Any] = {"seed": 0, "profile": "", "versions": {}}
     given |= {key: value for key, value in stored.items() if key in names}
-    for key in ("cells", "filtered"):
+    for key in ("planned", "filtered"):
         given[key] = tuple((op, of, backend) for op, of, backend in given.get(key, ()))
     for key in ("stale", "incidents"):
         given[key] = tuple(given.get(key, ()))
     given["backends"] = tuple(_description(one) for one in given.get("backends", ()))
+    given["expectations"] = {k: Known(**v) for k, v in given.get("expectations", {}).items()}
     given["peak_rss_mb"] = {"parent": 0.0, **given.get("peak_rss_mb", {}), "worker": worker}
     given |= {"timing": timing, "modules": modules}
-    meta = Meta(**given)
-    place = {cell: number for number, cell in enumerate(meta.cells)}
+    place = {cell: number for number, cell in enumerate(given["planned"])}
     records = store.records()
     records.sort(key=lambda r: (place.get((r.op, r.element_type, r.backend), len(place)), r.index))
-    return RunData(records, store.errors(), meta)
+    return RunData(records, store.errors(), **given)
 
 
 def _description(stored: dict[str, Any]) -> Description:
@@ -119,11 +121,11 @@ def _description(stored: dict[str, Any]) -> Description:
 
 def cell_summaries(run: RunData) -> list[CellSummary]:
     """Every cell of the run, planned ones first, then those filtered out."""
-    found: dict[CellKey, list[Record]] = {cell: [] for cell in run.meta.cells}
+    found: dict[CellKey, list[Record]] = {cell: [] for cell in run.planned}
     for record in run.records:
         found.setdefault((record.op, record.element_type, record.backend), []).append(record)
     summaries = [_cell_summary(cell, records) for cell, records in found.items()]
-    return summaries + [CellSummary(*cell, FILTERED_OUT) for cell in run.meta.filtered]
+    return summaries + [CellSummary(*cell, FILTERED_OUT) for cell in run.filtered]
 
 
 def _cell_summary(cell: CellKey, records: list[Record]) -> CellSummary:
@@ -152,32 +154,31 @@ def _largest(errors: Iterable[float | None]) -> float | None:
 
 def summarise(run: RunData) -> dict[str, Any]:
     """The content of summary.json."""
-    meta = run.meta
     cells = cell_summaries(run)
     verdicts = Counter(record.verdict.value for record in run.records)
     return {
         "cases": len(run.records),
         "pairs": sum(record.pairs for record in run.records),
         "values": sum(record.values for record in run.records),
-        "modules": meta.modules,
-        "seconds": round(meta.seconds, 3),
+        "modules": run.modules,
+        "seconds": round(run.seconds, 3),
         "verdicts": {verdict.value: verdicts[verdict.value] for verdict in Verdict},
         "known": sum(bool(record.known) for record in run.records),
         "new_failures": sum(record.is_new_failure for record in run.records),
         "denominators": denominators(cells),
         "cells": [asdict(cell) for cell in cells if cell.verdict != FILTERED_OUT],
-        "versions": meta.versions,
-        "backends": [asdict(backend) for backend in meta.backends],
-        "seed": meta.seed,
-        "profile": meta.profile,
-        "filters": meta.filters,
-        "started": meta.started,
-        "command": meta.command,
-        "peak_rss_mb": {key: round(value, 1) for key, value in meta.peak_rss_mb.items()},
-        "timing": {key: round(value, 3) for key, value in asdict(meta.timing).items()},
-        "stale_expectations": list(meta.stale),
-        "incidents": list(meta.incidents),
-        "exit_code": meta.exit_code,
+        "versions": run.versions,
+        "backends": [asdict(backend) for backend in run.backends],
+        "seed": run.seed,
+        "profile": run.profile,
+        "filters": run.filters,
+        "started": run.started,
+        "command": run.command,
+        "peak_rss_mb": {key: round(value, 1) for key, value in run.peak_rss_mb.items()},
+        "timing": {key: round(value, 3) for key, value in asdict(run.timing).items()},
+        "stale_expectations": list(run.stale),
+        "incidents": list(run.incidents),
+        "exit_code": run.exit_code,
     }
 
 
@@ -208,7 +209,7 @@ def exit_code(run: RunData, *, strict: bool = False) -> int:
     if all(r.verdict is Verdict.UNSUPPORTED for r in run.records):
         return 4
     untested = any(cell.verdict == UNTESTED for cell in cell_summaries(run))
-    return 1 if untested or (strict and run.meta.stale) else 0
+    return 1 if untested or (strict and run.stale) else 0
 
 
 def write_json(run: RunData, path: Path) -> None:
