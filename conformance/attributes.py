@@ -88,7 +88,7 @@ def element_texts(array: Array, of: ElementType) -> list[str]:
     if of.is_boolean:
         return ["true" if bit else "false" for bit in array.ravel().tolist()]
     if of.is_complex:
-        real, imag = (_float_texts(part, of.part) for part in (array.real, array.imag))
+        real, imag = (_float_texts(part, of.part) for part in (np.real(array), np.imag(array)))
         return [f"({re}, {im})" for re, im in zip(real, imag, strict=True)]
     if of.is_float:
         return _float_texts(array, of)
@@ -214,8 +214,7 @@ def write(name: str, value: Attribute) -> str:
         return f"{_name(name)} = {value.text}"
     kind = KINDS.get(name)
     if kind is None:
-        known = "is of no known kind"
-        raise EmitError(f"attribute {name} {known}; its value is {value!r}")
+        raise EmitError(f"attribute {name} is of no known kind; its value is {value!r}")
     try:
         return f"{_name(name)} = {kind.write(value)}"
     except (TypeError, ValueError, AttributeError) as error:

@@ -15,7 +15,6 @@ from reference.program import (
     Program,
     QuantizedType,
     Region,
-    TensorType,
     TokenType,
     TupleType,
     Value,
@@ -83,7 +82,7 @@ def merge(programs: Sequence[Program]) -> Program:
         functions += _renamed(program, f"p{number}")
         entry = program.main
         given = [Value(f"p{number}_{a.name}", a.type) for a in entry.arguments]
-        taken = [Value(f"p{number}_r{i}", t) for i, t in enumerate(_result_types(entry))]
+        taken = [Value(f"p{number}_r{i}", t) for i, t in enumerate(entry.result_types)]
         callee = attributes(callee=f"p{number}")
         calls.append(Operation("func.call", tuple(given), tuple(taken), callee))
         parameters += given
@@ -92,10 +91,6 @@ def merge(programs: Sequence[Program]) -> Program:
     body = Region(tuple(parameters), tuple(calls))
     main = Function("main", body, tuple(value.type for value in results))
     return Program((main, *functions))
-
-
-def _result_types(function: Function) -> tuple[ValueType, ...]:
-    return tuple(function.result_types)
 
 
 def _renamed(program: Program, prefix: str) -> list[Function]:
@@ -141,14 +136,11 @@ def _function(function: Function, *, public: bool) -> Iterator[str]:
 
 def _region(region: Region, indent: str, terminator: str) -> Iterator[str]:
     if region.arguments:
-        yield f"{indent[2:]}^bb0({', '.join(f'%{a.name}: {spell(a.type)}' for a in region.arguments)}):"
+        arguments = ", ".join(f"%{a.name}: {spell(a.type)}" for a in region.arguments)
+        yield f"{indent[2:]}^bb0({arguments}):"
     for operation in region.operations:
-        name = operation.name
-        if name == "return":
-            qualified = terminator
-        else:
-            qualified = name if "." in name else f"stablehlo.{name}"
-        yield from _operation(operation, qualified, indent)
+        name = operation.name if "." in operation.name else f"stablehlo.{operation.name}"
+        yield from _operation(operation, terminator if operation.name == "return" else name, indent)
 
 
 def _operation(operation: Operation, qualified: str, indent: str) -> Iterator[str]:

@@ -94,7 +94,9 @@ class FloatFormat:
     @property
     def smallest(self) -> float:
         """The smallest positive value, subnormal where the format has subnormals."""
-        return float(np.ldexp(1.0, self.min_exponent - (self.mantissa_bits if self.has_zero else 0)))
+        return float(
+            np.ldexp(1.0, self.min_exponent - (self.mantissa_bits if self.has_zero else 0))
+        )
 
     @property
     def smallest_normal(self) -> float:
@@ -272,11 +274,11 @@ def to_bits(array: Array) -> Array:
     """
     of = element_type_of(array)
     if of.is_complex:
-        parts = np.stack([array.real, array.imag], axis=-1)
+        parts = np.stack([np.real(array), np.imag(array)], axis=-1)
         return parts.view(bits_dtype(of))
     bits = np.ascontiguousarray(array).reshape(array.shape).view(bits_dtype(of))
     if of.bits < 8 and not of.is_boolean:
-        return bits & np.uint8((1 << of.bits) - 1)
+        return np.asarray(bits & np.uint8((1 << of.bits) - 1))  # rank 0 stays an array
     return bits
 
 
@@ -287,10 +289,11 @@ def from_bits(bits: Array, to: ElementType) -> Array:
         parts = bits.view(to.part.storage)
         return np.ascontiguousarray(parts).view(to.storage).reshape(bits.shape[:-1])
     if to.is_boolean:
-        return (bits & 1).astype(np.bool_)
+        return np.asarray(bits & 1).astype(np.bool_)
     if to.bits < 8:
-        bits = bits & np.uint8((1 << to.bits) - 1)
+        spare = np.uint8(8 - to.bits)
+        raised = np.asarray(bits << spare)
         if to.is_signed:  # ml_dtypes stores signed types under a byte sign-extended
-            sign = np.uint8(1 << (to.bits - 1))
-            bits = (bits ^ sign) - sign
+            raised = raised.view(np.int8)
+        bits = np.asarray(raised >> spare.astype(raised.dtype))
     return bits.view(to.storage)

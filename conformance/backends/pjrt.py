@@ -1,6 +1,7 @@
 """XLA through PJRT: the one file that uses jax's private names.
 
-Source: jaxlib 0.10.2 and 0.12.0, measured; see docs/architecture.md.
+Source: jaxlib 0.10.2 and 0.12.0, measured. A CPU client is made directly, so that it neither
+starts the accelerators of a machine nor keeps them from being opened beside it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import platform as machine
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from conformance.backends.base import (
 from reference.program import Program, TensorType, ValueType
 from reference.types import Array
 
-_JAX_PLATFORM = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
+_JAX_NAME = {"gpu": "cuda", "tpu": "tpu"}
 _MEND = {
     "cpu": "install jax with its jaxlib: pip install -U jax",
     "gpu": 'install jax with CUDA (pip install -U "jax[cuda12]") on a machine with an NVIDIA GPU',
@@ -33,119 +34,152 @@ _MEND = {
 }
 
 _UNSUPPORTED = (
-    ("UNIMPLEMENTED", re.compile(r"^UNIMPLEMENTED\b|\bUNIMPLEMENTED: ")),
-    ("not translated", re.compile(r"can't be translated to XLA HLO")),
-    ("not legalized", re.compile(r"failed to legalize operation .*explicitly marked illegal")),
-    (
-        "type not known",
-        re.compile(r"Unknown NumPy dtype|Unhandled primitive type|Unsupported type"),
-    ),
-    ("not supported", re.compile(r"not (?:yet )?(?:supported|implemented) (?:by|on|in|for) ")),
+    re.compile(r"\bUNIMPLEMENTED\b"),
+    re.compile(r"can't be translated to XLA HLO"),
+    re.compile(r"failed to legalize operation .* explicitly marked illegal", re.DOTALL),
+    re.compile(r"Unknown NumPy dtype"),
 )
-"""What a backend says when it does not implement a program: a reason, and the words."""
+"""What XLA says when it does not implement a program."""
 
-_REJECTED = re.compile(
-    r"Unable to parse module|INVALID_ARGUMENT: .*(?:verif|op operand|op result|op attribute"
-    r"|requires|must be|expect|infer|parse)|'[\w.]+' op "
+_UNSUPPORTED_F6 = re.compile(r"Failed to translate module to LLVM IR")
+"""What XLA:CPU says (as an internal error) of conversions of f6 types: LLVM has no 6-bit float."""
+
+_LOCATION = re.compile(
+    r'(?:loc\(.*?\)\): |(?:loc\()?"?(?:-|<\w+>)"?:\d+(?::\d+)?\)?:? ?)(?:error: )?'
 )
-"""What a verifier says about a program that it holds for invalid."""
-
-_LOCATION = re.compile(r'(?:loc\()?"?(?:-|<[^>]*>|/[^\s":]*)"?:\d+:\d+\)?:?\s*(?:error:\s*)?')
-_PATH = re.compile(r"(?<![\w/])/(?:[\w.+-]+/)+[\w.+-]+")
+_PATH = re.compile(r"(?<![\w/])/?(?:[\w.+-]+/)+[\w.+-]+")
 
 
 def one_line(message: str) -> str:
-    """The part of an error message that says something: one line, no paths or locations."""
-    lines = [_PATH.sub("…", _LOCATION.sub("", line)).strip() for line in message.splitlines()]
-    kept = [line.removeprefix("error: ") for line in lines if line and line != "error:"]
-    if not kept:
+    """What an error message says, on one line, without paths and locations."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if not lines:
         return "no message"
-    first = kept[0]
-    if (
-        first.endswith(("assembly:", "failed:", "failed", "following diagnostics:"))
-        and len(kept) > 1
-    ):
-        first = f"{first.rstrip(':')}: {kept[1]}"
-    return first[:300]
+    return " ".join(_PATH.sub("…", _LOCATION.sub("", lines[0])).split())[:300]
 
 
-def classify(message: str) -> BackendError:
-    """The kind of answer that an error message of XLA is.
+def classify(message: str, text: str, program: Program) -> BackendError:
+    """The kind of answer that an error message of XLA is, for a module and its program.
 
-    A program is Unsupported only by the known words for that, Rejected only by a verifier's;
-    everything else is a failure of the backend.
+    A program is Rejected when MLIR's verifier refuses the text, or XLA's own does; Unsupported by
+    the words known for that only; all else is a failure of the backend.
     """
+    from conformance.parse import diagnose
+
+    refusal = diagnose(text)
+    if refusal is not None:
+        return Rejected(refusal)
     line = one_line(message)
-    if any(words.search(message) for _, words in _UNSUPPORTED):
+    if any(words.search(message) for words in _UNSUPPORTED):
         return Unsupported(line)
-    if _REJECTED.search(message):
-        return Rejected(line)
-    return Failed(line)
+    if _UNSUPPORTED_F6.search(message) and _f6_in(program):
+        return Unsupported(f"no code generation for f6 types ({line})")
+    return Rejected(line) if message.startswith("INVALID_ARGUMENT") else Failed(line)
+
+
+def _f6_in(program: Program) -> bool:
+    values = (
+        *(value for function in program.functions for value in function.arguments),
+        *(value for operation in program.walk() for value in operation.results),
+    )
+    return any(
+        isinstance(value.type, TensorType) and str(value.type.element_type).startswith("f6")
+        for value in values
+    )
 
 
 @cache
-def _jax(platform: str) -> Any:
-    """The jax module, set up for this platform before its first import in the process."""
+def _jax() -> Any:
+    """The jax module, quiet, with 64-bit types, and leaving a GPU's memory to others."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    if platform == "cpu":
-        os.environ.setdefault("JAX_PLATFORMS", "cpu")
     try:
         import jax
-        import jaxlib._jax  # noqa: F401 - its absence is a broken installation
     except ImportError as error:
-        raise NotAvailable(
-            f"{platform}: jax cannot be imported ({error}); {_MEND['cpu']}"
-        ) from error
+        why = str(error).partition("\n")[0]
+        raise NotAvailable(f"jax cannot be imported ({why}); {_MEND['cpu']}") from error
     jax.config.update("jax_enable_x64", True)
     return jax
+
+
+@cache
+def _cpu_device() -> Any:
+    _jax()
+    from jaxlib import xla_client
+
+    return xla_client.make_cpu_client(asynchronous=False).devices()[0]
+
+
+def _device(platform: str) -> Any:
+    """The first device of a platform; nothing stands in for one that is not there."""
+    if platform == "cpu":
+        return _cpu_device()
+    jax = _jax()
+    try:
+        devices = jax.devices(_JAX_NAME[platform])
+    except (RuntimeError, AssertionError) as error:
+        raise NotAvailable(_missing(platform, one_line(str(error)))) from error
+    seen = [device for device in devices if device.platform == platform]
+    if not seen:
+        kinds = ", ".join(sorted({f"{d.platform} {d.device_kind}" for d in devices}))
+        raise NotAvailable(_missing(platform, f"what it sees is {kinds or 'nothing'}"))
+    return seen[0]
+
+
+def _missing(platform: str, why: str) -> str:
+    seen = f"no {platform.upper()} is seen by jax {_jax().__version__}"
+    return f"{platform}: {seen} ({why.rstrip('.')}); {_MEND[platform]}"
 
 
 class PjrtExecutable:
     """A module compiled by XLA, with what is needed to pass its arguments."""
 
-    def __init__(self, loaded: Any, device: Any, program: Program, jax: Any) -> None:
-        """Keep the loaded executable; `program` gives the argument types."""
+    def __init__(self, loaded: Any, device: Any, text: str, program: Program) -> None:
+        """Keep a loaded executable; the program tells the argument types."""
         import jaxlib._jax as private
 
-        self._loaded, self._device = loaded, device
+        jax = _jax()
+        self._loaded, self._devices = loaded, [device]
         self._put = private.batched_device_put
         self._sharding = jax.sharding.SingleDeviceSharding(device)
-        arguments = program.main.arguments
-        self._types = [_static(argument.type) for argument in arguments]
+        self._text, self._program = text, program
+        self._types = [_static(argument.type) for argument in program.main.arguments]
         self._abstract = [
             jax.core.ShapedArray(of.static_shape, of.element.storage) for of in self._types
         ]
 
     def execute(self, inputs: Sequence[Array]) -> list[Array]:
-        """Run main on these arguments (see `conformance.backends.base.Executable`)."""
-        if len(inputs) != len(self._types):
-            raise ValueError(f"main takes {len(self._types)} arguments, {len(inputs)} given")
-        for number, (array, of) in enumerate(zip(inputs, self._types, strict=True)):
-            if array.shape != of.static_shape or array.dtype != of.element.storage:
-                given = f"{array.dtype} of shape {array.shape}"
-                raise ValueError(f"argument {number} must be {of}, given {given}")
+        """Run main (see `conformance.backends.base.Executable`).
+
+        Raises:
+            BackendError: XLA's answer, when it is an error.
+            ValueError: when the arguments are not those of main.
+        """
+        self._check(inputs)
+        # jax.device_put does the same at ten times the cost (70 us an array)
+        put, sharding, devices = self._put, self._sharding, self._devices
         try:
-            put, sharding, device = self._put, self._sharding, [self._device]
             buffers = [
-                put(abstract, sharding, [array], device, True)
+                put(abstract, sharding, [array], devices, True)
                 for abstract, array in zip(self._abstract, inputs, strict=True)
             ]
             out = self._loaded.execute_sharded(buffers).disassemble_into_single_device_arrays()
             return [np.asarray(shards[0]) for shards in out]
         except (RuntimeError, TypeError, ValueError) as error:
-            _raise(error)
+            raise classify(str(error), self._text, self._program) from error
 
-
-def _raise(error: Exception) -> NoReturn:
-    raise classify(str(error)) from error
+    def _check(self, inputs: Sequence[Array]) -> None:
+        if len(inputs) != len(self._types):
+            raise ValueError(f"main takes {len(self._types)} arguments, {len(inputs)} given")
+        for number, (array, of) in enumerate(zip(inputs, self._types, strict=True)):
+            if array.shape != of.shape or array.dtype != of.element.storage:
+                given = f"{array.dtype} of shape {array.shape}"
+                raise ValueError(f"argument {number} of main is {of}, given {given}")
 
 
 def _static(of: ValueType) -> TensorType:
-    if not isinstance(of, TensorType):
-        raise Unsupported(f"arguments and results must be tensors, not {of}")
-    if not of.is_static:
-        raise Unsupported(f"arguments and results must have static shapes, not {of}")
+    if not isinstance(of, TensorType) or not of.is_static:
+        raise Unsupported(f"only tensors of static shape go in and out of main, not {of}")
     return of
 
 
@@ -153,42 +187,26 @@ class PjrtBackend:
     """XLA on one device of a platform: `cpu`, `gpu` (CUDA) or `tpu`."""
 
     def __init__(self, platform: str) -> None:
-        """Find the device; nothing stands in for one that is not there.
+        """Find the device.
 
         Raises:
-            NotAvailable: when jax sees no device of this platform, with how to mend it.
+            NotAvailable: when jax sees none of this platform, with how to mend it.
         """
         self.name = platform
-        self._module = _jax(platform)
-        try:
-            devices = self._module.devices(_JAX_PLATFORM[platform])
-        except (RuntimeError, AssertionError) as error:
-            raise NotAvailable(self._missing(one_line(str(error)))) from error
-        seen = [d for d in devices if d.platform == platform or d.client.platform == platform]
-        if not seen:
-            kinds = (
-                ", ".join(sorted({f"{d.platform} ({d.device_kind})" for d in devices})) or "none"
-            )
-            raise NotAvailable(self._missing(f"its devices are: {kinds}"))
-        self._device = seen[0]
+        self._device = _device(platform)
         self._client = self._device.client
-
-    def _missing(self, why: str) -> str:
-        known = f"no {self.name.upper()} is seen by jax {self._module.__version__}"
-        return f"{self.name}: {known} ({why}); {_MEND[self.name]}"
 
     def describe(self) -> Description:
         """The device, and the versions that decide what it answers."""
-        import jaxlib
+        import importlib.metadata
 
         kind = str(self._device.device_kind)
-        versions = (
-            ("jax", str(self._module.__version__)),
-            ("jaxlib", str(jaxlib.__version__)),
-            ("platform", str(self._client.platform_version).splitlines()[0]),
-        )
+        versions = [(name, importlib.metadata.version(name)) for name in ("jax", "jaxlib")]
+        runtime = str(self._client.platform_version).partition("\n")[0]
+        if runtime != self._client.platform:  # on CPU this says nothing but "cpu"
+            versions.append(("runtime", runtime))
         device = f"{kind} ({machine.machine()})" if self.name == "cpu" else kind
-        return Description(self.name, str(self._client.platform), device, versions)
+        return Description(self.name, str(self._client.platform), device, tuple(versions))
 
     def compile(self, text: str, program: Program) -> PjrtExecutable:
         """Compile a module (see `conformance.backends.base.Backend`)."""
@@ -200,12 +218,12 @@ class PjrtBackend:
         try:
             loaded = self._client.compile_and_load(text, devices, private.CompileOptions())
         except (RuntimeError, TypeError, ValueError) as error:
-            _raise(error)
-        return PjrtExecutable(loaded, self._device, program, self._module)
+            raise classify(str(error), text, program) from error
+        return PjrtExecutable(loaded, self._device, text, program)
 
     def _check_transfer(self, of: TensorType) -> None:
-        """f6 arrays cannot be given to, or taken from, jax before 0.11."""
-        release = tuple(int(part) for part in self._module.__version__.split(".")[:2])
-        if of.element.name.startswith("f6") and release < (0, 11):
-            version = self._module.__version__
-            raise Unsupported(f"jax {version} cannot transfer {of.element} arrays; 0.12 can")
+        """Refuse what jax before 0.11 cannot move between numpy and a device: f6."""
+        version = str(_jax().__version__)
+        release = tuple(int(part) for part in version.split(".")[:2])
+        if str(of.element_type).startswith("f6") and release < (0, 11):
+            raise Unsupported(f"jax {version} cannot transfer {of.element_type}; 0.12 can")
