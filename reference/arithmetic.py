@@ -93,7 +93,7 @@ def remainder(lhs: Array, rhs: Array) -> Array:
     of = element_type_of(lhs)
     if of.is_complex:
         quotient = elementary_function("divide", lhs, rhs)
-        whole = np.trunc(quotient.real) + 1j * np.trunc(quotient.imag)
+        whole = np.trunc(np.real(quotient)) + 1j * np.trunc(np.imag(quotient))
         return subtract(lhs, elementary_function("multiply", whole.astype(of.storage), rhs))
     return _arithmetic(np.fmod if of.is_float else _integer_remainder, lhs, rhs)
 
@@ -183,7 +183,7 @@ def sign(operand: Array) -> Array:
     if of.is_complex:
         modulus = elementary_function("abs", operand).astype(of.storage)
         result = elementary_function("divide", operand, modulus)
-        nan = np.isnan(operand.real) | np.isnan(operand.imag)
+        nan = np.isnan(np.real(operand)) | np.isnan(np.imag(operand))
         result = np.where(nan, of.storage.type(complex(np.nan, np.nan)), result)
         return np.where(operand == 0, of.storage.type(0), result)
     value = to_float64(operand)
@@ -195,7 +195,7 @@ def _parts(array: Array) -> tuple[Array, Array]:
     """What a (lexicographic) order compares: real and imaginary parts, or values and zeros."""
     of = element_type_of(array)
     if of.is_complex:
-        return array.real, array.imag
+        return np.real(array), np.imag(array)
     value = to_float64(array) if of.is_float and of.bits < 32 else widened(array)
     return value, np.zeros_like(value)
 
@@ -267,10 +267,11 @@ def round_nearest_even(operand: Array) -> Array:
 
 def round_nearest_afz(operand: Array) -> Array:
     """The nearest integral value, ties away from zero: `roundToIntegralTiesToAway`."""
-    return _integral(operand, _away_from_zero)
+    return _integral(operand, away_from_zero)
 
 
-def _away_from_zero(value: Array) -> Array:
+def away_from_zero(value: Array) -> Array:
+    """float32 or float64 numbers rounded to integral ones, ties away from zero."""
     whole = np.trunc(value)
     step = np.abs(value - whole) >= 0.5  # the difference is exact
     return np.copysign(np.abs(whole) + step.astype(whole.dtype), value)

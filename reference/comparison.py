@@ -44,10 +44,12 @@ def compare(
 
 def _lexicographic(lhs: Array, rhs: Array, direction: str) -> Array:
     if direction not in _STRICT:
-        equal = (lhs.real == rhs.real) & (lhs.imag == rhs.imag)
+        equal = (np.real(lhs) == np.real(rhs)) & (np.imag(lhs) == np.imag(rhs))
         return equal if direction == "EQ" else ~equal
-    first = _DIRECTIONS[_STRICT[direction]](lhs.real, rhs.real)
-    return first | ((lhs.real == rhs.real) & _DIRECTIONS[direction](lhs.imag, rhs.imag))
+    first = _DIRECTIONS[_STRICT[direction]](np.real(lhs), np.real(rhs))
+    return first | (
+        (np.real(lhs) == np.real(rhs)) & _DIRECTIONS[direction](np.imag(lhs), np.imag(rhs))
+    )
 
 
 def total_order_key(array: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from reference.arithmetic import quiet
 from reference.program import Dense, TensorType
 from reference.rounding import integers_to, round_to, to_float64
-from reference.types import Array, ElementType, element_type_of, from_bits, to_bits
+from reference.types import Array, ElementType, FloatFormat, element_type_of, from_bits, to_bits
 
 
 def constant(*, value: Dense) -> Array:
@@ -49,7 +49,7 @@ def convert_to(operand: Array, to: ElementType) -> Array:
         real = convert_to(operand, to.part)
         return real.astype(to.storage)
     if of.is_complex:
-        return convert_to(np.ascontiguousarray(operand.real), to)
+        return convert_to(np.ascontiguousarray(np.real(operand)), to)
     if to.is_boolean:
         return np.asarray((to_float64(operand) if of.is_float else to_bits(operand)) != 0)
     if of.is_float:
@@ -107,31 +107,37 @@ def _from_bit_rows(rows: Array, to: ElementType) -> Array:
 
 @quiet
 def reduce_precision(operand: Array, *, exponent_bits: int, mantissa_bits: int) -> Array:
-    """Rounding as if to a format with fewer bits, and back.
+    """Rounding as if to a format with fewer bits, and back; see `reduced`. NaN stays as it is."""
+    of = element_type_of(operand)
+    value = to_float64(operand)
+    changed = reduced(value, of.float_format, exponent_bits, mantissa_bits)
+    unchanged = ~np.isfinite(value) | (changed == value)
+    return np.where(unchanged, operand, round_to(changed, of))
+
+
+def reduced(value: Array, fmt: FloatFormat, exponent_bits: int, mantissa_bits: int) -> Array:
+    """What `reduce_precision` makes of the values (float64) of a format.
 
     In the order of the specification: (1, 2) the mantissa is rounded to `mantissa_bits`, ties to
     even, at the place where the operand's own format, with that many mantissa bits, would end;
     (3) a magnitude whose exponent does not fit an IEEE format with `exponent_bits` becomes infinity
     or zero of the same sign. So the reduced format keeps no subnormals, except where it has as
-    many exponent bits as the operand's own: then no exponent can fail to fit. NaN stays as it is.
-    With as many mantissa bits as the operand has, or more, step 1 changes nothing.
+    many exponent bits as the operand's own: then no exponent can fail to fit. With as many mantissa
+    bits as the operand has, or more, the first step changes nothing.
     """
-    of = element_type_of(operand)
-    fmt = of.float_format
-    value = to_float64(operand)
-    reduced = value
     if mantissa_bits < fmt.mantissa_bits:
         exponent = np.maximum(np.frexp(value)[1] - 1, fmt.min_exponent)
         place = exponent - mantissa_bits
-        reduced = np.ldexp(np.rint(np.ldexp(value, -place)), place)
+        rounded = np.ldexp(np.rint(np.ldexp(value, -place)), place)
+        value = np.where(np.isfinite(value), rounded, value)
     if exponent_bits < fmt.exponent_bits:
         bias = (1 << (exponent_bits - 1)) - 1
-        exponent = np.frexp(reduced)[1] - 1
-        overflows = (exponent > bias) & np.isfinite(reduced)
-        reduced = np.where(overflows, np.copysign(np.inf, value), reduced)
-        reduced = np.where(exponent < 1 - bias, np.copysign(0.0, value), reduced)
-    unchanged = ~np.isfinite(value) | (reduced == value)
-    return np.where(unchanged, operand, round_to(np.asarray(reduced), of))
+        exponent = np.frexp(value)[1] - 1
+        finite = np.isfinite(value)
+        value = np.where(finite & (exponent < 1 - bias), np.copysign(0.0, value), value)
+        overflows = finite & (value != 0) & (exponent > bias)
+        value = np.where(overflows, np.copysign(np.inf, value), value)
+    return value
 
 
 def complex_(lhs: Array, rhs: Array) -> Array:
@@ -143,7 +149,7 @@ def complex_(lhs: Array, rhs: Array) -> Array:
 
 def real(operand: Array) -> Array:
     """The real part; a floating-point number itself."""
-    return operand.real.copy() if element_type_of(operand).is_complex else operand.copy()
+    return np.real(operand).copy() if element_type_of(operand).is_complex else operand.copy()
 
 
 @quiet
@@ -151,5 +157,5 @@ def imag(operand: Array) -> Array:
     """The imaginary part; of a floating-point number zero."""
     of = element_type_of(operand)
     if of.is_complex:
-        return operand.imag.copy()
+        return np.imag(operand).copy()
     return round_to(np.zeros(operand.shape), of)

@@ -56,8 +56,8 @@ def evaluate(
         inputs: one array per parameter of main, of its shape and storage type.
         process_grid: numbers of replicas and of partitions. Every process evaluates the same
             program on the same inputs; ops that do not communicate do not depend on the grid.
-        custom_calls: for `custom_call`, by `call_target_name`, a function from arrays to an array or
-            a sequence of arrays.
+        custom_calls: for `custom_call`, by `call_target_name`: a function from arrays to an array
+            or to a sequence of arrays.
         on_result: called after each operation with the operation and its results; what it returns
             takes their place.
 

@@ -1,0 +1,443 @@
+"""What the specification leaves open: elements of a result that no backend can get wrong.
+
+Sources are named per reason; "spec" is the StableHLO specification, whose chapter "Errors" makes
+the effect of an error implementation-defined unless an op says otherwise, and whose chapter
+"Floating-point exceptions" gives IEEE-754 operations their default results but leaves exceptions
+of other operations, complex arithmetic among them, to the implementation. What is not here is
+asserted, these readings included:
+
+- integer overflow of add, subtract, multiply, negate, abs, power and shift_left wraps: spec
+  "negate" of unsigned integers builds on it, StableHLO's interpreter and all known backends do it;
+- conversions that are inexact round to nearest, ties to even, and overflow to infinity where the
+  format has one: IEEE-754 convertFormat, though spec "convert" has yet to say so (stablehlo#180);
+- compare in total order tells -0 from +0 and finds a NaN equal to itself: StableHLO's own tests;
+- bitcast_convert is little-endian, types under a byte included: the example in the specification;
+- which NaN a NaN result is, no op here defines; comparison of results must not look at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from reference import arithmetic, elementary
+from reference.arithmetic import quiet, widened
+from reference.conversion import reduced
+from reference.program import Operation
+from reference.rounding import to_float64
+from reference.types import Array, ElementType, NonFinite, element_type_of, to_bits
+
+Open = tuple[str, Array]
+Reason = Callable[[Operation, Sequence[Array], Array], Sequence[Open]]
+
+_ORDERED = ("GE", "GT", "LE", "LT")
+
+
+@quiet
+def unspecified(operation: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+    """The reasons for which elements of a result are open, each with a mask of the result's shape.
+
+    Args:
+        operation: the operation, for its name and attributes.
+        operands: its operands' values.
+        result: its result as the reference evaluates it.
+
+    Returns:
+        (label, mask) pairs; only those whose mask holds somewhere.
+    """
+    reasons = _REASONS.get(operation.name, ())
+    found: list[Open] = []
+    for reason in reasons:
+        found += reason(operation, operands, result)
+    if operation.name in _VALUES and _is_limited(element_type_of(result)):
+        found += _not_encodable(_VALUES[operation.name](operation, operands, result), result)
+    shaped = ((label, np.broadcast_to(mask, result.shape)) for label, mask in found)
+    return [(label, mask) for label, mask in shaped if mask.any()]
+
+
+# --- Integers ------------------------------------------------------------------------------------
+
+
+def _integer_division(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+    """Spec "Errors": neither "divide" nor "remainder" says what division by zero gives, nor the
+    quotient of the smallest number and -1, which is too large; "remainder" is defined by it."""
+    of = element_type_of(operands[0])
+    if not of.is_integer:
+        return []
+    lhs, rhs = (widened(operand) for operand in operands)
+    found = [("integer division by zero", rhs == 0)]
+    if of.is_signed:
+        overflow = (lhs == of.min_integer) & (rhs == -1)
+        found.append(("smallest integer divided by -1", overflow))
+    return found
+
+
+def _negative_power(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+    """Spec "power" of integers is "integer exponentiation"; the result of a negative exponent is
+    in general no integer, and nothing says what becomes of it."""
+    rhs = operands[1]
+    if not element_type_of(rhs).is_signed:
+        return []
+    return [("negative power of an integer", widened(rhs) < 0)]
+
+
+def _wide_shift(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+    """Spec "shift_*" say nothing of amounts that are not in [0, width): TOSA and LLVM neither."""
+    rhs = operands[1]
+    beyond = to_bits(rhs) >= element_type_of(rhs).bits  # negative amounts are large in bits
+    return [("shift by the width or more", beyond)]
+
+
+def _large_count(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+    """Spec "Errors": two bits counted in an si2, whose largest number is 1."""
+    bits = to_bits(operands[0])
+    of = element_type_of(operands[0])
+    if of.bits > 2:
+        return []
+    count = np.bitwise_count(bits) if operation.name == "popcnt" else np.where(bits == 0, 2, 0)
+    return [("count too large for the type", count > of.max_integer)]
+
+
+def _to_integer(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+    """Spec "convert" to integers leaves what they cannot represent to be decided (#180): values
+    out of range, NaN."""
+    to = element_type_of(result)
+    if not to.is_integer:
+        return []
+    return [("conversion to an integer out of range", _outside(operands[0], to))]
+
+
+def _outside(operand: Array, to: ElementType) -> Array:
+    of = element_type_of(operand)
+    if of.is_boolean:
+        return np.zeros(operand.shape, np.bool_)
+    if of.is_integer:  # compared with bounds cut to the source's own range, where they fit
+        wide = operand.astype(np.uint64 if of.is_unsigned else np.int64)
+        low, high = max(to.min_integer, of.min_integer), min(to.max_integer, of.max_integer)
+        return (wide < wide.dtype.type(low)) | (wide > wide.dtype.type(high))
+    value = np.trunc(_value_of(operand))
+    limit = 2.0 ** (to.bits - to.is_signed)  # exact, unlike the largest integer
+    return ~((value >= float(to.min_integer)) & (value < limit))
+
+
+def _large_index(operation: Operation, _: Sequence[Array], result: Array) -> list[Open]:
+    """Spec "iota" makes a constant of the index; an integer type may not have it."""
+    to = element_type_of(result)
+    if not to.is_integer:
+        return []
+    return [("index out of the integer type's range", _index(operation, result) > to.max_integer)]
+
+
+def _index(operation: Operation, result: Array) -> Array:
+    given: dict[str, Any] = dict(operation.attributes)
+    dimension = given["iota_dimension"]
+    along = [1] * result.ndim
+    along[dimension] = -1
+    return np.arange(result.shape[dimension]).reshape(along)
+
+
+# --- Order ---------------------------------------------------------------------------------------
+
+
+def _total_order(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+    """IEEE-754-2019 5.10 d: the order of two NaNs of one sign by payload is the implementation's.
+    The only NaN of FNUZ formats has the bits of -0, and IEEE-754 does not know such formats."""
+    if operation.attribute("compare_type") != "TOTALORDER":
+        return []
+    lhs, rhs = operands
+    of = element_type_of(lhs)
+    left, right = np.isnan(to_float64(lhs)), np.isnan(to_float64(rhs))
+    if of.float_format.non_finite is NonFinite.NAN_NEGATIVE_ZERO:
+        ordered = operation.attribute("comparison_direction") in _ORDERED
+        return [("total order of a NaN without sign", (left != right) & ordered)]
+    sign = 1 << (of.bits - 1) if of.float_format.signed else 0
+    same_sign = (to_bits(lhs) & sign) == (to_bits(rhs) & sign)
+    payloads = left & right & same_sign & (to_bits(lhs) != to_bits(rhs))
+    return [("total order of two NaNs", payloads)]
+
+
+def _complex_order(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+    """Spec "compare" orders complex numbers lexicographically, which says nothing where the parts
+    that decide are not ordered; EQ and NE need no order."""
+    lhs, rhs = operands
+    if not element_type_of(lhs).is_complex:
+        return []
+    if operation.attribute("comparison_direction") not in _ORDERED:
+        return []
+    unordered = _unordered(np.real(lhs), np.real(rhs)) | (
+        (np.real(lhs) == np.real(rhs)) & _unordered(np.imag(lhs), np.imag(rhs))
+    )
+    return [("order of complex numbers with NaN", unordered)]
+
+
+def _unordered(lhs: Array, rhs: Array) -> Array:
+    return np.isnan(lhs) | np.isnan(rhs)
+
+
+def _complex_extremum(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+    """Spec "maximum", "minimum" (and "clamp" by them) of complex numbers: lexicographic. Whether a
+    NaN part is propagated, and whether -0 comes before +0, it does not say."""
+    if not element_type_of(result).is_complex:
+        return []
+    nan = np.zeros(result.shape, np.bool_)
+    for operand in operands:
+        nan = nan | np.isnan(operand)
+    zeros = np.zeros(result.shape, np.bool_)
+    for i, one in enumerate(operands):
+        for other in operands[i + 1 :]:
+            zeros = zeros | _zeros_differ(one, other)
+    return [
+        ("order of complex numbers with NaN", nan),
+        ("order of complex numbers by the sign of zero", zeros & ~nan),
+    ]
+
+
+def _zeros_differ(lhs: Array, rhs: Array) -> Array:
+    """Where the order of two complex numbers depends on whether -0 = +0."""
+    real, imag = _opposite(np.real(lhs), np.real(rhs)), _opposite(np.imag(lhs), np.imag(rhs))
+    return real | ((np.real(lhs) == np.real(rhs)) & imag)
+
+
+def _opposite(lhs: Array, rhs: Array) -> Array:
+    return (lhs == 0) & (rhs == 0) & (np.signbit(lhs) != np.signbit(rhs))
+
+
+# --- Complex arithmetic --------------------------------------------------------------------------
+
+
+def _complex_remainder(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+    """Spec "remainder": to be decided for complex numbers (#997)."""
+    complex_ = element_type_of(operands[0]).is_complex
+    return [("remainder of complex numbers", np.full(result.shape, complex_))]
+
+
+def _complex_sum(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+    """Spec "Floating-point exceptions": of complex addition, part by part, overflow and inf - inf
+    are exceptions; finite parts and infinities otherwise are not."""
+    if not element_type_of(result).is_complex:
+        return []
+    lhs, rhs = operands
+    exception = np.zeros(result.shape, np.bool_)
+    for part in (np.real, np.imag):
+        left, right, got = part(lhs), part(rhs), part(result)
+        overflow = np.isinf(got) & np.isfinite(left) & np.isfinite(right)
+        invalid = np.isnan(got) & ~_unordered(left, right)
+        exception |= overflow | invalid
+    return [("exception in complex arithmetic", exception)]
+
+
+def _complex_exception(
+    operation: Operation, operands: Sequence[Array], result: Array
+) -> list[Open]:
+    """Spec "Floating-point exceptions": a complex result that is not finite, or comes of what is
+    not, follows an overflow, a division by zero or an invalid operation in some formula for it.
+    So do a power of zero, by its logarithm, and atan2 where lhs^2 + rhs^2 = 0, its pole."""
+    if not element_type_of(operands[0]).is_complex:
+        return []
+    exception = ~np.isfinite(result)
+    for operand in operands:
+        exception = exception | ~np.isfinite(operand)
+    if operation.name == "power":
+        exception |= operands[0] == 0
+    if operation.name == "atan2":
+        lhs, rhs = operands
+        exception |= (lhs == 1j * rhs) | (lhs == -1j * rhs)
+    return [("exception in complex arithmetic", exception)]
+
+
+def _complex_abs(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+    """As above, but hypot is an operation of IEEE-754 (9.2) where no part is NaN: an infinity has
+    an infinite modulus without any exception. Finite numbers may overflow."""
+    operand = operands[0]
+    if not element_type_of(operand).is_complex:
+        return []
+    infinite = np.isinf(np.real(operand)) | np.isinf(np.imag(operand))
+    overflow = np.isinf(result) & np.isfinite(operand)
+    return [("exception in complex arithmetic", overflow | (infinite & np.isnan(operand)))]
+
+
+def _complex_sign(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+    """Spec "sign" divides by the modulus: an exception where that is infinite. NaN it defines."""
+    operand = operands[0]
+    if not element_type_of(operand).is_complex:
+        return []
+    modulus = arithmetic.abs(operand)
+    return [("exception in complex arithmetic", np.isinf(modulus) & ~np.isnan(operand))]
+
+
+# --- Bits ----------------------------------------------------------------------------------------
+
+
+def _signaling(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+    """IEEE-754-2019 6.2 lets an implementation turn a signaling NaN into a quiet one wherever it is
+    loaded or converted between formats; bitcast_convert would show it."""
+    operand = operands[0]
+    of = element_type_of(operand)
+    if not (of.is_float or of.is_complex) or of.float_format.non_finite is not NonFinite.IEEE:
+        return []
+    bits = to_bits(operand)
+    quiet_bit = bits.dtype.type(1 << (of.float_format.mantissa_bits - 1))
+    nan = np.isnan(np.stack([np.real(operand), np.imag(operand)], -1) if of.is_complex else operand)
+    found = nan & ((bits & quiet_bit) == 0)
+    if of.is_complex:
+        found = found.any(axis=-1)
+    return [("bits of a signaling NaN", _onto(found, of, result))]
+
+
+def _onto(mask: Array, of: ElementType, result: Array) -> Array:
+    """A mask of operand elements as one of the result elements that hold their bits."""
+    to = element_type_of(result)
+    if of.bits > to.bits:
+        return np.broadcast_to(mask[..., None], result.shape)
+    return np.asarray(mask.any(axis=-1)) if of.bits < to.bits else mask
+
+
+def _tie_without_mantissa(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+    """Spec "reduce_precision" breaks ties to even; of no mantissa bits at all, the even one of two
+    powers of two is a matter of reading: 1 and 10 (binary), or their exponents. It matters where
+    the exponent of one at least fits the reduced range, or one overflows and one underflows."""
+    fmt = element_type_of(operands[0]).float_format
+    exponent_bits, mantissa_bits = _reduction(operation)
+    if mantissa_bits != 0 or fmt.mantissa_bits == 0:
+        return []
+    fraction, exponent = np.frexp(np.abs(to_float64(operands[0])))
+    exponent = exponent - 1
+    tie = (fraction == 0.75) & (exponent >= fmt.min_exponent)  # a subnormal is nearer to one
+    if exponent_bits < fmt.exponent_bits:
+        bias = (1 << (exponent_bits - 1)) - 1
+        tie &= (exponent >= -bias) & (exponent <= bias)
+    return [("tie between powers of two", tie)]
+
+
+# --- Formats without infinity, NaN, zero or negative numbers -------------------------------------
+
+
+def _is_limited(of: ElementType) -> bool:
+    return of.is_float and of.float_format.non_finite is not NonFinite.IEEE
+
+
+def _not_encodable(value: Array, result: Array) -> list[Open]:
+    """What a format cannot encode and IEEE-754, which knows no such formats, does not define.
+
+    Overflow gives NaN in some conversions to FN and FNUZ formats and saturates in others (OCP
+    8-bit floating point specification, 5.2 and its modes); NaN into a format without one; zero, the
+    negative, the too small and the ties of f8E8M0FNU (OCP microscaling specification, 5.4.1).
+    """
+    fmt = element_type_of(result).float_format
+    magnitude = np.abs(value)
+    tie = fmt.max_finite + 2.0 ** (fmt.max_exponent - fmt.mantissa_bits - 1)
+    odd = fmt.max_finite * 2.0 ** (fmt.mantissa_bits - fmt.max_exponent) % 2 == 1
+    overflow = (magnitude > tie) | ((magnitude == tie) & odd)
+    found = [("overflow in a format without infinity", overflow)]
+    if not fmt.has_nan:
+        found.append(("NaN in a format without NaN", np.isnan(value)))
+    if not fmt.has_zero:
+        fraction = np.frexp(magnitude)[0]
+        found.append(("zero or negative in f8E8M0FNU", value <= 0))
+        found.append(("below the range of f8E8M0FNU", (value > 0) & (value < fmt.smallest)))
+        found.append(("tie in f8E8M0FNU", fraction == 0.75))
+    return found
+
+
+def _value_of(operand: Array) -> Array:
+    """The values of an operand, of complex numbers the real parts, as wide as can be had."""
+    of = element_type_of(operand)
+    if of.is_complex:
+        return np.real(operand).astype(np.float64)
+    return to_float64(operand) if of.is_float else widened(operand).astype(np.longdouble)
+
+
+def _converted(_: Operation, operands: Sequence[Array], __: Array) -> Array:
+    return _value_of(operands[0])
+
+
+def _indexed(operation: Operation, _: Sequence[Array], result: Array) -> Array:
+    return _index(operation, result).astype(np.float64)
+
+
+def _zero(_: Operation, __: Sequence[Array], result: Array) -> Array:
+    return np.zeros(result.shape)
+
+
+def _reduced(operation: Operation, operands: Sequence[Array], _: Array) -> Array:
+    fmt = element_type_of(operands[0]).float_format
+    return reduced(to_float64(operands[0]), fmt, *_reduction(operation))
+
+
+def _reduction(operation: Operation) -> tuple[int, int]:
+    """The attributes exponent_bits and mantissa_bits."""
+    given: dict[str, Any] = dict(operation.attributes)
+    return given["exponent_bits"], given["mantissa_bits"]
+
+
+def _in_float64(apply: Callable[..., Any]) -> Callable[..., Array]:
+    def value(_: Operation, operands: Sequence[Array], __: Array) -> Array:
+        return np.asarray(apply(*(to_float64(operand) for operand in operands)))
+
+    return value
+
+
+def _elementary(operation: Operation, operands: Sequence[Array], _: Array) -> Array:
+    return elementary.wide(operation.name, *operands)
+
+
+# --- Which reason for which op -------------------------------------------------------------------
+
+_REASONS: dict[str, tuple[Reason, ...]] = {
+    "abs": (_complex_abs,),
+    "add": (_complex_sum,),
+    "atan2": (_complex_exception,),
+    "bitcast_convert": (_signaling,),
+    "cbrt": (_complex_exception,),
+    "clamp": (_complex_extremum,),
+    "compare": (_total_order, _complex_order),
+    "convert": (_to_integer,),
+    "cosine": (_complex_exception,),
+    "count_leading_zeros": (_large_count,),
+    "divide": (_integer_division, _complex_exception),
+    "exponential": (_complex_exception,),
+    "exponential_minus_one": (_complex_exception,),
+    "iota": (_large_index,),
+    "log": (_complex_exception,),
+    "log_plus_one": (_complex_exception,),
+    "logistic": (_complex_exception,),
+    "maximum": (_complex_extremum,),
+    "minimum": (_complex_extremum,),
+    "multiply": (_complex_exception,),
+    "popcnt": (_large_count,),
+    "power": (_negative_power, _complex_exception),
+    "reduce_precision": (_tie_without_mantissa,),
+    "remainder": (_integer_division, _complex_remainder),
+    "rsqrt": (_complex_exception,),
+    "shift_left": (_wide_shift,),
+    "shift_right_arithmetic": (_wide_shift,),
+    "shift_right_logical": (_wide_shift,),
+    "sign": (_complex_sign,),
+    "sine": (_complex_exception,),
+    "sqrt": (_complex_exception,),
+    "subtract": (_complex_sum,),
+    "tan": (_complex_exception,),
+    "tanh": (_complex_exception,),
+}
+"""Ops not named have no open results, but for formats that cannot encode them."""
+
+_VALUES: dict[str, Callable[[Operation, Sequence[Array], Array], Array]] = {
+    "add": _in_float64(np.add),
+    "ceil": _in_float64(np.ceil),
+    "convert": _converted,
+    "divide": _in_float64(np.divide),
+    "floor": _in_float64(np.floor),
+    "imag": _zero,
+    "iota": _indexed,
+    "multiply": _in_float64(np.multiply),
+    "negate": _in_float64(np.negative),
+    "reduce_precision": _reduced,
+    "remainder": _in_float64(np.fmod),
+    "round_nearest_afz": _in_float64(arithmetic.away_from_zero),
+    "round_nearest_even": _in_float64(np.rint),
+    "subtract": _in_float64(np.subtract),
+    **dict.fromkeys(elementary.REAL, _elementary),
+}
+"""The value of a result before its rounding; ops not named give values that their type has."""
