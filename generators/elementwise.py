@@ -1,0 +1,271 @@
+"""Cases of the elementwise ops: programs of one op, and recipes for their inputs.
+
+A case is built by a function of (element type, pick): with a Hypothesis strategy behind `pick` it
+is drawn and shrunk, with plan.py's words behind it a batch is made without Hypothesis's overhead.
+Programs are valid by construction. Choice 0 is the simplest everywhere: rank 0, sizes of 1,
+parameters rather than constants, small integers, one input set.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache, partial
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from generators import profiles
+from generators.programs import Case, InputRecipe
+from generators.shapes import Pick, choose, shape
+from generators.types import ELEMENT_TYPES_OF, bitcast_results, complex_of
+from generators.values import fill, profiles_of
+from reference.program import Attribute, Dense, Program, TensorType, Value, single_op
+from reference.types import ALL, BOOLEAN, ElementType
+
+Builder = Callable[[ElementType, Pick], Case]
+"""builder(element_type, pick): the case that these choices make."""
+
+_I1 = BOOLEAN[0]
+_LARGEST_CONSTANT = 2048
+"""Elements; a constant beyond is a splat, for the sake of the size of the program's text."""
+_INPUT_SETS = (1, 3, 4, 4, 4, 4, 5, 5)
+_CORRELATIONS = ("independent",) * 5 + ("equal", "negated", "one_ulp")
+_CONSTANT, _SPLAT = 12, 15  # of 16: up to which an operand is a parameter, a full constant
+
+
+def _constant(of: TensorType, profile: str, seed: int, *, splat: bool) -> Dense:
+    if splat or math.prod(of.static_shape) > _LARGEST_CONSTANT:
+        one = fill(TensorType((), of.element_type), profile, seed)
+        return Dense.of(np.broadcast_to(one, of.static_shape), of)
+    return Dense.of(fill(of, profile, seed), of)
+
+
+def _operands(
+    pick: Pick, operands: dict[str, TensorType], row: profiles.Row, seed: int
+) -> tuple[Value | Dense, ...]:
+    """Each operand as a parameter, or one in four times as a constant."""
+    placed: list[Value | Dense] = []
+    for number, (name, of) in enumerate(operands.items()):
+        place = pick(16)
+        if place < _CONSTANT:
+            placed.append(Value(name, of))
+        else:
+            key = seed + ((number + 1) << 96)  # no input set's stream
+            placed.append(_constant(of, row[number], key, splat=place == _SPLAT))
+    return tuple(placed)
+
+
+def _inputs(
+    pick: Pick,
+    operands: tuple[Value | Dense, ...],
+    rows: tuple[profiles.Row, ...],
+    seed: int,
+    *,
+    related: bool,
+) -> tuple[InputRecipe, ...]:
+    """Recipes for the operands that are parameters; a single one where there is none."""
+    numbers = {operand: n for n, operand in reversed([*enumerate(operands)])}
+    parameters = [numbers[o] for o in dict.fromkeys(operands) if isinstance(o, Value)]
+    if not parameters:
+        return (InputRecipe((), seed),)
+    recipes: list[InputRecipe] = []
+    for number in range(choose(pick, _INPUT_SETS)):
+        row = choose(pick, rows)
+        correlation = choose(pick, _CORRELATIONS) if related and len(parameters) > 1 else "independent"
+        recipes.append(InputRecipe(tuple(row[n] for n in parameters), seed + number, correlation))
+    return tuple(recipes)
+
+
+def _case(
+    pick: Pick,
+    op: str,
+    operands: dict[str, TensorType],
+    result: TensorType,
+    rows: tuple[profiles.Row, ...],
+    given: dict[str, Attribute] | None = None,
+    *,
+    related: bool = False,
+) -> Case:
+    """The case of one op on operands of these types, placed and filled as `pick` says.
+
+    `rows` has the value profiles that may meet, one name for each operand. `related`: whether
+    operands of one type may be correlated, or be one and the same value.
+    """
+    seed = pick(1 << 32)
+    placed = _operands(pick, operands, choose(pick, rows), seed)
+    if related and pick(12) == 11:
+        placed = tuple(placed[0] if one.type == placed[0].type else one for one in placed)
+    program = single_op(op, placed, (result,), given)
+    return Case(program, _inputs(pick, placed, rows, seed, related=related))
+
+
+def _unary(op: str, of: ElementType, pick: Pick) -> Case:
+    size = shape(pick)
+    result = profiles.RESULT_OF.get(op, profiles.same)(of)
+    operand = "x" if op == "is_finite" else "operand"
+    types = {operand: TensorType(size, of)}
+    return _case(pick, op, types, TensorType(size, result), profiles.rows(op, of))
+
+
+def _binary(op: str, of: ElementType, pick: Pick) -> Case:
+    kind = TensorType(shape(pick), of)
+    result = TensorType(kind.shape, complex_of(of)) if op == "complex" else kind
+    related = op not in profiles.ASYMMETRIC
+    types = {"lhs": kind, "rhs": kind}
+    return _case(pick, op, types, result, profiles.rows(op, of), related=related)
+
+
+_DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
+
+
+@cache
+def compare_attributes(of: ElementType) -> tuple[dict[str, Attribute], ...]:
+    """Every direction with every `compare_type` valid for the type (C3), and without one."""
+    if of.is_float:
+        kinds = ("FLOAT", "TOTALORDER", None)
+    elif of.is_complex:
+        kinds = ("FLOAT", None)
+    else:
+        kinds = ("SIGNED" if of.is_signed else "UNSIGNED", None)
+    return tuple(
+        {"comparison_direction": way} | ({"compare_type": kind} if kind else {})
+        for way in _DIRECTIONS
+        for kind in kinds
+    )
+
+
+def _compare(op: str, of: ElementType, pick: Pick) -> Case:
+    given = choose(pick, compare_attributes(of))
+    kind = TensorType(shape(pick), of)
+    types, result = {"lhs": kind, "rhs": kind}, TensorType(kind.shape, _I1)
+    return _case(pick, op, types, result, profiles.rows(op, of), given, related=True)
+
+
+def _convert(op: str, of: ElementType, pick: Pick) -> Case:
+    to = choose(pick, ALL)
+    size = shape(pick)
+    types = {"operand": TensorType(size, of)}
+    return _case(pick, op, types, TensorType(size, to), profiles.conversion_rows(of, to))
+
+
+def _bitcast_convert(op: str, of: ElementType, pick: Pick) -> Case:
+    to = choose(pick, bitcast_results(of))
+    before = after = shape(pick)
+    if to.bits < of.bits:
+        after = (*before, of.bits // to.bits)
+    elif to.bits > of.bits:
+        before = (*after, to.bits // of.bits)
+    types = {"operand": TensorType(before, of)}
+    return _case(pick, op, types, TensorType(after, to), profiles.rows(op, of))
+
+
+def _clamp(op: str, of: ElementType, pick: Pick) -> Case:
+    size = shape(pick)
+    scalar, full = TensorType((), of), TensorType(size, of)
+    low, high = choose(pick, ((scalar, scalar), (full, full), (scalar, full), (full, scalar)))
+    types = {"min": low, "operand": full, "max": high}
+    return _case(pick, op, types, full, profiles.clamp_rows(of), related=pick(4) == 3)
+
+
+def _select(op: str, of: ElementType, pick: Pick) -> Case:
+    size = shape(pick)
+    full = TensorType(size, of)
+    predicate = TensorType(choose(pick, (size, size, ())), _I1)
+    types = {"pred": predicate, "on_true": full, "on_false": full}
+    return _case(pick, op, types, full, profiles.select_rows(of), related=True)
+
+
+@cache
+def precisions(of: ElementType) -> tuple[dict[str, Attribute], ...]:
+    """Numbers of exponent and mantissa bits: the least, the type's own, next to it, beyond."""
+    fmt = of.float_format
+    exponents = (fmt.exponent_bits, 1, 2, 4, 5, 8, 11)
+    mantissas = (fmt.mantissa_bits, 0, 1, 2, 3, 7, 10, 23, 52)
+    return tuple(
+        {"exponent_bits": e, "mantissa_bits": m}
+        for e in _around(exponents, 1, fmt.exponent_bits)
+        for m in _around(mantissas, 0, fmt.mantissa_bits)
+    )
+
+
+def _around(numbers: tuple[int, ...], least: int, own: int) -> tuple[int, ...]:
+    wanted = dict.fromkeys((*numbers, own - 1, own + 1, own + 2))
+    return tuple(number for number in wanted if least <= number <= own + 2)
+
+
+def _reduce_precision(op: str, of: ElementType, pick: Pick) -> Case:
+    given = choose(pick, precisions(of))
+    kind = TensorType(shape(pick), of)
+    return _case(pick, op, {"operand": kind}, kind, profiles.rows(op, of), given)
+
+
+def _iota(op: str, of: ElementType, pick: Pick) -> Case:
+    size = shape(pick, min_rank=1)
+    program = single_op(op, (), (TensorType(size, of),), {"iota_dimension": pick(len(size))})
+    return Case(program, (InputRecipe((), 0),))
+
+
+def _constants(op: str, of: ElementType, pick: Pick) -> Case:
+    kind = TensorType(shape(pick), of)
+    profile = choose(pick, profiles_of(of))
+    value = _constant(kind, profile, pick(1 << 32), splat=pick(6) == 5)
+    return Case(single_op(op, (), (kind,), {"value": value}), (InputRecipe((), 0),))
+
+
+_SPECIFIC = {
+    "bitcast_convert": _bitcast_convert,
+    "clamp": _clamp,
+    "compare": _compare,
+    "constant": _constants,
+    "convert": _convert,
+    "iota": _iota,
+    "reduce_precision": _reduce_precision,
+    "select": _select,
+}
+_BINARY = frozenset(
+    "add and atan2 complex divide maximum minimum multiply or power remainder shift_left "
+    "shift_right_arithmetic shift_right_logical subtract xor".split()
+)
+
+
+def builder(op: str) -> Builder:
+    """The function that builds an op's cases.
+
+    Raises:
+        KeyError: when the op is not an elementwise one.
+    """
+    if op not in ELEMENT_TYPES_OF:
+        raise KeyError(f"no cases for op {op!r}; known: {', '.join(ELEMENT_TYPES_OF)}")
+    general = _binary if op in _BINARY else _unary
+    return partial(_SPECIFIC.get(op, general), op)
+
+
+@cache
+def _integers(count: int) -> SearchStrategy[int]:
+    return st.integers(0, count - 1)
+
+
+@st.composite
+def _drawn(draw: DrawFn, build: Builder, of: ElementType) -> Case:
+    return build(of, lambda count: draw(_integers(count)) if count > 1 else 0)
+
+
+def strategy(op: str, element_type: ElementType) -> SearchStrategy[Case]:
+    """Cases of an op in one cell, as a Hypothesis strategy that shrinks to the simplest.
+
+    Raises:
+        ValueError: when the op does not take the element type.
+    """
+    if element_type not in ELEMENT_TYPES_OF[op]:
+        raise ValueError(f"{op} takes no tensor of {element_type}")
+    return _drawn(builder(op), element_type)
+
+
+STRATEGIES: dict[str, Callable[[ElementType], SearchStrategy[Case]]] = {
+    op: partial(strategy, op) for op in ELEMENT_TYPES_OF
+}
+"""For each op, the strategy of its cases as a function of the element type."""
+
+__all__ = ["ELEMENT_TYPES_OF", "STRATEGIES", "Builder", "Program", "builder", "strategy"]
