@@ -83,7 +83,7 @@ def _f6_in(program: Program) -> bool:
         *(value for operation in program.walk() for value in operation.results),
     )
     return any(
-        isinstance(value.type, TensorType) and str(value.type.element_type).startswith("f6")
+        isinstance(value.type, TensorType) and str(value.type.element_type).startswith("f6E")
         for value in values
     )
 
@@ -225,5 +225,5 @@ class PjrtBackend:
         """Refuse what jax before 0.11 cannot move between numpy and a device: f6."""
         version = str(_jax().__version__)
         release = tuple(int(part) for part in version.split(".")[:2])
-        if str(of.element_type).startswith("f6") and release < (0, 11):
+        if str(of.element_type).startswith("f6E") and release < (0, 11):
             raise Unsupported(f"jax {version} cannot transfer {of.element_type}; 0.12 can")
