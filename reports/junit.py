@@ -1,0 +1,95 @@
+"""The JUnit report, for continuous integration: a suite per op, a test case per cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from junitparser import Failure, JUnitXml, Property, Skipped, TestCase, TestSuite
+
+from conformance.summary import RunData
+from conformance.verdict import Record, Verdict
+from reports import text, view
+from reports.view import Cell, Op, View
+
+FAILURES_PER_CELL = 20
+TEXT_LIMIT = 4_000
+
+
+def render(run: RunData, out: Path) -> None:
+    """Write `out`/junit.xml.
+
+    A cell with new failures fails, once per record; one that is unsupported or untested is
+    skipped; known divergences are named in the case's output. Cells filtered out are left out.
+
+    Raises:
+        OSError: when the folder cannot be written.
+    """
+    document(run).write(str(out / "junit.xml"), pretty=True)
+
+
+def document(run: RunData) -> JUnitXml:
+    """The report as junitparser's document."""
+    seen = view.build(run)
+    root = JUnitXml("hlo-conformance")
+    for op in seen.ops:
+        if op.is_planned:
+            root.add_testsuite(_suite(seen, op))
+    root.update_statistics()
+    return root
+
+
+def _suite(seen: View, op: Op) -> TestSuite:
+    suite = TestSuite(text.visible(op.name))
+    if seen.run.started:
+        suite.timestamp = text.one_line(seen.run.started)
+    facts = {
+        "seed": str(seen.run.seed), "profile": seen.run.profile, "command": seen.run.command,
+        "family": op.family, "tolerance": op.rule, **seen.run.versions,
+    }  # fmt: skip
+    for name, value in facts.items():
+        suite.append(Property(text.one_line(name), text.one_line(value)))
+    for cell in op.cells:
+        if cell.state != view.FILTERED:
+            suite.add_testcase(_case(cell))
+    return suite
+
+
+def _case(cell: Cell) -> TestCase:
+    name = text.visible(f"{cell.op}[{cell.element_type}]@{cell.backend}")
+    case = TestCase(name, f"conformance.{text.slug(cell.backend)}.{text.slug(cell.op)}", 0.0)
+    new = [record for record in cell.records if record.is_new_failure]
+    if new:
+        case.result = [_failure(record) for record in new[:FAILURES_PER_CELL]]
+    elif cell.state in (Verdict.UNSUPPORTED, view.UNTESTED):
+        reason = cell.records[0].message if cell.records else view.MEANINGS[view.UNTESTED]
+        case.result = [Skipped(f"{cell.state}: {text.one_line(reason)}", cell.state)]
+    case.system_out = _output(cell, len(new))
+    return case
+
+
+def _failure(record: Record) -> Failure:
+    kind = f" ({text.one_line(record.kind, 80)})" if record.kind else ""
+    verdict = view.words(record.verdict)
+    found = Failure(f"{verdict}{kind}: {text.one_line(record.message)}", record.verdict.value)
+    lines = [f"replay: hlo-conformance replay {text.exposed(record.id)}", record.message]
+    if record.detail is not None:
+        for element in record.detail.elements:
+            given = ", ".join(f"{n}={value} ({bits})" for n, value, bits in element.inputs)
+            lines.append(
+                f"{list(element.index)}: {given or 'inputs not recorded'}: "
+                f"expected {element.expected} ({element.expected_hex}), "
+                f"actual {element.actual} ({element.actual_hex}), ulp {text.ulp(element.ulp)}"
+            )
+        lines.append(record.detail.program)
+    shown, left = text.clipped(text.visible("\n".join(lines)), TEXT_LIMIT)
+    found.text = shown + (f"\n... {left} more characters" if left else "")
+    return found
+
+
+def _output(cell: Cell, new: int) -> str:
+    lines = [text.visible(cell.label)]
+    if new > FAILURES_PER_CELL:
+        lines.append(f"{new - FAILURES_PER_CELL} more new failures are in results.sqlite")
+    known = [r for r in cell.records if r.known and r.verdict.fails][:FAILURES_PER_CELL]
+    lines += [text.one_line(f"known by {r.known}: {r.id}: {r.message}") for r in known]
+    return "\n".join(lines)

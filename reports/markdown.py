@@ -1,0 +1,152 @@
+"""The Markdown summary: short enough for a job's page or a pull request."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from conformance.summary import RunData
+from reports import text, view
+from reports.view import Cell, Group, View
+
+ROWS = 40
+WORST = 15
+
+
+def render(run: RunData, out: Path) -> None:
+    """Write `out`/summary.md.
+
+    Raises:
+        OSError: when the folder cannot be written.
+    """
+    (out / "summary.md").write_text(markdown(run), encoding="utf-8")
+
+
+def markdown(run: RunData) -> str:
+    """The summary as Markdown (GitHub's, with tables)."""
+    seen = view.build(run)
+    parts = [
+        f"# {inert(seen.headline)}", _about(seen), _totals(seen), _verdicts(seen),
+        _divergences("New divergences", seen, view.NEW),
+        _divergences("Known divergences", seen, view.KNOWN), _stale(seen), _accuracy(seen),
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def inert(given: str, limit: int = 160) -> str:
+    """Foreign text as Markdown text on one line, in which nothing is markup, link or mention."""
+    flat = html.escape(text.one_line(given, limit), quote=False)
+    flat = re.sub(r"([\\`*\[\]|~@]|(?<!\w)_|_(?!\w)|#(?=\d)|^[-+#>=])", r"\\\1", flat)
+    return flat.replace("://", ":\\//").replace("www.", "www\\.")
+
+
+def code(given: str) -> str:
+    """Foreign text in the type of code, with no way out of it, usable in a table."""
+    flat = text.one_line(given, 160)
+    if flat and not set(flat) & set("`|\\"):
+        return f"`{flat}`"
+    flat = re.sub(r"[`*_\[\]|\\~@]", lambda m: f"&#{ord(m[0])};", html.escape(flat, quote=False))
+    return f"<code>{flat}</code>"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> str:
+    """A table; the columns from number `right` on are numbers, set flush right."""
+    rule = ["---" if number < right else "---:" for number in range(len(head))]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
+
+
+def _about(seen: View) -> str:
+    run = seen.run
+    lines = [
+        f"- {inert(b.name)}: {inert(b.platform)}, {inert(b.device)}"
+        + "".join(f", {inert(n)} {inert(v)}" for n, v in b.versions)
+        for b in run.backends
+    ]
+    shared = ", ".join(f"{inert(n)} {inert(v)}" for n, v in sorted(run.versions.items()))
+    lines.append(f"- {shared or 'versions not recorded'}")
+    lines.append(
+        f"- profile {inert(run.profile)}, seed {run.seed}, {text.duration(run.seconds)}: "
+        f"{code(run.command)}"
+    )
+    return "\n".join(lines)
+
+
+def _totals(seen: View) -> str:
+    totals = seen.totals
+    rows = [
+        ("ops tested", text.count(totals.ops_tested), text.count(totals.ops)),
+        ("cells tested", text.count(totals.tested), text.count(totals.planned)),
+        ("cells unsupported", text.count(totals.unsupported), text.count(totals.planned)),
+        ("cells untested", text.count(totals.untested), text.count(totals.planned)),
+        ("cells filtered out", text.count(totals.filtered), text.count(totals.cells)),
+        ("cases that diverge anew", text.count(totals.new), text.count(totals.cases)),
+        ("cases that diverge as known", text.count(totals.known), text.count(totals.cases)),
+    ]
+    judged = f"{text.plural(totals.cases, 'case')}, {text.plural(totals.values, 'value')} judged."
+    return _table(("", "count", "of"), rows, 1) + "\n\n" + judged
+
+
+def _verdicts(seen: View) -> str:
+    rows = [
+        (view.words(verdict), text.count(number), view.MEANINGS[verdict])
+        for verdict, number in seen.totals.by_verdict
+        if number
+    ]
+    return "## Verdicts\n\n" + _table(("verdict", "cases", "means"), rows, 3) if rows else ""
+
+
+def _divergences(title: str, seen: View, status: str) -> str:
+    groups = [group for group in seen.groups if group.status == status]
+    if not groups:
+        return ""
+    rows = [_group(group) for group in groups[:ROWS]]
+    more = f"\n\n{len(groups) - ROWS} more classes are in index.html." if len(groups) > ROWS else ""
+    head = ("verdict", "class", "op", "element types", "replay the first", "cases")
+    return f"## {title}\n\n" + _table(head, rows, 5) + more
+
+
+def _group(group: Group) -> tuple[str, ...]:
+    link = text.web_link(group.link)
+    about = inert(group.kind)
+    if group.status == view.KNOWN:
+        about = f"{code(group.known)} {inert(group.reason)}"
+        about += (
+            f" ([more](<{html.escape(link)}>))" if link and not set(link) & set("<>|\\") else ""
+        )
+    return (
+        view.words(group.verdict), about, _some(group.ops), _some(group.element_types),
+        code(group.findings[0].record.id), text.count(len(group.findings)),
+    )  # fmt: skip
+
+
+def _some(names: Sequence[str], limit: int = 6) -> str:
+    shown = ", ".join(inert(name, 60) for name in names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def _stale(seen: View) -> str:
+    if not seen.run.stale:
+        return ""
+    return "Expectations that no longer match: " + ", ".join(map(code, seen.run.stale)) + "."
+
+
+def _accuracy(seen: View) -> str:
+    """The cells with the largest errors in units of their budgets."""
+    measured = [c for c in seen.cells.values() if c.worst and (c.share or 0) > 0]
+    measured.sort(key=lambda c: (-_excess(c), c.key))
+    rows = [
+        (inert(c.op), inert(c.element_type), inert(c.backend), text.ulp(c.worst),
+         text.ulp(c.budget), view.words(c.state))
+        for c in measured[:WORST]
+    ]  # fmt: skip
+    head = ("op", "element type", "backend", "worst ulp", "budget ulp", "verdict")
+    return "## Worst accuracy\n\n" + _table(head, rows, 3) if rows else ""
+
+
+def _excess(cell: Cell) -> float:
+    worst, budget = cell.worst or 0.0, cell.budget or 0.0
+    if worst != worst or not budget:
+        return float("inf")
+    return worst / budget

@@ -1,0 +1,125 @@
+"""Numbers and foreign text as the reports show them: short, honest, harmless."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+MINUS = "−"
+
+
+def count(number: int) -> str:
+    """An integer with thousands set apart: 12,345."""
+    return f"{number:,}"
+
+
+def ulp(error: float | None) -> str:
+    """An error in ulp, in as few digits as say what matters; "–" where there is none."""
+    if error is None:
+        return "–"
+    if math.isnan(error):
+        return "NaN"
+    if math.isinf(error):
+        return "∞" if error > 0 else f"{MINUS}∞"
+    size = abs(error)
+    if size >= 1e5:
+        mantissa, exponent = f"{error:.0e}".split("e")
+        return f"{mantissa}e{int(exponent)}".replace("-", MINUS)
+    digits = 0 if size >= 100 or error == int(error) else 1 if size >= 1 else 2
+    return f"{error:.{digits}f}".replace("-", MINUS)
+
+
+def duration(seconds: float) -> str:
+    """A time span for people: 0.8 s, 94 s, 12 min 30 s, 3 h 05 min."""
+    if not math.isfinite(seconds) or seconds < 0:
+        return "–"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 7200:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def plural(number: int, noun: str, many: str = "") -> str:
+    """A number with its noun: 1 case, 2 cases, 0 cases."""
+    return f"{count(number)} {noun if number == 1 else many or noun + 's'}"
+
+
+_KEPT = frozenset("\n\t")
+
+
+def visible(text: str) -> str:
+    """Text without control characters: each is shown as its code, so that none can act.
+
+    Covers what XML forbids (C0 controls, lone surrogates, U+FFFE, U+FFFF) and the marks that
+    reorder what is displayed (bidirectional overrides).
+    """
+    return "".join(c if c in _KEPT or not _hidden(c) else f"\\u{ord(c):04x}" for c in text)
+
+
+def _hidden(character: str) -> bool:
+    if character.isascii():
+        return character < " " or character == "\x7f"
+    code = ord(character)
+    return (
+        unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") or code & 0xFFFE == 0xFFFE
+    )
+
+
+def clipped(text: str, limit: int) -> tuple[str, int]:
+    """The first `limit` characters, to a line's end where one is near, and how many are left."""
+    if len(text) <= limit:
+        return text, 0
+    end = text.rfind("\n", limit * 3 // 4, limit)
+    end = limit if end < 0 else end
+    return text[:end], len(text) - end
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """The text on one line, ended by an ellipsis where it is longer than `limit`."""
+    flat = " ".join(visible(text).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def slug(text: str) -> str:
+    """The text as a part of an HTML id or URL fragment: letters, digits, dot, dash, underscore."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("_") or "x"
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """The names, later copies numbered, so that all differ."""
+    seen: dict[str, int] = {}
+    result: list[str] = []
+    for name in names:
+        candidate = name
+        while candidate in seen:
+            seen[name] += 1
+            candidate = f"{name}.{seen[name]}"
+        seen[candidate] = 1
+        result.append(candidate)
+    return result
+
+
+def web_link(link: str) -> str:
+    """The link where it is an http or https address with a host, else "": nothing else is safe."""
+    if any(_hidden(c) or c.isspace() for c in link):
+        return ""
+    try:
+        parts = urlsplit(link)
+        return link if parts.scheme in ("http", "https") and parts.hostname else ""
+    except ValueError:
+        return ""
+
+
+def exposed(value: str) -> str:
+    """A word of a command line that is to be copied, quoted where a shell would act on it."""
+    plain = visible(value).replace("\n", "\\n").replace("\t", "\\t")
+    if plain and re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", plain):
+        return plain
+    return "'" + plain.replace("'", "'\\''") + "'"
