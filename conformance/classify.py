@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 from conformance.distance import ulp_distances
 from conformance.tolerance import Rule
 from conformance.verdict import Element, Verdict
+from reference.evaluate import given_attributes
 from reference.ops import OPS
 from reference.program import Operation, TensorType
 from reference.rounding import round_to, to_float64
@@ -93,7 +94,7 @@ class Differing:
     def again(self, operands: Iterable[Array]) -> Array:
         """The op's own results on other operand elements."""
         semantics = OPS[self.operation.name]
-        given: dict[str, Any] = dict(self.operation.attributes)
+        given = given_attributes(self.operation)
         if semantics.needs_result:
             given["result"] = TensorType((len(self.where),), self.type)
         with np.errstate(all="ignore"):
@@ -171,6 +172,20 @@ class Findings:
         return [code for code, (verdict, _) in enumerate(self.table) if verdict in apart]
 
 
+PAIR = 2
+NEARLY_ALL = 0.9
+HALF = 32
+"""Bits of the type that a 64-bit type is most often mistaken for."""
+
+_WRAPPING: dict[str, Callable[..., Array]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "negate": np.negative,
+    "abs": np.abs,
+}
+"""Integer ops on Python's unbounded integers, for those that wrap."""
+
 Answer = Iterable[tuple[Verdict, str, Array]]
 Question = Callable[[Differing], Answer]
 
@@ -178,14 +193,15 @@ Question = Callable[[Differing], Answer]
 def find(differing: Differing) -> Findings:
     """Ask every question of the elements not yet explained, until all are."""
     findings = Findings(np.full(len(differing.where), -1), differing.distances)
-    for question in QUESTIONS:
-        for verdict, kind, mask in question(differing):
-            open_ = (findings.codes < 0) & mask
-            if open_.any():
-                findings.codes[open_] = len(findings.table)
-                findings.table.append((verdict, kind))
-        if (findings.codes >= 0).all():
-            break
+    with np.errstate(all="ignore"):
+        for question in QUESTIONS:
+            for verdict, kind, mask in question(differing):
+                open_ = (findings.codes < 0) & mask
+                if open_.any():
+                    findings.codes[open_] = len(findings.table)
+                    findings.table.append((verdict, kind))
+            if (findings.codes >= 0).all():
+                break
     return findings
 
 
@@ -295,27 +311,42 @@ def _special_values(d: Differing) -> Answer:
 
 
 def _swapped(d: Differing) -> Answer:
-    if d.met is not None and len(d.met) == 2 and d.met[0].dtype == d.met[1].dtype:  # noqa: PLR2004
-        yield Verdict.DIVERGENT, "operands swapped", d.same(d.again(d.met[::-1]))
+    """Operands swapped: then nearly all elements must say so, not just some that differ."""
+    if len(d.operands) != PAIR or d.operands[0].dtype != d.operands[1].dtype:
+        return
+    whole = replace(d, where=np.arange(d.expected.size))
+    if whole.met is None:
+        return
+    other = whole.again(whole.met[::-1])
+    explained = whole.near(other)
+    if explained.mean() > NEARLY_ALL:
+        yield Verdict.DIVERGENT, "operands swapped", explained[d.where]
 
 
 def _integers(d: Differing) -> Answer:
     if not d.type.is_integer:
         return
-    want, got = d.want.astype(object), d.got.astype(object)
-    limits = (d.type.min_integer, d.type.max_integer)
-    saturated = np.isin(got.astype(np.float64), np.asarray(limits, np.float64))
-    yield Verdict.DIVERGENT, "saturation", saturated & np.asarray(want != got, bool)
-    if d.type.bits == 64:  # noqa: PLR2004
-        low = np.asarray([int(w) & 0xFFFFFFFF for w in want], object)
-        kept = [int(g) & 0xFFFFFFFF for g in got]
-        yield Verdict.DIVERGENT, "truncated to 32 bits", np.asarray(low == np.asarray(kept, object))
+    exact = _WRAPPING.get(d.operation.name)
+    if exact is not None and d.met is not None:
+        low, high = d.type.min_integer, d.type.max_integer
+        unbounded = exact(*(array.astype(object) for array in d.met))
+        clipped = np.clip(unbounded, low, high)
+        saturated = (clipped == d.got.astype(object)) & (clipped != unbounded)
+        yield Verdict.DIVERGENT, "saturation", saturated.astype(bool)
+    if d.type.bits > HALF:
+        yield Verdict.DIVERGENT, "truncated to 32 bits", _low_half(d.want) == _low_half(d.got)
+
+
+def _low_half(array: Array) -> Array:
+    return array.astype(np.uint64) & np.uint64(0xFFFFFFFF)
 
 
 def _unrounded(d: Differing) -> Array | None:
-    """The exact real results as float64, where float64 holds them; else None."""
+    """The exact real results as float64 (long double for integers), where it holds them."""
     if d.met is None or not d.is_real or d.type.name == "f64":
         return None
+    if d.operation.name == "convert" and element_type_of(d.met[0]).is_integer:
+        return d.met[0].astype(np.longdouble)
     if not all(element_type_of(a).is_float for a in d.met):
         return None
     wide = [to_float64(array) for array in d.met]
@@ -345,7 +376,7 @@ def _rounding(d: Differing) -> Answer:
     whole = d.operation.name == "round_nearest_even"
     verdict = Verdict.DIVERGENT if whole else Verdict.INACCURATE
     yield verdict, "tie rounding", tie & (close | whole)
-    if d.type.bits < 32:  # noqa: PLR2004
+    if d.type.bits < HALF:
         yield Verdict.INACCURATE, "double rounding", d.same(twice) & close
 
 

@@ -6,8 +6,8 @@ the effect of an error implementation-defined unless an op says otherwise, and w
 of other operations, complex arithmetic among them, to the implementation. What is not here is
 asserted, these readings included:
 
-- integer overflow of add, subtract, multiply, negate, abs, power and shift_left wraps: spec
-  "negate" of unsigned integers builds on it, StableHLO's interpreter and all known backends do it;
+- integer overflow of add, subtract, multiply, negate, abs and shift_left wraps: spec "negate" of
+  unsigned integers builds on it, StableHLO's interpreter and all known backends do it;
 - conversions that are inexact round to nearest, ties to even, and overflow to infinity where the
   format has one: IEEE-754 convertFormat, though spec "convert" has yet to say so (stablehlo#180);
 - compare in total order tells -0 from +0 and finds a NaN equal to itself: StableHLO's own tests;
@@ -81,6 +81,37 @@ def _negative_power(_: Operation, operands: Sequence[Array], __: Array) -> list[
     if not element_type_of(rhs).is_signed:
         return []
     return [("negative power of an integer", widened(rhs) < 0)]
+
+
+def _power_overflow(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+    """Spec "Errors": a power too large for the integer type. Known backends do not wrap alike here:
+    XLA looks at the low bits of the exponent only, as any larger one must overflow."""
+    lhs, rhs = operands
+    of = element_type_of(lhs)
+    if not of.is_integer:
+        return []
+    base, exponent = lhs.astype(object), rhs.astype(object)
+    capped = np.clip(exponent, 0, of.bits)  # 2 to the power of the width is too large already
+    exact = np.asarray(base**capped, dtype=object)
+    outside = (exact < of.min_integer) | (exact > of.max_integer)
+    return [("power too large for the integer type", np.asarray(outside, np.bool_))]
+
+
+def _signaling_power(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+    """IEEE-754-2019 9.2.1: pow(x, 0) and pow(1, y) are 1 even for a quiet NaN; of a signaling one
+    6.2 makes an invalid operation, which gives NaN, and C leaves both open."""
+    of = element_type_of(result)
+    if not of.is_float or of.float_format.non_finite is not NonFinite.IEEE:
+        return []
+    signals = [_is_signaling(operand) for operand in operands]
+    return [("power of a signaling NaN", (signals[0] | signals[1]) & ~np.isnan(result))]
+
+
+def _is_signaling(operand: Array) -> Array:
+    of = element_type_of(operand)
+    bits = to_bits(operand)
+    quiet_bit = bits.dtype.type(1 << (of.float_format.mantissa_bits - 1))
+    return np.isnan(operand) & ((bits & quiet_bit) == 0)
 
 
 def _wide_shift(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
@@ -311,6 +342,28 @@ def _tie_without_mantissa(operation: Operation, operands: Sequence[Array], _: Ar
     return [("tie between powers of two", tie)]
 
 
+def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+    """Spec "reduce_precision" speaks of the mantissa bits of the value and of the range provided by
+    the exponent bits. Of a subnormal number the first may be the bits stored or those of the
+    normalised significand; of a format whose exponents are not IEEE's (its bias, or finite numbers
+    in the largest exponent), the second may be its own range or that of an IEEE format."""
+    of = element_type_of(operands[0])
+    fmt = of.float_format
+    exponent_bits, mantissa_bits = _reduction(operation)
+    magnitude = np.abs(to_float64(operands[0]))
+    found: list[Open] = []
+    if fmt.has_zero and mantissa_bits < fmt.mantissa_bits:
+        subnormal = (magnitude > 0) & (magnitude < fmt.smallest_normal)
+        found.append(("reduced precision of a subnormal number", subnormal))
+    if fmt.non_finite is not NonFinite.IEEE:
+        rounded = np.abs(reduced(magnitude, fmt, fmt.exponent_bits, mantissa_bits))
+        bias = float((1 << (min(exponent_bits, fmt.exponent_bits + 2) - 1)) - 1)
+        outside = (rounded < np.exp2(1 - bias)) | (rounded >= np.exp2(bias + 1))
+        label = "exponent range of a format that is not IEEE's"
+        found.append((label, outside & (rounded > 0) & np.isfinite(rounded)))
+    return found
+
+
 # --- Formats without infinity, NaN, zero or negative numbers -------------------------------------
 
 
@@ -407,8 +460,8 @@ _REASONS: dict[str, tuple[Reason, ...]] = {
     "minimum": (_complex_extremum,),
     "multiply": (_complex_exception,),
     "popcnt": (_large_count,),
-    "power": (_negative_power, _complex_exception),
-    "reduce_precision": (_tie_without_mantissa,),
+    "power": (_negative_power, _power_overflow, _signaling_power, _complex_exception),
+    "reduce_precision": (_tie_without_mantissa, _reduced_range),
     "remainder": (_integer_division, _complex_remainder),
     "rsqrt": (_complex_exception,),
     "shift_left": (_wide_shift,),
