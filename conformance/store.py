@@ -233,6 +233,23 @@ class Store:
         return timing, sum(row[1] for row in found), max((row[2] for row in found), default=0.0)
 
 
+def discard(path: Path) -> None:
+    """Delete a store, in whatever state it is; harmless where there is none.
+
+    Raises:
+        StoreError: when it cannot be deleted, or another run is using it.
+    """
+    if not path.parent.is_dir():
+        return
+    with _explained(path):
+        lock = _lock_folder(path)
+        try:
+            for end in ("", "-wal", "-shm", "-journal"):
+                path.with_name(path.name + end).unlink(missing_ok=True)
+        finally:
+            os.close(lock)
+
+
 def _key(record: Record) -> tuple[str, str, str, int]:
     return (record.op, record.element_type, record.backend, record.index)
 

@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,7 @@ def read(store: Store) -> RunData:
     given["backends"] = tuple(_description(one) for one in given.get("backends", ()))
     given["expectations"] = {k: Known(**v) for k, v in given.get("expectations", {}).items()}
     given["peak_rss_mb"] = {"parent": 0.0, **given.get("peak_rss_mb", {}), "worker": worker}
+    timing = replace(timing, storage=stored.get("storage_seconds", 0.0))
     given |= {"timing": timing, "modules": modules}
     place = {cell: number for number, cell in enumerate(given["planned"])}
     records = store.records()

@@ -1,0 +1,257 @@
+"""Calls in worker processes of this machine, which may die or hang without harm to the run.
+
+The pool is pebble's. Workers are spawned, never forked: a fork would copy the parent's threads'
+locks. Each worker has a memory limit of its own, so that a backend which takes all memory dies
+alone, and its standard error goes to a file, where the last words of one that died are read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import re
+import resource
+import signal
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from pebble import ProcessExpired, ProcessPool
+
+from conformance.backends.base import NotAvailable
+
+DEFAULT_MEMORY_LIMIT = 6 << 30
+"""Bytes of data that a worker may map, by default."""
+
+TASKS_PER_WORKER = 200
+"""A worker is replaced after so many calls: what a compiler leaks stays bounded."""
+
+_QUIET = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+}
+_STARTS = 3  # pools that may break one after the other before we give up
+_TELLING = re.compile(r"check fail|fatal|what\(\)|assert|LLVM ERROR|terminate|overflow|error", re.I)
+_CHANGING = re.compile(r"^[FEWI]\d{4} [\d:.]+\s+\d+ |0x[0-9a-f]+|\bpid \d+\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function to call in a worker, with a name for it, and the seconds it may take."""
+
+    name: Any
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The worker ended in the middle of the call: by which signal or exit code, and last words."""
+
+    reason: str
+    last_words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The call took longer than it may; its worker was stopped."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a call ended: `value` is what the function returned, or raised, or how it was lost."""
+
+    call: Call
+    value: Any
+
+
+class LocalExecutor:
+    """A pool of worker processes. Use as a context manager; leaving it ends the workers."""
+
+    def __init__(
+        self,
+        jobs: int,
+        warm_up: Callable[[], None] | None = None,
+        *,
+        memory_limit: int = DEFAULT_MEMORY_LIMIT,
+    ) -> None:
+        """Prepare `jobs` workers, each of which calls `warm_up` before its first call.
+
+        `memory_limit` is in bytes, 0 for none.
+        """
+        self._jobs, self._warm_up, self._limit = jobs, warm_up, memory_limit
+        self._urgent: deque[Call] = deque()
+        self._broken = 0
+        self._logs = tempfile.TemporaryDirectory(prefix="hlo-conformance-")
+        for name, value in _QUIET.items():  # read when numpy and XLA are loaded: inherited
+            os.environ.setdefault(name, value)
+        self._pool = self._new_pool()
+
+    def _new_pool(self) -> ProcessPool:
+        return ProcessPool(
+            max_workers=self._jobs,
+            max_tasks=TASKS_PER_WORKER,
+            initializer=_start_worker,
+            initargs=(self._warm_up, self._limit, self._logs.name, os.getpid()),
+            context=multiprocessing.get_context("spawn"),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end_workers()
+        self._logs.cleanup()
+
+    def _end_workers(self) -> None:
+        self._pool.stop()
+        self._pool.join()
+
+    def rest(self) -> None:
+        """End the workers; the next call starts new ones."""
+        self._end_workers()
+        self._pool = self._new_pool()
+
+    def push(self, call: Call) -> None:
+        """Add a call to a `results` in progress, before those that have not begun."""
+        self._urgent.append(call)
+
+    def results(
+        self, calls: Iterable[Call], *, tick: float = 0.5
+    ) -> Generator[Ended | None, None, None]:
+        """Make the calls and yield how each ended, in the order of ending.
+
+        Yields None every `tick` seconds in which nothing ended. Twice as many calls as there are
+        workers are on their way at any time, so that none waits for the parent.
+
+        Raises:
+            NotAvailable: when workers cannot be started.
+        """
+        waiting = iter(calls)
+        pending: dict[Future[Any], Call] = {}
+        while True:
+            while len(pending) < 2 * self._jobs and (call := self._next(waiting)):
+                pending[self._schedule(call)] = call
+            if not pending:
+                return
+            done, _ = wait(pending, timeout=tick, return_when=FIRST_COMPLETED)
+            if not done:
+                yield None
+            for future in done:
+                call = pending.pop(future)
+                value = self._value(future)
+                if isinstance(value, BrokenProcessPool):
+                    self._urgent.append(call)
+                else:
+                    yield Ended(call, value)
+
+    def one(self, call: Call) -> Any:
+        """Make a single call and give its value: what it returned or raised, or how it was lost."""
+        return next(ended for ended in self.results([call]) if ended is not None).value
+
+    def _next(self, waiting: Iterator[Call]) -> Call | None:
+        return self._urgent.popleft() if self._urgent else next(waiting, None)
+
+    def _schedule(self, call: Call) -> Future[Any]:
+        if not self._pool.active:
+            self._broken += 1
+            if self._broken > _STARTS:
+                raise NotAvailable(f"worker processes cannot be started: {self._any_last_words()}")
+            self.rest()
+        return self._pool.schedule(
+            _call, args=[call.function, *call.arguments], timeout=call.timeout
+        )
+
+    def _value(self, future: Future[Any]) -> Any:
+        error = future.exception()
+        if isinstance(error, BrokenProcessPool):
+            return error
+        self._broken = 0
+        if isinstance(error, ProcessExpired):
+            return Died(_reason(error.exitcode), self._last_words(error.pid))
+        if isinstance(error, TimeoutError) and len(error.args) == 2:
+            return TimedOut(float(error.args[1]))
+        return future.result() if error is None else error
+
+    def _last_words(self, pid: int | None) -> str:
+        return _last_words(Path(self._logs.name) / str(pid))
+
+    def _any_last_words(self) -> str:
+        logs = sorted(Path(self._logs.name).iterdir(), key=lambda log: log.stat().st_mtime)
+        return _last_words(logs[-1]) if logs else "no reason given"
+
+
+def _reason(code: int) -> str:
+    if code < 0:
+        try:
+            return signal.Signals(-code).name
+        except ValueError:
+            return f"signal {-code}"
+    return f"exit code {code}"
+
+
+def _last_words(log: Path) -> str:
+    """The most telling line of a worker's standard error, without what changes from run to run."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    lines = [line.strip() for line in lines if line.strip()][-50:]
+    telling = [line for line in lines if _TELLING.search(line)]
+    return _CHANGING.sub("", (telling or lines or [""])[0])[:300].strip()
+
+
+_failed_to_start: BaseException | None = None
+
+
+def _start_worker(
+    warm_up: Callable[[], None] | None, memory_limit: int, logs: str, parent: int
+) -> None:
+    """Set a worker up. What goes wrong is kept, to be the answer to every call of this worker."""
+    global _failed_to_start
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # one that hangs in a compiler ends at once
+    _end_with(parent)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    log = os.open(Path(logs) / str(os.getpid()), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    try:
+        if warm_up is not None:
+            warm_up()
+        if memory_limit:
+            _limit_memory(memory_limit)
+    except Exception as error:
+        _failed_to_start = error
+
+
+def _limit_memory(limit: int) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _end_with(parent: int) -> None:
+    """Have the kernel end this worker when its parent dies, even in the middle of a call."""
+    if sys.platform == "linux":
+        set_death_signal = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    if _failed_to_start is not None:
+        raise _failed_to_start
+    return function(*arguments)

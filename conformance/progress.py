@@ -1,0 +1,120 @@
+"""How far a run is: a live bar on a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from time import monotonic
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+LOG_SECONDS = 15.0
+"""Seconds between two lines of a log."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run has done so far, in this sitting and (cases, cells) in those before."""
+
+    cases: int = 0
+    cases_planned: int = 0
+    cells: int = 0
+    cells_planned: int = 0
+    pairs: int = 0
+    new: int = 0
+    known: int = 0
+    begun: float = field(default_factory=monotonic)
+
+    def line(self) -> str:
+        """The tally in one line."""
+        rate = self.pairs / max(monotonic() - self.begun, 1e-3)
+        return (
+            f"{self.cells}/{self.cells_planned} cells, {self.cases} programs, "
+            f"{rate:,.0f} pairs/s, {self.new} new, {self.known} known"
+        )
+
+
+class Watcher:
+    """Shows a tally. This one shows nothing: for tests, and for calls from Python."""
+
+    def start(self, tally: Tally) -> None:
+        """Begin, with what earlier sittings of the same run have done."""
+
+    def update(self, tally: Tally) -> None:
+        """Show the tally as it is now; called often."""
+
+    def say(self, line: str) -> None:
+        """Show an event."""
+
+    def stop(self) -> None:
+        """End, whatever the reason. Stopping twice is harmless."""
+
+
+class BarWatcher(Watcher):
+    """A live bar on a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        """Show on this console."""
+        self._console = console
+        self._bar = Progress(
+            SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.description}"), TimeElapsedColumn(), TextColumn("left"),
+            TimeRemainingColumn(), console=console, transient=True,
+        )  # fmt: skip
+        self._task = self._bar.add_task("starting", total=None)
+
+    def start(self, tally: Tally) -> None:
+        """Begin."""
+        self._bar.start()
+        self.update(tally)
+
+    def update(self, tally: Tally) -> None:
+        """Move the bar."""
+        total, done = tally.cases_planned, tally.cases
+        self._bar.update(self._task, total=total, completed=done, description=tally.line())
+
+    def say(self, line: str) -> None:
+        """Print above the bar."""
+        self._console.print(Text(line))
+
+    def stop(self) -> None:
+        """Take the bar away."""
+        self._bar.stop()
+
+
+class LogWatcher(Watcher):
+    """A line every quarter of a minute, for logs that are read later."""
+
+    def __init__(self, console: Console) -> None:
+        """Write to this console."""
+        self._console = console
+        self._last = monotonic()
+
+    def update(self, tally: Tally) -> None:
+        """Write a line when the last one is old enough."""
+        if monotonic() - self._last >= LOG_SECONDS:
+            self._last = monotonic()
+            share = 100 * tally.cases // max(tally.cases_planned, 1)
+            self.say(f"{share}%: {tally.line()}")
+
+    def say(self, line: str) -> None:
+        """Write a line."""
+        self._console.print(Text(line), soft_wrap=True)
+
+
+def watcher(console: Console) -> Watcher:
+    """A bar where someone watches, lines in a log or in continuous integration."""
+    return (
+        LogWatcher(console)
+        if not console.is_terminal or os.environ.get("CI")
+        else BarWatcher(console)
+    )

@@ -1,0 +1,494 @@
+"""A run: from what was asked for, over planned tasks in workers, to a store that holds the results.
+
+The parent plans, stores and shows. It never loads a backend, nor computes what a worker can.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import platform
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Any
+
+from conformance.backends import BACKENDS, open_backend
+from conformance.backends.base import Description, NotAvailable
+from conformance.catalog import CATALOG, Cell, cells
+from conformance.executors.local import (
+    DEFAULT_MEMORY_LIMIT,
+    Call,
+    Died,
+    Ended,
+    LocalExecutor,
+    TimedOut,
+)
+from conformance.expectations import Expectation, known_by, load, stale
+from conformance.progress import Tally, Watcher
+from conformance.store import FILE_NAME, CellKey, Store, discard
+from conformance.summary import RunData, exit_code, read
+from conformance.tasks import Task, TaskResult, joined, lost_record, peak_rss_mb, run_task
+from conformance.verdict import Errors, Timing, Verdict
+
+CASES_PER_MODULE = 32
+"""The cases of a task, compiled as one module: with more, a case costs hardly less (measured)."""
+
+PROFILES: dict[str, int] = {"smoke": 4, "standard": 20, "deep": 200}
+"""Cases per cell, to be multiplied by the weight of the op's row."""
+
+_START_SECONDS = 120.0
+_SIGNALS = {
+    "SIGABRT": "abort", "SIGSEGV": "segmentation fault", "SIGBUS": "bus error",
+    "SIGFPE": "arithmetic exception", "SIGILL": "illegal instruction", "SIGKILL": "killed",
+}  # fmt: skip
+
+
+class UsageError(Exception):
+    """What was asked for makes no sense; the message says what and, if it can, what was meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to run. Patterns are shell-style; no pattern means everything.
+
+    `shard` is (i, n): the i-th of n parts, counted from 1. `timeout` is the seconds that a task
+    may take; a single case may take a third of it. `jobs` None chooses by the backend.
+    """
+
+    out: Path
+    backends: tuple[str, ...] = ("cpu",)
+    ops: tuple[str, ...] = ()
+    element_types: tuple[str, ...] = ()
+    profile: str = "standard"
+    seed: int = 0
+    shard: tuple[int, int] = (1, 1)
+    jobs: int | None = None
+    timeout: float = 60.0
+    memory_limit: int = DEFAULT_MEMORY_LIMIT
+    expectations: str | None = None
+    fresh: bool = False
+    strict: bool = False
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The cells that a run tests, those that it leaves out, and its tasks in order."""
+
+    cells: tuple[Cell, ...]
+    filtered: tuple[CellKey, ...]
+    tasks: tuple[Task, ...]
+
+
+def plan(options: Options) -> Plan:
+    """What these options ask for: the same for the same options, whatever ran before.
+
+    Raises:
+        UsageError: for a backend, op, type or profile that does not exist, or a senseless shard.
+    """
+    _check(options)
+    everything = cells(backends=options.backends)
+    chosen = set(_shard(_matching(options), options.shard))
+    tasks = [
+        Task(cell, options.seed, start, min(start + CASES_PER_MODULE, count))
+        for cell in everything
+        if cell in chosen
+        for count in [PROFILES[options.profile] * cell.row.weight]
+        for start in range(0, count, CASES_PER_MODULE)
+    ]
+    return Plan(
+        tuple(cell for cell in everything if cell in chosen),
+        tuple(key(cell) for cell in everything if cell not in chosen),
+        tuple(tasks),
+    )
+
+
+def key(cell: Cell) -> CellKey:
+    """The cell as the store names it."""
+    return (cell.op, cell.element_type.name, cell.backend)
+
+
+def _check(options: Options) -> None:
+    if options.profile not in PROFILES:
+        raise UsageError(unknown("profile", options.profile, PROFILES))
+    for name in options.backends:
+        family, colon, _ = name.partition(":")
+        if family not in BACKENDS or (colon and family != "reference"):
+            raise UsageError(unknown("backend", name, BACKENDS))
+        if family == "reference":
+            try:
+                open_backend(name)  # knows its faults, and costs nothing to open
+            except KeyError as error:
+                raise UsageError(str(error.args[0])) from None
+    part, parts = options.shard
+    if not 1 <= part <= parts:
+        raise UsageError(f"shard {part}/{parts} does not exist: i/n needs 1 <= i <= n")
+
+
+def unknown(what: str, given: str, known: Sequence[str] | dict[str, Any]) -> str:
+    """A line saying that there is no such thing, and what may have been meant."""
+    close = difflib.get_close_matches(given.strip("*?"), list(known), n=3, cutoff=0.5)
+    close = close or [name for name in known if given.strip("*?") and given.strip("*?") in name][:3]
+    names = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+    return f"unknown {what} {given!r}; {names}"
+
+
+def _matching(options: Options) -> list[Cell]:
+    for pattern in options.ops:
+        try:
+            cells([pattern])
+        except LookupError:
+            raise UsageError(unknown("op", pattern, CATALOG)) from None
+    for pattern in options.element_types:
+        try:
+            cells((), [pattern])
+        except LookupError:
+            names = dict.fromkeys(t.name for row in CATALOG.values() for t in row.element_types)
+            raise UsageError(unknown("element type", pattern, names)) from None
+    return cells(options.ops, options.element_types, options.backends)
+
+
+def _shard(chosen: list[Cell], shard: tuple[int, int]) -> list[Cell]:
+    """Every n-th cell of a fixed shuffle, so that no shard gets all the cells of a costly type."""
+    part, parts = shard
+    shuffled = sorted(chosen, key=lambda cell: (zlib.crc32(str(cell).encode()), str(cell)))
+    return shuffled[part - 1 :: parts]
+
+
+def versions() -> dict[str, str]:
+    """The versions that decide a run's records, by distribution name."""
+    found = {"python": platform.python_version()}
+    for name in ("hlo-conformance", "jax", "jaxlib", "numpy", "ml_dtypes", "hypothesis"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def run(options: Options, watcher: Watcher | None = None) -> RunData:
+    """Run what the options ask for, or what is left of it, and return the whole run's data.
+
+    Raises:
+        UsageError: see `plan`; also for a folder that holds a run of something else.
+        NotAvailable: when a backend cannot be had here.
+        ExpectationError: when the expectations make no sense.
+        StoreError: when the results cannot be stored.
+    """
+    planned = plan(options)
+    found = versions()
+    expectations = load(options.expectations, options.backends, found)
+    path = options.out / FILE_NAME
+    if options.fresh:
+        discard(path)
+    with ExitStack() as stack:
+        workers = {name: stack.enter_context(_executor(name, options)) for name in options.backends}
+        described = None if path.exists() else _describe(workers)
+        store = stack.enter_context(Store(path))
+        _identify(store, options, planned, found)
+        _assign(store, expectations)
+        finished = store.finished_tasks()
+        if any(task.id not in finished for task in planned.tasks):
+            _same_backends(store, described or _describe(workers), options)
+            sitting = _Sitting(options, planned, expectations, store, watcher or Watcher())
+            sitting.work(workers, finished)
+        return _close(store, options, expectations)
+
+
+def _executor(name: str, options: Options) -> LocalExecutor:
+    return LocalExecutor(
+        options.jobs or _jobs(name),
+        partial(_warm_up, name),
+        # a GPU's driver maps far more than it uses
+        memory_limit=0 if name in ("gpu", "tpu") else options.memory_limit,
+    )
+
+
+def _jobs(backend: str) -> int:
+    """Workers by default: one per core, few that share a GPU, one as a TPU admits no more."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {"tpu": 1, "gpu": min(cores or 1, 4)}.get(backend, cores or 1)
+
+
+def _warm_up(backend: str) -> None:
+    open_backend(backend)
+
+
+def _description(backend: str) -> Description:
+    return open_backend(backend).describe()
+
+
+def describe(executor: LocalExecutor, name: str) -> Description:
+    """What a backend is, asked in a worker.
+
+    Raises:
+        NotAvailable: when it cannot be had.
+    """
+    answer = executor.one(Call(name, _description, (name,), _START_SECONDS))
+    if isinstance(answer, Description):
+        return answer
+    if isinstance(answer, NotAvailable):
+        raise answer
+    if isinstance(answer, Died):
+        raise NotAvailable(f"{name}: its process ended ({answer.reason}) {answer.last_words}")
+    if isinstance(answer, TimedOut):
+        raise NotAvailable(f"{name}: did not start within {answer.seconds:g} s")
+    raise answer
+
+
+def _describe(workers: dict[str, LocalExecutor]) -> list[Description]:
+    """All backends, before anything runs on any; only the first one's workers are kept."""
+    found: list[Description] = []
+    for number, (name, executor) in enumerate(workers.items()):
+        found.append(describe(executor, name))
+        if number:
+            executor.rest()
+    return found
+
+
+def _identify(store: Store, options: Options, planned: Plan, found: dict[str, str]) -> None:
+    """Make the store that of this run, or see that it is.
+
+    Raises:
+        UsageError: when it is another's, naming all that differs.
+    """
+    identity = {
+        "backend": list(options.backends),
+        "op": list(options.ops),
+        "element type": list(options.element_types),
+        "profile": f"{options.profile} ({PROFILES[options.profile]} cases a cell)",
+        "seed": options.seed,
+        "shard": f"{options.shard[0]}/{options.shard[1]}",
+        **{f"version of {name}": number for name, number in found.items()},
+    }
+    stored = store.meta()
+    before = stored.get("identity")
+    if before is not None:
+        differing = [
+            f"{name} {_shown(before.get(name))} there and {_shown(value)} here"
+            for name, value in identity.items()
+            if before.get(name) != value
+        ]
+        if differing:
+            raise UsageError(_other_run(options, differing))
+        return
+    store.set_meta(
+        {
+            "identity": identity,
+            "seed": options.seed,
+            "profile": options.profile,
+            "versions": found,
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": options.command,
+            "planned": [key(cell) for cell in planned.cells],
+            "filtered": planned.filtered,
+            "filters": _filters(options),
+        }
+    )
+
+
+def _other_run(options: Options, differing: list[str]) -> str:
+    return (
+        f"{options.out} holds a run with {'; '.join(differing)}: "
+        "choose another --out, or start over with --fresh"
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "all"
+    return str(value)
+
+
+def _filters(options: Options) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    if options.ops:
+        given["op"] = list(options.ops)
+    if options.element_types:
+        given["element_type"] = list(options.element_types)
+    if options.shard[1] > 1:
+        given["shard"] = f"{options.shard[0]}/{options.shard[1]}"
+    return given
+
+
+def _same_backends(store: Store, described: list[Description], options: Options) -> None:
+    now = [asdict(description) for description in described]
+    # as it comes back from the store: tuples are lists there
+    before = store.meta().get("backends")
+    store.set_meta({"backends": now})
+    after = store.meta()["backends"]
+    if before is not None and before != after:
+        store.set_meta({"backends": before})
+        raise UsageError(_other_run(options, [f"backends {before} there and {after} here"]))
+
+
+def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
+    """Bring what is stored in line with the expectations of this sitting."""
+    known = {record: known_by(expectations, record) for record in store.records()}
+    store.assign_known({record: name for record, name in known.items() if record.known != name})
+
+
+def _close(store: Store, options: Options, expectations: Sequence[Expectation]) -> RunData:
+    run = read(store)
+    tested = {(r.op, r.element_type, r.backend) for r in run.records}
+    applying = [e for e in expectations if any(map(e.applies, tested))]
+    old = stale(applying, tested, run.records)
+    parent = max(peak_rss_mb(), run.peak_rss_mb["parent"])
+    store.set_meta(
+        {
+            "expectations": {e.id: {"reason": e.reason, "link": e.link} for e in applying},
+            "stale": old,
+            "peak_rss_mb": {"parent": parent},
+            "exit_code": exit_code(replace(run, stale=tuple(old)), strict=options.strict),
+        }
+    )
+    return read(store)
+
+
+@dataclass(slots=True)
+class _Split:
+    """A task whose worker was lost: its cases, each on its own, as far as they have ended."""
+
+    task: Task
+    why: str
+    parts: list[TaskResult] = field(default_factory=list[TaskResult])
+
+
+class _Sitting:
+    """The work of one call of `run`: what may be in progress, and what it adds up to."""
+
+    def __init__(
+        self,
+        options: Options,
+        planned: Plan,
+        expectations: Sequence[Expectation],
+        store: Store,
+        watcher: Watcher,
+    ) -> None:
+        self._options, self._plan, self._expectations = options, planned, expectations
+        self._store, self._watcher = store, watcher
+        self._split: dict[str, _Split] = {}
+        self._left: dict[Cell, int] = {}
+        self._tally = Tally()
+        before = store.meta()
+        self._seconds: float = before.get("seconds", 0.0)
+        self._storage: float = before.get("storage_seconds", 0.0)
+        self._incidents: list[str] = before.get("incidents", [])
+        self._begun = monotonic()
+
+    def work(self, workers: dict[str, LocalExecutor], finished: set[str]) -> None:
+        """Do all tasks that are not finished, backend by backend."""
+        self._count(finished)
+        self._watcher.start(self._tally)
+        try:
+            for name, executor in workers.items():
+                todo = [
+                    task
+                    for task in self._plan.tasks
+                    if task.cell.backend == name and task.id not in finished
+                ]
+                for ended in executor.results(self._calls(todo)):
+                    if ended is not None:
+                        self._settle(ended, executor)
+                    self._watcher.update(self._tally)
+                executor.rest()
+        finally:
+            self._watcher.stop()
+
+    def _count(self, finished: set[str]) -> None:
+        tally = self._tally
+        for task in self._plan.tasks:
+            tally.cases_planned += len(task)
+            self._left[task.cell] = self._left.get(task.cell, 0) + (task.id not in finished)
+            tally.cases += len(task) if task.id in finished else 0
+        tally.cells_planned = len(self._left)
+        tally.cells = sum(not left for left in self._left.values())
+
+    def _calls(self, tasks: Sequence[Task]) -> Iterator[Call]:
+        for task in tasks:
+            yield Call(task, run_task, (task,), self._options.timeout)
+
+    def _settle(self, ended: Ended, executor: LocalExecutor) -> None:
+        """Take a result; or split a task whose worker was lost, until one case is to blame."""
+        task, value = ended.call.name, ended.value
+        owner = self._split.get(_case_id(task)) if len(task) == 1 else None
+        if isinstance(value, TaskResult):
+            self._take(task, owner, value)
+        elif isinstance(value, NotAvailable):
+            raise value
+        elif not isinstance(value, (Died, TimedOut)):
+            self._incident(f"{task.id}: {type(value).__name__}: {value}")
+        elif len(task) > 1:
+            split = _Split(task, _why(value)[2])
+            for single in task.singles():
+                self._split[_case_id(single)] = split
+                executor.push(Call(single, run_task, (single,), self._options.timeout / 3))
+        else:
+            record = lost_record(task, *_why(value))
+            lost = TaskResult((record,), Errors(), Timing(), 0, 0.0)
+            self._take(task, owner, lost)
+
+    def _take(self, task: Task, owner: _Split | None, result: TaskResult) -> None:
+        if owner is None:
+            self._keep(task, result)
+            return
+        del self._split[_case_id(task)]
+        owner.parts.append(result)
+        if len(owner.parts) == len(owner.task):
+            whole = joined(owner.parts)
+            lost = (Verdict.CRASHED, Verdict.TIMED_OUT)
+            if not any(record.verdict in lost for record in whole.records):
+                self._incident(f"{owner.task.id}: {owner.why}, with these cases together alone")
+            self._keep(owner.task, whole)
+
+    def _keep(self, task: Task, result: TaskResult) -> None:
+        records = [replace(r, known=known_by(self._expectations, r)) for r in result.records]
+        begun = perf_counter()
+        self._store.add_task(
+            task.id,
+            key(task.cell),
+            records,
+            result.errors,
+            result.timing,
+            modules=result.modules,
+            peak_rss_mb=result.peak_rss_mb,
+            meta={
+                "seconds": self._seconds + monotonic() - self._begun,
+                "storage_seconds": self._storage,
+            },
+        )
+        self._storage += perf_counter() - begun
+        tally = self._tally
+        self._left[task.cell] -= 1
+        tally.cells += not self._left[task.cell]
+        tally.cases += len(records)
+        tally.pairs += sum(record.pairs for record in records)
+        tally.known += sum(bool(record.known) for record in records)
+        tally.new += sum(record.is_new_failure for record in records)
+
+    def _incident(self, line: str) -> None:
+        line = " ".join(line.split())
+        if line not in self._incidents:
+            self._incidents.append(line)
+            self._store.set_meta({"incidents": self._incidents})
+        self._watcher.say(line)
+
+
+def _case_id(task: Task) -> str:
+    return f"{task.cell}:{task.start}"
+
+
+def _why(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
+    """Verdict, kind and message for a lost worker."""
+    if isinstance(lost, TimedOut):
+        return Verdict.TIMED_OUT, "no answer", f"no answer within {lost.seconds:g} s"
+    words = f": {lost.last_words}" if lost.last_words else ""
+    kind = _SIGNALS.get(lost.reason, lost.reason)
+    return Verdict.CRASHED, kind, f"the process ended with {lost.reason}{words}"

@@ -1,0 +1,339 @@
+"""Tasks: some consecutive cases of a cell, from generation to records, as one pure function.
+
+A task knows nothing of processes or stores. What it returns depends on the cell, the seed, the
+range of indices and the versions installed alone; only the seconds and the memory vary.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field
+from functools import cache, reduce
+from time import perf_counter
+
+from conformance.backends import open_backend
+from conformance.backends.base import Backend, BackendError, Failed, Rejected, Unsupported
+from conformance.catalog import Cell
+from conformance.compare import Judgement, combine, judge, merge_errors
+from conformance.emit_stablehlo import emit, merge
+from conformance.inputs import pack_inputs
+from conformance.tolerance import Rule
+from conformance.verdict import Detail, Errors, Record, Timing, Verdict
+from generators.plan import cases
+from generators.values import materialise
+from reference.evaluate import evaluate
+from reference.program import Program
+from reference.types import Array
+
+ONLY_IN_BATCH = "only in batch"
+"""The kind of a divergence that does not show when the case is compiled alone."""
+
+INPUTS_KEPT = 1 << 20
+"""Archives of inputs over this many bytes are not stored: `replay` makes them again by seed."""
+
+Inputs = tuple[Array, ...]
+Results = list[list[Array]]
+"""What a case gave: the results of each of its input sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The cases of a cell from index `start` to before `stop`."""
+
+    cell: Cell
+    seed: int
+    start: int
+    stop: int
+
+    @property
+    def id(self) -> str:
+        """The task's name in the store."""
+        return f"{self.cell}:{self.start}-{self.stop}"
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def singles(self) -> list[Task]:
+        """The same cases, each a task of its own."""
+        return [Task(self.cell, self.seed, i, i + 1) for i in range(self.start, self.stop)]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """A task's records by index, their error picture, and what they cost."""
+
+    records: tuple[Record, ...]
+    errors: Errors
+    timing: Timing
+    modules: int
+    peak_rss_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A case ready to run: its input sets, and what the reference makes of each."""
+
+    index: int
+    program: Program
+    inputs: list[Inputs]
+    expected: list[Inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """How a case went: its results or the backend's refusal, and the cases that ran with it."""
+
+    outcome: Results | BackendError
+    together: Sequence[_Prepared]
+
+
+@dataclass(slots=True)
+class _Bench:
+    """A backend with a stop-watch."""
+
+    backend: Backend
+    platform: str
+    rule: Rule
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    modules: int = 0
+
+    @contextmanager
+    def timed(self, part: str) -> Generator[None]:
+        """Count the block's seconds towards a part of `Timing`."""
+        begun = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[part] = self.seconds.get(part, 0.0) + perf_counter() - begun
+
+    def run(self, group: Sequence[_Prepared]) -> list[Results]:
+        """Compile the group as one module and run it on every input set.
+
+        The k-th execution takes the k-th input set of each case, or the last of a case with fewer.
+
+        Raises:
+            BackendError: when the backend does not give results.
+        """
+        with self.timed("emission"):
+            program = group[0].program if len(group) == 1 else merge([p.program for p in group])
+            text = emit(program)
+        self.modules += 1
+        with self.timed("compilation"), _answering():
+            executable = self.backend.compile(text, program)
+        results: list[Results] = [[] for _ in group]
+        for turn in range(max(len(p.inputs) for p in group)):
+            arguments = [a for p in group for a in p.inputs[min(turn, len(p.inputs) - 1)]]
+            with self.timed("execution"), _answering():
+                outputs = executable.execute(arguments)
+            _deal(outputs, group, turn, results)
+        return results
+
+
+@contextmanager
+def _answering() -> Generator[None]:
+    """Whatever a backend raises is its answer, and no error of ours."""
+    try:
+        yield
+    except BackendError:
+        raise
+    except MemoryError as error:
+        raise Failed("out of memory") from error
+    except Exception as error:
+        raise Failed(f"{type(error).__name__}: {error}") from error
+
+
+def _deal(
+    outputs: list[Array], group: Sequence[_Prepared], turn: int, results: list[Results]
+) -> None:
+    """Share a batch's outputs out to its cases."""
+    wanted = sum(len(p.expected[0]) for p in group)
+    if len(group) > 1 and len(outputs) != wanted:
+        raise Failed(f"{wanted} results expected of the batch, got {len(outputs)}")
+    at = 0
+    for prepared, kept in zip(group, results, strict=True):
+        count = len(outputs) if len(group) == 1 else len(prepared.expected[0])
+        if turn < len(prepared.inputs):
+            kept.append(outputs[at : at + count])
+        at += count
+
+
+@cache
+def _opened(name: str) -> tuple[Backend, str]:
+    backend = open_backend(name)
+    return backend, backend.describe().platform
+
+
+def run_task(task: Task) -> TaskResult:
+    """Generate, evaluate, compile, run and judge the task's cases.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    bench = _Bench(*_opened(task.cell.backend), task.cell.row.tolerance)
+    prepared = _prepare(task, bench)
+    judged = [
+        _conclude(task.cell, one, ran, bench)
+        for one, ran in zip(prepared, _run_together(bench, prepared), strict=True)
+    ]
+    return TaskResult(
+        tuple(record for record, _ in judged),
+        reduce(merge_errors, (errors for _, errors in judged), Errors()),
+        Timing(**bench.seconds),
+        bench.modules,
+        peak_rss_mb(),
+    )
+
+
+def joined(parts: Sequence[TaskResult]) -> TaskResult:
+    """The results of several parts of a task as one."""
+    seconds = zip(*(astuple(part.timing) for part in parts), strict=True)
+    return TaskResult(
+        tuple(sorted((r for part in parts for r in part.records), key=lambda r: r.index)),
+        reduce(merge_errors, (part.errors for part in parts)),
+        Timing(*map(sum, seconds)),
+        sum(part.modules for part in parts),
+        max(part.peak_rss_mb for part in parts),
+    )
+
+
+def peak_rss_mb() -> float:
+    """The most memory that this process has had resident so far, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def _prepare(task: Task, bench: _Bench) -> list[_Prepared]:
+    cell = task.cell
+    with bench.timed("generation"):
+        chosen = cases(cell.op, cell.element_type, task.seed, len(task), task.start)
+        inputs = [[materialise(case.program, recipe) for recipe in case.inputs] for case in chosen]
+    with bench.timed("reference"):
+        return [
+            _Prepared(index, case.program, sets, [evaluate(case.program, one) for one in sets])
+            for index, case, sets in zip(
+                range(task.start, task.stop), chosen, inputs, strict=True
+            )
+        ]  # fmt: skip
+
+
+def _run_together(bench: _Bench, group: Sequence[_Prepared]) -> list[_Ran]:
+    """Run a group as one module; where the backend refuses it, find out which cases it refuses."""
+    try:
+        return [_Ran(results, group) for results in bench.run(group)]
+    except BackendError as error:
+        if len(group) == 1:
+            return [_Ran(error, group)]
+    first, rest = _run_together(bench, group[:1]), group[1:]
+    if isinstance(first[0].outcome, BackendError):
+        # most likely the backend refuses the whole cell: halving would ask twice for every case
+        return first + [ran for one in rest for ran in _run_together(bench, [one])]
+    middle = (len(rest) + 1) // 2
+    for part in (rest[:middle], rest[middle:]):
+        first += _run_together(bench, part) if part else []
+    return first
+
+
+def _conclude(cell: Cell, one: _Prepared, ran: _Ran, bench: _Bench) -> tuple[Record, Errors]:
+    """The verdict on a case; a failure within a batch counts only once it is confirmed alone."""
+    if isinstance(ran.outcome, BackendError):
+        return _refused(cell, one, ran.outcome)
+    judgements = _judge(one, ran.outcome, bench)
+    if len(ran.together) == 1 or not _worst(judgements).verdict.fails:
+        return _judged(cell, one, judgements)
+    try:
+        alone = _judge(one, bench.run([one])[0], bench)
+    except BackendError as error:
+        return _refused(cell, one, error)
+    if _worst(alone).verdict.fails:
+        return _judged(cell, one, alone)
+    return _judged(cell, one, judgements, ran.together)
+
+
+def _judge(one: _Prepared, results: Results, bench: _Bench) -> list[Judgement]:
+    with bench.timed("comparison"):
+        return [
+            judge(one.program, inputs, expected, actual, bench.rule, platform=bench.platform)
+            for inputs, expected, actual in zip(one.inputs, one.expected, results, strict=True)
+        ]
+
+
+def _worst(judgements: Sequence[Judgement]) -> Judgement:
+    return max(judgements, key=lambda judgement: judgement.verdict.severity)
+
+
+def _judged(
+    cell: Cell, one: _Prepared, judgements: list[Judgement], batch: Sequence[_Prepared] = ()
+) -> tuple[Record, Errors]:
+    """The record of a case with results; `batch` is given where only the batch shows them."""
+    whole, worst = combine(judgements), _worst(judgements)
+    turn = judgements.index(worst)
+    detail = None
+    if whole.verdict is not Verdict.PASS:
+        program, inputs = one.program, one.inputs[turn]
+        if batch:
+            program = merge([p.program for p in batch])
+            inputs = tuple(a for p in batch for a in p.inputs[min(turn, len(p.inputs) - 1)])
+        detail = _detail(program, inputs, worst)
+    record = Record(
+        *_key(cell, one),
+        verdict=whole.verdict,
+        kind=ONLY_IN_BATCH if batch else whole.kind,
+        message=printable(whole.message),
+        pairs=len(judgements),
+        values=whole.total,
+        worst_ulp=whole.worst_ulp,
+        budget_ulp=whole.budget_ulp,
+        detail=detail,
+    )
+    return record, whole.errors
+
+
+def _detail(program: Program, inputs: Inputs, found: Judgement | None) -> Detail:
+    packed = pack_inputs(inputs)
+    kept = packed if len(packed) <= INPUTS_KEPT else b""
+    if found is None:
+        return Detail(emit(program), kept, 0, 0)
+    return Detail(emit(program), kept, found.wrong, found.total, found.elements)
+
+
+def _key(cell: Cell, one: _Prepared) -> tuple[str, str, str, int, str]:
+    return cell.op, cell.element_type.name, cell.backend, one.index, one.program.digest
+
+
+def _refused(cell: Cell, one: _Prepared, error: BackendError) -> tuple[Record, Errors]:
+    """The record of a case that the backend answers with an error."""
+    message = printable(str(error))
+    if isinstance(error, Unsupported):
+        return Record(*_key(cell, one), Verdict.UNSUPPORTED, message=message), Errors()
+    verdict, kind = Verdict.CRASHED, "internal error"
+    if isinstance(error, Rejected):
+        verdict, kind = Verdict.REJECTED, "refused as invalid"
+    elif "RESOURCE_EXHAUSTED" in message or "out of memory" in message.lower():
+        kind = "out of memory"
+    return _without_results(cell, one, verdict, kind, message), Errors()
+
+
+def _without_results(
+    cell: Cell, one: _Prepared, verdict: Verdict, kind: str, message: str
+) -> Record:
+    detail = _detail(one.program, one.inputs[0], None)
+    return Record(*_key(cell, one), verdict, kind, message, detail=detail)
+
+
+def lost_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record:
+    """The record of a task of one case whose worker died or had to be stopped.
+
+    Made in the parent: it generates the case, and neither runs nor evaluates anything.
+    """
+    (case,) = cases(task.cell.op, task.cell.element_type, task.seed, 1, task.start)
+    inputs = [materialise(case.program, case.inputs[0])]
+    one = _Prepared(task.start, case.program, inputs, [])
+    return _without_results(task.cell, one, verdict, kind, message)
+
+
+def printable(message: str) -> str:
+    """The message as text that every encoder takes: lone surrogates and NULs escaped."""
+    return message.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
