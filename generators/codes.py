@@ -21,6 +21,7 @@ class Words:
     __slots__ = ("_philox",)
 
     def __init__(self, key: int) -> None:
+        """Start the stream of this key."""
         self._philox = np.random.Philox(key=key)
 
     def words(self, count: int) -> Array:
@@ -51,7 +52,7 @@ def top(of: ElementType) -> int:
     fmt = of.float_format
     all_ones = (1 << (of.part.bits - fmt.signed)) - 1
     if fmt.non_finite is NonFinite.IEEE:
-        return ((((1 << fmt.exponent_bits) - 1) << fmt.mantissa_bits)) - 1
+        return (((1 << fmt.exponent_bits) - 1) << fmt.mantissa_bits) - 1
     return all_ones - (fmt.non_finite is NonFinite.NAN_ALL_ONES)
 
 

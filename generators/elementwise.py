@@ -19,9 +19,10 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from generators import profiles
 from generators.programs import Case, InputRecipe
 from generators.shapes import Pick, choose, shape
-from generators.types import ELEMENT_TYPES_OF, bitcast_results, complex_of
+from generators.types import ELEMENT_TYPES_OF, bitcast_results
 from generators.values import fill, profiles_of
-from reference.program import Attribute, Dense, Program, TensorType, Value, single_op
+from reference.elementwise import COMPLEX_OF, DIRECTIONS, compare_types_of
+from reference.program import Attribute, Dense, TensorType, Value, single_op
 from reference.types import ALL, BOOLEAN, ElementType
 
 Builder = Callable[[ElementType, Pick], Case]
@@ -73,7 +74,9 @@ def _inputs(
     recipes: list[InputRecipe] = []
     for number in range(choose(pick, _INPUT_SETS)):
         row = choose(pick, rows)
-        correlation = choose(pick, _CORRELATIONS) if related and len(parameters) > 1 else "independent"
+        correlation = (
+            choose(pick, _CORRELATIONS) if related and len(parameters) > 1 else "independent"
+        )
         recipes.append(InputRecipe(tuple(row[n] for n in parameters), seed + number, correlation))
     return tuple(recipes)
 
@@ -111,29 +114,18 @@ def _unary(op: str, of: ElementType, pick: Pick) -> Case:
 
 def _binary(op: str, of: ElementType, pick: Pick) -> Case:
     kind = TensorType(shape(pick), of)
-    result = TensorType(kind.shape, complex_of(of)) if op == "complex" else kind
+    result = TensorType(kind.shape, COMPLEX_OF[of.name]) if op == "complex" else kind
     related = op not in profiles.ASYMMETRIC
     types = {"lhs": kind, "rhs": kind}
     return _case(pick, op, types, result, profiles.rows(op, of), related=related)
 
 
-_DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
-
-
 @cache
 def compare_attributes(of: ElementType) -> tuple[dict[str, Attribute], ...]:
     """Every direction with every `compare_type` valid for the type (C3), and without one."""
-    if of.is_float:
-        kinds = ("FLOAT", "TOTALORDER", None)
-    elif of.is_complex:
-        kinds = ("FLOAT", None)
-    else:
-        kinds = ("SIGNED" if of.is_signed else "UNSIGNED", None)
-    return tuple(
-        {"comparison_direction": way} | ({"compare_type": kind} if kind else {})
-        for way in _DIRECTIONS
-        for kind in kinds
-    )
+    kinds: tuple[dict[str, Attribute], ...]
+    kinds = (*({"compare_type": kind} for kind in compare_types_of(of)), {})
+    return tuple({"comparison_direction": way, **kind} for way in DIRECTIONS for kind in kinds)
 
 
 def _compare(op: str, of: ElementType, pick: Pick) -> Case:
@@ -224,10 +216,11 @@ _SPECIFIC = {
     "reduce_precision": _reduce_precision,
     "select": _select,
 }
-_BINARY = frozenset(
-    "add and atan2 complex divide maximum minimum multiply or power remainder shift_left "
-    "shift_right_arithmetic shift_right_logical subtract xor".split()
-)
+BINARY = frozenset({
+    "add", "and", "atan2", "complex", "divide", "maximum", "minimum", "multiply", "or", "power",
+    "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "xor",
+})  # fmt: skip
+"""The ops of two operands, lhs and rhs, of one type (`compare` has attributes besides)."""
 
 
 def builder(op: str) -> Builder:
@@ -238,7 +231,7 @@ def builder(op: str) -> Builder:
     """
     if op not in ELEMENT_TYPES_OF:
         raise KeyError(f"no cases for op {op!r}; known: {', '.join(ELEMENT_TYPES_OF)}")
-    general = _binary if op in _BINARY else _unary
+    general = _binary if op in BINARY else _unary
     return partial(_SPECIFIC.get(op, general), op)
 
 
@@ -267,5 +260,3 @@ STRATEGIES: dict[str, Callable[[ElementType], SearchStrategy[Case]]] = {
     op: partial(strategy, op) for op in ELEMENT_TYPES_OF
 }
 """For each op, the strategy of its cases as a function of the element type."""
-
-__all__ = ["ELEMENT_TYPES_OF", "STRATEGIES", "Builder", "Program", "builder", "strategy"]

@@ -64,7 +64,9 @@ def special_codes(of: ElementType) -> Array:
 def special(of: ElementType, count: int, words: Words) -> Array:
     """Special values, a quarter of them 0, 1, -1 and the extremes."""
     mask = (1 << of.bits) - 1
-    core = [value & mask for value in (0, 1, -1, of.min_integer, of.min_integer + 1, of.max_integer)]
+    core = [
+        value & mask for value in (0, 1, -1, of.min_integer, of.min_integer + 1, of.max_integer)
+    ]
     chosen = words.choice(count, np.array(core, np.uint64))
     return np.where(words.chance(count, 4), chosen, words.choice(count, special_codes(of)))
 

@@ -50,9 +50,7 @@ def case(op: str, element_type: ElementType, seed: int, index: int) -> Case:
     return build(element_type, _picker(key, index))
 
 
-def cases(
-    op: str, element_type: ElementType, seed: int, count: int, start: int = 0
-) -> list[Case]:
+def cases(op: str, element_type: ElementType, seed: int, count: int, start: int = 0) -> list[Case]:
     """The cases `start` to `start + count - 1` of a cell under a seed.
 
     Raises:

@@ -83,9 +83,11 @@ _DIVISION_ROWS: tuple[Row, ...] = (
     ("wide", "wide"), ("bits", "small_integers"), ("lower", "nonzero"), ("upper", "nonzero"),
 )  # fmt: skip
 _INTEGER_POWER_ROWS: tuple[Row, ...] = (
-    ("small_integers", "small_exponents"), ("special", "small_exponents"),
-    ("moderate", "small_exponents"), ("bits", "small_exponents"),
-    ("small_integers", "small_integers"), ("wide", "small_exponents"), ("special", "special"),
+    *((name, "small_exponents") for name in (
+        "small_integers", "special", "moderate", "bits", "wide", "nonzero", "lower", "upper",
+        "small_integers", "moderate",
+    )),
+    ("small_integers", "small_integers"), ("special", "special"),
 )  # fmt: skip
 _INTEGER_ROWS: dict[str, tuple[Row, ...]] = {
     **dict.fromkeys(_SHIFTS, _SHIFT_ROWS),

@@ -70,15 +70,6 @@ ELEMENT_TYPES_OF: dict[str, tuple[ElementType, ...]] = {
 """The element types of each elementwise op's cells, in the specification's order of types."""
 
 
-def complex_of(part: ElementType) -> ElementType:
-    """The complex type whose parts have type `part`.
-
-    Raises:
-        KeyError: when there is none.
-    """
-    return {row.part: row for row in COMPLEX}[part]
-
-
 @cache
 def bitcast_results(of: ElementType) -> tuple[ElementType, ...]:
     """The element types that a tensor of `of` can be bitcast to, itself first.

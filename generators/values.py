@@ -152,7 +152,7 @@ def correlated(first: Array, type: TensorType, correlation: str, seed: int) -> A
         raise ValueError(f"unknown correlation {correlation!r}; known: {', '.join(CORRELATIONS)}")
     of, bits = type.element, to_bits(first)
     if of.is_boolean:
-        return ~first
+        return np.asarray(np.logical_not(first))  # rank 0 stays an array
     codes = bits.reshape(-1).astype(np.uint64)
     steps = Words(seed).below(codes.size, 3 if of.is_complex else 2)
     steps = steps - 1 if of.is_complex else 2 * steps - 1

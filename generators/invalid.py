@@ -1,0 +1,291 @@
+"""Near misses: programs that break exactly one constraint, for every constraint of every op.
+
+They are structural: no value matters. What an implementation does with them is refuse them; one
+that compiles such a program has accepted an invalid one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from generators.elementwise import BINARY
+from generators.profiles import RESULT_OF, same
+from generators.types import ELEMENT_TYPES_OF
+from reference.elementwise import COMPARE_TYPES, compare_types_of
+from reference.program import Attribute, Dense, Program, TensorType, Value, single_op
+from reference.types import ALL, ELEMENT_TYPES, ElementType, Kind
+
+Miss = tuple[str, Program]
+"""The id of the constraint that is broken, and the program that breaks it."""
+
+_SHAPE = (2, 3)
+_OTHER_SHAPES = ((2, 4), (3, 2), (2,), (2, 3, 1), (1, 3), (), (0, 3))
+"""One size differs, sizes swapped, a dimension fewer, one more, what broadcasting would take."""
+
+_I1, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("i1", "f32", "f64"))
+
+NOT_ALONE: dict[str, tuple[str, ...]] = {
+    "add": ("C2", "C3", "C4", "C5", "C6", "C7"),
+    "clamp": ("I1", "I2", "I3"),
+    "compare": ("I1", "I2"),
+    "complex": ("I1", "I2"),
+    "convert": ("I1",),
+    "select": ("I2", "I3"),
+    **dict.fromkeys(sorted(BINARY - {"add", "complex"}), ("I1", "I2")),
+}
+"""Ids without a near miss here. Either only a quantized tensor breaks them (those of `add`,
+`clamp`, `compare`, `convert`, `select`, and of binary ops that take every element type), or
+another constraint asks for operands of one type, so that one inadmissible operand breaks both."""
+
+
+def _tensor(of: ElementType, shape: tuple[int, ...] = _SHAPE) -> TensorType:
+    return TensorType(shape, of)
+
+
+def _program(
+    op: str, operands: dict[str, TensorType], result: TensorType, **given: Attribute
+) -> Program:
+    values = tuple(Value(name, of) for name, of in operands.items())
+    return single_op(op, values, (result,), given)
+
+
+def _one_per_kind(types: tuple[ElementType, ...]) -> tuple[ElementType, ...]:
+    """The widest type of each kind."""
+    found: dict[Kind, ElementType] = {row.kind: row for row in types}
+    return tuple(found.values())
+
+
+def _admitted(op: str) -> tuple[ElementType, ...]:
+    return _one_per_kind(ELEMENT_TYPES_OF[op])
+
+
+def _refused(op: str) -> tuple[ElementType, ...]:
+    return _one_per_kind(tuple(row for row in ALL if row not in ELEMENT_TYPES_OF[op]))
+
+
+def _others(of: ElementType) -> tuple[ElementType, ...]:
+    """Types easily taken for `of`: same kind and other width, same width and other kind."""
+    alike = [row for row in ALL if row is not of and row.kind is of.kind]
+    wide = [row for row in ALL if row.bits == of.bits and row.kind is not of.kind]
+    return (*alike[-1:], *wide[:1])
+
+
+def _unary(op: str, **given: Attribute) -> Iterator[Miss]:
+    """I1 (element type), C1 (type of the result)."""
+    operand = "x" if op == "is_finite" else "operand"
+    result_of = RESULT_OF.get(op, same)
+    for of in _refused(op):
+        yield "I1", _program(op, {operand: _tensor(of)}, _tensor(result_of(of)), **given)
+    for of in _admitted(op):
+        for shape in _OTHER_SHAPES:
+            result = _tensor(result_of(of), shape)
+            yield "C1", _program(op, {operand: _tensor(of)}, result, **given)
+        if op not in RESULT_OF:
+            for other in _others(of):
+                yield "C1", _program(op, {operand: _tensor(of)}, _tensor(other), **given)
+
+
+def _part(op: str) -> Iterator[Miss]:
+    """`abs`, `real`, `imag`: C2 (element type of the result), and what every unary op has."""
+    yield from _unary(op)
+    for of in _admitted(op):
+        wrong = {of, *_others(of.part)} - {of.part}
+        for result in sorted(wrong, key=lambda row: row.name):
+            yield "C2", _program(op, {"operand": _tensor(of)}, _tensor(result))
+
+
+def _reduce_precision(op: str) -> Iterator[Miss]:
+    """C2, C3 (numbers of bits), and what every unary op has."""
+    yield from _unary(op, exponent_bits=4, mantissa_bits=3)
+    operand = {"operand": _tensor(_F32)}
+    for bits in (0, -1):
+        yield "C2", _program(op, operand, _tensor(_F32), exponent_bits=bits, mantissa_bits=3)
+    yield "C3", _program(op, operand, _tensor(_F32), exponent_bits=4, mantissa_bits=-1)
+
+
+def _binary(op: str) -> Iterator[Miss]:
+    """C1: both operands and the result have one type."""
+    for of in _admitted(op):
+        good = _tensor(of)
+        wrong = [_tensor(of, shape) for shape in _OTHER_SHAPES]
+        # an operand that the op does not admit would break I1 or I2 as well
+        wrong += [_tensor(other) for other in _others(of) if other in ELEMENT_TYPES_OF[op]]
+        for bad in wrong:
+            yield "C1", _program(op, {"lhs": good, "rhs": bad}, good)
+            yield "C1", _program(op, {"lhs": bad, "rhs": good}, good)
+            yield "C1", _program(op, {"lhs": good, "rhs": good}, bad)
+
+
+def _complex(op: str) -> Iterator[Miss]:
+    """C1 (types of the parts), C2 (shape of the result), C3 (its element type)."""
+    part, result = _tensor(_F32), _tensor(ELEMENT_TYPES["complex<f32>"])
+    yield "C1", _program(op, {"lhs": part, "rhs": _tensor(_F64)}, result)
+    for shape in _OTHER_SHAPES:
+        yield "C1", _program(op, {"lhs": part, "rhs": _tensor(_F32, shape)}, result)
+        bad = _tensor(ELEMENT_TYPES["complex<f32>"], shape)
+        yield "C2", _program(op, {"lhs": part, "rhs": part}, bad)
+    for name in ("complex<f64>", "f32", "f64"):
+        bad = _tensor(ELEMENT_TYPES[name])
+        yield "C3", _program(op, {"lhs": part, "rhs": part}, bad)
+
+
+def _compare(op: str) -> Iterator[Miss]:
+    """C1 (element types), C2 (shapes), C3 (compare_type), I3, I4 (unknown enum values)."""
+    result = _tensor(_I1)
+    for of in _admitted(op):
+        good, kind = _tensor(of), compare_types_of(of)[0]
+        program = partial(_program, op, compare_type=kind, comparison_direction="LT")
+        for other in _others(of):
+            # C3 asks for a compare_type of lhs, so that rhs alone is wrong
+            yield "C1", program({"lhs": good, "rhs": _tensor(other)}, result)
+        for shape in _OTHER_SHAPES:
+            yield "C2", program({"lhs": good, "rhs": _tensor(of, shape)}, result)
+            yield "C2", program({"lhs": good, "rhs": good}, _tensor(_I1, shape))
+        both = {"lhs": good, "rhs": good}
+        for wrong in COMPARE_TYPES:
+            if wrong not in compare_types_of(of):
+                given: dict[str, Attribute] = {"comparison_direction": "EQ", "compare_type": wrong}
+                yield "C3", _program(op, both, result, **given)
+        yield "I3", _program(op, both, result, comparison_direction="UN", compare_type=kind)
+        yield "I4", _program(op, both, result, comparison_direction="EQ", compare_type="ORDERED")
+
+
+def _select(op: str) -> Iterator[Miss]:
+    """I1 (pred not i1), C1 (shape of pred), C2 (types of the alternatives)."""
+    for of in _admitted(op):
+        good, predicate = _tensor(of), _tensor(_I1)
+
+        def program(
+            pred: TensorType, yes: TensorType, no: TensorType, result: TensorType
+        ) -> Program:
+            return _program(op, {"pred": pred, "on_true": yes, "on_false": no}, result)
+
+        for name in ("si8", "ui8", "f32"):
+            yield "I1", program(_tensor(ELEMENT_TYPES[name]), good, good, good)
+        for shape in _OTHER_SHAPES:
+            bad = _tensor(of, shape)
+            if shape:  # a scalar predicate is valid
+                yield "C1", program(_tensor(_I1, shape), good, good, good)
+            yield "C2", program(predicate, good, bad, good)
+            yield "C2", program(predicate, good, good, bad)
+        for other in _others(of):
+            yield "C2", program(predicate, good, _tensor(other), good)
+            yield "C2", program(predicate, good, good, _tensor(other))
+
+
+def _clamp(op: str) -> Iterator[Miss]:
+    """C1, C2 (shapes of the bounds), C3 (element types), C4 (type of the result)."""
+    for of in _admitted(op):
+        good = _tensor(of)
+
+        def program(
+            low: TensorType, operand: TensorType, high: TensorType, result: TensorType
+        ) -> Program:
+            return _program(op, {"min": low, "operand": operand, "max": high}, result)
+
+        for shape in _OTHER_SHAPES:
+            bad = _tensor(of, shape)
+            if shape:  # a scalar bound is valid
+                yield "C1", program(bad, good, good, good)
+                yield "C2", program(good, good, bad, good)
+            yield "C4", program(good, good, good, bad)
+        for other in _others(of):
+            bad = _tensor(other)
+            yield "C3", program(bad, good, good, good)
+            yield "C3", program(_tensor(of, ()), good, _tensor(other, ()), good)
+            yield "C4", program(good, good, good, bad)
+
+
+def _bitcast_convert(op: str) -> Iterator[Miss]:
+    """C1 (numbers of bits), C2 (complex types only with one another)."""
+    names = (
+        (("f32", 2, 3), ("f64", 2, 3)),  # twice the bits
+        (("f32", 2, 3), ("si16", 2, 3)),
+        (("f32", 2, 3), ("ui32", 3, 2)),
+        (("f64", 2, 3), ("f32", 2, 3, 3)),
+        (("f64", 2, 3), ("f32", 2, 2, 3)),
+        (("f64", 2, 3), ("f32", 3, 3, 2)),
+        (("f64", 2, 3), ("f32", 2, 6)),
+        (("f32", 2, 3), ("f64", 2)),
+        (("f32", 3, 2), ("f64", 3, 1)),
+        (("si8",), ("si16",)),
+        (("f6E2M3FN", 4), ("ui8", 3)),  # 24 bits both, but 8 is no multiple of 6
+        (("complex<f64>", 2), ("complex<f32>", 2)),
+    )
+    for before, after in names:
+        yield "C1", _bitcast(op, before, after)
+    pairs = (
+        (("f64", 2), ("complex<f32>", 2)),
+        (("complex<f32>", 2), ("f64", 2)),
+        (("complex<f32>", 2), ("f32", 2, 2)),
+        (("f64", 3, 2), ("complex<f64>", 3)),
+        (("complex<f64>",), ("ui8", 16)),
+    )
+    for before, after in pairs:
+        yield "C2", _bitcast(op, before, after)
+
+
+def _bitcast(op: str, before: tuple[str | int, ...], after: tuple[str | int, ...]) -> Program:
+    operand, result = (
+        _tensor(ELEMENT_TYPES[str(name)], tuple(int(size) for size in shape))
+        for name, *shape in (before, after)
+    )
+    return _program(op, {"operand": operand}, result)
+
+
+def _convert(op: str) -> Iterator[Miss]:
+    """C1: the shapes are the same."""
+    for of in _admitted(op):
+        for to in _admitted(op):
+            for shape in _OTHER_SHAPES:
+                yield "C1", _program(op, {"operand": _tensor(of)}, _tensor(to, shape))
+
+
+def _constant(op: str) -> Iterator[Miss]:
+    """C1: the output has the type of the value."""
+    for of in _admitted(op):
+        value = Dense.of(np.zeros(_SHAPE, of.storage), _tensor(of))
+        for shape in _OTHER_SHAPES:
+            yield "C1", single_op(op, (), (_tensor(of, shape),), {"value": value})
+        for other in _others(of):
+            yield "C1", single_op(op, (), (_tensor(other),), {"value": value})
+
+
+def _iota(op: str) -> Iterator[Miss]:
+    """C1: the dimension is one of the output's."""
+    for of in _admitted(op):
+        for shape, dimension in (((2, 3), 2), ((2, 3), -1), ((2, 3), 7), ((), 0), ((0,), 1)):
+            yield "C1", single_op(op, (), (_tensor(of, shape),), {"iota_dimension": dimension})
+
+
+_SPECIFIC: dict[str, Callable[[str], Iterator[Miss]]] = {
+    "abs": _part,
+    "bitcast_convert": _bitcast_convert,
+    "clamp": _clamp,
+    "compare": _compare,
+    "complex": _complex,
+    "constant": _constant,
+    "convert": _convert,
+    "imag": _part,
+    "iota": _iota,
+    "real": _part,
+    "reduce_precision": _reduce_precision,
+    "select": _select,
+}
+
+
+def near_misses(op: str) -> list[Miss]:
+    """(id, program) pairs: each program breaks the constraint of that id and no other.
+
+    Every id that a program without quantized tensors can break alone occurs at least once.
+
+    Raises:
+        KeyError: when the op has no cases.
+    """
+    if op not in ELEMENT_TYPES_OF:
+        raise KeyError(f"no near misses for op {op!r}; known: {', '.join(ELEMENT_TYPES_OF)}")
+    general = _binary if op in BINARY else _unary
+    return list(_SPECIFIC.get(op, general)(op))
