@@ -1,0 +1,230 @@
+"""How fast the harness is, against a plain Hypothesis loop and against XLA alone.
+
+Three ways of working through the same mix of ops, measured in one run:
+
+(a) this harness: `conformance.runner.run` with its worker processes, its judging and its store;
+(b) a plain `@given` loop: one case at a time, `jax.jit`, `numpy.testing.assert_allclose`;
+(c) XLA alone: nothing but compiling and executing the very modules that (a) used, on the very
+    inputs, with as many processes as (a) has workers.
+
+    python benchmarks/throughput.py [--profile standard] [--jobs N] [--loop-seconds 20]
+
+Prints distinct programs per second and (program, input) pairs per second of each, the ratios, and
+where the time of (a) goes. Times are wall seconds; machines differ, so only ratios are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import pickle
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+from conformance.backends import open_backend
+from conformance.runner import Options, plan, run
+from conformance.summary import RunData
+
+MIX = (
+    "abs", "add", "ceil", "compare", "cosine", "divide", "exponential", "floor", "log", "maximum",
+    "minimum", "multiply", "negate", "sign", "sine", "sqrt", "subtract", "tanh",
+)  # fmt: skip
+TYPES = ("bf16", "f16", "f32", "f64", "si32")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How much was worked through in how long."""
+
+    name: str
+    programs: int
+    pairs: int
+    seconds: float
+
+    def line(self) -> str:
+        programs, pairs = self.programs / self.seconds, self.pairs / self.seconds
+        return (
+            f"{self.name:34}{self.programs:9}{programs:11.1f}{self.pairs:10}{pairs:11.1f}"
+            f"{self.seconds:10.1f}"
+        )
+
+
+class Recorder:
+    """A backend that keeps what it is given: module texts with the arguments of each execution."""
+
+    def __init__(self, inner):
+        self.inner, self.name, self.kept = inner, inner.name, []
+
+    def describe(self):
+        return self.inner.describe()
+
+    def compile(self, text, program):
+        executable = self.inner.compile(text, program)
+        calls: list[tuple] = []
+        self.kept.append((text, program, calls))
+        return _Recorded(executable, calls)
+
+
+class _Recorded:
+    def __init__(self, executable, calls):
+        self.executable, self.calls = executable, calls
+
+    def execute(self, inputs):
+        self.calls.append(tuple(inputs))
+        return self.executable.execute(inputs)
+
+
+def options_of(arguments: argparse.Namespace, out: Path) -> Options:
+    return Options(
+        out=out, ops=MIX, element_types=TYPES, profile=arguments.profile, jobs=arguments.jobs,
+        expectations="none", timeout=300,
+    )  # fmt: skip
+
+
+def harness(arguments: argparse.Namespace) -> tuple[Rate, RunData]:
+    """(a): the harness as users run it; seconds from the first task sent to the last stored."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = run(options_of(arguments, Path(folder)))
+    programs = len({record.digest for record in data.records})
+    pairs = sum(record.pairs for record in data.records)
+    return Rate("(a) this harness", programs, pairs, data.seconds), data
+
+
+def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
+    """Replay the tasks of (a) with a recording backend; one file of modules per worker."""
+    from conformance import tasks
+
+    recorder = Recorder(open_backend("cpu"))
+    tasks._opened = lambda name: (recorder, "cpu")
+    files = []
+    chosen = plan(options_of(arguments, folder)).tasks
+    for worker in range(arguments.jobs):
+        recorder.kept = []
+        for task in chosen[worker :: arguments.jobs]:
+            tasks.run_task(task)
+        files.append(folder / f"modules-{worker}.pickle")
+        files[-1].write_bytes(pickle.dumps(recorder.kept))
+    return files
+
+
+def replay(file: Path, ready, seconds) -> None:
+    """One process of (c): wait for the others, then compile and execute everything."""
+    modules = pickle.loads(file.read_bytes())
+    backend = open_backend("cpu")
+    ready.wait()
+    begun = perf_counter()
+    for text, program, calls in modules:
+        executable = backend.compile(text, program)
+        for inputs in calls:
+            executable.execute(inputs)
+    seconds.put(perf_counter() - begun)
+
+
+def xla_alone(arguments: argparse.Namespace, of: Rate) -> Rate:
+    """(c): XLA on the modules of (a); the slowest process counts."""
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder:
+        recording = context.Process(target=record_modules, args=(arguments, Path(folder)))
+        recording.start()
+        recording.join()
+        files = [Path(folder) / f"modules-{worker}.pickle" for worker in range(arguments.jobs)]
+        ready, seconds = context.Barrier(arguments.jobs), context.Queue()
+        workers = [context.Process(target=replay, args=(f, ready, seconds)) for f in files]
+        for worker in workers:
+            worker.start()
+        slowest = max(seconds.get() for _ in workers)
+        for worker in workers:
+            worker.join()
+    return replace(of, name="(c) XLA alone, same modules", seconds=slowest)
+
+
+def plain_loop(arguments: argparse.Namespace) -> Rate:
+    """(b): what one writes without this project: `@given`, `jax.jit`, `assert_allclose`."""
+    import jax
+    import ml_dtypes
+    import numpy as np
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import strategies as st
+    from hypothesis.errors import HypothesisException
+    from jax import lax
+
+    jax.config.update("jax_enable_x64", True)
+    table = {
+        "abs": (lax.abs, np.abs, 1), "add": (lax.add, np.add, 2), "ceil": (lax.ceil, np.ceil, 1),
+        "compare": (lax.lt, np.less, 2), "cosine": (lax.cos, np.cos, 1),
+        "divide": (lax.div, np.divide, 2), "exponential": (lax.exp, np.exp, 1),
+        "floor": (lax.floor, np.floor, 1), "log": (lax.log, np.log, 1),
+        "maximum": (lax.max, np.maximum, 2), "minimum": (lax.min, np.minimum, 2),
+        "multiply": (lax.mul, np.multiply, 2), "negate": (lax.neg, np.negative, 1),
+        "sign": (lax.sign, np.sign, 1), "sine": (lax.sin, np.sin, 1),
+        "sqrt": (lax.sqrt, np.sqrt, 1), "subtract": (lax.sub, np.subtract, 2),
+        "tanh": (lax.tanh, np.tanh, 1),
+    }  # fmt: skip
+    assert set(table) == set(MIX)
+    dtypes = [ml_dtypes.bfloat16, np.float16, np.float32, np.float64]
+    seen: set = set()
+    count = 0
+    begun = perf_counter()
+
+    class Enough(HypothesisException):
+        """The time is up."""
+
+    @settings(max_examples=100_000, deadline=None, database=None, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(
+        st.sampled_from(MIX), st.sampled_from(dtypes),
+        st.lists(st.integers(0, 16), max_size=4), st.integers(0, 2**32 - 1),
+    )  # fmt: skip
+    def one(op, dtype, shape, seed):
+        nonlocal count
+        if perf_counter() - begun > arguments.loop_seconds:
+            raise Enough
+        compute, expected, arity = table[op]
+        random = np.random.default_rng(seed)
+        inputs = [random.uniform(0.5, 4, shape).astype(dtype) for _ in range(arity)]
+        actual = jax.jit(lambda *values: compute(*values))(*inputs)
+        wide = [array.astype(np.float64) for array in inputs]
+        np.testing.assert_allclose(
+            np.asarray(actual).astype(np.float64), expected(*wide).astype(np.float64),
+            rtol=float(ml_dtypes.finfo(dtype).eps) * 8, atol=1e-6,
+        )  # fmt: skip
+        seen.add((op, dtype, tuple(shape)))
+        count += 1
+
+    try:
+        one()
+    except Enough:
+        pass
+    return Rate("(b) plain @given loop with jax.jit", len(seen), count, perf_counter() - begun)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--profile", default="standard", choices=("smoke", "standard", "deep"))
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--loop-seconds", type=float, default=20.0)
+    arguments = parser.parse_args()
+    ours, data = harness(arguments)
+    alone = xla_alone(arguments, ours)
+    plain = plain_loop(arguments)
+    print(f"{len(MIX)} ops x {len(TYPES)} types, profile {arguments.profile}, "
+          f"{arguments.jobs} processes, {data.modules} modules")  # fmt: skip
+    print(f"{'':34}{'programs':>9}{'per second':>11}{'pairs':>10}{'per second':>11}{'seconds':>10}")
+    for rate in (ours, plain, alone):
+        print(rate.line())
+    programs = (ours.programs / ours.seconds) / (alone.programs / alone.seconds)
+    pairs = (ours.pairs / ours.seconds) / (plain.pairs / plain.seconds)
+    print(f"programs per second, (a)/(c): {programs:.2f}")
+    print(f"pairs per second,    (a)/(b): {pairs:.1f}")
+    timing = asdict(data.timing)
+    whole = sum(timing.values())
+    print("where the time of (a) goes (seconds over all processes):")
+    for part, seconds in timing.items():
+        print(f"  {part:12}{seconds:9.2f}{100 * seconds / whole:7.1f} %")
+
+
+if __name__ == "__main__":
+    main()
