@@ -12,8 +12,8 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from conformance.distance import ulp_distances
@@ -142,7 +142,7 @@ def decimal(one: Array) -> str:
     if of.is_integer:
         return str(int(one[0]))
     if of.is_complex:
-        return f"({decimal(one.real)}, {decimal(one.imag)})"
+        return f"({decimal(np.real(one))}, {decimal(np.imag(one))})"
     return str(one[0]) if of.bits in (32, 64) else repr(float(to_float64(one)[0]))
 
 
@@ -245,9 +245,8 @@ def _flush(array: Array) -> Array:
     """The array with its subnormal numbers replaced by zeros of the same sign."""
     of = element_type_of(array)
     if of.is_complex:
-        flushed = np.empty_like(array)
-        flushed.real, flushed.imag = _flush(array.real.copy()), _flush(array.imag.copy())
-        return flushed
+        parts = _flush(np.stack([np.real(array), np.imag(array)], axis=-1))
+        return parts.view(array.dtype)[..., 0]
     if not of.is_float or not of.float_format.has_zero:
         return array
     wide = to_float64(array)
@@ -341,43 +340,57 @@ def _low_half(array: Array) -> Array:
     return array.astype(np.uint64) & np.uint64(0xFFFFFFFF)
 
 
+_EXACT: dict[str, Callable[..., Array]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "sqrt": np.sqrt,
+    "convert": np.positive,
+    "round_nearest_even": np.positive,
+    "reduce_precision": np.positive,
+}
+"""Values before rounding; in float64 exact, or exact enough for results of 32 bits and fewer."""
+
+_DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
+"""The types that backends compute narrower ones in, to round a second time afterwards."""
+
+
 def _unrounded(d: Differing) -> Array | None:
     """The exact real results as float64 (long double for integers), where it holds them."""
-    if d.met is None or not d.is_real or d.type.name == "f64":
+    if d.met is None or not d.is_real or d.operation.name not in _EXACT:
         return None
     if d.operation.name == "convert" and element_type_of(d.met[0]).is_integer:
         return d.met[0].astype(np.longdouble)
-    if not all(element_type_of(a).is_float for a in d.met):
-        return None
-    wide = [to_float64(array) for array in d.met]
-    exact: dict[str, Callable[..., Array]] = {
-        "add": np.add, "subtract": np.subtract, "multiply": np.multiply,
-        "convert": np.positive, "round_nearest_even": np.positive,
-        "reduce_precision": np.positive,
-    }  # fmt: skip
-    if d.operation.name not in exact:
-        return None
-    with np.errstate(all="ignore"):
-        return exact[d.operation.name](*wide)
+    if not all(element_type_of(a).is_float for a in d.met) or d.type.name == "f64":
+        return d.met[0] if d.operation.name == "round_nearest_even" else None
+    return _EXACT[d.operation.name](*(to_float64(array) for array in d.met))
 
 
 def _rounding(d: Differing) -> Answer:
     """One representable number off: a tie broken the wrong way, or rounded twice."""
     exact = _unrounded(d)
-    if exact is None and d.operation.name == "round_nearest_even" and d.met is not None:
-        exact = d.met[0]
     if exact is None:
         return
     want, got = d.wide
-    with np.errstate(all="ignore"):
-        tie = (want - exact == exact - got) & (want != got) & np.isfinite(exact)
-        twice = round_to(exact.astype(np.float32).astype(np.float64), d.type)
+    tie = (want - exact == exact - got) & (want != got) & np.isfinite(exact)
     close = d.distances <= 1
     whole = d.operation.name == "round_nearest_even"
     verdict = Verdict.DIVERGENT if whole else Verdict.INACCURATE
     yield verdict, "tie rounding", tie & (close | whole)
-    if d.type.bits < HALF:
-        yield Verdict.INACCURATE, "double rounding", d.same(twice) & close
+    for detour in _DETOURS:
+        if np.dtype(detour).itemsize * 8 > d.type.bits:
+            twice = round_to(exact.astype(detour).astype(np.float64), d.type)
+            yield Verdict.INACCURATE, "double rounding", d.same(twice) & close
+
+
+def _rewritten(d: Differing) -> Answer:
+    """A quotient computed as a product with the rounded reciprocal of the divisor."""
+    if d.operation.name == "divide" and d.is_real and d.met is not None:
+        lhs, rhs = d.met
+        divide, multiply = OPS["divide"].evaluate, OPS["multiply"].evaluate
+        product = multiply(lhs, divide(np.ones(rhs.shape, rhs.dtype), rhs))
+        yield Verdict.INACCURATE, "reciprocal", d.same(product) & (d.distances <= PAIR)
 
 
 def _accuracy(d: Differing) -> Answer:
@@ -407,6 +420,7 @@ QUESTIONS: tuple[Question, ...] = (
     _flushed,
     _special_values,
     _swapped,
+    _rewritten,
     _rounding,
     _accuracy,
     _integers,

@@ -146,7 +146,7 @@ def _judge_result(
         counted = np.ones(expected.size, bool)
         counted[where] = specified & np.isfinite(distances)
         errors.histogram = histogram_of(measured[counted])
-        errors.points = error_points(operation, values, expected, actual, counted)
+        errors.points = error_points(values, expected, actual, counted)
         worst = float(measured[counted].max(initial=0.0))
     else:
         worst = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.verdict import HISTOGRAM_EDGES
-from reference.program import Operation
 from reference.rounding import ordinal, to_float64, ulp_size
 from reference.types import Array, element_type_of
 
@@ -35,13 +34,13 @@ def ulp_distances(expected: Array, actual: Array) -> Array:
 
 
 def _complex_distances(expected: Array, actual: Array) -> Array:
-    part = element_type_of(expected).part
-    larger = np.fmax(np.abs(expected.real), np.abs(expected.imag)).astype(np.longdouble)
+    of = element_type_of(expected).part
+    larger = np.fmax(np.abs(np.real(expected)), np.abs(np.imag(expected))).astype(np.longdouble)
     with np.errstate(all="ignore"):
-        unit = ulp_size(larger, part)
+        unit = ulp_size(larger, of)
         errors = [
             np.where(_same(want, got), 0.0, np.abs(got.astype(np.longdouble) - want) / unit)
-            for want, got in ((expected.real, actual.real), (expected.imag, actual.imag))
+            for want, got in ((part(expected), part(actual)) for part in (np.real, np.imag))
         ]
         worst = np.maximum(errors[0], errors[1]).astype(np.float64)
     return np.where(np.isnan(worst), np.inf, worst)
@@ -58,7 +57,10 @@ def histogram_of(errors: Array) -> list[int]:
 
 
 def error_points(
-    operation: Operation, operands: tuple[Array, ...], expected: Array, actual: Array, counted: Array
+    operands: tuple[Array, ...],
+    expected: Array,
+    actual: Array,
+    counted: Array,
 ) -> list[tuple[float, float]]:
     """(input, signed error in ulp) of a real unary function: the worst points and a sample.
 

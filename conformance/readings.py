@@ -30,7 +30,7 @@ def log_plus_one(operand: Array) -> Array:
     """
     if not element_type_of(operand).is_complex:
         return OPS["log_plus_one"].evaluate(operand)
-    real, imag = np.ascontiguousarray(operand.real), np.ascontiguousarray(operand.imag)
+    real, imag = np.ascontiguousarray(np.real(operand)), np.ascontiguousarray(np.imag(operand))
     moved = OPS["add"].evaluate(real, np.ones(real.shape, real.dtype))
     shifted = OPS["complex"].evaluate(moved, imag)
     modulus = OPS["log"].evaluate(OPS["abs"].evaluate(shifted))

@@ -9,7 +9,7 @@ from enum import StrEnum
 class Verdict(StrEnum):
     """How a case ended. The order is severity, from harmless to worst."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 - a verdict, no password
     """Every element is permitted."""
     UNSPECIFIED = "unspecified"
     """Differs only where the specification leaves the result open; never a failure."""

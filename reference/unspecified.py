@@ -103,8 +103,10 @@ def _signaling_power(_: Operation, operands: Sequence[Array], result: Array) -> 
     of = element_type_of(result)
     if not of.is_float or of.float_format.non_finite is not NonFinite.IEEE:
         return []
-    signals = [_is_signaling(operand) for operand in operands]
-    return [("power of a signaling NaN", (signals[0] | signals[1]) & ~np.isnan(result))]
+    lhs, rhs = operands
+    one = np.ones((), lhs.dtype)
+    open_ = (_is_signaling(lhs) & (rhs == 0 * one)) | (_is_signaling(rhs) & (lhs == one))
+    return [("power of a signaling NaN", open_)]
 
 
 def _is_signaling(operand: Array) -> Array:

@@ -41,6 +41,12 @@ _UNSUPPORTED = (
 )
 """What XLA says when it does not implement a program."""
 
+_REJECTED = (
+    re.compile(r"^INVALID_ARGUMENT"),
+    re.compile(r"is not equal to ratio of bit-widths"),
+)
+"""What XLA's own shape inference says to programs that MLIR's verifier has let through."""
+
 _UNSUPPORTED_F6 = re.compile(r"Failed to translate module to LLVM IR")
 """What XLA:CPU says (as an internal error) of conversions of f6 types: LLVM has no 6-bit float."""
 
@@ -74,7 +80,9 @@ def classify(message: str, text: str, program: Program) -> BackendError:
         return Unsupported(line)
     if _UNSUPPORTED_F6.search(message) and _f6_in(program):
         return Unsupported(f"no code generation for f6 types ({line})")
-    return Rejected(line) if message.startswith("INVALID_ARGUMENT") else Failed(line)
+    if any(words.search(message) for words in _REJECTED):
+        return Rejected(line)
+    return Failed(line)
 
 
 def _f6_in(program: Program) -> bool:

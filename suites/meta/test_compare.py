@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from conformance.catalog import CATALOG
 from conformance.compare import SAMPLED_POINTS, WORST_POINTS, combine, judge, merge_errors
 from conformance.tolerance import RULES, Ulps
@@ -48,7 +49,7 @@ class Wrong:
         return f"{self.op}-{self.types[0]}-{self.kind or self.verdict}".replace(" ", "_")
 
 
-D, I, F, U, P = (
+D, I, F, U, P = (  # noqa: E741 - short in a table of thirty rows
     Verdict.DIVERGENT,
     Verdict.INACCURATE,
     Verdict.FLUSHED,
@@ -125,9 +126,7 @@ def test_the_reference_itself_is_never_accused(op: str) -> None:
         for case in cases(op, of, 7, 3):
             inputs = materialise(case.program, case.inputs[0])
             expected = evaluate(case.program, inputs)
-            judged = judge(
-                case.program, inputs, expected, list(expected), CATALOG[op].tolerance
-            )
+            judged = judge(case.program, inputs, expected, list(expected), CATALOG[op].tolerance)
             assert judged.verdict is P
             assert judged.worst_ulp in (None, 0.0)
 
