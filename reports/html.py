@@ -69,6 +69,7 @@ def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"),
         autoescape=True,
+        finalize=_without_controls,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -85,6 +86,12 @@ def _template() -> jinja2.Template:
     }  # fmt: skip
     environment.globals.update(constants)
     return environment.get_template("index.html")
+
+
+def _without_controls(value: Any) -> Any:
+    """What every {{ ... }} passes through, so that no place can forget it."""
+    is_markup = hasattr(value, "__html__")
+    return text.visible(value) if isinstance(value, str) and not is_markup else value
 
 
 def embedded(value: Any) -> str:

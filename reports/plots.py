@@ -116,30 +116,32 @@ def _position(error: float) -> float:
 def scatter_svg(series: Series, key: str) -> str:
     """Signed error in ulp against the input, for one cell of a unary function.
 
-    Both axes are symmetric logarithms where their ranges need it; lines mark the budget.
+    The axis of inputs is a symmetric logarithm, that of errors too where a few huge errors would
+    flatten all others; lines mark the budget.
     """
     points = _thinned(series.points)
+    worst = max((abs(error) for _, error in points), default=0.0)
+    inputs, errors = _input_scale([x for x, _ in points]), _error_scale(worst, series.budget)
+    over = {p for p in points if series.budget is not None and abs(p[1]) > series.budget}
     with _style():
         figure = _figure(340.0, 168.0)
         axes = figure.add_axes((0.11, 0.15, 0.84, 0.74))
-        worst = max((abs(error) for _, error in points), default=0.0)
-        top = max(worst, series.budget or 0.0, 0.5) * 1.15
-        _scale(axes, [x for x, _ in points], top, series.budget or 1.0)
-        for limit in {series.budget, -series.budget} if series.budget else set[float]():
-            axes.axhline(limit, color=_BUDGET, lw=1.0, dashes=(3.0, 2.0))
+        _apply(axes, inputs, errors)
+        limits = {series.budget, -series.budget} if series.budget else set[float]()
+        for limit in sorted(limits):
+            axes.axhline(errors(limit), color=_BUDGET, lw=1.0, dashes=(3.0, 2.0))
         axes.axhline(0.0, color=_LINE, lw=0.8)
         axes.axvline(0.0, color=_LINE, lw=0.8)
-        over = [p for p in points if series.budget is not None and abs(p[1]) > series.budget]
-        _dots(axes, [p for p in points if p not in over], _PLOT, 2.6)
-        _dots(axes, over, _BAD, 3.6)
-        axes.text(
-            0.0, 1.03, series.label, transform=axes.transAxes, va="bottom", size=9, color=_INK
-        )
+        placed = [(inputs(x), errors(y)) for x, y in points if (x, y) not in over]
+        _dots(axes, placed, _PLOT, 2.6)
+        _dots(axes, [(inputs(x), errors(y)) for x, y in sorted(over)], _BAD, 3.6)
         budget = "no budget" if series.budget is None else f"budget ±{series.budget:g} ulp"
-        axes.text(1.0, 1.03, budget, transform=axes.transAxes, ha="right", va="bottom", size=8,
-                  color=_MUTED)  # fmt: skip
-        return _svg(figure, key, f"Error against input, {series.label}: {len(points)} inputs, "
-                    f"worst {worst:.4g} ulp, {budget}")  # fmt: skip
+        title = axes.text(0.0, 1.03, series.label, size=9, color=_INK)
+        note = axes.text(1.0, 1.03, budget, ha="right", size=8, color=_MUTED)
+        for line in (title, note):
+            line.set(transform=axes.transAxes, verticalalignment="bottom")
+        said = f"Error against input, {series.label}: {len(points)} inputs, "
+        return _svg(figure, key, f"{said}worst {worst:.4g} ulp, {budget}")
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -153,28 +155,61 @@ def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
     return sorted(ranked[:half] + rest[:: math.ceil(len(rest) / half)])
 
 
-def _scale(axes: Axes, inputs: list[float], top: float, budget: float) -> None:
-    magnitudes = [abs(x) for x in inputs if x]
-    low = math.floor(math.log10(min(magnitudes))) if magnitudes else 0
-    high = math.ceil(math.log10(max(magnitudes))) if magnitudes else 1
-    low, high = max(low, -300), max(high, low + 1)
-    axes.set_xscale("symlog", linthresh=10.0**low, linscale=max(0.5, (high - low) / 12))
-    positive = _exponents(low, high)
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """A symmetric logarithm: linear up to ±unit, which stand ±width away from 0 in decades.
+
+    Without `width`, linear throughout. `low` and `high` end the axis, `ticks` are labelled.
+    """
+
+    unit: float
+    width: float | None
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+
+    def __call__(self, value: float) -> float:
+        if self.width is None:
+            return value
+        if abs(value) <= self.unit:
+            return value / self.unit * self.width
+        decades = math.log10(abs(value)) - math.log10(self.unit)  # their quotient may overflow
+        return math.copysign(self.width + decades, value)
+
+
+def _input_scale(inputs: list[float]) -> _Scale:
+    magnitudes = [math.log10(abs(x)) for x in inputs if x]
+    low = math.floor(min(magnitudes, default=0.0))
+    high = max(math.ceil(max(magnitudes, default=0.0)), low + 1)
+    unit, top = max(10.0**low, 5e-324), min(10.0 ** min(high, 308), 1.7e308)
     ticks: list[tuple[float, str]] = [(0.0, "0")]
-    for k in positive:
-        ticks += [(10.0**k, _power(k)), (-(10.0**k), "−" + _power(k))]
-    left = -(10.0**high) if min(inputs, default=0.0) < 0 else -(10.0**low) * 0.5
-    right = 10.0**high if max(inputs, default=0.0) > 0 else 10.0**low * 0.5
-    shown = [tick for tick in ticks if left <= tick[0] <= right]
-    axes.set_xticks([t for t, _ in shown], [name for _, name in shown])
-    axes.set_xlim(left, right)
-    if top > 8 * budget:  # a few huge errors would flatten all others
-        axes.set_yscale("symlog", linthresh=budget, linscale=1.0)
-    limits = [budget] if top <= 8 * budget else [budget, 10.0 ** math.floor(math.log10(top))]
+    for exponent in _exponents(low, high):
+        if exponent <= 308:
+            size, name = 10.0**exponent, _power(exponent)
+            ticks += [(size, name), (-size, "−" + name)]
+    left = -top if min(inputs, default=0.0) < 0 else -unit / 2
+    right = top if max(inputs, default=0.0) > 0 else unit / 2
+    shown = tuple(tick for tick in ticks if left <= tick[0] <= right)
+    return _Scale(unit, max(0.5, (high - low) / 12), left, right, shown)
+
+
+def _error_scale(worst: float, budget: float | None) -> _Scale:
+    unit, top = budget or 1.0, max(worst, budget or 0.0, 0.5)
+    limits = [unit]
+    if top > 8 * unit:
+        limits.append(10.0 ** math.floor(math.log10(top)))
     values = sorted({0.0, *limits, *(-limit for limit in limits)})
-    axes.set_yticks(values, [f"{v:.3g}".replace("-", "−") for v in values])
-    axes.set_ylim(-top, top)
-    axes.minorticks_off()
+    ticks = tuple((v, f"{v:.3g}".replace("-", "−").replace("e+", "e")) for v in values)
+    width = 1.0 if len(limits) > 1 else None
+    top = min(top * (1.15 if width is None else 2.0), 1.7e308)
+    return _Scale(unit, width, -top, top, ticks)
+
+
+def _apply(axes: Axes, inputs: _Scale, errors: _Scale) -> None:
+    axes.set_xticks([inputs(at) for at, _ in inputs.ticks], [name for _, name in inputs.ticks])
+    axes.set_yticks([errors(at) for at, _ in errors.ticks], [name for _, name in errors.ticks])
+    axes.set_xlim(inputs(inputs.low), inputs(inputs.high))
+    axes.set_ylim(errors(errors.low), errors(errors.high))
 
 
 def _exponents(low: int, high: int) -> list[int]:
@@ -277,8 +312,13 @@ def _svg(figure: Figure, key: str, label: str) -> str:
     text = text[text.index("<svg") :]
     for pattern, replacement in _replacements():
         text = pattern.sub(replacement, text)
-    text = _NUMBER.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), text)
+    text = re.sub("<[^>]*>", _rounded, text)
     return _opened(_renamed(text, key), label).strip()
+
+
+def _rounded(tag: re.Match[str]) -> str:
+    """A tag with its coordinates in tenths; what stands between tags is for people, and kept."""
+    return _NUMBER.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), tag[0])
 
 
 def _renamed(text: str, key: str) -> str:
