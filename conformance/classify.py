@@ -167,10 +167,17 @@ class Findings:
 
     @property
     def outside_accuracy(self) -> list[int]:
-        """Codes of unspecified, flushed and divergent elements."""
+        """Codes of unspecified, flushed and divergent elements, and of those read otherwise."""
         apart = (Verdict.UNSPECIFIED, Verdict.FLUSHED, Verdict.DIVERGENT)
-        return [code for code, (verdict, _) in enumerate(self.table) if verdict in apart]
+        return [
+            code
+            for code, (verdict, kind) in enumerate(self.table)
+            if verdict in apart or kind == OTHER_READING
+        ]
 
+
+OTHER_READING = "other reading"
+"""The kind of a permitted element whose distance says nothing: another formula gave it."""
 
 PAIR = 2
 NEARLY_ALL = 0.9
@@ -238,7 +245,8 @@ def _other_reading(d: Differing) -> Answer:
     if d.met is not None:
         for reading in d.rule.readings:
             with np.errstate(all="ignore"):
-                yield Verdict.PASS, "", d.near(reading(*d.met)) & ~_out_of_bounds(d)
+                near = d.near(reading(*d.met)) & ~_out_of_bounds(d)
+            yield Verdict.PASS, OTHER_READING, near
 
 
 def _flush(array: Array) -> Array:
