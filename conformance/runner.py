@@ -5,23 +5,20 @@ The parent plans, stores and shows. It never loads a backend, nor computes what 
 
 from __future__ import annotations
 
-import difflib
 import os
 import platform
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
 
-from conformance.backends import BACKENDS, open_backend
+from conformance.backends import open_backend
 from conformance.backends.base import Description, NotAvailable
-from conformance.catalog import CATALOG, Cell, cells
+from conformance.catalog import Cell
 from conformance.executors.local import (
     DEFAULT_MEMORY_LIMIT,
     Call,
@@ -31,135 +28,18 @@ from conformance.executors.local import (
     TimedOut,
 )
 from conformance.expectations import Expectation, known_by, load, stale
+from conformance.planning import PROFILES, Options, Plan, UsageError, key, plan
 from conformance.progress import Tally, Watcher
-from conformance.store import FILE_NAME, CellKey, Store, discard
+from conformance.store import FILE_NAME, Store, discard
 from conformance.summary import RunData, exit_code, read
 from conformance.tasks import Task, TaskResult, joined, lost_record, peak_rss_mb, run_task
 from conformance.verdict import Errors, Timing, Verdict
-
-CASES_PER_MODULE = 32
-"""The cases of a task, compiled as one module: with more, a case costs hardly less (measured)."""
-
-PROFILES: dict[str, int] = {"smoke": 4, "standard": 20, "deep": 200}
-"""Cases per cell, to be multiplied by the weight of the op's row."""
 
 _START_SECONDS = 120.0
 _SIGNALS = {
     "SIGABRT": "abort", "SIGSEGV": "segmentation fault", "SIGBUS": "bus error",
     "SIGFPE": "arithmetic exception", "SIGILL": "illegal instruction", "SIGKILL": "killed",
 }  # fmt: skip
-
-
-class UsageError(Exception):
-    """What was asked for makes no sense; the message says what and, if it can, what was meant."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What to run. Patterns are shell-style; no pattern means everything.
-
-    `shard` is (i, n): the i-th of n parts, counted from 1. `timeout` is the seconds that a task
-    may take; a single case may take a third of it. `jobs` None chooses by the backend.
-    """
-
-    out: Path
-    backends: tuple[str, ...] = ("cpu",)
-    ops: tuple[str, ...] = ()
-    element_types: tuple[str, ...] = ()
-    profile: str = "standard"
-    seed: int = 0
-    shard: tuple[int, int] = (1, 1)
-    jobs: int | None = None
-    timeout: float = 60.0
-    memory_limit: int = DEFAULT_MEMORY_LIMIT
-    expectations: str | None = None
-    fresh: bool = False
-    strict: bool = False
-    command: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The cells that a run tests, those that it leaves out, and its tasks in order."""
-
-    cells: tuple[Cell, ...]
-    filtered: tuple[CellKey, ...]
-    tasks: tuple[Task, ...]
-
-
-def plan(options: Options) -> Plan:
-    """What these options ask for: the same for the same options, whatever ran before.
-
-    Raises:
-        UsageError: for a backend, op, type or profile that does not exist, or a senseless shard.
-    """
-    _check(options)
-    everything = cells(backends=options.backends)
-    chosen = set(_shard(_matching(options), options.shard))
-    tasks = [
-        Task(cell, options.seed, start, min(start + CASES_PER_MODULE, count))
-        for cell in everything
-        if cell in chosen
-        for count in [PROFILES[options.profile] * cell.row.weight]
-        for start in range(0, count, CASES_PER_MODULE)
-    ]
-    return Plan(
-        tuple(cell for cell in everything if cell in chosen),
-        tuple(key(cell) for cell in everything if cell not in chosen),
-        tuple(tasks),
-    )
-
-
-def key(cell: Cell) -> CellKey:
-    """The cell as the store names it."""
-    return (cell.op, cell.element_type.name, cell.backend)
-
-
-def _check(options: Options) -> None:
-    if options.profile not in PROFILES:
-        raise UsageError(unknown("profile", options.profile, PROFILES))
-    for name in options.backends:
-        family, colon, _ = name.partition(":")
-        if family not in BACKENDS or (colon and family != "reference"):
-            raise UsageError(unknown("backend", name, BACKENDS))
-        if family == "reference":
-            try:
-                open_backend(name)  # knows its faults, and costs nothing to open
-            except KeyError as error:
-                raise UsageError(str(error.args[0])) from None
-    part, parts = options.shard
-    if not 1 <= part <= parts:
-        raise UsageError(f"shard {part}/{parts} does not exist: i/n needs 1 <= i <= n")
-
-
-def unknown(what: str, given: str, known: Sequence[str] | dict[str, Any]) -> str:
-    """A line saying that there is no such thing, and what may have been meant."""
-    close = difflib.get_close_matches(given.strip("*?"), list(known), n=3, cutoff=0.5)
-    close = close or [name for name in known if given.strip("*?") and given.strip("*?") in name][:3]
-    names = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
-    return f"unknown {what} {given!r}; {names}"
-
-
-def _matching(options: Options) -> list[Cell]:
-    for pattern in options.ops:
-        try:
-            cells([pattern])
-        except LookupError:
-            raise UsageError(unknown("op", pattern, CATALOG)) from None
-    for pattern in options.element_types:
-        try:
-            cells((), [pattern])
-        except LookupError:
-            names = dict.fromkeys(t.name for row in CATALOG.values() for t in row.element_types)
-            raise UsageError(unknown("element type", pattern, names)) from None
-    return cells(options.ops, options.element_types, options.backends)
-
-
-def _shard(chosen: list[Cell], shard: tuple[int, int]) -> list[Cell]:
-    """Every n-th cell of a fixed shuffle, so that no shard gets all the cells of a costly type."""
-    part, parts = shard
-    shuffled = sorted(chosen, key=lambda cell: (zlib.crc32(str(cell).encode()), str(cell)))
-    return shuffled[part - 1 :: parts]
 
 
 def versions() -> dict[str, str]:
@@ -182,6 +62,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         ExpectationError: when the expectations make no sense.
         StoreError: when the results cannot be stored.
     """
+    begun = monotonic()
     planned = plan(options)
     found = versions()
     expectations = load(options.expectations, options.backends, found)
@@ -189,7 +70,12 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     if options.fresh:
         discard(path)
     with ExitStack() as stack:
-        workers = {name: stack.enter_context(_executor(name, options)) for name in options.backends}
+        workers = {
+            name: stack.enter_context(
+                executor_of(name, jobs=options.jobs, memory_limit=options.memory_limit)
+            )
+            for name in options.backends
+        }
         described = None if path.exists() else _describe(workers)
         store = stack.enter_context(Store(path))
         _identify(store, options, planned, found)
@@ -197,17 +83,20 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         finished = store.finished_tasks()
         if any(task.id not in finished for task in planned.tasks):
             _same_backends(store, described or _describe(workers), options)
-            sitting = _Sitting(options, planned, expectations, store, watcher or Watcher())
+            sitting = _Sitting(options, planned, expectations, store, watcher or Watcher(), begun)
             sitting.work(workers, finished)
         return _close(store, options, expectations)
 
 
-def _executor(name: str, options: Options) -> LocalExecutor:
+def executor_of(
+    backend: str, *, jobs: int | None = None, memory_limit: int = DEFAULT_MEMORY_LIMIT
+) -> LocalExecutor:
+    """Workers that have this backend open: as many as it can use when `jobs` is None."""
     return LocalExecutor(
-        options.jobs or _jobs(name),
-        partial(_warm_up, name),
+        jobs or _jobs(backend),
+        partial(_warm_up, backend),
         # a GPU's driver maps far more than it uses
-        memory_limit=0 if name in ("gpu", "tpu") else options.memory_limit,
+        memory_limit=0 if backend in ("gpu", "tpu") else memory_limit,
     )
 
 
@@ -371,6 +260,7 @@ class _Sitting:
         expectations: Sequence[Expectation],
         store: Store,
         watcher: Watcher,
+        begun: float,
     ) -> None:
         self._options, self._plan, self._expectations = options, planned, expectations
         self._store, self._watcher = store, watcher
@@ -381,7 +271,7 @@ class _Sitting:
         self._seconds: float = before.get("seconds", 0.0)
         self._storage: float = before.get("storage_seconds", 0.0)
         self._incidents: list[str] = before.get("incidents", [])
-        self._begun = monotonic()
+        self._begun = begun
 
     def work(self, workers: dict[str, LocalExecutor], finished: set[str]) -> None:
         """Do all tasks that are not finished, backend by backend."""
@@ -426,12 +316,12 @@ class _Sitting:
         elif not isinstance(value, (Died, TimedOut)):
             self._incident(f"{task.id}: {type(value).__name__}: {value}")
         elif len(task) > 1:
-            split = _Split(task, _why(value)[2])
+            split = _Split(task, why(value)[2])
             for single in task.singles():
                 self._split[_case_id(single)] = split
                 executor.push(Call(single, run_task, (single,), self._options.timeout / 3))
         else:
-            record = lost_record(task, *_why(value))
+            record = lost_record(task, *why(value))
             lost = TaskResult((record,), Errors(), Timing(), 0, 0.0)
             self._take(task, owner, lost)
 
@@ -485,7 +375,7 @@ def _case_id(task: Task) -> str:
     return f"{task.cell}:{task.start}"
 
 
-def _why(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
+def why(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
     """Verdict, kind and message for a lost worker."""
     if isinstance(lost, TimedOut):
         return Verdict.TIMED_OUT, "no answer", f"no answer within {lost.seconds:g} s"

@@ -56,6 +56,9 @@ class Task:
     def __len__(self) -> int:
         return self.stop - self.start
 
+    def __contains__(self, index: int) -> bool:
+        return self.start <= index < self.stop
+
     def singles(self) -> list[Task]:
         """The same cases, each a task of its own."""
         return [Task(self.cell, self.seed, i, i + 1) for i in range(self.start, self.stop)]
@@ -73,7 +76,7 @@ class TaskResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class Prepared:
     """A case ready to run: its input sets, and what the reference makes of each."""
 
     index: int
@@ -83,15 +86,15 @@ class _Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ran:
+class Ran:
     """How a case went: its results or the backend's refusal, and the cases that ran with it."""
 
     outcome: Results | BackendError
-    together: Sequence[_Prepared]
+    together: Sequence[Prepared]
 
 
 @dataclass(slots=True)
-class _Bench:
+class Bench:
     """A backend with a stop-watch."""
 
     backend: Backend
@@ -109,7 +112,7 @@ class _Bench:
         finally:
             self.seconds[part] = self.seconds.get(part, 0.0) + perf_counter() - begun
 
-    def run(self, group: Sequence[_Prepared]) -> list[Results]:
+    def run(self, group: Sequence[Prepared]) -> list[Results]:
         """Compile the group as one module and run it on every input set.
 
         The k-th execution takes the k-th input set of each case, or the last of a case with fewer.
@@ -146,7 +149,7 @@ def _answering() -> Generator[None]:
 
 
 def _deal(
-    outputs: list[Array], group: Sequence[_Prepared], turn: int, results: list[Results]
+    outputs: list[Array], group: Sequence[Prepared], turn: int, results: list[Results]
 ) -> None:
     """Share a batch's outputs out to its cases."""
     wanted = sum(len(p.expected[0]) for p in group)
@@ -166,21 +169,30 @@ def _opened(name: str) -> tuple[Backend, str]:
     return backend, backend.describe().platform
 
 
+def bench_of(cell: Cell) -> Bench:
+    """The cell's backend, opened once per process, with the rule of its op and a new stop-watch.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    return Bench(*_opened(cell.backend), cell.row.tolerance)
+
+
 def run_task(task: Task) -> TaskResult:
     """Generate, evaluate, compile, run and judge the task's cases.
 
     Raises:
         NotAvailable: when the backend cannot be had.
     """
-    bench = _Bench(*_opened(task.cell.backend), task.cell.row.tolerance)
+    bench = bench_of(task.cell)
     prepared = _prepare(task, bench)
-    judged = [
-        _conclude(task.cell, one, ran, bench)
+    concluded = [
+        conclude(task.cell, one, ran, bench)
         for one, ran in zip(prepared, _run_together(bench, prepared), strict=True)
     ]
     return TaskResult(
-        tuple(record for record, _ in judged),
-        reduce(merge_errors, (errors for _, errors in judged), Errors()),
+        tuple(record for record, _ in concluded),
+        reduce(merge_errors, (errors for _, errors in concluded), Errors()),
         Timing(**bench.seconds),
         bench.modules,
         peak_rss_mb(),
@@ -205,27 +217,27 @@ def peak_rss_mb() -> float:
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
-def _prepare(task: Task, bench: _Bench) -> list[_Prepared]:
+def _prepare(task: Task, bench: Bench) -> list[Prepared]:
     cell = task.cell
     with bench.timed("generation"):
         chosen = cases(cell.op, cell.element_type, task.seed, len(task), task.start)
         inputs = [[materialise(case.program, recipe) for recipe in case.inputs] for case in chosen]
     with bench.timed("reference"):
         return [
-            _Prepared(index, case.program, sets, [evaluate(case.program, one) for one in sets])
+            Prepared(index, case.program, sets, [evaluate(case.program, one) for one in sets])
             for index, case, sets in zip(
                 range(task.start, task.stop), chosen, inputs, strict=True
             )
         ]  # fmt: skip
 
 
-def _run_together(bench: _Bench, group: Sequence[_Prepared]) -> list[_Ran]:
+def _run_together(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
     """Run a group as one module; where the backend refuses it, find out which cases it refuses."""
     try:
-        return [_Ran(results, group) for results in bench.run(group)]
+        return [Ran(results, group) for results in bench.run(group)]
     except BackendError as error:
         if len(group) == 1:
-            return [_Ran(error, group)]
+            return [Ran(error, group)]
     first, rest = _run_together(bench, group[:1]), group[1:]
     if isinstance(first[0].outcome, BackendError):
         # most likely the backend refuses the whole cell: halving would ask twice for every case
@@ -236,23 +248,24 @@ def _run_together(bench: _Bench, group: Sequence[_Prepared]) -> list[_Ran]:
     return first
 
 
-def _conclude(cell: Cell, one: _Prepared, ran: _Ran, bench: _Bench) -> tuple[Record, Errors]:
+def conclude(cell: Cell, one: Prepared, ran: Ran, bench: Bench) -> tuple[Record, Errors]:
     """The verdict on a case; a failure within a batch counts only once it is confirmed alone."""
     if isinstance(ran.outcome, BackendError):
-        return _refused(cell, one, ran.outcome)
-    judgements = _judge(one, ran.outcome, bench)
-    if len(ran.together) == 1 or not _worst(judgements).verdict.fails:
-        return _judged(cell, one, judgements)
+        return refused(cell, one, ran.outcome)
+    judgements = judge_all(one, ran.outcome, bench)
+    if len(ran.together) == 1 or not worst_of(judgements).verdict.fails:
+        return judged(cell, one, judgements)
     try:
-        alone = _judge(one, bench.run([one])[0], bench)
+        alone = judge_all(one, bench.run([one])[0], bench)
     except BackendError as error:
-        return _refused(cell, one, error)
-    if _worst(alone).verdict.fails:
-        return _judged(cell, one, alone)
-    return _judged(cell, one, judgements, ran.together)
+        return refused(cell, one, error)
+    if worst_of(alone).verdict.fails:
+        return judged(cell, one, alone)
+    return judged(cell, one, judgements, ran.together)
 
 
-def _judge(one: _Prepared, results: Results, bench: _Bench) -> list[Judgement]:
+def judge_all(one: Prepared, results: Results, bench: Bench) -> list[Judgement]:
+    """A judgement for each input set of a case."""
     with bench.timed("comparison"):
         return [
             judge(one.program, inputs, expected, actual, bench.rule, platform=bench.platform)
@@ -260,15 +273,16 @@ def _judge(one: _Prepared, results: Results, bench: _Bench) -> list[Judgement]:
         ]
 
 
-def _worst(judgements: Sequence[Judgement]) -> Judgement:
+def worst_of(judgements: Sequence[Judgement]) -> Judgement:
+    """The one with the severest verdict, the first of several."""
     return max(judgements, key=lambda judgement: judgement.verdict.severity)
 
 
-def _judged(
-    cell: Cell, one: _Prepared, judgements: list[Judgement], batch: Sequence[_Prepared] = ()
+def judged(
+    cell: Cell, one: Prepared, judgements: list[Judgement], batch: Sequence[Prepared] = ()
 ) -> tuple[Record, Errors]:
     """The record of a case with results; `batch` is given where only the batch shows them."""
-    whole, worst = combine(judgements), _worst(judgements)
+    whole, worst = combine(judgements), worst_of(judgements)
     turn = judgements.index(worst)
     detail = None
     if whole.verdict is not Verdict.PASS:
@@ -299,11 +313,11 @@ def _detail(program: Program, inputs: Inputs, found: Judgement | None) -> Detail
     return Detail(emit(program), kept, found.wrong, found.total, found.elements)
 
 
-def _key(cell: Cell, one: _Prepared) -> tuple[str, str, str, int, str]:
+def _key(cell: Cell, one: Prepared) -> tuple[str, str, str, int, str]:
     return cell.op, cell.element_type.name, cell.backend, one.index, one.program.digest
 
 
-def _refused(cell: Cell, one: _Prepared, error: BackendError) -> tuple[Record, Errors]:
+def refused(cell: Cell, one: Prepared, error: BackendError) -> tuple[Record, Errors]:
     """The record of a case that the backend answers with an error."""
     message = printable(str(error))
     if isinstance(error, Unsupported):
@@ -317,7 +331,7 @@ def _refused(cell: Cell, one: _Prepared, error: BackendError) -> tuple[Record, E
 
 
 def _without_results(
-    cell: Cell, one: _Prepared, verdict: Verdict, kind: str, message: str
+    cell: Cell, one: Prepared, verdict: Verdict, kind: str, message: str
 ) -> Record:
     detail = _detail(one.program, one.inputs[0], None)
     return Record(*_key(cell, one), verdict, kind, message, detail=detail)
@@ -330,7 +344,7 @@ def lost_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record
     """
     (case,) = cases(task.cell.op, task.cell.element_type, task.seed, 1, task.start)
     inputs = [materialise(case.program, case.inputs[0])]
-    one = _Prepared(task.start, case.program, inputs, [])
+    one = Prepared(task.start, case.program, inputs, [])
     return _without_results(task.cell, one, verdict, kind, message)
 
 

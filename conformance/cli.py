@@ -1,0 +1,310 @@
+"""The command line. See `hlo-conformance --help`.
+
+Exit codes: 0 conforms, 1 new divergence, 2 usage, 3 backend not available, 4 nothing was tested,
+130 interrupted. Whatever goes wrong is one line on standard error; with HLO_CONFORMANCE_DEBUG=1 in
+the environment it is a traceback. Modules are imported by the commands that need them: a worker
+process loads this file too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must not wait for
+    from conformance.planning import Options
+    from conformance.summary import RunData
+
+NAME = "hlo-conformance"
+DEFAULT_OUT = Path("hlo-conformance-results")
+USAGE, NOT_AVAILABLE, NOTHING_TESTED, INTERRUPTED = 2, 3, 4, 130
+
+app = typer.Typer(
+    name=NAME,
+    help="Differential conformance suite for StableHLO and XLA ops.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+class Format(StrEnum):
+    """How a listing is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+Out = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
+
+
+class _RefusedError(Exception):
+    """Something asked for that cannot be; its text is the line to print."""
+
+
+@app.command()
+def run(
+    backend: Annotated[
+        list[str] | None, typer.Option(help="Backend: cpu, gpu, tpu. Repeatable. [default: cpu]")
+    ] = None,
+    op: Annotated[
+        list[str] | None, typer.Option(help="Ops to test, a name or glob. Repeatable.")
+    ] = None,
+    element_type: Annotated[
+        list[str] | None, typer.Option(help="Element types to test, a name or glob. Repeatable.")
+    ] = None,
+    profile: Annotated[str, typer.Option(help="smoke, standard or deep.")] = "standard",
+    seed: Annotated[int, typer.Option(help="Seed of all cases.")] = 0,
+    shard: Annotated[str, typer.Option(help="Test the i-th of n parts, as i/n.")] = "1/1",
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes. [default: one per core]")
+    ] = None,
+    expectations: Annotated[
+        str | None,
+        typer.Option(help="Known divergences: a file, a folder, or none. [default: shipped ones]"),
+    ] = None,
+    out: Out = DEFAULT_OUT,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail also on expectations that nothing matches.")
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for a module; a case gets a third.")
+    ] = 60.0,
+    memory_limit: Annotated[
+        float, typer.Option(min=0, help="GiB of data per worker; 0 for no limit.")
+    ] = 6.0,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over where a run left results.")
+    ] = False,
+) -> int:
+    """Test every cell of a profile; the same command continues a run that was interrupted."""
+    from conformance.planning import Options
+
+    return _run(
+        Options(
+            out=out,
+            backends=tuple(dict.fromkeys(backend or ["cpu"])),
+            ops=tuple(op or ()),
+            element_types=tuple(element_type or ()),
+            profile=profile,
+            seed=seed,
+            shard=_parts(shard),
+            jobs=jobs,
+            timeout=timeout,
+            memory_limit=int(memory_limit * (1 << 30)),
+            expectations=expectations,
+            fresh=fresh,
+            strict=strict,
+            command=shlex.join([NAME, *sys.argv[1:]]),
+        )
+    )
+
+
+def _parts(shard: str) -> tuple[int, int]:
+    part, slash, parts = shard.partition("/")
+    if not (slash and part.isdecimal() and parts.isdecimal()):
+        raise _RefusedError(f"--shard takes i/n, such as 1/4, not {shard!r}")
+    return int(part), int(parts)
+
+
+def _run(options: Options) -> int:
+    from conformance import runner
+    from conformance.planning import plan
+    from conformance.progress import watcher
+
+    if not plan(options).cells:
+        raise _NothingTestedError("no op has a cell of that element type: nothing was tested")
+    data = runner.run(options, watcher(Console(stderr=True)))
+    _write_reports(data, options.out)
+    _print_result(data, options.out)
+    if data.exit_code == NOTHING_TESTED:
+        raise _NothingTestedError("the backend supports none of these cases: nothing was tested")
+    return data.exit_code or 0
+
+
+class _NothingTestedError(_RefusedError):
+    """Exit code 4."""
+
+
+def _write_reports(data: RunData, out: Path) -> None:
+    from conformance.summary import write_json
+    from reports import html, junit, markdown
+
+    try:
+        write_json(data, out / "summary.json")
+        for report in (html, junit, markdown):
+            report.render(data, out)
+    except OSError as error:
+        raise _RefusedError(
+            f"cannot write the reports to {out}: {error.strerror or error}; the results are "
+            f"stored, {NAME} report writes the reports again"
+        ) from error
+
+
+def _print_result(data: RunData, out: Path) -> None:
+    from conformance.summary import summarise
+
+    summary = summarise(data)
+    counts = summary["denominators"]
+    verdicts = [f"{name} {count}" for name, count in summary["verdicts"].items() if count]
+    cells = f"{counts['cells_tested']} of {counts['cells_planned']} cells tested"
+    work = f"{summary['cases']} programs, {summary['pairs']} input sets, {summary['values']} values"
+    lines = [
+        f"{cells}, {work} in {data.seconds:.0f} s",
+        ", ".join(verdicts) + f"; {summary['known']} known, {summary['new_failures']} new",
+        *(f"note: {incident}" for incident in data.incidents),
+    ]
+    if data.stale:
+        lines.append(f"expectations that nothing matched: {', '.join(data.stale)}")
+    new = [record for record in data.records if record.is_new_failure]
+    for record in new[:10]:
+        lines.append(f"new: {record.id}: {record.verdict.value}: {record.message or record.kind}")
+    if new:
+        more = f"{len(new) - 10} more in the report; " if len(new) > 10 else ""
+        where = "" if out == DEFAULT_OUT else f" --db {shlex.quote(str(out))}"
+        lines.append(f"{more}{NAME} replay {new[0].id}{where} shows one again")
+    lines.append(f"report: {out / 'index.html'}")
+    _print(lines)
+
+
+def _print(lines: Iterable[str]) -> None:
+    console = Console()
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
+
+
+@app.command()
+def report(
+    db: Annotated[Path, typer.Argument(help="The folder of a run, or its results.sqlite.")],
+    out: Annotated[Path | None, typer.Option(help="Folder to write to. [default: its own]")] = None,
+) -> int:
+    """Write the reports of a run again: HTML, JUnit, Markdown, JSON."""
+    from conformance.summary import load
+
+    data = load(db)
+    folder = out or (db if db.is_dir() else db.parent)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _RefusedError(f"cannot make {folder}: {error.strerror or error}") from error
+    _write_reports(data, folder)
+    _print([f"report: {folder / 'index.html'}"])
+    return 0
+
+
+@app.command()
+def replay(
+    id: Annotated[str, typer.Argument(metavar="ID", help="A case, such as add-f32-cpu-3.")],  # noqa: A002
+    db: Annotated[
+        Path, typer.Option(help="The folder of the run, or its results.sqlite.")
+    ] = DEFAULT_OUT,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds it may take.")] = 60.0,
+) -> int:
+    """Run a recorded case again; exits with 1 when it still fails."""
+    from conformance import replay as replaying
+    from conformance.summary import load
+
+    data = load(db)
+    try:
+        record = replaying.find(data, id)
+    except LookupError as error:
+        raise _RefusedError(str(error.args[0])) from None
+    replayed = replaying.replay(data, record, timeout)
+    _print(replaying.lines(replayed, record))
+    return 1 if replayed.record.verdict.fails else 0
+
+
+@app.command()
+def ops(
+    op: Annotated[str | None, typer.Argument(metavar="[OP]", help="An op to show.")] = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option's name
+) -> int:
+    """List the ops, or show one."""
+    from conformance import listing
+    from conformance.catalog import CATALOG
+    from conformance.planning import unknown
+
+    if op is not None and op not in CATALOG:
+        raise _RefusedError(unknown("op", op, CATALOG))
+    rows = list(CATALOG.values()) if op is None else [CATALOG[op]]
+    if format is Format.JSON:
+        _print_json([listing.op_entry(row) for row in rows])
+    else:
+        Console().print(listing.ops_table() if op is None else listing.op_table(rows[0]))
+    return 0
+
+
+@app.command()
+def backends(format: FormatOption = Format.TABLE) -> int:  # noqa: A002 - the option's name
+    """List the backends, and say which are here and work."""
+    from conformance import listing
+
+    entries = listing.backend_entries()
+    if format is Format.JSON:
+        _print_json(entries)
+    else:
+        Console().print(listing.backends_table(entries))
+    return 0
+
+
+def _print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=1) + "\n")
+
+
+def main() -> None:
+    """Entry point: run the command line and exit with its code."""
+    sys.exit(guarded(lambda: app(prog_name=NAME, standalone_mode=False)))
+
+
+def guarded(command: Callable[[], int | None]) -> int:
+    """The exit code of a command; what goes wrong in it becomes a line on standard error."""
+    try:
+        return command() or 0
+    except KeyboardInterrupt:
+        _complain("interrupted; what was done is stored, the same command continues")
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stdout = None  # whoever read our output has left, and wants no more of it
+        return 0
+    except Exception as error:
+        if os.environ.get("HLO_CONFORMANCE_DEBUG"):
+            raise
+        code, line = _explain(error)
+        _complain(line)
+        return code
+
+
+def _complain(line: str) -> None:
+    sys.stderr.write(f"{NAME}: {' '.join(line.split())}\n")
+
+
+def _explain(error: Exception) -> tuple[int, str]:
+    from conformance.backends.base import NotAvailable
+    from conformance.expectations import ExpectationError
+    from conformance.planning import UsageError
+    from conformance.store import StoreError
+
+    if hasattr(error, "format_message"):  # typer's usage errors; its classes moved between versions
+        message: str = getattr(error, "format_message")()  # noqa: B009
+        return getattr(error, "exit_code", USAGE), message
+    if isinstance(error, NotAvailable):
+        return NOT_AVAILABLE, str(error)
+    if isinstance(error, _NothingTestedError):
+        return NOTHING_TESTED, str(error)
+    if isinstance(error, (_RefusedError, UsageError, ExpectationError, StoreError)):
+        return USAGE, str(error)
+    return 1, (
+        f"internal error, {type(error).__name__}: {error}; "
+        "please report it, with what HLO_CONFORMANCE_DEBUG=1 in the environment adds"
+    )
