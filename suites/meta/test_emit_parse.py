@@ -1,0 +1,359 @@
+"""Emission and parsing: what is written is what MLIR reads, in every bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conformance.attributes import Verbatim
+from conformance.backends import open_backend
+from conformance.emit_stablehlo import EmitError, emit, emit_batch, merge
+from conformance.parse import ParseError, diagnose, parse_module
+from generators.plan import cases
+from generators.types import ELEMENT_TYPES_OF
+from reference.evaluate import evaluate
+from reference.program import (
+    Dense,
+    Function,
+    Operation,
+    Program,
+    QuantizedType,
+    Region,
+    TensorType,
+    TokenType,
+    TupleType,
+    Value,
+    attributes,
+    single_op,
+)
+from reference.types import ALL, ELEMENT_TYPES, bits_dtype, to_bits
+
+F32 = ELEMENT_TYPES["f32"]
+SI64 = ELEMENT_TYPES["si64"]
+
+
+def canonical(program: Program) -> Program:
+    """The program with its values renamed as the parser names them."""
+    return Program(tuple(replace(f, body=_Renamer().region(f.body)) for f in program.functions))
+
+
+class _Renamer:
+    def __init__(self):
+        self.names, self.arguments, self.results = {}, 0, 0
+
+    def region(self, region):
+        arguments = []
+        for value in region.arguments:
+            self.names[value.name] = f"a{self.arguments}"
+            self.arguments += 1
+            arguments.append(replace(value, name=self.names[value.name]))
+        return Region(tuple(arguments), tuple(map(self.operation, region.operations)))
+
+    def operation(self, operation):
+        operands = tuple(replace(v, name=self.names[v.name]) for v in operation.operands)
+        regions = tuple(map(self.region, operation.regions))
+        results = []
+        for value in operation.results:
+            self.names[value.name] = str(self.results)
+            self.results += 1
+            results.append(replace(value, name=self.names[value.name]))
+        return replace(operation, operands=operands, results=tuple(results), regions=regions)
+
+
+def constants(arrays):
+    """A program that returns these arrays, embedded."""
+    types = [TensorType(a.shape, next(t for t in ALL if t.storage == a.dtype)) for a in arrays]
+    values = tuple(Value(str(i), t) for i, t in enumerate(types))
+    body = [
+        Operation("constant", (), (v,), attributes(value=Dense.of(a, v.type)))
+        for v, a in zip(values, arrays, strict=True)
+    ]
+    body.append(Operation("return", values))
+    return Program((Function("main", Region((), tuple(body)), tuple(types)),))
+
+
+def codes(of):
+    """All codes of a small type; specials, NaNs with payloads and random codes of a large one."""
+    rng = np.random.default_rng(7)
+    part = of.part
+    if part.bits <= 8:
+        return np.arange(1 << part.bits, dtype=bits_dtype(of))
+    found = rng.integers(0, 2**part.bits, 512, dtype=bits_dtype(of), endpoint=False)
+    if part.is_float:
+        form = part.float_format
+        sign, top = 1 << (part.bits - 1), ((1 << form.exponent_bits) - 1) << form.mantissa_bits
+        quiet = 1 << (form.mantissa_bits - 1)
+        special = [0, 1, quiet, top - 1, top, top + 1, top + quiet, top + quiet + 5]
+        found[:16] = [*special, *(sign + s for s in special)]
+    return found
+
+
+def arrays_of(of):
+    """Arrays through every way of writing a constant: splat, nested, hexadecimal, rank 0, empty."""
+    data = codes(of).astype(bits_dtype(of).newbyteorder("<"))
+    if of.is_complex:
+        data = np.stack([data, np.roll(data, 1)], axis=-1)
+    size = len(data)
+    few = data[: min(size, 16)]
+    stored = Dense(TensorType((size,), of), data.tobytes()).array
+    return [
+        stored,
+        np.tile(stored, -(-200 // size)),
+        Dense(TensorType((1, len(few), 1), of), few.tobytes()).array,
+        *(stored[i : i + 32] for i in range(0, min(size, 256), 32)),
+        np.broadcast_to(stored[size // 2], (2, 3)),
+        *(np.asarray(stored[i]) for i in (0, 1, size // 2, size - 1)),
+        np.zeros((2, 0, 3), of.storage),
+    ]
+
+
+@pytest.mark.parametrize("of", ALL, ids=str)
+def test_constants_are_read_back_in_every_bit(of):
+    program = constants(arrays_of(of))
+    assert parse_module(emit(program)) == program
+
+
+@pytest.mark.parametrize("of", [of for of in ALL if not of.name.startswith("f6")], ids=str)
+def test_constants_reach_the_compiler_in_every_bit(of):
+    arrays = arrays_of(of)
+    program = constants(arrays)
+    results = open_backend("cpu").compile(emit(program), program).execute([])
+    for got, want in zip(results, arrays, strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(to_bits(got), to_bits(want))
+
+
+@pytest.mark.parametrize("op", sorted(ELEMENT_TYPES_OF))
+def test_generated_programs_are_read_back(op):
+    types = ELEMENT_TYPES_OF[op]
+    chosen = [types[0], types[len(types) // 2], types[-1]]
+    program = merge([case.program for of in chosen for case in cases(op, of, 11, 4)])
+    parsed = parse_module(emit(program))
+    assert parsed == canonical(program)
+    assert parse_module(emit(parsed)) == parsed
+
+
+def add(lhs="a", rhs="b", shape=(2,), of=F32):
+    of = TensorType(shape, of)
+    return single_op("add", (Value(lhs, of), Value(rhs, of)), (of,))
+
+
+def test_small_constants_are_readable():
+    text = emit(constants([np.array([1.5, -0.0, np.inf, 1e30], np.float32), np.array([[1], [-2]])]))
+    assert "dense<[1.5, -0.0, 0x7F800000, 1.0000000150474662e+30]> : tensor<4xf32>" in text
+    assert "dense<[[1], [-2]]> : tensor<2x1xi64>" in text
+
+
+def test_emission_is_generic_form():
+    assert emit(add()).splitlines()[3] == (
+        '    %r0 = "stablehlo.add"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>'
+    )
+
+
+def test_batch_computes_what_its_programs_do():
+    programs = [add(), add("x", "x"), add(of=SI64, shape=())]
+    merged = merge(programs)
+    assert emit_batch(programs) == emit(merged)
+    ones, twos = np.ones(2, np.float32), np.full(2, 2, np.float32)
+    inputs = [ones, twos, twos, np.array(3), np.array(4)]
+    want = [[3, 3], [4, 4], 7]
+    compiled = open_backend("cpu").compile(emit(merged), merged)
+    for got in (evaluate(merged, inputs), compiled.execute(inputs)):
+        assert [array.tolist() for array in got] == want
+
+
+def test_batch_keeps_functions_of_a_program_apart():
+    text = """
+      func.func @main(%a: tensor<f32>) -> tensor<f32> {
+        %0 = call @twice(%a) : (tensor<f32>) -> tensor<f32>
+        return %0 : tensor<f32>
+      }
+      func.func private @twice(%a: tensor<f32>) -> tensor<f32> {
+        %0 = stablehlo.add %a, %a : tensor<f32>
+        return %0 : tensor<f32>
+      }"""
+    program = parse_module(text)
+    merged = merge([program, program])
+    assert diagnose(emit(merged)) is None
+    inputs = [np.array(1, np.float32), np.array(5, np.float32)]
+    assert [float(array) for array in evaluate(merged, inputs)] == [2, 10]
+
+
+REGIONS = """
+func.func @main(%x: tensor<4xf32>, %i: tensor<i32>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  %sorted = "stablehlo.sort"(%x) ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %less = stablehlo.compare LT, %l, %r, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %less : tensor<i1>
+  }) {dimension = 0 : i64, is_stable = true} : (tensor<4xf32>) -> tensor<4xf32>
+  %case = "stablehlo.case"(%i) ({
+    stablehlo.return %zero : tensor<f32>
+  }, {
+    stablehlo.return %sum : tensor<f32>
+  }) : (tensor<i32>) -> tensor<f32>
+  %t:2 = stablehlo.optimization_barrier %sum, %case : tensor<f32>, tensor<f32>
+  return %sum, %sorted, %t#1 : tensor<f32>, tensor<4xf32>, tensor<f32>
+}"""
+
+
+def test_regions_captures_and_several_results():
+    program = parse_module(REGIONS)
+    assert canonical(program) == program
+    text = emit(program)
+    assert parse_module(text) == program
+    x = np.array([3, -1, 2, -5], np.float32)
+    out = open_backend("cpu").compile(text, program).execute([x, np.array(1, np.int32)])
+    assert [array.tolist() for array in out] == [-1.0, [-5, -1, 2, 3], -1.0]
+
+
+TYPES = """
+func.func @main(%t: !stablehlo.token, %u: tuple<tensor<f32>, tuple<tensor<?x3xi1>>>,
+    %q: tensor<2x2x!quant.uniform<i8<-3:5>:f32:1, {0.1, 0.25:3}>>,
+    %p: tensor<2x!quant.uniform<u8:bf16, 1.0e-20:4>>) -> !stablehlo.token {
+  return %t : !stablehlo.token
+}"""
+
+
+def test_types_beyond_plain_tensors():
+    program = parse_module(TYPES)
+    token, pair, per_axis, per_tensor = (value.type for value in program.main.arguments)
+    assert token == TokenType()
+    inner = TupleType((TensorType((None, 3), ELEMENT_TYPES["i1"]),))
+    assert pair == TupleType((TensorType((), F32), inner))
+    si8, ui8, bf16 = (ELEMENT_TYPES[name] for name in ("si8", "ui8", "bf16"))
+    assert per_axis.element_type == QuantizedType(si8, -3, 5, F32, (0.1, 0.25), (0, 3), 1)
+    assert per_tensor.element_type == QuantizedType(ui8, 0, 255, bf16, (1e-20,), (4,))
+    assert parse_module(emit(program)) == program
+
+
+UNKNOWN = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = chlo.erf %x : tensor<2xf32> -> tensor<2xf32>
+  %1 = "stablehlo.custom_call"(%0) {call_target_name = "a\\"b\\0A\\C3\\A9", has_side_effect = true,
+      api_version = 4 : i32, backend_config = {mode = 3 : i32}, called_computations = [@main],
+      mhlo.frontend_attributes = {x = "y"}} : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = stablehlo.exponential %1 {result_accuracy = #stablehlo.result_accuracy<ulps = 10,
+      mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}"""
+
+
+def test_attributes_of_no_known_kind_are_kept_as_spelled():
+    program = parse_module(UNKNOWN)
+    erf, call, exponential, _ = program.main.body.operations
+    assert erf.name == "chlo.erf"
+    assert call.attribute("call_target_name") == 'a"b\né'
+    assert call.attribute("backend_config") == Verbatim("{mode = 3 : i32}")
+    assert call.attribute("called_computations") == ("main",)
+    assert call.attribute("mhlo.frontend_attributes") is None
+    assert "TOLERANCE" in str(exponential.attribute("result_accuracy"))
+    assert parse_module(emit(program)) == program
+
+
+KINDS = """
+!m = tensor<4x4xf32>
+!v = tensor<4xf32>
+func.func @main(%x: !m, %v: !v, %z: tensor<f32>) -> !m {
+  %0 = "stablehlo.transpose"(%x) {permutation = array<i64: 1, 0>} : (!m) -> !m
+  %1 = "stablehlo.cholesky"(%0) {lower = true} : (!m) -> !m
+  %2 = "stablehlo.triangular_solve"(%1, %0) {left_side = true, lower = false,
+    unit_diagonal = true, transpose_a = #stablehlo<transpose ADJOINT>} : (!m, !m) -> !m
+  %3 = "stablehlo.collective_permute"(%2) {
+    source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>} : (!m) -> !m
+  %4 = "stablehlo.batch_norm_inference"(%3, %v, %v, %v, %v) {epsilon = 0.1 : f32,
+    feature_index = 1 : i64} : (!m, !v, !v, !v, !v) -> !m
+  %5 = "stablehlo.reduce_precision"(%4) {exponent_bits = 5 : i32, mantissa_bits = 10 : i32}
+    : (!m) -> !m
+  %6 = "stablehlo.pad"(%5, %z) {edge_padding_low = array<i64: 0, 0>,
+    edge_padding_high = array<i64: 0, 0>, interior_padding = array<i64: 0, 0>}
+    : (!m, tensor<f32>) -> !m
+  return %6 : !m
+}"""
+
+
+def test_attributes_of_every_kind_are_read_back():
+    program = parse_module(KINDS)
+    given = {k: v for op in program.walk() for k, v in op.attributes}
+    assert given.pop("epsilon") == np.float32(0.1)
+    assert given.pop("source_target_pairs").array.tolist() == [[0, 1], [1, 0]]
+    assert given == {
+        "permutation": (1, 0), "lower": False, "left_side": True, "unit_diagonal": True,
+        "transpose_a": "ADJOINT", "feature_index": 1, "exponent_bits": 5, "mantissa_bits": 10,
+        "edge_padding_low": (0, 0), "edge_padding_high": (0, 0), "interior_padding": (0, 0),
+    }  # fmt: skip
+    assert parse_module(emit(program)) == program
+
+
+ACCEPTANCE = """
+module @any {
+  func.func public @main(%arg0: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xi8>) {
+    %splat = stablehlo.constant dense<2.0> : tensor<2x2xf32>
+    %nested = stablehlo.constant dense<[[1.0, -0.0], [0xFF800000, 4.0]]> : tensor<2x2xf32>
+    %hexadecimal = stablehlo.constant dense<"0x01FF7F80"> : tensor<2x2xi8>
+    %0 = call @scale(%arg0, %splat) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %1 = stablehlo.add %0, %nested : tensor<2x2xf32>
+    %2 = stablehlo.custom_call @halve(%1) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %3 = stablehlo.negate %hexadecimal : tensor<2x2xi8>
+    return %2, %3 : tensor<2x2xf32>, tensor<2x2xi8>
+  }
+  func.func private @scale(%x: tensor<2x2xf32>, %y: tensor<2x2xf32>) -> tensor<2x2xf32> {
+    %0 = stablehlo.multiply %x, %y : tensor<2x2xf32>
+    return %0 : tensor<2x2xf32>
+  }
+}"""
+
+
+def test_a_module_is_parsed_and_evaluated():
+    x = np.array([[1, 2], [3, 4]], np.float32)
+    first, second = evaluate(parse_module(ACCEPTANCE), [x], custom_calls={"halve": lambda a: a / 2})
+    assert first.tolist() == [[1.5, 2.0], [-np.inf, 6.0]]
+    assert second.tolist() == [[-1, 1], [-127, -128]]
+
+
+_TWO, _THREE = TensorType((2,), F32), TensorType((3,), F32)
+INVALID = emit(single_op("add", (Value("a", _TWO), Value("b", _TWO)), (_THREE,)))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("func.func @f( {", "line 1, column 14: expected non-function type"),
+        ("", "the module holds no function"),
+        ('"foo.bar"() : () -> ()', "line 1, column 10: operation being parsed with an unregist"),
+        ("func.func @f() {\n %0 = stablehlo.frobnicate : tensor<f32> }", "line 2, column 7"),
+        ("func.func private @f(tensor<f32>)", "function @f has no body"),
+        ("func.func @f(%x: tensor<*xf32>) {return}", "values of type tensor<*xf32>"),
+        ("func.func @f(%x: tensor<2xindex>) {return}", "no element type index"),
+        ("func.func @f(%x: tensor<?xf32, #stablehlo.bounds<3>>) {return}", "tensor encodings"),
+        ("func.func @f(%x: memref<2xf32>) {return}", "values of type memref<2xf32>"),
+        ("module { module { func.func @f() {return} } }", "only functions"),
+        ("func.func @f() {return}\0", "line 1: the text holds a NUL character"),
+        ("func.func @f(%x: tensor<2x!quant.uniform<i8:f32:{0:1}, {0.5, 0.25}>>) {return}", "quant"),
+        (INVALID, "line 4, column 11: 'stablehlo.add' op requires"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_line_and_quiet(text, says, capfd):
+    with pytest.raises(ParseError) as caught:
+        parse_module(text)
+    message = str(caught.value)
+    assert says in message
+    assert "\n" not in message
+    assert capfd.readouterr() == ("", "")
+
+
+def test_diagnose_tells_valid_text_from_invalid():
+    assert diagnose(emit(add())) is None
+    assert "op requires" in str(diagnose(INVALID))
+
+
+def test_what_has_no_spelling_is_refused():
+    of = TensorType((2,), F32)
+    with pytest.raises(EmitError, match="colour is of no known kind"):
+        emit(single_op("add", (Value("a", of), Value("b", of)), (of,), {"colour": 3}))
+    with pytest.raises(EmitError, match="iota_dimension: 'x' is not of kind i64"):
+        emit(single_op("iota", (), (of,), {"iota_dimension": "x"}))
