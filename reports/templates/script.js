@@ -116,7 +116,7 @@
       const found = needles.length === 0 || needles.every((word) => textOf(op).includes(word)) || hits.has(op.dataset.op);
       op.hidden = Boolean(filtered()) && !(found && (matched.has(op.dataset.op) || (needles.length > 0 && !picks.some(chosen) && !state.fail && !state.new)));
     }
-    $("reset").hidden = !filtered();
+    $("clear").hidden = !filtered();
     $("shown").value = filtered()
       ? `${number(shown)} of ${plural(cells.length, "cell")}, ${number(findings)} of ${plural(everyFinding, "divergence")}`
       : "";
@@ -251,11 +251,18 @@
   });
   dialog.addEventListener("click", (event) => { if (event.target === dialog) close(); });
 
+  const clear = () => {
+    for (const name of picks) $(name).value = "";
+    $("q").value = "";
+    $("fail").checked = $("new").checked = false;
+    Object.assign(state, { q: "", fail: false, new: false });
+    apply();
+  };
   // An anchor may lie in something closed or filtered out: bring it to light.
   const reveal = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(location.hash.slice(1)); // anchors are plain ASCII
     if (!target) return;
-    if (target.closest("[hidden]")) { $("filters").reset(); Object.assign(state, { q: "", fail: false, new: false }); apply(); }
+    if (target.closest("[hidden]")) clear();
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     target.scrollIntoView({ block: "start", behavior: "instant" });
     const focusable = target.querySelector("summary") ?? target;
@@ -296,12 +303,12 @@
   for (const name of picks) $(name).addEventListener("change", () => { apply(); writeHash(); });
   for (const name of ["fail", "new"]) $(name).addEventListener("change", () => { state[name] = $(name).checked; apply(); writeHash(); });
   $("filters").addEventListener("submit", (event) => event.preventDefault());
-  $("filters").addEventListener("reset", () => setTimeout(() => {
-    Object.assign(state, { q: "", fail: false, new: false });
-    apply();
+  $("filters").addEventListener("reset", (event) => {
+    event.preventDefault();
+    clear();
     writeHash();
     $("q").focus();
-  }));
+  });
   $("open-all").addEventListener("click", () => {
     const shown = ops.filter((op) => !op.hidden), some = shown.some((op) => !op.open);
     for (const op of shown) op.open = some;
@@ -326,7 +333,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
     const typing = event.target.closest("input, select, textarea");
     if (event.key === "/" && !typing) { event.preventDefault(); $("q").focus(); $("q").select(); return; }
-    if (event.key === "Escape" && event.target === $("q")) { $("q").value = ""; state.q = ""; apply(); writeHash(); $("q").blur(); return; }
+    if (event.key === "Escape" && event.target === $("q")) { clearTimeout(pending); $("q").value = state.q = ""; apply(); writeHash(); $("q").blur(); return; }
     const cell = event.target.closest(".matrix .c");
     if (!cell) return;
     if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(cell.dataset.k); return; }

@@ -3,6 +3,7 @@
 import math
 import random
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from conformance.catalog import CATALOG
 from conformance.inputs import pack_inputs
 from conformance.summary import Known, RunData
 from conformance.verdict import HISTOGRAM_EDGES, Detail, Element, Errors, Record, Timing, Verdict
+from reports import html
 
 NASTY = (
     "<script>window.pwned = 1</script>",
@@ -201,3 +203,18 @@ def nasty_run() -> RunData:
         filters={"op": list(NASTY)}, incidents=NASTY,
         backends=(Description(NASTY[0], NASTY[1], NASTY[2], ((NASTY[3], NASTY[4]),)),),
     )  # fmt: skip
+
+
+RUNS = {"full": full_run, "passing": passing_run, "empty": empty_run, "nasty": nasty_run}
+
+
+@cache
+def run(name: str) -> RunData:
+    """One of RUNS, made once: not to be changed."""
+    return RUNS[name]()
+
+
+@cache
+def page(name: str) -> str:
+    """The HTML report of one of RUNS; the full one takes seconds, and two modules look at it."""
+    return html.html(run(name))

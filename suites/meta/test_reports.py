@@ -16,10 +16,7 @@ from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
 from reports import html, junit, markdown, plots, text, view
 from suites.meta import synthetic_run as synthetic
 
-RUNS = {
-    "full": synthetic.full_run, "passing": synthetic.passing_run, "empty": synthetic.empty_run,
-    "nasty": synthetic.nasty_run,
-}  # fmt: skip
+RUNS = synthetic.RUNS
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 
 
@@ -66,12 +63,12 @@ def data_of(source: str):
 
 @pytest.fixture(scope="module")
 def runs():
-    return {name: make() for name, make in RUNS.items()}
+    return {name: synthetic.run(name) for name in RUNS}
 
 
 @pytest.fixture(scope="module")
-def sources(runs):
-    return {name: html.html(run) for name, run in runs.items()}
+def sources():
+    return {name: synthetic.page(name) for name in RUNS}
 
 
 @pytest.fixture(scope="module")
