@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 import flint
 import numpy as np
 
+from reference.exact import odd_float
 from reference.rounding import round_to
 from reference.types import Array, ElementType, to_bits
 
 Ball = flint.arb
 Exact = Callable[..., Ball]
 
-_START, _LIMIT = 128, 1 << 18
+_START, _LIMIT = 128, 1 << 14
 _lock = threading.Lock()  # python-flint's precision is one setting for the process
 
 
@@ -36,54 +38,58 @@ def certified(function: Exact, operands: Sequence[Array], to: ElementType) -> Ar
     Returns:
         An array of `to.storage` of the operands' shape.
 
-    Raises:
-        ArithmeticError: the value is not decided at 2^18 bits: a tie that `function` left inexact.
+    A value still undecided at 2^14 bits is taken for the tie it must be.
     """
     rows = list(zip(*(operand.tolist() for operand in operands), strict=True))
     result = np.empty(len(rows), to.storage)
     pending, bits = np.arange(len(rows)), _START
     while pending.size:
-        if bits > _LIMIT:
-            raise ArithmeticError(f"cannot round {function} at {rows[int(pending[0])]}")
         low, high = _enclosures(function, [rows[i] for i in pending.tolist()], bits, to)
         rounded = round_to(low, to)
         decided = to_bits(rounded) == to_bits(round_to(high, to))
+        if bits >= _LIMIT:
+            middle = _middles(function, [rows[i] for i in pending.tolist()], to)
+            rounded, decided = round_to(middle, to), np.ones_like(decided)
         result[pending[decided]] = rounded[decided]
         pending, bits = pending[~decided], 2 * bits
     return result
+
+
+@contextmanager
+def _precision(bits: int) -> Generator[None]:
+    with _lock:
+        before, flint.ctx.prec = flint.ctx.prec, bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = before
 
 
 def _enclosures(
     function: Exact, rows: list[tuple[float, ...]], bits: int, to: ElementType
 ) -> tuple[Array, Array]:
     """Both ends of each ball as float64: rounded to nearest for f64 and to odd for the rest."""
-    ends = float if to.bits == 64 else odd_float
+    ends = float if to.bits == 64 else _odd
     low, high = np.empty(len(rows)), np.empty(len(rows))
-    with _lock:
-        before, flint.ctx.prec = flint.ctx.prec, bits
-        try:
-            for index, row in enumerate(rows):
-                ball = function(*row)
-                if ball.is_finite():
-                    low[index], high[index] = ends(ball.lower()), ends(ball.upper())
-                else:
-                    low[index], high[index] = -math.inf, math.inf
-        finally:
-            flint.ctx.prec = before
+    with _precision(bits):
+        for index, row in enumerate(rows):
+            ball = function(*row)
+            if ball.is_finite():
+                low[index], high[index] = ends(ball.lower()), ends(ball.upper())
+            else:
+                low[index], high[index] = -math.inf, math.inf
     return low, high
 
 
-def odd_float(end: Ball) -> float:
-    """An exact ball as a float, rounded to odd; beyond float64 the nearest odd finite value."""
-    if end.is_zero():
-        return 0.0
+def _middles(function: Exact, rows: list[tuple[float, ...]], to: ElementType) -> Array:
+    """The middles of balls so small that 256 bits of them are the exact value."""
+    with _precision(_LIMIT):
+        balls = [function(*row).mid() for row in rows]
+    with _precision(256):
+        middles = [(+ball).mid() for ball in balls]
+    return np.array([(float if to.bits == 64 else _odd)(middle) for middle in middles])
+
+
+def _odd(end: Ball) -> float:
     mantissa, exponent = end.man_exp()
-    bits, scale = abs(int(mantissa)), int(exponent)
-    sign = -1.0 if mantissa < 0 else 1.0
-    if bits.bit_length() + scale > 1024:
-        return math.copysign(math.nextafter(math.inf, 0.0), sign)
-    cut = max(bits.bit_length() - 53, -1074 - scale)
-    if cut > 0:
-        lost = bits & ((1 << cut) - 1)
-        bits, scale = (bits >> cut) | (1 if lost else 0), scale + cut
-    return math.copysign(math.ldexp(bits, scale), sign)
+    return odd_float(int(mantissa), int(exponent))

@@ -18,7 +18,15 @@ from functools import cache
 import flint
 import numpy as np
 
-from reference.certified import Ball, Exact, certified
+from reference.certified import Exact, certified
+from reference.elementary_complex import (
+    absolute,
+    divide,
+    evaluate_complex,
+    multiply,
+    wide_complex,
+)
+from reference.real_balls import clamped, logistic_ball, power_ball
 from reference.rounding import HAS_EXTENDED, round_to, to_float64
 from reference.types import Array, ElementType, element_type_of, from_bits, to_bits
 
@@ -26,6 +34,20 @@ _ERROR_64 = 2.0**-47
 """Relative error allowed to numpy's float64 functions: 32 ulp, where 4 are documented."""
 _ERROR_EXTENDED = 2.0**-59
 """Relative error allowed to the platform's longdouble functions: 16 ulp; glibc documents 4."""
+
+
+__all__ = [
+    "FUNCTIONS",
+    "REAL",
+    "Real",
+    "absolute",
+    "divide",
+    "evaluate_real",
+    "multiply",
+    "settle",
+    "wide",
+    "wide_complex",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,80 +78,23 @@ def _near_zero_or_pole(y: Array, x: Array) -> Array:
     return ((size < 0.0625) | (size > 16.0)) & (np.abs(x) > 0.5)
 
 
-def _clamped(x: float, limit: float) -> Ball:
-    """The argument as a ball, cut where the rounded result no longer changes in any type."""
-    return flint.arb(min(max(x, -limit), limit))
-
-
-def _exact_logistic(x: float) -> Ball:
-    return 1 / (1 + (-_clamped(x, 2000.0)).exp())
-
-
-def dyadic(x: float) -> tuple[int, int]:
-    """A finite float as m * 2^e with m odd (or 0, 0)."""
-    numerator, denominator = x.as_integer_ratio()
-    if numerator == 0:
-        return 0, 0
-    low = (numerator & -numerator).bit_length() - 1
-    return numerator >> low, low - (denominator.bit_length() - 1)
-
-
-def _dyadic_root(m: int, e: int, times: int) -> tuple[int, int] | None:
-    """The square root of m * 2^e taken so many times, where it is exact; m is odd."""
-    for _ in range(times):
-        root = math.isqrt(m)
-        if e % 2 or root * root != m:
-            return None
-        m, e = root, e // 2
-    return m, e
-
-
-def _exact_power(x: float, y: float) -> Ball:
-    """x^y, without any error where it is a dyadic number of few bits, since that may be a tie."""
-    negative = x < 0 and math.fmod(y, 2.0) != 0
-    x = abs(x)
-    if x == 1:
-        result = flint.arb(1)
-    elif abs(estimate := y * math.log2(x)) > 5000:
-        result = flint.arb(1) * flint.arb(2) ** (5000 if estimate > 0 else -5000)
-    else:
-        result = _dyadic_power(x, y)
-        if result is None:
-            result = (flint.arb(x).log() * y).exp()
-    return -result if negative else result
-
-
-def _dyadic_power(x: float, y: float) -> Ball | None:
-    """x^y for y = k / 2^j where the 2^j-th root of x is dyadic, else None.
-
-    An odd m > 1 has m^k longer than any midpoint of any type for k > 64: not of interest here.
-    """
-    k, halvings = y.as_integer_ratio()
-    root = _dyadic_root(*dyadic(x), halvings.bit_length() - 1)
-    if root is None or (root[0] > 1 and abs(k) > 64):
-        return None
-    m, e = root
-    power = flint.arb(m) ** abs(k)
-    return (power if k > 0 else 1 / power) * flint.arb(2) ** (e * k)
-
-
 REAL: dict[str, Real] = {
     row.name: row
     for row in (
         Real("atan2", np.arctan2, lambda y, x: flint.arb.atan2(flint.arb(y), flint.arb(x))),
         Real("cbrt", np.cbrt, lambda x: flint.arb(abs(x)).root(3) * math.copysign(1.0, x)),
         Real("cosine", np.cos, lambda x: flint.arb(x).cos(), _near_zero),
-        Real("exponential", np.exp, lambda x: _clamped(x, 2000.0).exp()),
-        Real("exponential_minus_one", np.expm1, lambda x: _clamped(x, 2000.0).expm1()),
+        Real("exponential", np.exp, lambda x: clamped(x, 2000.0).exp()),
+        Real("exponential_minus_one", np.expm1, lambda x: clamped(x, 2000.0).expm1()),
         Real("log", np.log, lambda x: flint.arb(x).log()),
         Real("log_plus_one", np.log1p, lambda x: flint.arb(x).log1p()),
-        Real("logistic", _logistic, _exact_logistic),
-        Real("power", np.power, _exact_power),
+        Real("logistic", _logistic, logistic_ball),
+        Real("power", np.power, power_ball),
         Real("rsqrt", _rsqrt, lambda x: flint.arb(x).rsqrt()),
         Real("sine", np.sin, lambda x: flint.arb(x).sin(), _near_zero),
         Real("sqrt", np.sqrt, lambda x: flint.arb(x).sqrt()),
         Real("tan", np.tan, lambda x: flint.arb(x).tan(), _near_zero_or_pole),
-        Real("tanh", np.tanh, lambda x: _clamped(x, 100.0).tanh()),
+        Real("tanh", np.tanh, lambda x: clamped(x, 100.0).tanh()),
     )
 }
 
@@ -208,10 +173,12 @@ def _operation(name: str) -> Callable[..., Array]:
 
     def operation(*operands: Array) -> Array:
         to = element_type_of(operands[0])
+        if to.is_complex:
+            return evaluate_complex(name, operands)
         return evaluate_real(function, operands, to)
 
     operation.__name__ = operation.__qualname__ = name
-    operation.__doc__ = f"`{name}` of arrays of any floating-point type, correctly rounded."
+    operation.__doc__ = f"`{name}` of floating-point or complex arrays, correctly rounded."
     return operation
 
 
@@ -220,7 +187,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {name: _operation(name) for name in
 
 
 def wide(name: str, *operands: Array) -> Array:
-    """The function's values before rounding, as longdouble.
+    """The function's values before rounding, as longdouble; for complex operands `wide_complex`.
 
     At least 60 bits are right for f64 operands where longdouble is wider than float64 (53 where it
     is not), and at least 45 for narrower ones.

@@ -184,7 +184,8 @@ def to_float64(array: Array) -> Array:
     of = element_type_of(array)
     if of.bits <= 8:
         return np.asarray(_byte_values(of).take(to_bits(array)))
-    return np.asarray(array.astype(np.float64))
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        return np.asarray(array.astype(np.float64))
 
 
 @cache
