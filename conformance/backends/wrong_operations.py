@@ -57,13 +57,18 @@ def chosen(mask: Array, yes: Array, no: Array) -> Array:
     return from_bits(np.where(mask, to_bits(yes), to_bits(no)), of)
 
 
+def _negated_where(mask: Array, array: Array) -> Array:
+    of, bits = element_type_of(array), to_bits(array)
+    sign = np.array(1 << (of.bits - 1), bits.dtype)
+    return from_bits(np.where(mask, bits ^ sign, bits), of)
+
+
 def other_zero(array: Array) -> Array:
     """Every zero with the other sign, where the type has both."""
     of = element_type_of(array)
     if not of.float_format.has_negative_zero:
         return array
-    sign = np.where(to_float64(array) == 0, 1 << (of.bits - 1), 0).astype(to_bits(array).dtype)
-    return from_bits(to_bits(array) ^ sign, of)
+    return _negated_where(to_float64(array) == 0, array)
 
 
 def flushed(array: Array) -> Array:
@@ -115,8 +120,7 @@ def other_nans(array: Array) -> Array:
     of = element_type_of(array)
     if not (of.float_format.has_infinity and of.float_format.has_nan):
         return array
-    sign = np.where(np.isnan(to_float64(array)), 1 << (of.bits - 1), 0)
-    return from_bits(to_bits(array) ^ sign.astype(to_bits(array).dtype), of)
+    return _negated_where(np.isnan(to_float64(array)), array)
 
 
 def like_bfloat16(array: Array) -> Array:
