@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from reference import elementary
 from reference.rounding import round_to, to_float64
 from reference.types import Array, ElementType, element_type_of, from_bits, to_bits
 
@@ -24,12 +25,6 @@ Binary = Callable[[Any, Any], Any]
 quiet = np.errstate(all="ignore")
 """Floating-point exceptions give their default results and set no flag (the specification's
 chapter "Floating-point exceptions"), and integers wrap without a word."""
-
-
-def elementary_function(name: str, *operands: Array) -> Array:
-    from reference import elementary
-
-    return elementary.FUNCTIONS[name](*operands)
 
 
 def widened(array: Array) -> Array:
@@ -71,7 +66,7 @@ def subtract(lhs: Array, rhs: Array) -> Array:
 def multiply(lhs: Array, rhs: Array) -> Array:
     """Product; logical AND of booleans; of complex numbers, each part rounded once."""
     if element_type_of(lhs).is_complex:
-        return elementary_function("multiply", lhs, rhs)
+        return elementary.multiply(lhs, rhs)
     return _arithmetic(np.multiply, lhs, rhs)  # np.multiply of booleans is their AND
 
 
@@ -79,7 +74,7 @@ def divide(lhs: Array, rhs: Array) -> Array:
     """Quotient; of integers, with the fractional part discarded; of complex, rounded once."""
     of = element_type_of(lhs)
     if of.is_complex:
-        return elementary_function("divide", lhs, rhs)
+        return elementary.divide(lhs, rhs)
     if of.is_float:
         return _arithmetic(np.divide, lhs, rhs)
     return _arithmetic(_quotient, lhs, rhs)
@@ -92,9 +87,9 @@ def remainder(lhs: Array, rhs: Array) -> Array:
     """
     of = element_type_of(lhs)
     if of.is_complex:
-        quotient = elementary_function("divide", lhs, rhs)
+        quotient = elementary.divide(lhs, rhs)
         whole = np.trunc(np.real(quotient)) + 1j * np.trunc(np.imag(quotient))
-        return subtract(lhs, elementary_function("multiply", whole.astype(of.storage), rhs))
+        return subtract(lhs, elementary.multiply(whole.astype(of.storage), rhs))
     return _arithmetic(np.fmod if of.is_float else _integer_remainder, lhs, rhs)
 
 
@@ -119,7 +114,7 @@ def power(lhs: Array, rhs: Array) -> Array:
     """
     of = element_type_of(lhs)
     if not of.is_integer:
-        return elementary_function("power", lhs, rhs)
+        return elementary.FUNCTIONS["power"](lhs, rhs)
     base, exponent = widened(lhs), widened(rhs)
     unit = np.where(exponent % 2 == 0, base * base, base)  # (-1)^n; 1^n
     power = np.ones_like(base)
@@ -161,7 +156,7 @@ def abs(operand: Array) -> Array:  # noqa: A001 - the specification's name
     """Modulus; the sign bit cleared of floats, NaNs included; of the smallest integer, itself."""
     of = element_type_of(operand)
     if of.is_complex:
-        return elementary_function("abs", operand)
+        return elementary.absolute(operand)
     if of.is_integer:
         return wrapped(np.abs(widened(operand)), of)
     fmt = of.float_format
@@ -181,8 +176,8 @@ def sign(operand: Array) -> Array:
     if of.is_integer:
         return wrapped(np.sign(widened(operand)), of)
     if of.is_complex:
-        modulus = elementary_function("abs", operand).astype(of.storage)
-        result = elementary_function("divide", operand, modulus)
+        modulus = elementary.absolute(operand).astype(of.storage)
+        result = elementary.divide(operand, modulus)
         nan = np.isnan(np.real(operand)) | np.isnan(np.imag(operand))
         result = np.where(nan, of.storage.type(complex(np.nan, np.nan)), result)
         return np.where(operand == 0, of.storage.type(0), result)
@@ -235,7 +230,7 @@ def sqrt(operand: Array) -> Array:
     """Square root, correctly rounded; of negative numbers NaN, of -0 itself."""
     of = element_type_of(operand)
     if of.is_complex:
-        return elementary_function("sqrt", operand)
+        return elementary.FUNCTIONS["sqrt"](operand)
     if of.bits < 32:
         return round_to(np.sqrt(to_float64(operand)), of)
     return np.asarray(np.sqrt(operand))

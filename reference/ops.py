@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from reference import arithmetic, bits, comparison, conversion
+from reference import arithmetic, bits, comparison, conversion, elementary
 from reference import elementwise as types
 from reference.constraints import ConstraintViolation, checking
 from reference.notation import Admitted
@@ -89,7 +89,7 @@ def _binary(name: str, admits: Admitted, evaluate: Evaluate) -> OpSemantics:
 
 
 def _elementary(name: str) -> OpSemantics:
-    function = partial(arithmetic.elementary_function, name)
+    function = elementary.FUNCTIONS[name]
     if name in ("atan2", "power"):
         return _binary(name, types.FLOAT_OR_COMPLEX, function)
     return _unary(name, types.FLOAT_OR_COMPLEX, function)

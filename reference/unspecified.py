@@ -354,7 +354,8 @@ def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) ->
     exponent_bits, mantissa_bits = _reduction(operation)
     magnitude = np.abs(to_float64(operands[0]))
     found: list[Open] = []
-    if fmt.has_zero and mantissa_bits < fmt.mantissa_bits:
+    kept = fmt.has_zero and exponent_bits >= fmt.exponent_bits  # otherwise it underflows to zero
+    if kept and mantissa_bits < fmt.mantissa_bits:
         subnormal = (magnitude > 0) & (magnitude < fmt.smallest_normal)
         found.append(("reduced precision of a subnormal number", subnormal))
     if fmt.non_finite is not NonFinite.IEEE:
