@@ -206,7 +206,7 @@ def ordinal(array: Array) -> Array:
         return to_bits(array).astype(np.int64)
     if of.bits == 64:
         bits = to_bits(array).view(np.int64)
-        return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+        return np.where(bits < 0, np.int64(-(2**63)) - np.minimum(bits, 0), bits)
     code = to_bits(array).astype(np.int64)
     magnitude = code & ((1 << (of.bits - 1)) - 1)
     return np.where(code >> (of.bits - 1) != 0, -magnitude, magnitude)
@@ -217,7 +217,7 @@ def from_ordinal(number: Array, to: ElementType) -> Array:
     if not to.float_format.signed:
         return from_bits(number.astype(np.uint8), to)
     if to.bits == 64:
-        bits = np.where(number < 0, np.int64(-(2**63)) - number, number)
+        bits = np.where(number < 0, np.int64(-(2**63)) - np.minimum(number, 0), number)
         return from_bits(bits.view(np.uint64), to)
     sign = np.where(number < 0, 1 << (to.bits - 1), 0)
     return from_bits((np.abs(number) | sign).astype(bits_dtype(to)), to)
