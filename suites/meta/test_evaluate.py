@@ -1,0 +1,242 @@
+"""Programs: values, calls, hooks, regions, errors; and what an operation costs."""
+
+import time
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from reference import evaluate as module
+from reference.evaluate import EvaluationError, check, evaluate
+from reference.ops import OPS, OpSemantics
+from reference.program import (
+    Dense,
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    attributes,
+    single_op,
+)
+from reference.types import ALL, ELEMENT_TYPES, Array, from_bits
+
+F32 = ELEMENT_TYPES["f32"]
+VECTOR = TensorType((3,), F32)
+A, B, C = (Value(name, VECTOR) for name in "abc")
+ONES, TWOS = np.ones(3, np.float32), np.full(3, 2, np.float32)
+
+
+def function(
+    name: str, arguments: tuple[Value, ...], operations: tuple[Operation, ...], result: Value
+) -> Function:
+    body = (*operations, Operation("return", (result,)))
+    return Function(name, Region(arguments, body), (result.type,))
+
+
+def add(lhs: Value, rhs: Value, result: Value) -> Operation:
+    return Operation("add", (lhs, rhs), (result,))
+
+
+DOUBLE = function("double", (A,), (add(A, A, B),), B)
+
+
+def calling(callee: str) -> Program:
+    call = Operation("func.call", (A,), (B,), attributes(callee=callee))
+    return Program((DOUBLE, function("main", (A,), (call, add(A, B, C)), C)))
+
+
+def test_single_op_with_embedded_constant() -> None:
+    program = single_op("subtract", (A, Dense.of(ONES, VECTOR)), (VECTOR,))
+    (result,) = evaluate(program, [TWOS])
+    assert result.tolist() == [1, 1, 1]
+
+
+def test_a_value_used_twice_and_a_parameter_returned() -> None:
+    body = (add(A, A, B), Operation("func.return", (B, A, B)))
+    program = Program((Function("f", Region((A,), body), (VECTOR,) * 3),))
+    results = evaluate(program, [TWOS])
+    assert [r[0] for r in results] == [4, 2, 4]
+
+
+def test_calls() -> None:
+    (result,) = evaluate(calling("double"), [TWOS])
+    assert result.tolist() == [6, 6, 6]
+
+
+def test_custom_call() -> None:
+    call = Operation(
+        "custom_call", (A,), (B, C), attributes(call_target_name="both", backend_config="")
+    )
+    body = (call, Operation("return", (C, B)))
+    program = Program((Function("main", Region((A,), body), (VECTOR, VECTOR)),))
+    handlers = {"both": lambda x: [x + 1, x * 4]}
+    results = evaluate(program, [TWOS], custom_calls=handlers)
+    assert [r[0] for r in results] == [8, 3]
+    with pytest.raises(EvaluationError, match=r"no handler for the custom call 'both'"):
+        evaluate(program, [TWOS])
+    with pytest.raises(EvaluationError, match=r"handler of 'both': elements of float64"):
+        evaluate(program, [TWOS], custom_calls={"both": lambda x: [x.astype(np.float64), x]})
+    with pytest.raises(EvaluationError, match=r"custom_call.*gives 1 results"):
+        evaluate(program, [TWOS], custom_calls={"both": lambda x: x})
+
+
+def test_on_result_sees_and_replaces_every_result() -> None:
+    seen: list[str] = []
+
+    def hook(operation: Operation, results: tuple[Array, ...]) -> tuple[Array, ...]:
+        seen.append(operation.name)
+        return tuple(result + 1 for result in results)
+
+    (result,) = evaluate(calling("double"), [TWOS], on_result=hook)
+    assert seen == ["add", "func.call", "add"]
+    assert result.tolist() == [9, 9, 9]  # 2 + ((2 + 2 + 1) + 1) + 1
+
+
+@pytest.mark.parametrize("of", ALL, ids=str)
+def test_scalars_stay_arrays(of: object) -> None:
+    assert isinstance(of, type(F32))
+    bits = np.zeros((2,) if of.is_complex else (), np.uint64).astype(f"uint{max(8, of.part.bits)}")
+    one = from_bits(bits, of)
+    rank_0 = TensorType((), of)
+    for name, op in OPS.items():
+        if op.attributes or op.needs_result or name in ("clamp", "select", "complex"):
+            continue
+        operands = [rank_0] * len(op.operands)
+        values = tuple(Value(f"v{number}", rank_0) for number in range(len(operands)))
+        try:
+            result_type = op.infer(*operands)
+        except ValueError:
+            continue
+        (result,) = evaluate(single_op(name, values, (result_type,)), [one] * len(operands))
+        assert isinstance(result, np.ndarray), name
+        assert result.shape == ()
+
+
+def test_regions_see_the_values_around_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An op with a region gets it as a function of arrays."""
+
+    def twice(operand: Array, *, body: object) -> tuple[Array, ...]:
+        assert callable(body)
+        return body(*body(operand))
+
+    semantics = OpSemantics(
+        "twice", lambda operand: operand, twice, ("operand",), (), False, (), regions=("body",)
+    )
+    monkeypatch.setitem(OPS, "twice", semantics)
+    inner = Value("x", VECTOR), Value("y", VECTOR)
+    region = Region((inner[0],), (add(inner[0], A, inner[1]), Operation("return", (inner[1],))))
+    body = Operation("twice", (B,), (C,), regions=(region,))
+    program = Program((function("main", (A, B), (body,), C),))
+    assert evaluate(program, [ONES, TWOS])[0].tolist() == [4, 4, 4]
+
+
+def test_attributes_of_other_dialects_are_ignored() -> None:
+    given = attributes(**{"mhlo.frontend": "x", "result_accuracy": ("DEFAULT",)})
+    operation = replace(add(A, A, B), attributes=given)
+    assert evaluate(Program((function("main", (A,), (operation,), B),)), [ONES])[0][0] == 2
+    assert check(Program((function("main", (A,), (operation,), B),))) == []
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs", "message"),
+    [
+        (calling("double"), [], r"main takes 1 inputs, not 0"),
+        (calling("double"), [ONES, ONES], r"main takes 1 inputs, not 2"),
+        (calling("double"), [np.ones(3)], r"input 0 of main \(%a\): elements of float64 given"),
+        (calling("double"), [np.ones(4, np.float32)], r"shape \(4,\) given for tensor<3xf32>"),
+        (calling("double"), [[1.0, 1.0, 1.0]], r"list given for tensor<3xf32>"),
+        (calling("nobody"), [ONES], r"func\.call.*no function is called nobody"),
+        (Program(()), [], r"no function is called main"),
+        (
+            Program((function("main", (A,), (Operation("fly", (A,), (B,)),), B),)),
+            [ONES],
+            r"%b = fly\(%a\): the reference does not know this op",
+        ),
+        (
+            Program((function("main", (A,), (add(A, C, B),), B),)),
+            [ONES],
+            r"add\(%a, %c\): no value %c",
+        ),
+        (Program((Function("main", Region((A,), ()), ()),)), [ONES], r"does not end with return"),
+        (
+            single_op("add", (A,), (VECTOR,)), [ONES], r"%r0 = add\(%a\): breaks operands",
+        ),
+        (
+            single_op("add", (A, A), (TensorType((3,), ELEMENT_TYPES["f64"]),)),
+            [ONES],
+            r"%r0 = add\(%a, %a\): breaks C1",
+        ),
+        (
+            single_op("compare", (A, A), (VECTOR,), {"comparison_direction": "WORSE"}),
+            [ONES],
+            r"compare\(%a, %a\): breaks I3",
+        ),
+        (
+            single_op("add", (A, Value("b", TensorType((2,), F32))), (VECTOR,)),
+            [ONES, np.ones(2, np.float32)],
+            r"add\(%a, %b\): breaks C1",
+        ),
+    ],
+)  # fmt: skip
+def test_errors_name_the_operation(program: Program, inputs: list[Array], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        evaluate(program, inputs)
+
+
+def test_recursion_is_an_error() -> None:
+    call = Operation("func.call", (A,), (B,), attributes(callee="main"))
+    with pytest.raises(EvaluationError, match="main calls itself"):
+        evaluate(Program((function("main", (A,), (call,), B),)), [ONES])
+
+
+def test_process_grid() -> None:
+    assert evaluate(calling("double"), [ONES], process_grid=(4, 2))[0][0] == 3
+    with pytest.raises(EvaluationError, match="process_grid"):
+        evaluate(calling("double"), [ONES], process_grid=(0, 1))
+
+
+def test_unknown_sizes_take_any() -> None:
+    unknown = TensorType((None,), F32)
+    program = single_op("negate", (Value("a", unknown),), (unknown,))
+    assert evaluate(program, [TWOS])[0].tolist() == [-2, -2, -2]
+    with pytest.raises(EvaluationError, match="shape"):
+        evaluate(program, [np.ones((3, 1), np.float32)])
+
+
+def test_inputs_are_never_written() -> None:
+    given = np.array([1.0, -2.0, np.nan], np.float32)
+    given.setflags(write=False)
+    for name, op in OPS.items():
+        if op.operands == ("operand",) and not op.attributes and not op.needs_result:
+            try:
+                result_type = op.infer(VECTOR)
+            except ValueError:
+                continue
+            (result,) = evaluate(single_op(name, (A,), (result_type,)), [given])
+            assert not np.shares_memory(result, given), name
+
+
+def test_an_operation_costs_little() -> None:
+    """The interpreter's own part, without numpy's: a chain of operations that do nothing."""
+    values = [Value(f"v{number}", VECTOR) for number in range(2001)]
+    chain = tuple(
+        Operation("custom_call", (x,), (y,), attributes(call_target_name="same"))
+        for x, y in pairwise(values)
+    )
+    program = Program((function("main", (values[0],), chain, values[-1]),))
+    best = min(_seconds(program) for _ in range(5))
+    assert best / len(chain) < 20e-6
+
+
+def _seconds(program: Program) -> float:
+    start = time.perf_counter()
+    evaluate(program, [ONES], custom_calls={"same": lambda x: x})
+    return time.perf_counter() - start
+
+
+def test_described_operations() -> None:
+    assert module.described(add(A, B, C)) == "%c = add(%a, %b)"
+    assert module.described(Operation("return", (A,))) == "return"
