@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from conformance.backends import BACKENDS
 from conformance.backends.base import NotAvailable
@@ -51,7 +52,7 @@ def op_table(row: Row) -> Table:
     table.add_column()
     for name, value in op_entry(row).items():
         shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        table.add_row(name.replace("_", " "), shown or "none")
+        table.add_row(name.replace("_", " "), Text(shown or "none"))
     return table
 
 
@@ -82,5 +83,6 @@ def backends_table(entries: list[dict[str, Any]]) -> Table:
     for entry in entries:
         versions = ", ".join(f"{name} {number}" for name, number in entry["versions"].items())
         what = f"{entry['device']}; {versions}" if entry["available"] else entry["reason"]
-        table.add_row(entry["name"], "yes" if entry["available"] else "no", what)
+        # as text: a reason may hold brackets, which rich would take for its markup
+        table.add_row(entry["name"], "yes" if entry["available"] else "no", Text(what))
     return table

@@ -92,7 +92,19 @@ def key(cell: Cell) -> CellKey:
 def _check(options: Options) -> None:
     if options.profile not in PROFILES:
         raise UsageError(unknown("profile", options.profile, PROFILES))
-    for name in options.backends:
+    check_names(options.backends)
+    part, parts = options.shard
+    if not 1 <= part <= parts:
+        raise UsageError(f"shard {part}/{parts} does not exist: i/n needs 1 <= i <= n")
+
+
+def check_names(backends: Iterable[str]) -> None:
+    """See that there are backends of these names; whether they work here, a worker finds out.
+
+    Raises:
+        UsageError: when there is none of a name.
+    """
+    for name in backends:
         family, colon, _ = name.partition(":")
         if family not in BACKENDS or (colon and family != "reference"):
             raise UsageError(unknown("backend", name, BACKENDS))
@@ -101,9 +113,6 @@ def _check(options: Options) -> None:
                 open_backend(name)  # knows its faults, and costs nothing to open
             except KeyError as error:
                 raise UsageError(str(error.args[0])) from None
-    part, parts = options.shard
-    if not 1 <= part <= parts:
-        raise UsageError(f"shard {part}/{parts} does not exist: i/n needs 1 <= i <= n")
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> str:

@@ -1,8 +1,7 @@
 """Calls in worker processes of this machine, which may die or hang without harm to the run.
 
-The pool is pebble's. Workers are spawned, never forked: a fork would copy the parent's threads'
-locks. Each worker has a memory limit of its own, so that a backend which takes all memory dies
-alone, and its standard error goes to a file, where the last words of one that died are read.
+The pool is pebble's. Each worker has a memory limit of its own, so that a backend which takes all
+memory dies alone; its output goes to a file, where the last words of one that died are read.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, Self
 
@@ -104,8 +104,8 @@ class LocalExecutor:
             max_workers=self._jobs,
             max_tasks=TASKS_PER_WORKER,
             initializer=_start_worker,
-            initargs=(self._warm_up, self._limit, self._logs.name, os.getpid()),
-            context=multiprocessing.get_context("spawn"),
+            initargs=(self._warm_up, self._limit, self._logs.name),
+            context=_context(),
         )
 
     def __enter__(self) -> Self:
@@ -193,6 +193,17 @@ class LocalExecutor:
         return _last_words(logs[-1]) if logs else "no reason given"
 
 
+def _context() -> ForkServerContext:
+    """Workers are forked off a server that has the harness loaded, one thread, and nothing else.
+
+    Forking the parent would copy locks that its threads hold; a spawned worker would load every
+    module anew, which is most of what it costs to replace one that died.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["conformance.cli", "conformance.tasks"])
+    return context
+
+
 def _reason(code: int) -> str:
     if code < 0:
         try:
@@ -216,13 +227,11 @@ def _last_words(log: Path) -> str:
 _failed_to_start: BaseException | None = None
 
 
-def _start_worker(
-    warm_up: Callable[[], None] | None, memory_limit: int, logs: str, parent: int
-) -> None:
+def _start_worker(warm_up: Callable[[], None] | None, memory_limit: int, logs: str) -> None:
     """Set a worker up. What goes wrong is kept, to be the answer to every call of this worker."""
     global _failed_to_start
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # one that hangs in a compiler ends at once
-    _end_with(parent)
+    _end_with_parent()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     log = os.open(Path(logs) / str(os.getpid()), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)
@@ -242,13 +251,14 @@ def _limit_memory(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _end_with(parent: int) -> None:
-    """Have the kernel end this worker when its parent dies, even in the middle of a call."""
+def _end_with_parent() -> None:
+    """Have the kernel end this worker when the server does, even in the middle of a call.
+
+    The server ends when the parent does, however that happens.
+    """
     if sys.platform == "linux":
         set_death_signal = 1  # PR_SET_PDEATHSIG
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:

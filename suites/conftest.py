@@ -1,0 +1,31 @@
+"""Options of the conformance tests, and their parameters: one test per cell."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.catalog import cells
+from conformance.planning import PROFILES, UsageError, check_names
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("conformance")
+    group.addoption(
+        "--backend", action="append", metavar="NAME",
+        help="backend to test: cpu, gpu, tpu; repeatable [default: cpu]",
+    )  # fmt: skip
+    group.addoption(
+        "--profile", choices=list(PROFILES), help="cases per cell [default: two]", default=None
+    )
+    group.addoption("--case-seed", type=int, default=0, metavar="N", help="seed of the cases")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "cell" not in metafunc.fixturenames:
+        return
+    backends = metafunc.config.getoption("backend") or ["cpu"]
+    try:
+        check_names(backends)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    metafunc.parametrize("cell", cells(backends=backends), ids=str)

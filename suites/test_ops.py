@@ -1,0 +1,53 @@
+"""Every cell of the catalog on the backends given with --backend, by the runner's own tasks."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from conformance.backends.base import NotAvailable
+from conformance.catalog import Cell
+from conformance.expectations import Expectation, known_by, load
+from conformance.planning import plan_of
+from conformance.runner import versions
+from conformance.tasks import Task, run_task
+from conformance.verdict import Record, Verdict
+
+QUICK = 2
+"""Cases per cell where no profile is asked for: the whole catalog takes a minute."""
+
+
+@cache
+def expectations_of(backend: str) -> tuple[Expectation, ...]:
+    return load(None, [backend], versions())
+
+
+def explained(record: Record) -> str:
+    """The failure as one would want to read it: function, index, expected, actual, distance."""
+    lines = [f"{record.id}: {record.verdict.value}: {record.message}"]
+    for element in record.detail.elements if record.detail else ():
+        ulp = "" if element.ulp is None else f" ({element.ulp:g} ulp)"
+        given = ", ".join(f"{name}={value}" for name, value, _ in element.inputs)
+        lines.append(
+            f"  {record.op}({given}) at {list(element.index)}: expected {element.expected} "
+            f"{element.expected_hex}, got {element.actual} {element.actual_hex}{ulp}"
+        )
+    if record.detail:
+        lines.append(record.detail.program)
+    return "\n".join(lines)
+
+
+def test_conforms(cell: Cell, pytestconfig: pytest.Config) -> None:
+    profile, seed = pytestconfig.getoption("profile"), pytestconfig.getoption("case_seed")
+    tasks = plan_of(cell, profile, seed) if profile else [Task(cell, seed, 0, QUICK)]
+    try:
+        records = [record for task in tasks for record in run_task(task).records]
+    except NotAvailable as error:
+        pytest.fail(str(error), pytrace=False)
+    if all(record.verdict is Verdict.UNSUPPORTED for record in records):
+        pytest.skip(f"unsupported by {cell.backend}: {records[0].message}")
+    known = expectations_of(cell.backend)
+    new = [r for r in records if r.verdict.fails and not known_by(known, r)]
+    if new:
+        pytest.fail("\n".join(map(explained, new)), pytrace=False)
