@@ -35,14 +35,14 @@ def render(run: RunData, out: Path) -> None:
     Raises:
         OSError: when the folder cannot be written.
     """
-    page = html(run)
+    page = html(run, view.db_of(out))
     # a lone surrogate is no text: it becomes its escape, in the markup and in the data alike
     (out / "index.html").write_bytes(page.encode("utf-8", "backslashreplace"))
 
 
-def html(run: RunData) -> str:
-    """The report as one HTML document."""
-    seen = view.build(run)
+def html(run: RunData, db: str = "") -> str:
+    """The report as one HTML document; `db` is the folder that `replay` is to be told."""
+    seen = view.build(run, db)
     sections = [
         _op_section(seen, number, op) for number, op in enumerate(seen.ops) if op.is_planned
     ]
@@ -336,6 +336,6 @@ def _cell_data(seen: View, cell: Cell, anchors: list[str]) -> dict[str, Any]:
         "verdicts": {verdict.value: n for verdict, n in sorted(cell.verdicts.items())},
         "histogram": plots.sparse(errors.histogram) if errors else {},
         "findings": anchors, "refusals": list(refusals)[:5],
-        "replay": next((f"hlo-conformance replay {text.exposed(r.id)}" for r in cell.records
+        "replay": next((view.replay_command(r, seen.db) for r in cell.records
                         if r.verdict.fails), ""),
     }  # fmt: skip

@@ -24,12 +24,12 @@ def render(run: RunData, out: Path) -> None:
     Raises:
         OSError: when the folder cannot be written.
     """
-    document(run).write(str(out / "junit.xml"), pretty=True)
+    document(run, view.db_of(out)).write(str(out / "junit.xml"), pretty=True)
 
 
-def document(run: RunData) -> JUnitXml:
-    """The report as junitparser's document."""
-    seen = view.build(run)
+def document(run: RunData, db: str = "") -> JUnitXml:
+    """The report as junitparser's document; `db` is the folder that `replay` is to be told."""
+    seen = view.build(run, db)
     root = JUnitXml("hlo-conformance")
     for op in seen.ops:
         if op.is_planned:
@@ -50,16 +50,16 @@ def _suite(seen: View, op: Op) -> TestSuite:
         suite.append(Property(text.one_line(name), text.one_line(value)))
     for cell in op.cells:
         if cell.state != view.FILTERED:
-            suite.add_testcase(_case(cell))
+            suite.add_testcase(_case(cell, seen.db))
     return suite
 
 
-def _case(cell: Cell) -> TestCase:
+def _case(cell: Cell, db: str) -> TestCase:
     name = text.visible(f"{cell.op}[{cell.element_type}]@{cell.backend}")
     case = TestCase(name, f"conformance.{text.slug(cell.backend)}.{text.slug(cell.op)}", 0.0)
     new = [record for record in cell.records if record.is_new_failure]
     if new:
-        case.result = [_failure(record) for record in new[:FAILURES_PER_CELL]]
+        case.result = [_failure(record, db) for record in new[:FAILURES_PER_CELL]]
     elif cell.state in (Verdict.UNSUPPORTED, view.UNTESTED):
         reason = cell.records[0].message if cell.records else view.MEANINGS[view.UNTESTED]
         case.result = [Skipped(f"{cell.state}: {text.one_line(reason)}", cell.state)]
@@ -67,11 +67,11 @@ def _case(cell: Cell) -> TestCase:
     return case
 
 
-def _failure(record: Record) -> Failure:
+def _failure(record: Record, db: str) -> Failure:
     kind = f" ({text.one_line(record.kind, 80)})" if record.kind else ""
     verdict = view.words(record.verdict)
     found = Failure(f"{verdict}{kind}: {text.one_line(record.message)}", record.verdict.value)
-    lines = [f"replay: hlo-conformance replay {text.exposed(record.id)}", record.message]
+    lines = [f"replay: {view.replay_command(record, db)}", record.message]
     if record.detail is not None:
         for element in record.detail.elements:
             given = ", ".join(f"{n}={value} ({bits})" for n, value, bits in element.inputs)

@@ -195,14 +195,16 @@ def _input_scale(inputs: list[float]) -> _Scale:
 
 def _error_scale(worst: float, budget: float | None) -> _Scale:
     unit, top = budget or 1.0, max(worst, budget or 0.0, 0.5)
-    limits = [unit]
+    names = {unit: f"{unit:.3g}".replace("e+0", "e")}
+    width = None
     if top > 8 * unit:
-        limits.append(10.0 ** math.floor(math.log10(top)))
-    values = sorted({0.0, *limits, *(-limit for limit in limits)})
-    ticks = tuple((v, f"{v:.3g}".replace("-", "−").replace("e+", "e")) for v in values)
-    width = 1.0 if len(limits) > 1 else None
+        decades = math.log10(top) - math.log10(unit)
+        width = max(1.0, decades / 2.5)
+        exponent = math.floor(math.log10(top))
+        names[10.0**exponent] = _power(exponent) if exponent > 3 else f"{10**exponent}"
+    ticks = [(0.0, "0"), *names.items(), *((-at, "−" + name) for at, name in names.items())]
     top = min(top * (1.15 if width is None else 2.0), 1.7e308)
-    return _Scale(unit, width, -top, top, ticks)
+    return _Scale(unit, width, -top, top, tuple(ticks))
 
 
 def _apply(axes: Axes, inputs: _Scale, errors: _Scale) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from conformance.catalog import CATALOG
 from conformance.inputs import unpack_inputs
-from conformance.store import CellKey
+from conformance.store import FILE_NAME, CellKey
 from conformance.summary import RunData
 from conformance.verdict import Errors, Record, Verdict
 from reference.types import ELEMENT_TYPES, element_type_of, to_bits
@@ -107,8 +108,8 @@ class Cell:
     def accuracy(self) -> str:
         """Worst error against budget, such as 2.1/3; "" where the rule has no budget."""
         if self.budget is None:
-            return "" if self.worst is None else text.ulp(self.worst)
-        return f"{text.ulp(self.worst or 0.0)}/{text.ulp(self.budget)}"
+            return "" if self.worst is None else text.short_ulp(self.worst)
+        return f"{text.short_ulp(self.worst or 0.0)}/{text.short_ulp(self.budget)}"
 
     @property
     def share(self) -> float | None:
@@ -139,10 +140,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A case that did not pass, under an anchor of its own on the page."""
+    """A case that did not pass, under an anchor of its own on the page.
+
+    `db` is the folder that `replay` is to be told, "" for the one that it looks into by itself.
+    """
 
     anchor: str
     record: Record
+    db: str = ""
 
     @property
     def family(self) -> str:
@@ -159,7 +164,7 @@ class Finding:
     @property
     def command(self) -> str:
         """The command that replays the case."""
-        return f"hlo-conformance replay {text.exposed(self.record.id)}"
+        return replay_command(self.record, self.db)
 
 
 NEW, KNOWN, OPEN = "new", "known", "open"
@@ -247,6 +252,7 @@ class View:
     element_types: tuple[str, ...]
     groups: tuple[Group, ...]
     totals: Totals
+    db: str = ""
 
     @property
     def status(self) -> str:
@@ -292,14 +298,29 @@ def type_order(name: str) -> tuple[int, str]:
     return (known.index(name) if name in ELEMENT_TYPES else len(known), name)
 
 
-def build(run: RunData) -> View:
-    """Work out everything that the reports show of a run."""
+DEFAULT_OUT = Path("hlo-conformance-results")
+"""Where the command line keeps a run unless told otherwise (conformance.cli says so too)."""
+
+
+def db_of(out: Path) -> str:
+    """What `replay --db` must be given for a run whose reports are written to `out`."""
+    return str(out) if out != DEFAULT_OUT and (out / FILE_NAME).exists() else ""
+
+
+def replay_command(record: Record, db: str) -> str:
+    """The command that replays a record, to be copied into a shell."""
+    told = f" --db {text.exposed(db)}" if db else ""
+    return f"hlo-conformance replay {text.exposed(record.id)}{told}"
+
+
+def build(run: RunData, db: str = "") -> View:
+    """Work out everything that the reports show of a run; `db` is where `replay` finds it."""
     cells = _cells(run)
     ops = _ops(cells.values())
     described = [backend.name for backend in run.backends]
     backends = tuple(dict.fromkeys([*described, *(name for _, _, name in cells)]))
     types = tuple(sorted({cell.element_type for cell in cells.values()}, key=type_order))
-    return View(run, ops, cells, backends, types, _groups(run), _totals(run, ops, cells))
+    return View(run, ops, cells, backends, types, _groups(run, db), _totals(run, ops, cells), db)
 
 
 def _cells(run: RunData) -> dict[CellKey, Cell]:
@@ -354,7 +375,7 @@ def _op(name: str, cells: tuple[Cell, ...]) -> Op:
     )
 
 
-def _groups(run: RunData) -> tuple[Group, ...]:
+def _groups(run: RunData, db: str) -> tuple[Group, ...]:
     """The findings by class: new ones first, worst first, then in the catalog's order."""
     shown = [record for record in run.records if record.verdict.fails or record.detail is not None]
     anchors = text.unique("d-" + text.slug(record.id) for record in shown)
@@ -364,7 +385,7 @@ def _groups(run: RunData) -> tuple[Group, ...]:
         op = record.op if status == NEW else ""
         kind = "" if status == KNOWN else record.kind
         key = (status, record.backend, record.verdict, kind, record.known, op)
-        classes[key].append(Finding(anchor, record))
+        classes[key].append(Finding(anchor, record, db))
     order = {name: number for number, name in enumerate(CATALOG)}
     ranked = sorted(
         classes.items(),

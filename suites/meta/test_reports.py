@@ -1,10 +1,12 @@
 """The reports, rendered from made-up runs: complete, safe, deterministic, right in their counts."""
 
+import importlib.util
 import json
 import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -236,7 +238,9 @@ def test_cell_shows_error_against_budget():
     failing = synthetic.failure(cell, 1, Verdict.INACCURATE, worst_ulp=2.125, budget_ulp=3.0)
     for worst, budget, shown, share in (
         (2.125, 3.0, "2.1/3", 2.125 / 3), (0.0, 0.0, "0/0", None), (1.0, 0.0, "1/0", 1.0),
-        (250_000.0, 3.0, "2e5/3", 1.0), (math.inf, 3.0, "∞/3", 1.0), (math.nan, 3.0, "NaN/3", 1.0),
+        (250_000.0, 3.0, "2e5/3", 1.0), (1127.0, 16.0, "1e3/16", 1.0),
+        (99.5, 999.0, "100/999", 99.5 / 999),
+        (math.inf, 3.0, "∞/3", 1.0), (math.nan, 3.0, "NaN/3", 1.0),
         (None, None, "", None), (None, 2.0, "0/2", None),
     ):  # fmt: skip
         record = replace(failing, worst_ulp=worst, budget_ulp=budget)
@@ -455,6 +459,21 @@ def test_numbers_are_short_and_honest():
     assert [text.duration(s) for s in (0.84, 94.2, 750.0, 11_100.0, math.nan)] == [
         "0.8 s", "94 s", "12 min 30 s", "3 h 05 min", "–",
     ]  # fmt: skip
+
+
+def test_replay_command_names_the_folder_where_needed(tmp_path):
+    command_line = Path(importlib.util.find_spec("conformance.cli").origin).read_text("utf-8")
+    assert f'DEFAULT_OUT = Path("{view.DEFAULT_OUT}")' in command_line
+    assert view.db_of(view.DEFAULT_OUT) == view.db_of(tmp_path / "elsewhere") == ""
+    folder = tmp_path / "a run"
+    folder.mkdir()
+    (folder / "results.sqlite").touch()
+    run = synthetic.run("nasty")
+    for renderer, name in ((html, "index.html"), (junit, "junit.xml")):
+        renderer.render(run, folder)
+        assert "tanh-f32-cpu-0 --db " in (folder / name).read_text(encoding="utf-8")
+    command = view.build(run, view.db_of(folder)).groups[0].findings[0].command
+    assert command.endswith(f" --db '{folder}'")
 
 
 def test_words_for_a_shell_are_quoted_where_needed():
