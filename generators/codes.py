@@ -14,9 +14,15 @@ import numpy as np
 
 from reference.types import Array, ElementType, NonFinite, bits_dtype, from_bits
 
+_BLOCKS = (256, 2048, 16384)
+
 
 class Words:
-    """A stream of random 64-bit words, determined by a key of up to 128 bits."""
+    """A stream of random 64-bit words, determined by a key of up to 128 bits.
+
+    Words are taken from the stream in blocks of a few fixed sizes, so that an array which becomes
+    smaller mostly keeps its first elements: that helps shrinking.
+    """
 
     __slots__ = ("_philox",)
 
@@ -26,16 +32,17 @@ class Words:
 
     def words(self, count: int) -> Array:
         """`count` uniform uint64 words."""
-        return self._philox.random_raw(count)
+        block = next((size for size in _BLOCKS if count <= size), count)
+        return self._philox.random_raw(block)[:count]
 
     def below(self, count: int, limit: int) -> Array:
         """`count` integers (int64), uniform in [0, limit), for a limit of at most 2^31."""
-        high = self._philox.random_raw(count) >> np.uint64(32)
+        high = self.words(count) >> np.uint64(32)
         return ((high * np.uint64(limit)) >> np.uint64(32)).astype(np.int64)
 
     def unit(self, count: int) -> Array:
         """`count` float64 numbers, uniform in [0, 1), multiples of 2^-53."""
-        return (self._philox.random_raw(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return (self.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def chance(self, count: int, one_in: int) -> Array:
         """`count` booleans, each true with probability 1 / one_in."""

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from generators import profiles
+from generators.profiles import Row
 from generators.programs import Case, InputRecipe
 from generators.shapes import Pick, choose, shape
 from generators.types import ELEMENT_TYPES_OF, bitcast_results
@@ -31,9 +32,9 @@ Builder = Callable[[ElementType, Pick], Case]
 _I1 = BOOLEAN[0]
 _LARGEST_CONSTANT = 2048
 """Elements; a constant beyond is a splat, for the sake of the size of the program's text."""
+_LARGEST_BITCAST = 4096  # elements of the narrower type; only `i1` gets near
 _INPUT_SETS = (1, 3, 4, 4, 4, 4, 5, 5)
 _CORRELATIONS = ("independent",) * 5 + ("equal", "negated", "one_ulp")
-_CONSTANT, _SPLAT = 12, 15  # of 16: up to which an operand is a parameter, a full constant
 
 
 def _constant(of: TensorType, profile: str, seed: int, *, splat: bool) -> Dense:
@@ -43,40 +44,30 @@ def _constant(of: TensorType, profile: str, seed: int, *, splat: bool) -> Dense:
     return Dense.of(fill(of, profile, seed), of)
 
 
-def _operands(
-    pick: Pick, operands: dict[str, TensorType], row: profiles.Row, seed: int
-) -> tuple[Value | Dense, ...]:
-    """Each operand as a parameter, or one in four times as a constant."""
-    placed: list[Value | Dense] = []
-    for number, (name, of) in enumerate(operands.items()):
-        place = pick(16)
-        if place < _CONSTANT:
-            placed.append(Value(name, of))
-        else:
-            key = seed + ((number + 1) << 96)  # no input set's stream
-            placed.append(_constant(of, row[number], key, splat=place == _SPLAT))
-    return tuple(placed)
+def _operand(pick: Pick, name: str, of: TensorType, names: Row) -> Value | Dense:
+    """A parameter, or one in four times a constant.
+
+    A constant takes more choices than a parameter with one input set does: shrinking prefers few.
+    """
+    if pick(4) < 3:
+        return Value(name, of)
+    splat = pick(4) == 3
+    return _constant(of, choose(pick, names), pick(1 << 32), splat=splat)
 
 
 def _inputs(
-    pick: Pick,
-    operands: tuple[Value | Dense, ...],
-    rows: tuple[profiles.Row, ...],
-    seed: int,
-    *,
-    related: bool,
+    pick: Pick, operands: tuple[Value | Dense, ...], rows: tuple[Row, ...], *, related: bool
 ) -> tuple[InputRecipe, ...]:
     """Recipes for the operands that are parameters; a single one where there is none."""
     numbers = {operand: n for n, operand in reversed([*enumerate(operands)])}
     parameters = [numbers[o] for o in dict.fromkeys(operands) if isinstance(o, Value)]
     if not parameters:
-        return (InputRecipe((), seed),)
+        return (InputRecipe((), 0),)
+    seed = pick(1 << 32)
     recipes: list[InputRecipe] = []
     for number in range(choose(pick, _INPUT_SETS)):
         row = choose(pick, rows)
-        correlation = (
-            choose(pick, _CORRELATIONS) if related and len(parameters) > 1 else "independent"
-        )
+        correlation = choose(pick, _CORRELATIONS) if related else "independent"
         recipes.append(InputRecipe(tuple(row[n] for n in parameters), seed + number, correlation))
     return tuple(recipes)
 
@@ -86,7 +77,7 @@ def _case(
     op: str,
     operands: dict[str, TensorType],
     result: TensorType,
-    rows: tuple[profiles.Row, ...],
+    rows: tuple[Row, ...],
     given: dict[str, Attribute] | None = None,
     *,
     related: bool = False,
@@ -96,12 +87,14 @@ def _case(
     `rows` has the value profiles that may meet, one name for each operand. `related`: whether
     operands of one type may be correlated, or be one and the same value.
     """
-    seed = pick(1 << 32)
-    placed = _operands(pick, operands, choose(pick, rows), seed)
+    placed = tuple(
+        _operand(pick, name, of, tuple(row[number] for row in rows))
+        for number, (name, of) in enumerate(operands.items())
+    )
     if related and pick(12) == 11:
         placed = tuple(placed[0] if one.type == placed[0].type else one for one in placed)
     program = single_op(op, placed, (result,), given)
-    return Case(program, _inputs(pick, placed, rows, seed, related=related))
+    return Case(program, _inputs(pick, placed, rows, related=related))
 
 
 def _unary(op: str, of: ElementType, pick: Pick) -> Case:
@@ -144,11 +137,14 @@ def _convert(op: str, of: ElementType, pick: Pick) -> Case:
 
 def _bitcast_convert(op: str, of: ElementType, pick: Pick) -> Case:
     to = choose(pick, bitcast_results(of))
+    ratio = max(to.bits, of.bits) // min(to.bits, of.bits)
     before = after = shape(pick)
+    if math.prod(before) * ratio > _LARGEST_BITCAST:
+        before = after = tuple(min(size, 3) for size in before)
     if to.bits < of.bits:
-        after = (*before, of.bits // to.bits)
+        after = (*before, ratio)
     elif to.bits > of.bits:
-        before = (*after, to.bits // of.bits)
+        before = (*after, ratio)
     types = {"operand": TensorType(before, of)}
     return _case(pick, op, types, TensorType(after, to), profiles.rows(op, of))
 

@@ -139,7 +139,7 @@ def moderate(of: ElementType, count: int, words: Words) -> Array:
 def near_one(of: ElementType, count: int, words: Words) -> Array:
     """Plus or minus 1, moved by up to a binade; every order of magnitude of distance alike."""
     by = _log_uniform(count, of.float_format.mantissa_bits, words).astype(np.int64)
-    by = np.where(_signs(count, words), by, -by)
+    by = np.where(_signs(count, words), by, -((by + 1) >> 1))  # below 1 the spacing is half
     return encode(_signs(count, words), step(np.full(count, _one(of)), by, of), of)
 
 
@@ -293,7 +293,8 @@ def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
         values = np.where(_signs(count, words), whole, whole + fraction)
         edge = np.where(_signs(count, words), float(to.max_integer), float(to.min_integer))
         values = np.where(words.chance(count, 8), np.abs(edge), values)
-        sign, magnitude = _signs(count, words), nearest(values, of)[1]
+        sign = _signs(count, words) & of.float_format.signed
+        magnitude = nearest(values, of)[1]
         most = _last_below(float(to.max_integer + 1), of)
         least = _last_below(1.0, of) if to.is_unsigned else most + 1
         magnitude = np.minimum(magnitude, np.where(sign, min(least, top(of)), most))
@@ -302,16 +303,23 @@ def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     def to_float(of: ElementType, count: int, words: Words) -> Array:
         values = decode(_codes_below(count, top(to) + 1, words), to)
         sign = _signs(count, words) & to.float_format.signed
-        return encode(sign, nearest(values, of)[1], of)
+        magnitude = np.minimum(nearest(values, of)[1], _last_up_to(to.float_format.max_finite, of))
+        return encode(sign, magnitude, of)
 
     return to_integer if to.is_integer else to_float
 
 
+def _last_up_to(limit: float, of: ElementType) -> int:
+    """The magnitude code of the largest finite value that is not above a limit."""
+    code = nearest(np.array([limit]), of)[1]
+    return int(code[0]) - bool(decode(code, of)[0] > limit)
+
+
 def _last_below(limit: float, of: ElementType) -> int:
-    """The magnitude code of the largest finite value under a power of two."""
-    if limit > of.float_format.max_finite:
-        return top(of)
-    return max(int(nearest(np.array([limit]), of)[1][0]) - 1, 0)
+    """The magnitude code of the largest finite value under a limit (0 where there is none)."""
+    last = _last_up_to(limit, of)
+    exact = decode(np.array([last]), of)[0] == limit
+    return max(last - bool(exact), 0)
 
 
 def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:

@@ -68,6 +68,11 @@ _FLOAT_PAIRS: tuple[Row, ...] = (
     ("wide", "small_integers"), ("large", "unit"), ("unit", "large"), ("subnormal", "near_one"),
     ("moderate", "subnormal"), ("large", "near_one"), ("wide", "tiny"), ("mixed", "mixed"),
 )  # fmt: skip
+_MEETINGS: tuple[Row, ...] = (
+    ("special", "special"), ("mixed", "mixed"), ("subnormal", "moderate"),
+)  # fmt: skip
+"""Where faults show only when the special meets the special, as NaN compared with NaN."""
+
 _POWER_PAIRS: tuple[Row, ...] = (
     ("positive", "moderate"), ("positive", "unit"), ("near_one", "large"), ("near_one", "wide"),
     ("moderate", "small_integers"), ("special", "small_integers"), ("special", "ties"),
@@ -109,7 +114,7 @@ def rows(op: str, of: ElementType) -> tuple[Row, ...]:
         return (*every, *_POWER_PAIRS * 2)
     if op in _EMPHASIS:
         return (*every, *((name, name) for name in _EMPHASIS[op] * 3))
-    return (*every, *_FLOAT_PAIRS)
+    return (*every, *_FLOAT_PAIRS, *_MEETINGS * 3)
 
 
 @cache

@@ -17,22 +17,32 @@ T = TypeVar("T")
 _RANKS = (0,) * 8 + (1,) * 40 + (2,) * 22 + (3,) * 13 + (4,) * 8 + (5,) * 6 + (6,) * 2 + (7,)
 
 _THRESHOLDS = (31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
-_LINE = (
-    (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16, 17, 0) * 3
-    + _THRESHOLDS * 2
-    + (11, 12, 13, 19, 23, 29, 47, 0, 0, 100, 200, 500, 511, 512, 513)
-    + (1023, 1024, 1025)
-    + (0, 1)
-)
+_LINES = (11, 12, 13, 19, 23, 29, 47, 100, 200, 500, 511, 512, 513) * 3 + (1023, 1024, 1025) * 3
 _HUGE = (8191, 8192, 8193)
-_SMALL = {2: (1, 2, 3, 4, 5, 7, 8, 9), 3: (1, 2, 3, 4, 5), 4: (1, 2, 3), 5: (1, 2, 3)}
-_TINY = (1, 2)
-_STRETCHES = {
-    2: (1, *_THRESHOLDS, 0, 0),
-    3: (1, *_THRESHOLDS[:9], 0, 0),
-    4: (1, 8, 9, 31, 32, 33, 63, 64, 65, 0, 0),
-    5: (1, 8, 9, 16, 17, 31, 32, 33, 0, 0),
-}
+
+# By rank, the last entry for every higher one. In order of size, so that shrinking finds the
+# smallest that fails; a dimension of size 0 comes last.
+_SMALL = (
+    (),
+    (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16, 17),
+    (1, 2, 3, 4, 5, 7, 8, 9),
+    (1, 2, 3, 4, 5),
+    (1, 2, 3),
+    (1, 2, 3),
+    (1, 2),
+)
+_STRETCHED = (
+    (),
+    (*sorted(_THRESHOLDS * 12 + _LINES + _HUGE * 2), *(0,) * 24),
+    (*_THRESHOLDS, 0, 0),
+    (*_THRESHOLDS[:9], 0, 0),
+    (8, 9, 31, 32, 33, 63, 64, 65, 0, 0),
+    (8, 9, 16, 17, 31, 32, 33, 0, 0),
+)
+
+
+def _of_rank(rank: int, table: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    return table[min(rank, len(table) - 1)]
 
 
 def choose(pick: Pick, options: tuple[T, ...]) -> T:
@@ -48,12 +58,7 @@ def shape(pick: Pick, *, min_rank: int = 0) -> tuple[int, ...]:
     rank = max(min_rank, choose(pick, _RANKS))
     if rank == 0:
         return ()
-    if rank == 1:
-        size = pick(len(_LINE) * 2)
-        if size == len(_LINE) * 2 - 1:
-            return (choose(pick, _HUGE),)
-        return (_LINE[size % len(_LINE)],)
-    sizes = [choose(pick, _SMALL.get(rank, _TINY)) for _ in range(rank)]
+    sizes = [choose(pick, _of_rank(rank, _SMALL)) for _ in range(rank)]
     if pick(3) == 2:  # one dimension across a threshold, or empty
-        sizes[pick(rank)] = choose(pick, _STRETCHES[min(rank, 5)])
+        sizes[pick(rank)] = choose(pick, _of_rank(rank, _STRETCHED))
     return tuple(sizes)
