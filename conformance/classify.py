@@ -19,10 +19,11 @@ import numpy as np
 from conformance.distance import ulp_distances
 from conformance.tolerance import Rule
 from conformance.verdict import Element, Verdict
+from reference import elementary
 from reference.evaluate import given_attributes
 from reference.ops import OPS
 from reference.program import Operation, TensorType
-from reference.rounding import round_to, to_float64
+from reference.rounding import round_to, to_float64, ulp_size
 from reference.types import Array, ElementType, element_type_of, to_bits
 from reference.unspecified import unspecified
 
@@ -224,8 +225,8 @@ def _permitted(d: Differing) -> Answer:
     want, got = d.wide
     yield Verdict.PASS, "", np.isnan(want) & np.isnan(got)
     if d.budget:
-        signs = np.signbit(want) == np.signbit(got)
-        yield Verdict.PASS, "", (d.distances <= d.budget) & signs & ~_out_of_bounds(d)
+        right = (np.signbit(want) == np.signbit(got)) & ~_out_of_bounds(d) & ~_overflown(d)
+        yield Verdict.PASS, "", (d.distances <= d.budget) & right
 
 
 def _out_of_bounds(d: Differing) -> Array:
@@ -234,6 +235,20 @@ def _out_of_bounds(d: Differing) -> Array:
     low, high = d.rule.bounds
     got = d.wide[1]
     return (got < low) | (got > high)
+
+
+def _overflown(d: Differing) -> Array:
+    """Finite where infinity is due, and not just because the exact result is so near the limit.
+
+    By number the largest finite value is next to infinity, however large the exact result is.
+    """
+    want, got = d.wide
+    lost = np.isinf(want) & np.isfinite(got)
+    if d.met is not None and lost.any():
+        name, largest = d.operation.name, np.longdouble(d.type.float_format.max_finite)
+        exact = np.abs(elementary.wide(name, *d.met)) if name in elementary.REAL else np.inf
+        lost &= exact > largest + (d.budget or 0) * ulp_size(largest, d.type)
+    return lost
 
 
 def _left_open(d: Differing) -> Answer:
@@ -341,11 +356,9 @@ def _integers(d: Differing) -> Answer:
         saturated = (clipped == d.got.astype(object)) & (clipped != unbounded)
         yield Verdict.DIVERGENT, "saturation", saturated.astype(bool)
     if d.type.bits > HALF:
-        yield Verdict.DIVERGENT, "truncated to 32 bits", _low_half(d.want) == _low_half(d.got)
-
-
-def _low_half(array: Array) -> Array:
-    return array.astype(np.uint64) & np.uint64(0xFFFFFFFF)
+        for half in (np.int32, np.uint32):  # with the sign extended, or zeros
+            extended = d.want.astype(half).astype(d.type.storage)
+            yield Verdict.DIVERGENT, "truncated to 32 bits", d.got == extended
 
 
 _EXACT: dict[str, Callable[..., Array]] = {
