@@ -197,7 +197,7 @@ def atan2(y1: float, y2: float, x1: float, x2: float) -> Pair:
     cross = c * b - d * a
     norm = plus if cross >= 0 else minus
     spread = 4 * abs(cross) / (norm[0] ** 2 + norm[1] ** 2)
-    imaginary = spread.log1p() / (2 if cross >= 0 else -2)
+    imaginary = spread.log1p() / (4 if cross >= 0 else -4)
     half = flint.arb.atan2(2 * (c * a + d * b), c * c + d * d - a * a - b * b) / 2
     root = _principal_root(c * c - d * d + a * a - b * b, 2 * (c * d + a * b))
     s, k = half.sin_cos()

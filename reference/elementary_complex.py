@@ -224,7 +224,7 @@ def _settle(
     undecided = to_bits(result) != to_bits(round_to(value + error, to))
     undecided &= error != 0  # so that -0 stays -0
     if to.bits == 64 and not HAS_EXTENDED:
-        undecided |= (value != 0) | (error != 0)
+        undecided[:] = True
     index = np.flatnonzero(undecided | np.isnan(value))
     if not index.size:
         return result
