@@ -270,7 +270,10 @@ def main() -> None:
 def guarded(command: Callable[[], int | None]) -> int:
     """The exit code of a command; what goes wrong in it becomes a line on standard error."""
     try:
-        return command() or 0
+        code = command() or 0
+        if code == INTERRUPTED:  # typer's answer to KeyboardInterrupt
+            raise KeyboardInterrupt
+        return code
     except KeyboardInterrupt:
         _complain("interrupted; what was done is stored, the same command continues")
         return INTERRUPTED

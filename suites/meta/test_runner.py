@@ -1,0 +1,384 @@
+"""The runner: every way to misbehave gets its verdict, and nothing that happens is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.catalog import Cell, cells
+from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.expectations import ExpectationError
+from conformance.planning import Options, UsageError, plan
+from conformance.progress import Tally, Watcher
+from conformance.runner import run
+from conformance.store import FILE_NAME, Store
+from conformance.summary import load
+from conformance.tasks import ONLY_IN_BATCH, Task, joined, run_task
+from conformance.verdict import Verdict
+from generators.plan import case
+from generators.values import materialise
+from reference.types import ELEMENT_TYPES
+
+F32 = ELEMENT_TYPES["f32"]
+
+
+def options(out: Path, fault: str = "", **given) -> Options:
+    backend = f"reference:{fault}" if fault else "reference"
+    chosen = Options(out, (backend,), ops=("add",), element_types=("f32",), profile="smoke", jobs=2)
+    return replace(chosen, **given)
+
+
+# One task, in this process.
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict", "kind"),
+    [
+        ("right", Verdict.PASS, ""),
+        ("noisy", Verdict.PASS, ""),
+        ("one_wrong_element", Verdict.DIVERGENT, None),
+        ("missing_result", Verdict.DIVERGENT, "missing result"),
+        ("wrong_shape", Verdict.DIVERGENT, "wrong shape"),
+        ("wrong_type", Verdict.DIVERGENT, "wrong element type"),
+        ("batch_only", Verdict.DIVERGENT, ONLY_IN_BATCH),
+        ("reject", Verdict.REJECTED, "refused as invalid"),
+        ("unsupported", Verdict.UNSUPPORTED, ""),
+        ("internal_error", Verdict.CRASHED, "internal error"),
+        ("runtime_error", Verdict.CRASHED, "internal error"),
+        ("python_error", Verdict.CRASHED, "internal error"),
+    ],
+)
+def test_a_task_finds_the_verdict(fault: str, verdict: Verdict, kind: str | None) -> None:
+    result = run_task(Task(Cell("add", F32, f"reference:{fault}"), 0, 2, 6))
+    assert [record.index for record in result.records] == [2, 3, 4, 5]
+    for record in result.records:
+        assert record.verdict is verdict, record.message
+        assert record.kind == kind if kind is not None else record.kind
+        assert (record.detail is not None) == verdict.fails
+        assert record.pairs > 0 or verdict in (
+            Verdict.REJECTED, Verdict.UNSUPPORTED, Verdict.CRASHED,
+        )  # fmt: skip
+
+
+def test_a_cell_that_is_refused_is_not_compiled_twice_over() -> None:
+    result = run_task(Task(Cell("add", F32, "reference:unsupported"), 0, 0, 16))
+    assert {record.verdict for record in result.records} == {Verdict.UNSUPPORTED}
+    assert result.modules == 17
+
+
+def test_a_batch_is_one_module_where_all_is_well() -> None:
+    result = run_task(Task(Cell("add", F32, "reference"), 0, 0, 16))
+    assert result.modules == 1
+    assert result.errors.histogram[0] == sum(record.values for record in result.records)
+
+
+def test_records_do_not_depend_on_how_cases_are_split() -> None:
+    cell = Cell("add", F32, "reference:flush_to_zero")
+    whole = run_task(Task(cell, 3, 0, 12))
+    assert {record.verdict for record in whole.records} == {Verdict.PASS, Verdict.FLUSHED}
+    apart = joined([run_task(Task(cell, 3, start, start + 4)) for start in (8, 0, 4)])
+    assert apart.records == whole.records
+    assert apart.errors == whole.errors
+    singles = joined([run_task(task) for task in Task(cell, 3, 0, 12).singles()])
+    assert singles.records == whole.records
+
+
+def test_the_seed_decides_the_cases() -> None:
+    cell = Cell("add", F32, "reference")
+    digests = [
+        [record.digest for record in run_task(Task(cell, seed, 0, 6)).records] for seed in (0, 0, 1)
+    ]
+    assert digests[0] == digests[1]
+    assert digests[0] != digests[2]
+
+
+# Workers.
+
+
+def twice(number: int) -> int:
+    return 2 * number
+
+
+def fail(message: str) -> None:
+    raise ValueError(message)
+
+
+def die(number: int) -> None:
+    os.write(2, b"F1121 03:42:41.123456 1234 file.cc:12] Check failed: 1 == 2 at 0xdeadbeef\n")
+    os.kill(os.getpid(), number)
+
+
+def collect(executor: LocalExecutor, calls: list[Call]) -> dict[object, object]:
+    ended = [one for one in executor.results(calls) if one is not None]
+    return {one.call.name: one.value for one in ended}
+
+
+def test_workers_survive_what_calls_do() -> None:
+    with LocalExecutor(2) as executor:
+        ends = collect(
+            executor,
+            [
+                Call("value", twice, (21,), 30),
+                Call("error", fail, ("no",), 30),
+                Call("death", die, (signal.SIGSEGV,), 30),
+                Call("exit", os._exit, (3,), 30),
+                Call("hang", time.sleep, (600,), 0.3),
+                *[Call(number, twice, (number,), 30) for number in range(5)],
+            ],
+        )
+    assert ends["value"] == 42
+    assert isinstance(ends["error"], ValueError)
+    assert ends["death"] == Died("SIGSEGV", "file.cc:12] Check failed: 1 == 2 at")
+    assert ends["exit"] == Died("exit code 3")
+    assert ends["hang"] == TimedOut(0.3)
+    assert [ends[number] for number in range(5)] == [0, 2, 4, 6, 8]
+
+
+def test_calls_can_be_added_while_others_end() -> None:
+    with LocalExecutor(1) as executor:
+        seen: list[object] = []
+        for ended in executor.results([Call("first", twice, (1,), 30)]):
+            if isinstance(ended, Ended):
+                seen.append(ended.call.name)
+                if ended.call.name == "first":
+                    executor.push(Call("second", twice, (2,), 30))
+    assert seen == ["first", "second"]
+
+
+def take(size: int) -> int:
+    return np.ones(size, np.uint8).size
+
+
+def test_a_worker_that_takes_too_much_memory_fails_alone() -> None:
+    with LocalExecutor(1, memory_limit=1 << 30) as executor:
+        ends = collect(executor, [Call(size, take, (size,), 60) for size in (2 << 30, 1 << 20)])
+    assert isinstance(ends[2 << 30], MemoryError)
+    assert ends[1 << 20] == 1 << 20
+
+
+# Whole runs.
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict", "kind"),
+    [
+        ("abort", Verdict.CRASHED, "abort"),
+        ("abort_on_compile", Verdict.CRASHED, "abort"),
+        ("hang", Verdict.TIMED_OUT, "no answer"),
+        ("allocate", Verdict.CRASHED, "out of memory"),
+    ],
+)
+def test_what_harms_the_process_gets_its_verdict(
+    tmp_path: Path, fault: str, verdict: Verdict, kind: str
+) -> None:
+    timeout = 3.0 if fault == "hang" else 60.0
+    done = run(options(tmp_path, fault, timeout=timeout, memory_limit=1 << 29))
+    assert [(r.verdict, r.kind) for r in done.records] == [(verdict, kind)] * 4
+    assert done.exit_code == 1
+    assert all(r.detail is not None and "stablehlo.add" in r.detail.program for r in done.records)
+
+
+def test_only_the_cases_that_crash_are_blamed(tmp_path: Path) -> None:
+    done = run(options(tmp_path, "abort_on_nan", profile="standard"))
+    assert len(done.records) == 20
+    for record in done.records:
+        made = case("add", F32, 0, record.index)
+        has_nan = any(
+            np.isnan(array).any()
+            for recipe in made.inputs
+            for array in materialise(made.program, recipe)
+        )
+        assert record.verdict is (Verdict.CRASHED if has_nan else Verdict.PASS)
+    assert {record.verdict for record in done.records} == {Verdict.CRASHED, Verdict.PASS}
+
+
+def test_a_right_backend_conforms(tmp_path: Path) -> None:
+    done = run(options(tmp_path, ops=("a*",), element_types=("i1", "bf16", "complex<f32>")))
+    assert {record.verdict for record in done.records} <= {Verdict.PASS, Verdict.UNSPECIFIED}
+    assert done.exit_code == 0
+    assert done.peak_rss_mb["parent"] > 0
+    assert done.peak_rss_mb["worker"] > 0
+    assert done.timing.reference > 0
+    assert done.timing.storage > 0
+    assert [d.name for d in done.backends] == ["reference"]
+
+
+def test_nothing_tested_is_no_success(tmp_path: Path) -> None:
+    assert run(options(tmp_path, "unsupported")).exit_code == 4
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("finished")
+    run(options(out))
+    return out
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"seed": 1}, "seed 0 there and 1 here"),
+        ({"ops": ("abs",)}, "op add there and abs here"),
+        ({"element_types": ()}, "element type f32 there and all here"),
+        ({"shard": (1, 2)}, "shard 1/1 there and 1/2 here"),
+        ({"backends": ("reference:right",)}, "backend reference there and reference:right here"),
+        ({"profile": "deep"}, "profile smoke .4 cases a cell. there and deep .200"),
+    ],
+)
+def test_a_folder_of_another_run_is_refused(finished: Path, change: dict, named: str) -> None:
+    with pytest.raises(UsageError, match=named):
+        run(options(finished, **change))
+    assert len(load(finished).records) == 4
+
+
+def test_other_versions_are_another_run(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.runner.versions", lambda: {"jaxlib": "99"})
+    with pytest.raises(UsageError, match=r"version of jaxlib \S+ there and 99 here"):
+        run(options(finished))
+
+
+def test_a_finished_run_is_not_run_again(finished: Path) -> None:
+    first = load(finished)
+    again = run(options(finished))
+    assert again.records == first.records
+    assert (again.modules, again.timing) == (first.modules, first.timing)
+
+
+def test_a_fresh_start_replaces_another_run(tmp_path: Path) -> None:
+    run(options(tmp_path))
+    assert run(options(tmp_path, seed=1, fresh=True)).seed == 1
+
+
+class Interrupting(Watcher):
+    """Interrupts as a user does, once something is stored."""
+
+    def update(self, tally: Tally) -> None:
+        if tally.pairs:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_keeps_what_was_done_and_goes_on(tmp_path: Path) -> None:
+    given = options(tmp_path / "a", ops=("a*",), jobs=1)
+    with pytest.raises(KeyboardInterrupt):
+        run(given, Interrupting())
+    kept = load(tmp_path / "a").records
+    assert kept
+    resumed = run(given)
+    assert resumed.records == run(replace(given, out=tmp_path / "b", jobs=2)).records
+    assert len(resumed.records) > len(kept)
+
+
+def test_a_killed_run_goes_on_to_the_same_records(tmp_path: Path) -> None:
+    given = options(tmp_path / "killed", "flush_to_zero", ops=("[a-c]*",), jobs=1)
+    command = [
+        sys.executable, "-m", "conformance", "run", "--backend", "reference:flush_to_zero",
+        "--op", "[a-c]*", "--element-type", "f32", "--profile", "smoke", "--jobs", "1",
+        "--out", str(given.out),
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and stored(given.out) < 2:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    before = stored(given.out)
+    assert 2 <= before < len(plan(given).tasks)
+    resumed = run(replace(given, jobs=2))
+    whole = run(replace(given, out=tmp_path / "whole"))
+    assert resumed.records == whole.records
+    assert resumed.errors == whole.errors
+    assert {record.verdict for record in whole.records} >= {Verdict.PASS, Verdict.FLUSHED}
+
+
+def stored(out: Path) -> int:
+    if not (out / FILE_NAME).exists():
+        return 0
+    with Store(out / FILE_NAME, read_only=True) as store:
+        return len(store.finished_tasks())
+
+
+KNOWN = """
+[[known]]
+id = "swapped"
+op = "subtract"
+reason = "lhs and rhs are swapped."
+[[known]]
+id = "old"
+op = "subtract"
+kinds = ["no such class"]
+reason = "Mended long ago."
+"""
+
+
+def test_expectations_turn_failures_into_known_ones(tmp_path: Path) -> None:
+    (tmp_path / "known.toml").write_text(KNOWN)
+    given = options(tmp_path / "out", "transposed_operands", ops=("subtract",))
+    bare = run(given)
+    assert bare.exit_code == 1
+    known = run(replace(given, expectations=str(tmp_path / "known.toml")))
+    assert known.exit_code == 0
+    assert {r.known for r in known.records if r.verdict.fails} == {"swapped"}
+    assert known.stale == ("old",)
+    assert known.expectations["swapped"].reason == "lhs and rhs are swapped."
+    strict = replace(given, expectations=str(tmp_path / "known.toml"), strict=True)
+    assert run(strict).exit_code == 1
+    assert run(given).records == bare.records
+
+
+def test_expectations_are_read_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ExpectationError):
+        run(options(tmp_path / "out", expectations=str(tmp_path / "nothing")))
+    assert not (tmp_path / "out").exists()
+
+
+# Plans.
+
+
+def test_shards_are_a_partition(tmp_path: Path) -> None:
+    given = Options(tmp_path, ("cpu",), ops=("a*", "compare"), profile="smoke")
+    whole = plan(given)
+    parts = [plan(replace(given, shard=(number, 3))) for number in (1, 2, 3)]
+    assert sorted(t.id for part in parts for t in part.tasks) == sorted(t.id for t in whole.tasks)
+    sizes = [len(part.cells) for part in parts]
+    assert max(sizes) - min(sizes) <= 1
+    for part in parts:
+        assert len(part.cells) + len(part.filtered) == len(whole.cells) + len(whole.filtered)
+        assert len({cell.element_type for cell in part.cells}) > 10
+
+
+def test_tasks_cover_the_cases_of_a_cell(tmp_path: Path) -> None:
+    tasks = plan(Options(tmp_path, ops=("convert",), element_types=("f32",))).tasks
+    covered = [index for task in tasks for index in range(task.start, task.stop)]
+    assert covered == list(range(20 * tasks[0].cell.row.weight))
+    assert len(tasks) > 1
+
+
+def test_everything_is_planned_by_default(tmp_path: Path) -> None:
+    assert list(plan(Options(tmp_path)).cells) == cells()
+    assert plan(Options(tmp_path)).filtered == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"ops": ("ad",)}, "unknown op 'ad'; did you mean add"),
+        ({"ops": ("expnential",)}, "did you mean exponential"),
+        ({"ops": ("zzz",)}, "known: abs, add"),
+        ({"element_types": ("f31",)}, "unknown element type 'f31'; did you mean"),
+        ({"backends": ("cqu",)}, "unknown backend 'cqu'; did you mean cpu"),
+        ({"backends": ("cpu:x",)}, "unknown backend"),
+        ({"backends": ("reference:x",)}, "unknown fault 'x'"),
+        ({"profile": "depp"}, "did you mean deep"),
+        ({"shard": (0, 2)}, "shard 0/2"),
+    ],
+)
+def test_what_does_not_exist_is_named(tmp_path: Path, change: dict, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        plan(replace(Options(tmp_path), **change))
+    assert said in str(caught.value)
