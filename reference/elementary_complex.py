@@ -29,7 +29,14 @@ Bounded = tuple[Array, Array]
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """The precision at hand: its dtype, its error (relative, of a few operations) and range."""
+    """The precision at hand.
+
+    Attributes:
+        dtype: what the fast step computes in.
+        relative: error allowed to a product of a few functions, five times what was measured.
+        step: error allowed to one or two elementary operations.
+        limit: where arguments of exp are cut; e^limit is far beyond the type rounded to.
+    """
 
     dtype: type[np.floating]
     relative: float
@@ -37,7 +44,7 @@ class Arithmetic:
     limit: float
 
 
-_EXTENDED = Arithmetic(np.longdouble, 2.0**-57, 2.0**-62, 5000.0)
+_EXTENDED = Arithmetic(np.longdouble, 2.0**-59, 2.0**-62, 5000.0)
 _DOUBLE = Arithmetic(np.float64, 2.0**-45, 2.0**-51, 300.0)
 AT_HAND = _EXTENDED if HAS_EXTENDED else _DOUBLE
 

@@ -1,6 +1,7 @@
 """Elementary functions against MPFR (real) and mpmath (complex), where rounding is hardest."""
 
 from bisect import bisect_left
+from contextlib import contextmanager
 from fractions import Fraction
 
 import flint
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from reference import elementary, elementary_complex
+from reference.complex_balls import BALLS
 from reference.elementary import FUNCTIONS, REAL, absolute, divide, multiply, wide, wide_complex
 from reference.rounding import HAS_EXTENDED, next_up, round_to, to_float64
 from reference.types import (
@@ -323,12 +325,9 @@ def test_shapes_types_and_empty_arrays(name):
 
 
 def ball_values(name, operands, bits=160):
-    function, before = REAL[name].exact, flint.ctx.prec
-    flint.ctx.prec = bits
-    try:
+    function = REAL[name].exact
+    with working_bits(bits):
         return [function(*row) for row in zip(*(o.tolist() for o in operands), strict=True)]
-    finally:
-        flint.ctx.prec = before
 
 
 @pytest.mark.parametrize("of", [F32, F64], ids=str)
@@ -349,10 +348,8 @@ def test_the_platforms_functions_keep_the_bounds_given_to_them(name, of):
         high = float(value)
         if abs(high) > 1e300:
             continue
-        before, flint.ctx.prec = flint.ctx.prec, 160
-        error = abs((flint.arb(high) + flint.arb(float(value - high)) - ball) / ball)
-        flint.ctx.prec = before
-        worst = max(worst, float(error.upper()))
+        with working_bits(200):
+            worst = max(worst, float(abs((exact_ball(value) - ball) / ball).upper()))
     bound = 2.0**-59 if of is F64 and HAS_EXTENDED else 2.0**-47
     if of is F64 and not HAS_EXTENDED:
         bound = 2.0**-47
@@ -441,7 +438,7 @@ def mp_round(value, of):
 @pytest.mark.parametrize("of", COMPLEX, ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_complex_functions_against_mpmath(name, of):
-    count = 25 if name in ("atan2", "power", "logistic") else 40
+    count = 25 if name in ("power", "logistic") else 40
     operands = [complex_operands(of, count, 11)]
     if name in BINARY:
         operands.append(complex_operands(of, count, 12)[::-1])
@@ -547,6 +544,56 @@ def test_lengths_against_mpfr(of):
         complex(0, -0.0),
     ]
     np.testing.assert_array_equal(absolute(np.array(odd, of.storage)), [INF, INF, INF, NAN, 0])
+
+
+@pytest.mark.parametrize("name", elementary_complex.FAST)
+def test_the_bounds_of_the_complex_fast_step(name):
+    of = COMPLEX[1]
+    operands = [complex_operands(of, 100, 71)]
+    if name in ("power", "multiply", "divide"):
+        operands.append(complex_operands(of, 100, 72)[::-1])
+    parts = elementary_complex._parts(tuple(operands))
+    regular = ~elementary_complex._special(name, parts)
+    parts = [part[regular] for part in parts]
+    with np.errstate(all="ignore"):
+        wider = [part.astype(elementary_complex.AT_HAND.dtype) for part in parts]
+        fast = elementary_complex.FAST[name](*wider)
+    checked = 0
+    for index, row in enumerate(zip(*(part.tolist() for part in parts), strict=True)):
+        if any(part != 0 and not 1e-60 < abs(part) < 1e60 for part in row):
+            continue
+        for part in (0, 1):
+            value, error = (array[index] for array in fast[part])
+            if not np.isfinite(value) or not 1e-300 < abs(value) < 1e300 or error > abs(value):
+                continue
+            off = abs(exact_ball(value) - complex_ball(name, part, row))
+            assert off <= float(error) / 2, (row, part)
+            checked += 1
+    assert checked > 200
+
+
+def exact_ball(value):
+    """A longdouble as a ball."""
+    high = float(value)
+    with working_bits(200):
+        return flint.arb(high) + flint.arb(float(value - type(value)(high)))
+
+
+def complex_ball(name, part, row):
+    with working_bits(400):
+        if name in ("multiply", "divide"):
+            exact = exact_parts(name, row)[part]
+            return flint.arb(exact.numerator) / exact.denominator
+        return BALLS[name](*row)[part]
+
+
+@contextmanager
+def working_bits(bits):
+    before, flint.ctx.prec = flint.ctx.prec, bits
+    try:
+        yield
+    finally:
+        flint.ctx.prec = before
 
 
 COMPLEX_SPECIALS = [
