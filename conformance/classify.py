@@ -16,7 +16,7 @@ from functools import cached_property
 import ml_dtypes
 import numpy as np
 
-from conformance.distance import ulp_distances
+from conformance.distance import part_distances, ulp_distances
 from conformance.tolerance import Rule
 from conformance.verdict import Element, Verdict
 from reference import elementary
@@ -245,7 +245,7 @@ def _overflown(d: Differing) -> Array:
     want, got = d.wide
     lost = np.isinf(want) & np.isfinite(got)
     if d.met is not None and lost.any():
-        name, largest = d.operation.name, np.longdouble(d.type.float_format.max_finite)
+        name, largest = d.operation.name, np.asarray(d.type.float_format.max_finite, np.longdouble)
         exact = np.abs(elementary.wide(name, *d.met)) if name in elementary.REAL else np.inf
         lost &= exact > largest + (d.budget or 0) * ulp_size(largest, d.type)
     return lost
@@ -295,25 +295,35 @@ def _flushed(d: Differing) -> Answer:
             explained = d.near(other) | _is_flushed(d, other)
             if d.type.is_float:
                 explained |= (to_float64(other) == 0) & (d.wide[1] == 0)
+            if d.type.is_complex:  # log(0) and the like: what becomes of them is left open
+                explained |= _open_for(d, chosen, flushed, other)
             yield Verdict.FLUSHED, "subnormal input", affected & explained
+
+
+def _open_for(d: Differing, chosen: tuple[int, ...], flushed: list[Array], other: Array) -> Array:
+    """Which elements the specification leaves open once the chosen operands are flushed."""
+    operands = [flushed[i] if i in chosen else array for i, array in enumerate(d.met or ())]
+    open_ = np.zeros(len(d.where), bool)
+    for _, mask in unspecified(d.operation, operands, other):
+        open_ |= mask
+    return open_
 
 
 def _is_flushed(d: Differing, other: Array) -> Array:
     """Which actual elements are zero where `other` is subnormal.
 
     Rounding may come before or after the test for tininess, so the smallest normal number counts
-    as one. A complex part is also flushed when an intermediate of its size could have been.
+    as one. A complex part may be a sum of two products, each of which may have been lost.
     """
     if not (d.type.is_float or d.type.is_complex) or not d.type.float_format.has_zero:
         return np.zeros(len(d.where), bool)
     smallest = d.type.float_format.smallest_normal
     if d.type.is_complex:
-        explained = np.ones(len(d.where), bool)
-        for part in ("real", "imag"):
-            want, got = getattr(other, part), getattr(d.got, part)
-            lost = (np.abs(want) <= smallest) & (np.abs(got) <= smallest)
-            explained &= (want == got) | (np.isnan(want) & np.isnan(got)) | lost
-        return explained & ~d.same(other)
+        errors = part_distances(other, d.got)
+        right = [error <= (d.budget or 0) for error in errors]
+        lost = [np.abs(part(other) - part(d.got)) <= 2 * smallest for part in (np.real, np.imag)]
+        either = [a | b for a, b in zip(right, lost, strict=True)]
+        return either[0] & either[1] & ~(right[0] & right[1])
     want, got = to_float64(other), d.wide[1]
     return (np.abs(want) <= smallest) & (want != 0) & (got == 0)
 

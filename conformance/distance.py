@@ -22,27 +22,40 @@ def ulp_distances(expected: Array, actual: Array) -> Array:
     """
     if element_type_of(expected).is_complex:
         return _complex_distances(expected, actual)
-    left, right = ordinal(expected), ordinal(actual)
-    apart = np.abs(left.astype(np.float64) - right.astype(np.float64))
-    with np.errstate(over="ignore"):
-        exact = np.abs(left - right).astype(np.float64)
-    result = np.where(apart < EXACT_INTEGERS, exact, apart)
+    result = np.abs(_signed_distances(expected, actual))
     nan = np.isnan(to_float64(expected)), np.isnan(to_float64(actual))
     result[nan[0] | nan[1]] = np.inf
     result[nan[0] & nan[1]] = 0.0
     return result
 
 
-def _complex_distances(expected: Array, actual: Array) -> Array:
+def _signed_distances(expected: Array, actual: Array) -> Array:
+    """How many numbers `actual` lies above `expected`: exact where float64 can tell."""
+    left, right = ordinal(expected), ordinal(actual)
+    apart = right.astype(np.float64) - left.astype(np.float64)
+    with np.errstate(over="ignore"):
+        exact = (right - left).astype(np.float64)
+    return np.where(np.abs(apart) < EXACT_INTEGERS, exact, apart)
+
+
+def part_distances(expected: Array, actual: Array) -> tuple[Array, Array]:
+    """Errors of the parts of complex numbers (1-D), in ulps of the larger expected part.
+
+    Equal parts and two NaNs are at distance 0, a NaN and a number at NaN.
+    """
     of = element_type_of(expected).part
     larger = np.fmax(np.abs(np.real(expected)), np.abs(np.imag(expected))).astype(np.longdouble)
     with np.errstate(all="ignore"):
         unit = ulp_size(larger, of)
-        errors = [
+        real, imag = (
             np.where(_same(want, got), 0.0, np.abs(got.astype(np.longdouble) - want) / unit)
             for want, got in ((part(expected), part(actual)) for part in (np.real, np.imag))
-        ]
-        worst = np.maximum(errors[0], errors[1]).astype(np.float64)
+        )
+    return real, imag
+
+
+def _complex_distances(expected: Array, actual: Array) -> Array:
+    worst = np.maximum(*part_distances(expected, actual)).astype(np.float64)
     return np.where(np.isnan(worst), np.inf, worst)
 
 
@@ -74,8 +87,7 @@ def error_points(
     inputs = to_float64(operands[0]).reshape(-1)[where]
     finite = np.isfinite(inputs)
     where, inputs = where[finite], inputs[finite]
-    want, got = ordinal(expected.reshape(-1)[where]), ordinal(actual.reshape(-1)[where])
-    signed = got.astype(np.float64) - want.astype(np.float64)
+    signed = _signed_distances(expected.reshape(-1)[where], actual.reshape(-1)[where])
     order = np.argsort(-np.abs(signed), kind="stable")
     kept = np.concatenate([order[: POINTS_KEPT // 2], order[POINTS_KEPT // 2 :: 7]])[:POINTS_KEPT]
     return [(float(inputs[i]), float(signed[i])) for i in kept.tolist()]

@@ -7,7 +7,7 @@ constraint broken) is told from a worse one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ class ConstraintViolation(ValueError):
     """A program breaks a constraint: which op, which id, and what was given."""
 
     def __init__(self, op: str, id: str, given: str = "") -> None:  # noqa: A002 - the spec's word
+        """Say which op breaks which id; `given` is what stood there."""
         super().__init__(op, id, given)
         self.op, self.id, self.given = op, id, given
 
@@ -36,7 +37,7 @@ _op: ContextVar[str] = ContextVar("op", default="?")
 
 
 @contextmanager
-def collecting() -> Iterator[Collected]:
+def collecting() -> Generator[Collected]:
     """Gather violated ids in place of raising at the first."""
     token = _collected.set(Collected())
     try:
@@ -48,7 +49,7 @@ def collecting() -> Iterator[Collected]:
 
 
 @contextmanager
-def checking(op: str) -> Iterator[None]:
+def checking(op: str) -> Generator[None]:
     """Name the op whose constraints are being checked, for the messages."""
     token = _op.set(op)
     try:

@@ -280,6 +280,17 @@ def _complex_exception(
     return [("exception in complex arithmetic", exception)]
 
 
+def _branch_cut(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+    """Spec has "complex logarithm", "complex square root" and the like, no more. On the negative
+    real axis the principal value is the one from above; that a part of -0 means below is C's
+    convention (Annex G), which it does not name. Of "log_plus_one" it does, by atan2."""
+    operand = operands[0]
+    if not element_type_of(operand).is_complex:
+        return []
+    below = (np.real(operand) < 0) & (np.imag(operand) == 0) & np.signbit(np.imag(operand))
+    return [("branch cut by the sign of zero", below)]
+
+
 def _complex_abs(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
     """As above, but hypot is an operation of IEEE-754 (9.2) where no part is NaN: an infinity has
     an infinite modulus without any exception. Finite numbers may overflow."""
@@ -446,7 +457,7 @@ _REASONS: dict[str, tuple[Reason, ...]] = {
     "add": (_complex_sum,),
     "atan2": (_complex_exception,),
     "bitcast_convert": (_signaling,),
-    "cbrt": (_complex_exception,),
+    "cbrt": (_complex_exception, _branch_cut),
     "clamp": (_complex_extremum,),
     "compare": (_total_order, _complex_order),
     "convert": (_to_integer,),
@@ -456,23 +467,23 @@ _REASONS: dict[str, tuple[Reason, ...]] = {
     "exponential": (_complex_exception,),
     "exponential_minus_one": (_complex_exception,),
     "iota": (_large_index,),
-    "log": (_complex_exception,),
+    "log": (_complex_exception, _branch_cut),
     "log_plus_one": (_complex_exception,),
     "logistic": (_complex_exception,),
     "maximum": (_complex_extremum,),
     "minimum": (_complex_extremum,),
     "multiply": (_complex_exception,),
     "popcnt": (_large_count,),
-    "power": (_negative_power, _power_overflow, _signaling_power, _complex_exception),
+    "power": (_negative_power, _power_overflow, _signaling_power, _complex_exception, _branch_cut),
     "reduce_precision": (_tie_without_mantissa, _reduced_range),
     "remainder": (_integer_division, _complex_remainder),
-    "rsqrt": (_complex_exception,),
+    "rsqrt": (_complex_exception, _branch_cut),
     "shift_left": (_wide_shift,),
     "shift_right_arithmetic": (_wide_shift,),
     "shift_right_logical": (_wide_shift,),
     "sign": (_complex_sign,),
     "sine": (_complex_exception,),
-    "sqrt": (_complex_exception,),
+    "sqrt": (_complex_exception, _branch_cut),
     "subtract": (_complex_sum,),
     "tan": (_complex_exception,),
     "tanh": (_complex_exception,),
