@@ -49,7 +49,7 @@ def convert_to(operand: Array, to: ElementType) -> Array:
         real = convert_to(operand, to.part)
         return real.astype(to.storage)
     if of.is_complex:
-        return convert_to(np.ascontiguousarray(np.real(operand)), to)
+        return convert_to(np.real(operand).copy(), to)
     if to.is_boolean:
         return np.asarray((to_float64(operand) if of.is_float else to_bits(operand)) != 0)
     if of.is_float:
