@@ -192,7 +192,8 @@ def wide(name: str, *operands: Array) -> Array:
     At least 60 bits are right for f64 operands where longdouble is wider than float64 (53 where it
     is not), and at least 45 for narrower ones.
     """
-    dtype = np.longdouble if element_type_of(operands[0]).bits == 64 else np.float64
+    function, of = REAL[name], element_type_of(operands[0])
+    dtype = np.longdouble if of.bits == 64 or function.doubtful is not None else np.float64
     with np.errstate(all="ignore"):
-        values = REAL[name].fast(*(to_float64(operand).astype(dtype) for operand in operands))
+        values = function.fast(*(to_float64(operand).astype(dtype) for operand in operands))
     return np.asarray(values).astype(np.longdouble)

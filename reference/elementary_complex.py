@@ -11,8 +11,10 @@ rounding, and the one under which results do not depend on how they were compute
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from reference.exact import common, odd_quotient, odd_root, round_dyadic
 from reference.rounding import HAS_EXTENDED, round_to
 from reference.types import Array, ElementType, element_type_of, to_bits
 
+T = TypeVar("T", int, float)
 Bounded = tuple[Array, Array]
 """Values and the absolute error allowed to each."""
 
@@ -77,10 +80,11 @@ def _exponential_minus_one(x: Array, y: Array) -> tuple[Bounded, Bounded]:
     return real, _relative(np.exp(x) * np.sin(y))
 
 
-def _half_log(norm: Array, excess: Array, error: Array) -> Bounded:
-    """Half the log of a squared length, given also less 1 with an error, where it is near 1."""
-    near = (norm > 0.5) & (norm < 2)
-    value = np.where(near, np.log1p(np.where(near, excess, 0)), np.log(norm)) / 2
+def _log_size(x: Array, y: Array, excess: Array, error: Array) -> Bounded:
+    """log|x + iy|, given also |x + iy|^2 - 1 and its error, for where that is small."""
+    size = np.hypot(x, y)
+    near = (size > 0.75) & (size < 1.5)
+    value = np.where(near, np.log1p(np.where(near, excess, 0)) / 2, np.log(size))
     return value, np.abs(value) * AT_HAND.relative + np.where(near, error, 0)
 
 
@@ -89,15 +93,14 @@ def _log(x: Array, y: Array) -> tuple[Bounded, Bounded]:
     large, small = np.maximum(a, b), np.minimum(a, b)
     over, rest = (large - 1) * (large + 1), small * small
     error = 2 * AT_HAND.step * (np.abs(over) + rest)
-    return _half_log(x * x + y * y, over + rest, error), _relative(np.arctan2(y, x))
+    return _log_size(x, y, over + rest, error), _relative(np.arctan2(y, x))
 
 
 def _log_plus_one(x: Array, y: Array) -> tuple[Bounded, Bounded]:
     shifted = x + 1
     over, rest = x * (2 + x), y * y
     error = 2 * AT_HAND.step * (np.abs(over) + rest)
-    real = _half_log(shifted * shifted + rest, over + rest, error)
-    return real, _relative(np.arctan2(y, shifted))
+    return _log_size(shifted, y, over + rest, error), _relative(np.arctan2(y, shifted))
 
 
 def _logistic(x: Array, y: Array) -> tuple[Bounded, Bounded]:
@@ -131,9 +134,9 @@ def _tanh(x: Array, y: Array) -> tuple[Bounded, Bounded]:
 
 
 def _root(x: Array, y: Array) -> tuple[Array, Array, Array]:
-    size = np.sqrt(x * x + y * y)
+    size = np.hypot(x, y)
     large = np.sqrt((size + np.abs(x)) / 2)
-    small = np.abs(y) / (2 * large)
+    small = np.where(y == 0, 0, np.abs(y) / (2 * large))
     right = x >= 0
     real, imaginary = np.where(right, large, small), np.where(right, small, large)
     return real, np.copysign(imaginary, y), size
@@ -150,7 +153,7 @@ def _rsqrt(x: Array, y: Array) -> tuple[Bounded, Bounded]:
 
 
 def _cbrt(x: Array, y: Array) -> tuple[Bounded, Bounded]:
-    size, third = np.cbrt(np.sqrt(x * x + y * y)), np.arctan2(y, x) / 3
+    size, third = np.cbrt(np.hypot(x, y)), np.arctan2(y, x) / 3
     return _relative(size * np.cos(third)), _relative(size * np.sin(third))
 
 
@@ -207,19 +210,33 @@ FAST: dict[str, Callable[..., tuple[Bounded, Bounded]]] = {
 """Both parts with bounds; atan2 has no fast step."""
 
 
+def _combine(name: str, part: int, a: T, b: T, c: T, d: T) -> T:
+    """The numerator of a part of a product or quotient."""
+    if name == "multiply":
+        return a * d + b * c if part else a * c - b * d
+    return b * c - a * d if part else a * c + b * d
+
+
 def _exact_part(name: str, part: int, rows: list[tuple[float, ...]], to: ElementType) -> Array:
-    """A part of products or quotients through integers; never an exact zero."""
-    results: list[tuple[int, int]] = []
-    for row in rows:
+    """A part of products or quotients through integers, with the zeros of IEEE 754."""
+    values: list[tuple[int, int]] = []
+    zeros: list[tuple[int, float]] = []
+    for index, row in enumerate(rows):
         (a, b), e = common(*row[:2])
         (c, d), f = common(*row[2:])
+        over = _combine(name, part, a, b, c, d)
+        if over == 0:  # both products are zero, or they cancel: the same for -1, 0 and 1
+            units = [math.copysign(1.0 if x else 0.0, x) for x in row]
+            zeros.append((index, _combine(name, part, *units)))
         if name == "multiply":
-            results.append((a * d + b * c if part else a * c - b * d, e + f))
+            values.append((over, e + f))
         else:
-            over = b * c - a * d if part else a * c + b * d
             m, shift = odd_quotient(over, c * c + d * d)
-            results.append((m, shift + e - f))
-    return round_dyadic(results, to)
+            values.append((m, shift + e - f))
+    result = round_dyadic(values, to)
+    for index, zero in zeros:
+        result[index] = zero
+    return result
 
 
 def _settle(
@@ -238,13 +255,12 @@ def _settle(
     some = [operand[index] for operand in operands]
     if name in ("multiply", "divide"):
         rows = list(zip(*(operand.tolist() for operand in some), strict=True))
-        exact = _exact_part(name, part, rows, to)
-        # A difference of equal products is +0, as the plain evaluation says.
-        result[index] = np.where(
-            exact == 0, np.where(value[index] == 0, value[index], exact), exact
-        )
-    else:
-        result[index] = certified(lambda *row: BALLS[name](*row)[part], some, to)
+        result[index] = _exact_part(name, part, rows, to)
+        return result
+    exact = certified(lambda *row: BALLS[name](*row)[part], some, to)
+    # Balls know -0 by underflow only; where a part is zero its sign is the value's.
+    zero = (exact == 0) & (value[index] == 0) & np.signbit(value[index])
+    result[index] = np.where(zero, value[index], exact)
     return result
 
 

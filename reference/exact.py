@@ -14,7 +14,7 @@ import numpy as np
 from reference.rounding import round_to
 from reference.types import Array, ElementType
 
-Gaussian = tuple[int, int]
+_LARGEST = math.nextafter(math.inf, 0.0)
 
 
 def dyadic(x: float) -> tuple[int, int]:
@@ -101,22 +101,27 @@ def odd_root(square: int, exponent: int) -> tuple[int, int]:
 
 def nearest_float(m: int, e: int) -> float:
     """m * 2^e as the nearest float, infinite beyond the largest."""
+    if m == 0:
+        return 0.0
     try:
         return m / (1 << -e) if e < 0 else float(m << e if m.bit_length() + e < 1100 else 1 << 1100)
     except OverflowError:
-        return math.copysign(math.inf, m)
+        return -math.inf if m < 0 else math.inf
 
 
 def odd_float(m: int, e: int) -> float:
     """m * 2^e as a float rounded to odd; beyond the largest float, that one."""
     bits = abs(m)
+    if m == 0:
+        return 0.0
     if bits.bit_length() + e > 1024:
-        return math.copysign(math.nextafter(math.inf, 0.0), m)
+        return -_LARGEST if m < 0 else _LARGEST
     cut = max(bits.bit_length() - 53, -1074 - e)
     if cut > 0:
         lost = bits & ((1 << cut) - 1)
         bits, e = (bits >> cut) | (1 if lost else 0), e + cut
-    return math.copysign(math.ldexp(bits, e), m)
+    value = math.ldexp(bits, e)
+    return -value if m < 0 else value
 
 
 def round_dyadic(values: Sequence[tuple[int, int]], to: ElementType) -> Array:

@@ -335,7 +335,10 @@ def ball_values(name, operands, bits=160):
 def test_the_platforms_functions_keep_the_bounds_given_to_them(name, of):
     # Ziv's test is as sure as these bounds: the platform must stay far inside.
     operands = operands_of(name, of, 150)
-    values = wide(name, *(round_to(operand, of) for operand in operands))
+    dtype = np.longdouble if of is F64 else np.float64
+    with np.errstate(all="ignore"):
+        values = REAL[name].fast(*(operand.astype(dtype) for operand in operands))
+    values = values.astype(np.longdouble)
     trusted = np.isfinite(values) & (np.abs(values) > 1e-300)
     for operand in operands:
         trusted &= np.isfinite(operand) & (operand != 0)
@@ -519,6 +522,24 @@ def test_complex_products_and_quotients_against_fractions(function, of):
             assert float(actual) == round_fraction(part, of.part), (z, w)
 
 
+def test_complex_products_beyond_the_largest_value():
+    big = np.finfo(np.float64).max
+    z = np.array([complex(big, -big), complex(-big, big), complex(big, big)])
+    got = multiply(z, np.array([1.5 + 0j, complex(big, 2.0**-60), 1 + 1j]))
+    np.testing.assert_array_equal(got.real, [INF, -INF, 0])
+    np.testing.assert_array_equal(got.imag, [-INF, INF, INF])
+    equal = multiply(np.array([complex(big, big)]), np.array([complex(big, -big)]))
+    np.testing.assert_array_equal(equal, [complex(INF, 0)])
+    assert not np.signbit(equal.imag[0])
+    largest = np.array([complex(big, 2.0**-1074)])
+    np.testing.assert_array_equal(multiply(largest, np.array([1 + 0j])), largest)
+    # Under the tie between the largest value and 2^1024, and over it.
+    edge = np.array([complex(-big, -big)])
+    under, over = (multiply(edge, np.array([complex(1, -(2.0**-e))])) for e in (54, 53))
+    np.testing.assert_array_equal(under, [complex(-big, -big)])
+    np.testing.assert_array_equal(over, [complex(-INF, -np.nextafter(big, 0))])
+
+
 def test_complex_quotients_and_products_that_are_ties():
     # (2^53 + 1) / 2 is a midpoint of no binade; 2^53 + 1 is one, and rounds to even.
     z = np.array([complex(2**53, 2**53), complex(2**52 + 1, 2)])
@@ -657,6 +678,10 @@ def test_complex_atan2_of_real_operands_is_the_real_one():
 @pytest.mark.parametrize("of", COMPLEX, ids=str)
 def test_complex_without_extended_precision(of, monkeypatch):
     z, w = complex_operands(of, 12, 51), complex_operands(of, 12, 52)[::-1]
+    zeros = np.array(
+        [complex(x, y) for x in (0.0, -0.0, 2.0, -2.0) for y in (0.0, -0.0)], of.storage
+    )
+    z, w = np.concatenate([z, zeros]), np.concatenate([w, zeros[::-1]])
     functions = {**FUNCTIONS, "multiply": multiply, "divide": divide}
     for name, function in functions.items():
         operands = (z, w) if name in (*BINARY, "multiply", "divide") else (z,)
@@ -669,7 +694,18 @@ def test_complex_without_extended_precision(of, monkeypatch):
         np.testing.assert_array_equal(length, absolute(z))
 
 
-def test_wide_values_round_to_the_results():
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_wide_real_values_round_to_nearly_all_results(name):
+    for of in (BF16, F32, F64):
+        operands = [round_to(operand, of) for operand in operands_of(name, of, 100)]
+        values = wide(name, *operands)
+        assert values.dtype == np.longdouble
+        rounded, got = to_float64(round_to(values, of)), to_float64(FUNCTIONS[name](*operands))
+        same = (rounded == got) | (np.isnan(rounded) & np.isnan(got))
+        assert same.mean() > 0.97
+
+
+def test_wide_complex_values_round_to_the_results():
     z = complex_operands(COMPLEX[0], 50, 61)
     for name in FUNCTIONS:
         operands = (z, z[::-1]) if name in BINARY else (z,)
