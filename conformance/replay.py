@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from conformance.backends.base import BackendError, NotAvailable
 from conformance.catalog import Cell
-from conformance.compare import Judgement
 from conformance.emit_stablehlo import emit
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.inputs import unpack_inputs
@@ -20,11 +19,12 @@ from conformance.summary import RunData
 from conformance.tasks import (
     ONLY_IN_BATCH,
     Prepared,
+    Ran,
     Results,
     Task,
     bench_of,
+    conclude,
     judge_all,
-    judged,
     lost_record,
     refused,
     run_task,
@@ -113,8 +113,8 @@ def _again(task: Task, record: Record) -> Replay:
     except BackendError as error:
         new, _ = refused(task.cell, one, error)
         return _shown(one, new, 0, None)
-    judgements: list[Judgement] = judge_all(one, results, bench)
-    new, _ = judged(task.cell, one, judgements)
+    new, _ = conclude(task.cell, one, Ran(results, [one]), bench)
+    judgements = judge_all(one, results, bench)
     return _shown(one, new, judgements.index(worst_of(judgements)), results)
 
 
@@ -138,7 +138,7 @@ def _shown(one: Prepared, record: Record, turn: int, results: Results | None) ->
     actual = [text_of(array) for array in results[turn]] if results else [""] * len(expected)
     actual += ["nothing"] * (len(expected) - len(actual))
     shown = [(_type(want), text_of(want), got) for want, got in zip(expected, actual, strict=False)]
-    return Replay(replace(record), emit(one.program), tuple(arguments), tuple(shown))
+    return Replay(record, emit(one.program), tuple(arguments), tuple(shown))
 
 
 def _type(array: Array) -> str:

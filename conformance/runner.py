@@ -97,6 +97,8 @@ def executor_of(
         partial(_warm_up, backend),
         # a GPU's driver maps far more than it uses
         memory_limit=0 if backend in ("gpu", "tpu") else memory_limit,
+        # imports, and starts no threads, which would not survive the fork
+        preload=() if backend.startswith("reference") else ("jax",),
     )
 
 

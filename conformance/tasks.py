@@ -15,7 +15,14 @@ from functools import cache, reduce
 from time import perf_counter
 
 from conformance.backends import open_backend
-from conformance.backends.base import Backend, BackendError, Failed, Rejected, Unsupported
+from conformance.backends.base import (
+    Backend,
+    BackendError,
+    Executable,
+    Failed,
+    Rejected,
+    Unsupported,
+)
 from conformance.catalog import Cell
 from conformance.compare import Judgement, combine, judge, merge_errors
 from conformance.emit_stablehlo import emit, merge
@@ -30,6 +37,12 @@ from reference.types import Array
 
 ONLY_IN_BATCH = "only in batch"
 """The kind of a divergence that does not show when the case is compiled alone."""
+
+NOT_DETERMINISTIC = "not deterministic"
+"""The kind of a divergence of a program whose results change from execution to execution."""
+
+ROUNDS = 3
+"""How often a failing case is executed alone, to see whether its results change."""
 
 INPUTS_KEPT = 1 << 20
 """Archives of inputs over this many bytes are not stored: `replay` makes them again by seed."""
@@ -120,19 +133,42 @@ class Bench:
         Raises:
             BackendError: when the backend does not give results.
         """
+        executable = self._compile(group)
+        results: list[Results] = [[] for _ in group]
+        for turn in range(max(len(p.inputs) for p in group)):
+            outputs = self._execute(executable, inputs_of(group, turn))
+            _deal(outputs, group, turn, results)
+        return results
+
+    def run_alone(self, one: Prepared) -> list[Results]:
+        """Compile a case alone and run each input set several times on end.
+
+        Returns:
+            The results of the first time, of the second time, and so on.
+
+        Raises:
+            BackendError: when the backend does not give results.
+        """
+        executable = self._compile([one])
+        sets = [[self._execute(executable, s) for _ in range(ROUNDS)] for s in one.inputs]
+        return [list(results) for results in zip(*sets, strict=True)]
+
+    def _compile(self, group: Sequence[Prepared]) -> Executable:
         with self.timed("emission"):
             program = group[0].program if len(group) == 1 else merge([p.program for p in group])
             text = emit(program)
         self.modules += 1
         with self.timed("compilation"), _answering():
-            executable = self.backend.compile(text, program)
-        results: list[Results] = [[] for _ in group]
-        for turn in range(max(len(p.inputs) for p in group)):
-            arguments = [a for p in group for a in p.inputs[min(turn, len(p.inputs) - 1)]]
-            with self.timed("execution"), _answering():
-                outputs = executable.execute(arguments)
-            _deal(outputs, group, turn, results)
-        return results
+            return self.backend.compile(text, program)
+
+    def _execute(self, executable: Executable, inputs: Inputs) -> list[Array]:
+        with self.timed("execution"), _answering():
+            return executable.execute(inputs)
+
+
+def inputs_of(group: Sequence[Prepared], turn: int) -> Inputs:
+    """The arguments of a batch: of each case its input set of that number, or its last."""
+    return tuple(array for p in group for array in p.inputs[min(turn, len(p.inputs) - 1)])
 
 
 @contextmanager
@@ -253,15 +289,46 @@ def conclude(cell: Cell, one: Prepared, ran: Ran, bench: Bench) -> tuple[Record,
     if isinstance(ran.outcome, BackendError):
         return refused(cell, one, ran.outcome)
     judgements = judge_all(one, ran.outcome, bench)
-    if len(ran.together) == 1 or not worst_of(judgements).verdict.fails:
+    if not worst_of(judgements).verdict.fails:
         return judged(cell, one, judgements)
     try:
-        alone = judge_all(one, bench.run([one])[0], bench)
+        rounds = bench.run_alone(one)
     except BackendError as error:
         return refused(cell, one, error)
+    turn = _changing(rounds)
+    if turn is not None:
+        return _not_deterministic(cell, one, turn), Errors()
+    alone = judge_all(one, rounds[0], bench)
     if worst_of(alone).verdict.fails:
         return judged(cell, one, alone)
     return judged(cell, one, judgements, ran.together)
+
+
+def _changing(rounds: Sequence[Results]) -> int | None:
+    """The first input set whose results are not the same bits every time, None when all are."""
+    for turn, first in enumerate(rounds[0]):
+        for other in rounds[1:]:
+            pairs = list(zip(first, other[turn], strict=False))
+            if any(a.dtype != b.dtype or a.shape != b.shape for a, b in pairs):
+                return turn
+            if any(a.tobytes() != b.tobytes() for a, b in pairs):
+                return turn
+    return None
+
+
+def _not_deterministic(cell: Cell, one: Prepared, turn: int) -> Record:
+    """A record that says so and no more: which elements differ would change from run to run."""
+    message = f"{NOT_DETERMINISTIC}: executed {ROUNDS} times on the same inputs, results differ"
+    values = sum(array.size for results in one.expected for array in results)
+    return Record(
+        *_key(cell, one),
+        Verdict.DIVERGENT,
+        NOT_DETERMINISTIC,
+        message,
+        pairs=len(one.inputs),
+        values=values,
+        detail=_detail(one.program, one.inputs[turn], None),
+    )
 
 
 def judge_all(one: Prepared, results: Results, bench: Bench) -> list[Judgement]:
@@ -289,7 +356,7 @@ def judged(
         program, inputs = one.program, one.inputs[turn]
         if batch:
             program = merge([p.program for p in batch])
-            inputs = tuple(a for p in batch for a in p.inputs[min(turn, len(p.inputs) - 1)])
+            inputs = inputs_of(batch, turn)
         detail = _detail(program, inputs, worst)
     record = Record(
         *_key(cell, one),

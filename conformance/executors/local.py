@@ -15,7 +15,7 @@ import signal
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -40,8 +40,9 @@ _QUIET = {
     "TF_CPP_MIN_LOG_LEVEL": "2",
 }
 _STARTS = 3  # pools that may break one after the other before we give up
-_TELLING = re.compile(r"check fail|fatal|what\(\)|assert|LLVM ERROR|terminate|overflow|error", re.I)
+_TELLING = re.compile(r"check failed:|LLVM ERROR|what\(\)|assertion|fatal", re.I)
 _CHANGING = re.compile(r"^[FEWI]\d{4} [\d:.]+\s+\d+ |0x[0-9a-f]+|\bpid \d+\b", re.I)
+_LOG_READ = 1 << 18  # bytes of a log's end, where a stack trace may follow the telling line
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +87,15 @@ class LocalExecutor:
         warm_up: Callable[[], None] | None = None,
         *,
         memory_limit: int = DEFAULT_MEMORY_LIMIT,
+        preload: Sequence[str] = (),
     ) -> None:
         """Prepare `jobs` workers, each of which calls `warm_up` before its first call.
 
-        `memory_limit` is in bytes, 0 for none.
+        `memory_limit` is in bytes, 0 for none. `preload` names modules that workers should find
+        loaded: a wish, which only the first executor of a process is sure to be granted.
         """
         self._jobs, self._warm_up, self._limit = jobs, warm_up, memory_limit
+        self._preload = list(preload)
         self._urgent: deque[Call] = deque()
         self._broken = 0
         self._logs = tempfile.TemporaryDirectory(prefix="hlo-conformance-")
@@ -105,7 +109,7 @@ class LocalExecutor:
             max_tasks=TASKS_PER_WORKER,
             initializer=_start_worker,
             initargs=(self._warm_up, self._limit, self._logs.name),
-            context=_context(),
+            context=_context(self._preload),
         )
 
     def __enter__(self) -> Self:
@@ -193,14 +197,14 @@ class LocalExecutor:
         return _last_words(logs[-1]) if logs else "no reason given"
 
 
-def _context() -> ForkServerContext:
+def _context(preload: list[str]) -> ForkServerContext:
     """Workers are forked off a server that has the harness loaded, one thread, and nothing else.
 
     Forking the parent would copy locks that its threads hold; a spawned worker would load every
     module anew, which is most of what it costs to replace one that died.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["conformance.cli", "conformance.tasks"])
+    context.set_forkserver_preload(["conformance.cli", "conformance.tasks", *preload])
     return context
 
 
@@ -214,14 +218,15 @@ def _reason(code: int) -> str:
 
 
 def _last_words(log: Path) -> str:
-    """The most telling line of a worker's standard error, without what changes from run to run."""
+    """The last telling line of a worker's output, without what changes from run to run."""
     try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _LOG_READ))
+            lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    lines = [line.strip() for line in lines if line.strip()][-50:]
-    telling = [line for line in lines if _TELLING.search(line)]
-    return _CHANGING.sub("", (telling or lines or [""])[0])[:300].strip()
+    telling = [line.strip() for line in lines if _TELLING.search(line)]
+    return _CHANGING.sub("", telling[-1])[:300].strip() if telling else ""
 
 
 _failed_to_start: BaseException | None = None

@@ -21,7 +21,7 @@ from conformance.progress import Tally, Watcher
 from conformance.runner import run
 from conformance.store import FILE_NAME, Store
 from conformance.summary import load
-from conformance.tasks import ONLY_IN_BATCH, Task, joined, run_task
+from conformance.tasks import NOT_DETERMINISTIC, ONLY_IN_BATCH, Task, joined, run_task
 from conformance.verdict import Verdict
 from generators.plan import case
 from generators.values import materialise
@@ -48,6 +48,7 @@ def options(out: Path, fault: str = "", **given) -> Options:
         ("missing_result", Verdict.DIVERGENT, "missing result"),
         ("wrong_shape", Verdict.DIVERGENT, "wrong shape"),
         ("wrong_type", Verdict.DIVERGENT, "wrong element type"),
+        ("flaky", Verdict.DIVERGENT, NOT_DETERMINISTIC),
         ("batch_only", Verdict.DIVERGENT, ONLY_IN_BATCH),
         ("reject", Verdict.REJECTED, "refused as invalid"),
         ("unsupported", Verdict.UNSUPPORTED, ""),
@@ -61,7 +62,7 @@ def test_a_task_finds_the_verdict(fault: str, verdict: Verdict, kind: str | None
     assert [record.index for record in result.records] == [2, 3, 4, 5]
     for record in result.records:
         assert record.verdict is verdict, record.message
-        assert record.kind == kind if kind is not None else record.kind
+        assert record.kind == (record.kind if kind is None else kind)
         assert (record.detail is not None) == verdict.fails
         assert record.pairs > 0 or verdict in (
             Verdict.REJECTED, Verdict.UNSUPPORTED, Verdict.CRASHED,
