@@ -42,7 +42,7 @@ NOT_DETERMINISTIC = "not deterministic"
 """The kind of a divergence of a program whose results change from execution to execution."""
 
 ROUNDS = 3
-"""How often a failing case is executed alone, to see whether its results change."""
+"""How often a failing case is run alone, to see whether its results change."""
 
 INPUTS_KEPT = 1 << 20
 """Archives of inputs over this many bytes are not stored: `replay` makes them again by seed."""
@@ -140,8 +140,11 @@ class Bench:
             _deal(outputs, group, turn, results)
         return results
 
-    def run_alone(self, one: Prepared) -> list[Results]:
-        """Compile a case alone and run each input set several times on end.
+    def run_alone(self, one: Prepared, verdict: Verdict) -> list[Results]:
+        """Compile a failing case alone and run each input set several times on end.
+
+        A divergent program with constants is compiled anew each time: a compiler that folds them
+        wrongly may read memory which is not theirs, and keep what it finds for every execution.
 
         Returns:
             The results of the first time, of the second time, and so on.
@@ -149,8 +152,11 @@ class Bench:
         Raises:
             BackendError: when the backend does not give results.
         """
-        executable = self._compile([one])
-        sets = [[self._execute(executable, s) for _ in range(ROUNDS)] for s in one.inputs]
+        folds = any(operation.name == "constant" for operation in one.program.walk())
+        again = folds and verdict is Verdict.DIVERGENT
+        executables = [self._compile([one]) for _ in range(ROUNDS if again else 1)]
+        times = executables if again else executables * ROUNDS
+        sets = [[self._execute(executable, s) for executable in times] for s in one.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
 
     def _compile(self, group: Sequence[Prepared]) -> Executable:
@@ -289,10 +295,11 @@ def conclude(cell: Cell, one: Prepared, ran: Ran, bench: Bench) -> tuple[Record,
     if isinstance(ran.outcome, BackendError):
         return refused(cell, one, ran.outcome)
     judgements = judge_all(one, ran.outcome, bench)
-    if not worst_of(judgements).verdict.fails:
+    verdict = worst_of(judgements).verdict
+    if not verdict.fails:
         return judged(cell, one, judgements)
     try:
-        rounds = bench.run_alone(one)
+        rounds = bench.run_alone(one, verdict)
     except BackendError as error:
         return refused(cell, one, error)
     turn = _changing(rounds)
@@ -318,7 +325,7 @@ def _changing(rounds: Sequence[Results]) -> int | None:
 
 def _not_deterministic(cell: Cell, one: Prepared, turn: int) -> Record:
     """A record that says so and no more: which elements differ would change from run to run."""
-    message = f"{NOT_DETERMINISTIC}: executed {ROUNDS} times on the same inputs, results differ"
+    message = f"{NOT_DETERMINISTIC}: run {ROUNDS} times on the same inputs, results differ"
     values = sum(array.size for results in one.expected for array in results)
     return Record(
         *_key(cell, one),
