@@ -4,10 +4,11 @@ A file holds `[[known]]` tables:
 
     [[known]]
     id = "atan2-zero-sign"            # unique in the file; what the report shows
-    op = "atan2"                      # a name or a glob
+    op = "atan2"                      # a name or a glob, or a list of them
     element_types = ["complex<*>"]    # names or globs; every type when left out
     verdicts = ["divergent"]          # failing verdicts; every one when left out
     kinds = ["signed zero"]           # class labels or globs; every one when left out
+    max_ulp = 8                       # errors up to here; of any size when left out
     reason = "why this is known, in a sentence"
     link = "https://..."              # optional: where it is discussed
     program = '''...'''               # optional: a minimal program that shows it
@@ -48,7 +49,7 @@ class Expectation:
     """One known divergence; see the module's description for what the fields hold."""
 
     id: str
-    op: str
+    op: tuple[str, ...]
     reason: str
     element_types: tuple[str, ...] = ("*",)
     verdicts: tuple[str, ...] = _FAILING
@@ -56,13 +57,14 @@ class Expectation:
     link: str = ""
     program: str = ""
     versions: str = ""
+    max_ulp: float = float("inf")
     backends: tuple[str, ...] = ("*",)
 
     def applies(self, cell: CellKey) -> bool:
         """Whether it speaks of that cell."""
         op, of, backend = cell
         return (
-            fnmatchcase(op, self.op)
+            any(fnmatchcase(op, pattern) for pattern in self.op)
             and any(fnmatchcase(of, pattern) for pattern in self.element_types)
             and any(fnmatchcase(backend, pattern) for pattern in self.backends)
         )
@@ -72,12 +74,13 @@ class Expectation:
         return (
             record.verdict.value in self.verdicts
             and any(fnmatchcase(record.kind, pattern) for pattern in self.kinds)
+            and (record.worst_ulp or 0.0) <= self.max_ulp
             and self.applies((record.op, record.element_type, record.backend))
         )
 
 
 _KEYS = {f.name: f for f in fields(Expectation)}
-_LISTS = ("element_types", "verdicts", "kinds", "backends")
+_LISTS = ("op", "element_types", "verdicts", "kinds", "backends")
 
 
 def known_by(expectations: Sequence[Expectation], record: Record) -> str:
@@ -176,17 +179,20 @@ def _entry(
     missing = [key for key in ("id", "op", "reason") if not given.get(key)]
     if missing:
         raise ExpectationError(f"{where}: {missing[0]!r} is missing")
+    values: dict[str, Any] = {"backends": backends, **given}
     for key in _LISTS:
         if key in given:
-            given[key] = tuple(given[key])
-    values: dict[str, Any] = {"backends": backends, **given}
+            values[key] = (given[key],) if isinstance(given[key], str) else tuple(given[key])
     found = Expectation(**values)
     _check_meaning(where, found)
     return found
 
 
 def _check_type(where: str, key: str, value: Any) -> None:
-    if key in _LISTS:
+    if key == "max_ulp":
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+            raise ExpectationError(f"{where}: 'max_ulp' must be a number, not negative")
+    elif key in _LISTS and not (key == "op" and isinstance(value, str)):
         if not (isinstance(value, list) and value and all(isinstance(v, str) for v in value)):
             raise ExpectationError(f"{where}: {key!r} must be a list of strings, not empty")
     elif not isinstance(value, str):
@@ -196,7 +202,7 @@ def _check_type(where: str, key: str, value: Any) -> None:
 def _check_meaning(where: str, found: Expectation) -> None:
     """Every pattern must match something that exists: a misspelt one would silently do nothing."""
     checks = [
-        ("op", (found.op,), CATALOG),
+        ("op", found.op, CATALOG),
         ("element type", found.element_types, ELEMENT_TYPES),
     ]
     for what, patterns, names in checks:

@@ -108,7 +108,9 @@ class Dense:
     @classmethod
     def of(cls, array: Array, type: TensorType) -> Dense:  # noqa: A002 - the field's name
         """The constant with the elements of `array`, which must have the storage of `type`."""
-        return cls(type, to_bits(array).astype(bits_dtype(type.element).newbyteorder("<")).tobytes())
+        return cls(
+            type, to_bits(array).astype(bits_dtype(type.element).newbyteorder("<")).tobytes()
+        )
 
     @property
     def array(self) -> Array:
