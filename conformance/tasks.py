@@ -155,7 +155,7 @@ class Bench:
         folds = any(operation.name == "constant" for operation in one.program.walk())
         again = folds and verdict is Verdict.DIVERGENT
         executables = [self._compile([one]) for _ in range(ROUNDS if again else 1)]
-        times = executables if again else executables * ROUNDS
+        times = [executable for executable in executables for _ in range(ROUNDS)]
         sets = [[self._execute(executable, s) for executable in times] for s in one.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
 
@@ -325,7 +325,9 @@ def _changing(rounds: Sequence[Results]) -> int | None:
 
 def _not_deterministic(cell: Cell, one: Prepared, turn: int) -> Record:
     """A record that says so and no more: which elements differ would change from run to run."""
-    message = f"{NOT_DETERMINISTIC}: run {ROUNDS} times on the same inputs, results differ"
+    message = (
+        f"{NOT_DETERMINISTIC}: results change when the program is run on the same inputs again"
+    )
     values = sum(array.size for results in one.expected for array in results)
     return Record(
         *_key(cell, one),
