@@ -13,8 +13,9 @@ from conformance.catalog import Cell
 from conformance.emit_stablehlo import emit
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.inputs import unpack_inputs
+from conformance.isolation import why
 from conformance.planning import plan_of
-from conformance.runner import executor_of, why
+from conformance.runner import executor_of
 from conformance.summary import RunData
 from conformance.tasks import (
     ONLY_IN_BATCH,

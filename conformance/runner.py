@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -23,23 +23,18 @@ from conformance.executors.local import (
     DEFAULT_MEMORY_LIMIT,
     Call,
     Died,
-    Ended,
     LocalExecutor,
     TimedOut,
 )
 from conformance.expectations import Expectation, known_by, load, stale
+from conformance.isolation import run_isolated
 from conformance.planning import PROFILES, Options, Plan, UsageError, key, plan
 from conformance.progress import Tally, Watcher
 from conformance.store import FILE_NAME, Store, discard
 from conformance.summary import RunData, exit_code, read
-from conformance.tasks import Task, TaskResult, joined, lost_record, peak_rss_mb, run_task
-from conformance.verdict import Errors, Timing, Verdict
+from conformance.tasks import Task, TaskResult, peak_rss_mb
 
 _START_SECONDS = 120.0
-_SIGNALS = {
-    "SIGABRT": "abort", "SIGSEGV": "segmentation fault", "SIGBUS": "bus error",
-    "SIGFPE": "arithmetic exception", "SIGILL": "illegal instruction", "SIGKILL": "killed",
-}  # fmt: skip
 
 
 def versions() -> dict[str, str]:
@@ -243,15 +238,6 @@ def _close(store: Store, options: Options, expectations: Sequence[Expectation]) 
     return read(store)
 
 
-@dataclass(slots=True)
-class _Split:
-    """A task whose worker was lost: its cases, each on its own, as far as they have ended."""
-
-    task: Task
-    why: str
-    parts: list[TaskResult] = field(default_factory=list[TaskResult])
-
-
 class _Sitting:
     """The work of one call of `run`: what may be in progress, and what it adds up to."""
 
@@ -266,7 +252,6 @@ class _Sitting:
     ) -> None:
         self._options, self._plan, self._expectations = options, planned, expectations
         self._store, self._watcher = store, watcher
-        self._split: dict[str, _Split] = {}
         self._left: dict[Cell, int] = {}
         self._tally = Tally()
         before = store.meta()
@@ -286,9 +271,9 @@ class _Sitting:
                     for task in self._plan.tasks
                     if task.cell.backend == name and task.id not in finished
                 ]
-                for ended in executor.results(self._calls(todo)):
-                    if ended is not None:
-                        self._settle(ended, executor)
+                for done in run_isolated(executor, todo, self._options.timeout, self._incident):
+                    if done is not None:
+                        self._keep(*done)
                     self._watcher.update(self._tally)
                 executor.rest()
         finally:
@@ -302,43 +287,6 @@ class _Sitting:
             tally.cases += len(task) if task.id in finished else 0
         tally.cells_planned = len(self._left)
         tally.cells = sum(not left for left in self._left.values())
-
-    def _calls(self, tasks: Sequence[Task]) -> Iterator[Call]:
-        for task in tasks:
-            yield Call(task, run_task, (task,), self._options.timeout)
-
-    def _settle(self, ended: Ended, executor: LocalExecutor) -> None:
-        """Take a result; or split a task whose worker was lost, until one case is to blame."""
-        task, value = ended.call.name, ended.value
-        owner = self._split.get(_case_id(task)) if len(task) == 1 else None
-        if isinstance(value, TaskResult):
-            self._take(task, owner, value)
-        elif isinstance(value, NotAvailable):
-            raise value
-        elif not isinstance(value, (Died, TimedOut)):
-            self._incident(f"{task.id}: {type(value).__name__}: {value}")
-        elif len(task) > 1:
-            split = _Split(task, why(value)[2])
-            for single in task.singles():
-                self._split[_case_id(single)] = split
-                executor.push(Call(single, run_task, (single,), self._options.timeout / 3))
-        else:
-            record = lost_record(task, *why(value))
-            lost = TaskResult((record,), Errors(), Timing(), 0, 0.0)
-            self._take(task, owner, lost)
-
-    def _take(self, task: Task, owner: _Split | None, result: TaskResult) -> None:
-        if owner is None:
-            self._keep(task, result)
-            return
-        del self._split[_case_id(task)]
-        owner.parts.append(result)
-        if len(owner.parts) == len(owner.task):
-            whole = joined(owner.parts)
-            lost = (Verdict.CRASHED, Verdict.TIMED_OUT)
-            if not any(record.verdict in lost for record in whole.records):
-                self._incident(f"{owner.task.id}: {owner.why}, with these cases together alone")
-            self._keep(owner.task, whole)
 
     def _keep(self, task: Task, result: TaskResult) -> None:
         records = [replace(r, known=known_by(self._expectations, r)) for r in result.records]
@@ -371,16 +319,3 @@ class _Sitting:
             self._incidents.append(line)
             self._store.set_meta({"incidents": self._incidents})
         self._watcher.say(line)
-
-
-def _case_id(task: Task) -> str:
-    return f"{task.cell}:{task.start}"
-
-
-def why(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
-    """Verdict, kind and message for a lost worker."""
-    if isinstance(lost, TimedOut):
-        return Verdict.TIMED_OUT, "no answer", f"no answer within {lost.seconds:g} s"
-    words = f": {lost.last_words}" if lost.last_words else ""
-    kind = _SIGNALS.get(lost.reason, lost.reason)
-    return Verdict.CRASHED, kind, f"the process ended with {lost.reason}{words}"

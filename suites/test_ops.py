@@ -1,21 +1,31 @@
-"""Every cell of the catalog on the backends given with --backend, by the runner's own tasks."""
+"""Every cell of the catalog on the backends given with --backend, by the runner's own tasks.
+
+Each pytest process has a worker that the tasks run in: a backend that dies fails its cell alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import cache
 
 import pytest
 
 from conformance.backends.base import NotAvailable
 from conformance.catalog import Cell
+from conformance.executors.local import LocalExecutor
 from conformance.expectations import Expectation, known_by, load
+from conformance.isolation import run_isolated
 from conformance.planning import plan_of
-from conformance.runner import versions
-from conformance.tasks import Task, run_task
+from conformance.runner import executor_of, versions
+from conformance.tasks import Task
 from conformance.verdict import Record, Verdict
 
 QUICK = 2
 """Cases per cell where no profile is asked for: the whole catalog takes a minute."""
+
+TIMEOUT = 60.0
+"""Seconds for a module."""
 
 
 @cache
@@ -38,11 +48,18 @@ def explained(record: Record) -> str:
     return "\n".join(lines)
 
 
-def test_conforms(cell: Cell, pytestconfig: pytest.Config) -> None:
+@pytest.fixture(scope="session")
+def executors() -> Iterator[Callable[[str], LocalExecutor]]:
+    with ExitStack() as stack:
+        yield cache(lambda name: stack.enter_context(executor_of(name, jobs=1)))
+
+
+def test_conforms(cell: Cell, executors, pytestconfig: pytest.Config) -> None:
     profile, seed = pytestconfig.getoption("profile"), pytestconfig.getoption("case_seed")
     tasks = plan_of(cell, profile, seed) if profile else [Task(cell, seed, 0, QUICK)]
     try:
-        records = [record for task in tasks for record in run_task(task).records]
+        done = run_isolated(executors(cell.backend), tasks, TIMEOUT, pytest.fail)
+        records = [record for one in done if one is not None for record in one[1].records]
     except NotAvailable as error:
         pytest.fail(str(error), pytrace=False)
     if all(record.verdict is Verdict.UNSUPPORTED for record in records):
