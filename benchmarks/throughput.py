@@ -62,6 +62,9 @@ class Recorder:
     def describe(self):
         return self.inner.describe()
 
+    def refusal(self, program):
+        return self.inner.refusal(program)
+
     def compile(self, text, program):
         executable = self.inner.compile(text, program)
         calls: list[tuple] = []

@@ -51,11 +51,11 @@ def part_distances(expected: Array, actual: Array) -> tuple[Array, Array]:
             np.where(_same(want, got), 0.0, np.abs(got.astype(np.longdouble) - want) / unit)
             for want, got in ((part(expected), part(actual)) for part in (np.real, np.imag))
         )
-    return real, imag
+        return real.astype(np.float64), imag.astype(np.float64)
 
 
 def _complex_distances(expected: Array, actual: Array) -> Array:
-    worst = np.maximum(*part_distances(expected, actual)).astype(np.float64)
+    worst = np.maximum(*part_distances(expected, actual))
     return np.where(np.isnan(worst), np.inf, worst)
 
 

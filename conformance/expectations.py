@@ -9,6 +9,7 @@ A file holds `[[known]]` tables:
     verdicts = ["divergent"]          # failing verdicts; every one when left out
     kinds = ["signed zero"]           # class labels or globs; every one when left out
     max_ulp = 8                       # errors up to here; of any size when left out
+    rare = true                       # optional: not stale where a run does not meet it
     reason = "why this is known, in a sentence"
     link = "https://..."              # optional: where it is discussed
     program = '''...'''               # optional: a minimal program that shows it
@@ -58,6 +59,7 @@ class Expectation:
     program: str = ""
     versions: str = ""
     max_ulp: float = float("inf")
+    rare: bool = False
     backends: tuple[str, ...] = ("*",)
 
     def applies(self, cell: CellKey) -> bool:
@@ -99,7 +101,7 @@ def stale(
     return [
         e.id
         for e in expectations
-        if any(map(e.applies, cells)) and not any(map(e.knows, failing))
+        if not e.rare and any(map(e.applies, cells)) and not any(map(e.knows, failing))
     ]  # fmt: skip
 
 
@@ -189,7 +191,10 @@ def _entry(
 
 
 def _check_type(where: str, key: str, value: Any) -> None:
-    if key == "max_ulp":
+    if key == "rare":
+        if not isinstance(value, bool):
+            raise ExpectationError(f"{where}: 'rare' must be true or false")
+    elif key == "max_ulp":
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
             raise ExpectationError(f"{where}: 'max_ulp' must be a number, not negative")
     elif key in _LISTS and not (key == "op" and isinstance(value, str)):

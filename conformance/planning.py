@@ -17,7 +17,7 @@ from conformance.tasks import Task
 CASES_PER_MODULE = 32
 """The cases of a task, compiled as one module: with more, a case costs hardly less (measured)."""
 
-PROFILES: dict[str, int] = {"smoke": 4, "standard": 20, "deep": 200}
+PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
 """Cases per cell, to be multiplied by the weight of the op's row."""
 
 

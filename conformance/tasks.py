@@ -230,7 +230,7 @@ def run_task(task: Task) -> TaskResult:
     prepared = _prepare(task, bench)
     concluded = [
         conclude(task.cell, one, ran, bench)
-        for one, ran in zip(prepared, _run_together(bench, prepared), strict=True)
+        for one, ran in zip(prepared, _run_all(bench, prepared), strict=True)
     ]
     return TaskResult(
         tuple(record for record, _ in concluded),
@@ -273,6 +273,17 @@ def _prepare(task: Task, bench: Bench) -> list[Prepared]:
         ]  # fmt: skip
 
 
+def _run_all(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
+    """Run a task's cases, those that the backend would refuse unseen not even in the batch."""
+    refusals = [bench.backend.refusal(one.program) for one in group]
+    together = [one for one, error in zip(group, refusals, strict=True) if error is None]
+    ran = iter(_run_together(bench, together) if together else ())
+    return [
+        next(ran) if error is None else Ran(error, [one])
+        for one, error in zip(group, refusals, strict=True)
+    ]
+
+
 def _run_together(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
     """Run a group as one module; where the backend refuses it, find out which cases it refuses."""
     try:
@@ -291,12 +302,15 @@ def _run_together(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
 
 
 def conclude(cell: Cell, one: Prepared, ran: Ran, bench: Bench) -> tuple[Record, Errors]:
-    """The verdict on a case; a failure within a batch counts only once it is confirmed alone."""
+    """The verdict on a case; a failure within a batch counts only once it is confirmed alone.
+
+    Flushed elements need no confirming: the hypothesis has been evaluated on each.
+    """
     if isinstance(ran.outcome, BackendError):
         return refused(cell, one, ran.outcome)
     judgements = judge_all(one, ran.outcome, bench)
     verdict = worst_of(judgements).verdict
-    if not verdict.fails:
+    if not verdict.fails or verdict is Verdict.FLUSHED:
         return judged(cell, one, judgements)
     try:
         rounds = bench.run_alone(one, verdict)

@@ -61,6 +61,10 @@ class Backend(Protocol):
         """What this backend is."""
         ...
 
+    def refusal(self, program: Program) -> BackendError | None:
+        """The error that `compile` is sure to answer, where that can be told without compiling."""
+        ...
+
     def compile(self, text: str, program: Program) -> Executable:
         """Compile a module given as text, and as the program that the text was made from.
 

@@ -217,12 +217,22 @@ class PjrtBackend:
         device = f"{kind} ({machine.machine()})" if self.name == "cpu" else kind
         return Description(self.name, str(self._client.platform), device, tuple(versions))
 
+    def refusal(self, program: Program) -> BackendError | None:
+        """Types that cannot go in or out of main here."""
+        try:
+            for of in (*(a.type for a in program.main.arguments), *program.main.result_types):
+                self._check_transfer(_static(of))
+        except Unsupported as error:
+            return error
+        return None
+
     def compile(self, text: str, program: Program) -> PjrtExecutable:
         """Compile a module (see `conformance.backends.base.Backend`)."""
         import jaxlib._jax as private
 
-        for of in (*(a.type for a in program.main.arguments), *program.main.result_types):
-            self._check_transfer(_static(of))
+        refusal = self.refusal(program)
+        if refusal is not None:
+            raise refusal
         devices = private.DeviceList((self._device,))
         try:
             loaded = self._client.compile_and_load(text, devices, private.CompileOptions())

@@ -13,7 +13,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from conformance.backends.base import Description, Failed, Rejected, Unsupported
+from conformance.backends.base import BackendError, Description, Failed, Rejected, Unsupported
 from conformance.backends.faults import FAULTS, Execution, Fault
 from conformance.backends.steps import Step
 from reference.evaluate import EvaluationError, check
@@ -43,6 +43,11 @@ class ReferenceBackend:
         """What is wrong with it, and the version of numpy that it computes with."""
         versions = (("numpy", version("numpy")), ("ml_dtypes", version("ml_dtypes")))
         return Description(self.name, "reference", self._fault.description, versions)
+
+    def refusal(self, program: Program) -> BackendError | None:
+        """Nothing is refused unseen (see `conformance.backends.base.Backend`)."""
+        del program
+        return None
 
     def compile(self, text: str, program: Program) -> ReferenceExecutable:
         """Check the program (see `conformance.backends.base.Backend`); the text is not read."""
