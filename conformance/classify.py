@@ -105,8 +105,11 @@ class Differing:
         """Which actual elements are what `other` says: alike in every bit, or both NaN."""
         alike = to_bits(self.got) == to_bits(other)
         if self.type.is_complex:
-            alike = alike.all(axis=-1)
-        if self.type.is_float or self.type.is_complex:
+            parts = [
+                np.isnan(part(self.got)) & np.isnan(part(other)) for part in (np.real, np.imag)
+            ]
+            return (alike | np.stack(parts, axis=-1)).all(axis=-1)
+        if self.type.is_float:
             alike |= np.isnan(self.got) & np.isnan(other)
         return alike
 

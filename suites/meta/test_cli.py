@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cli import app, guarded
+from conformance.planning import PROFILES
 from conformance.store import FILE_NAME
 
 FILES = ["index.html", "junit.xml", "results.sqlite", "summary.json", "summary.md"]
@@ -49,8 +50,8 @@ def test_a_run_leaves_five_files(call, tmp_path: Path) -> None:
     summary = json.loads((tmp_path / "summary.json").read_text())
     wanted = {"cases", "values", "modules", "seconds", "verdicts", "cells", "versions", "seed"}
     assert wanted <= summary.keys()
-    assert summary["cases"] == 4
-    assert summary["verdicts"]["pass"] == 4
+    assert summary["cases"] == PROFILES["smoke"]
+    assert summary["verdicts"]["pass"] == PROFILES["smoke"]
     assert summary["cells"][0]["op"] == "add"
     assert summary["exit_code"] == 0
     assert {"parent", "worker"} == summary["peak_rss_mb"].keys()

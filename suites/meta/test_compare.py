@@ -97,6 +97,10 @@ WRONG = [
         "convert", ("f64",), ([1.00390625 + 2.0**-40],), [1.0], I, "double rounding", "bf16"
     ),
     Wrong("round_nearest_even", ("f32",), ([2.5],), [3.0], D, "tie rounding"),
+    Wrong(
+        "add", ("complex<f32>", "complex<f32>"), ([complex(NAN, 1)], [2.0]), [complex(NAN, 3)],
+        D, "wrong value",
+    ),
     Wrong("maximum", ("f32", "f32"), ([0.0], [-0.0]), [-0.0], D, "signed zero"),
     Wrong("maximum", ("f32", "f32"), ([1.0], [NAN]), [1.0], D, "NaN"),
 ]  # fmt: skip

@@ -16,7 +16,7 @@ import pytest
 from conformance.catalog import Cell, cells
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.expectations import ExpectationError
-from conformance.planning import Options, UsageError, plan
+from conformance.planning import PROFILES, Options, UsageError, plan
 from conformance.progress import Tally, Watcher
 from conformance.runner import run
 from conformance.store import FILE_NAME, Store
@@ -182,14 +182,14 @@ def test_what_harms_the_process_gets_its_verdict(
 ) -> None:
     timeout = 3.0 if fault == "hang" else 60.0
     done = run(options(tmp_path, fault, timeout=timeout, memory_limit=1 << 29))
-    assert [(r.verdict, r.kind) for r in done.records] == [(verdict, kind)] * 4
+    assert [(r.verdict, r.kind) for r in done.records] == [(verdict, kind)] * PROFILES["smoke"]
     assert done.exit_code == 1
     assert all(r.detail is not None and "stablehlo.add" in r.detail.program for r in done.records)
 
 
 def test_only_the_cases_that_crash_are_blamed(tmp_path: Path) -> None:
     done = run(options(tmp_path, "abort_on_nan", profile="standard"))
-    assert len(done.records) == 20
+    assert len(done.records) == PROFILES["standard"]
     for record in done.records:
         made = case("add", F32, 0, record.index)
         has_nan = any(
@@ -231,13 +231,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({"element_types": ()}, "element type f32 there and all here"),
         ({"shard": (1, 2)}, "shard 1/1 there and 1/2 here"),
         ({"backends": ("reference:right",)}, "backend reference there and reference:right here"),
-        ({"profile": "deep"}, "profile smoke .4 cases a cell. there and deep .200"),
+        ({"profile": "deep"}, "profile smoke .2 cases a cell. there and deep .100"),
     ],
 )
 def test_a_folder_of_another_run_is_refused(finished: Path, change: dict, named: str) -> None:
     with pytest.raises(UsageError, match=named):
         run(options(finished, **change))
-    assert len(load(finished).records) == 4
+    assert len(load(finished).records) == PROFILES["smoke"]
 
 
 def test_other_versions_are_another_run(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,9 +354,9 @@ def test_shards_are_a_partition(tmp_path: Path) -> None:
 
 
 def test_tasks_cover_the_cases_of_a_cell(tmp_path: Path) -> None:
-    tasks = plan(Options(tmp_path, ops=("convert",), element_types=("f32",))).tasks
+    tasks = plan(Options(tmp_path, ops=("convert",), element_types=("f32",), profile="deep")).tasks
     covered = [index for task in tasks for index in range(task.start, task.stop)]
-    assert covered == list(range(20 * tasks[0].cell.row.weight))
+    assert covered == list(range(PROFILES["deep"] * tasks[0].cell.row.weight))
     assert len(tasks) > 1
 
 
