@@ -125,15 +125,21 @@ class Cell:
 def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
     """The names that any of the shell-style patterns matches, in the order of `names`.
 
-    No pattern at all means every name. Types such as complex<f32> also match without < and >.
+    No pattern at all means every name. complex<f32> also goes by complex_f32, which needs no quotes
+    in a shell.
 
     Raises:
         LookupError: when a pattern matches no name; its argument is that pattern.
     """
     for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
+        if not any(_matches(name, pattern) for name in names):
             raise LookupError(pattern)
-    return [n for n in names if not patterns or any(fnmatch.fnmatchcase(n, p) for p in patterns)]
+    return [name for name in names if not patterns or any(_matches(name, p) for p in patterns)]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    plain = name.replace("<", "_").replace(">", "")
+    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(plain, pattern)
 
 
 def cells(

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from hypothesis import HealthCheck, settings
 
 from conformance.catalog import cells
 from conformance.planning import PROFILES, UsageError, check_names
+
+_SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
+settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=_SLOW)
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, database=None)
+settings.register_profile("fuzz", settings.get_profile("dev"), max_examples=5000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+"""`HYPOTHESIS_PROFILE` chooses; the ci profile draws the same examples every time."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,0 +1,51 @@
+"""What holds for every case that the strategies can draw, of any op and element type."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conformance.catalog import CATALOG
+from conformance.compare import judge
+from conformance.emit_stablehlo import emit
+from conformance.parse import parse_module
+from conformance.verdict import Verdict
+from generators.elementwise import STRATEGIES
+from generators.programs import Case
+from generators.values import materialise
+from reference.evaluate import check, evaluate
+from reference.types import ElementType, element_type_of, to_bits
+
+CELLS = [(op, of) for op, row in CATALOG.items() for of in row.element_types]
+Drawn = tuple[tuple[str, ElementType], Case]
+CASES = st.sampled_from(CELLS).flatmap(
+    lambda cell: st.tuples(st.just(cell), STRATEGIES[cell[0]](cell[1]))
+)
+
+
+@given(CASES)
+def test_a_drawn_program_breaks_no_constraint(drawn: Drawn) -> None:
+    assert [ids for _, ids in check(drawn[1].program) if ids] == []
+
+
+@given(CASES)
+def test_a_drawn_program_survives_its_text(drawn: Drawn) -> None:
+    program = drawn[1].program
+    parsed = parse_module(emit(program))
+    assert emit(parse_module(emit(parsed))) == emit(parsed)
+    inputs = materialise(program, drawn[1].inputs[0])
+    for one, other in zip(evaluate(program, inputs), evaluate(parsed, inputs), strict=True):
+        assert np.array_equal(to_bits(one), to_bits(other))
+
+
+@given(CASES)
+def test_the_reference_gives_the_stated_type_and_is_not_accused(drawn: Drawn) -> None:
+    (op, _), case = drawn
+    for recipe in case.inputs:
+        inputs = materialise(case.program, recipe)
+        results = evaluate(case.program, inputs)
+        for array, of in zip(results, case.program.main.result_types, strict=True):
+            assert (array.shape, element_type_of(array)) == (of.shape, of.element_type)
+        judged = judge(case.program, inputs, results, list(results), CATALOG[op].tolerance)
+        assert judged.verdict is Verdict.PASS
