@@ -7,7 +7,7 @@ Three ways of working through the same mix of ops, measured in one run:
 (c) XLA alone: nothing but compiling and executing the very modules that (a) used, on the very
     inputs, with as many processes as (a) has workers.
 
-    python benchmarks/throughput.py [--profile standard] [--jobs N] [--loop-seconds 20]
+    python benchmarks/throughput.py [--cases 40] [--jobs N] [--loop-seconds 20]
 
 Prints distinct programs per second and (program, input) pairs per second of each, the ratios, and
 where the time of (a) goes. Times are wall seconds; machines differ, so only ratios are compared.
@@ -26,6 +26,7 @@ from pathlib import Path
 from time import perf_counter
 
 from conformance.backends import open_backend
+from conformance.planning import PROFILES
 from conformance.runner import Options, plan, run
 from conformance.summary import RunData
 
@@ -83,7 +84,7 @@ class _Recorded:
 
 def options_of(arguments: argparse.Namespace, out: Path) -> Options:
     return Options(
-        out=out, ops=MIX, element_types=TYPES, profile=arguments.profile, jobs=arguments.jobs,
+        out=out, ops=MIX, element_types=TYPES, profile="benchmark", jobs=arguments.jobs,
         expectations="none", timeout=300,
     )  # fmt: skip
 
@@ -99,6 +100,7 @@ def harness(arguments: argparse.Namespace) -> tuple[Rate, RunData]:
 
 def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
     """Replay the tasks of (a) with a recording backend; one file of modules per worker."""
+    PROFILES["benchmark"] = arguments.cases
     from conformance import tasks
 
     recorder = Recorder(open_backend("cpu"))
@@ -205,14 +207,15 @@ def plain_loop(arguments: argparse.Namespace) -> Rate:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--profile", default="standard", choices=("smoke", "standard", "deep"))
+    parser.add_argument("--cases", type=int, default=40, help="cases per cell")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--loop-seconds", type=float, default=20.0)
     arguments = parser.parse_args()
+    PROFILES["benchmark"] = arguments.cases
     ours, data = harness(arguments)
     alone = xla_alone(arguments, ours)
     plain = plain_loop(arguments)
-    print(f"{len(MIX)} ops x {len(TYPES)} types, profile {arguments.profile}, "
+    print(f"{len(MIX)} ops x {len(TYPES)} types, {arguments.cases} cases a cell, "
           f"{arguments.jobs} processes, {data.modules} modules")  # fmt: skip
     print(f"{'':34}{'programs':>9}{'per second':>11}{'pairs':>10}{'per second':>11}{'seconds':>10}")
     for rate in (ours, plain, alone):

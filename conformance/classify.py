@@ -423,8 +423,11 @@ def _rewritten(d: Differing) -> Answer:
     if d.operation.name == "divide" and d.is_real and d.met is not None:
         lhs, rhs = d.met
         divide, multiply = OPS["divide"].evaluate, OPS["multiply"].evaluate
-        product = multiply(lhs, divide(np.ones(rhs.shape, rhs.dtype), rhs))
-        yield Verdict.INACCURATE, "reciprocal", d.same(product) & (d.distances <= PAIR)
+        reciprocal = divide(np.ones(rhs.shape, rhs.dtype), rhs)
+        alike = d.same(multiply(lhs, reciprocal))
+        yield Verdict.INACCURATE, "reciprocal", alike & (d.distances <= PAIR)
+        lost = d.same(multiply(lhs, _flush(reciprocal)))  # of a divisor near the largest number
+        yield Verdict.DIVERGENT, "reciprocal", alike | lost
 
 
 def _accuracy(d: Differing) -> Answer:

@@ -33,7 +33,7 @@ _I1 = BOOLEAN[0]
 _LARGEST_CONSTANT = 2048
 """Elements; a constant beyond is a splat, for the sake of the size of the program's text."""
 _LARGEST_BITCAST = 4096  # elements of the narrower type; only `i1` gets near
-_INPUT_SETS = (1, 3, 4, 4, 4, 4, 5, 5)
+_INPUT_SETS = (1, 3, 4, 5, 5, 5, 5, 6)
 _CORRELATIONS = ("independent",) * 5 + ("equal", "negated", "one_ulp")
 
 

@@ -83,6 +83,8 @@ WRONG = [
     ),
     Wrong("exponential", ("f32",), ([1000.0],), [3.4028235e38], D, "infinity"),
     Wrong("exponential", ("f64",), ([709.7827128933841],), [1.7976931348622732e308], D, "infinity"),
+    Wrong("divide", ("f32", "f32"), ([1e38], [2e38]), [0.0], D, "reciprocal"),
+    Wrong("divide", ("f32", "f32"), ([5.0], [3.0]), [1.6666668], I, "reciprocal"),
     Wrong("tanh", ("f32",), ([20.0],), [1.0 + EPS], I, "out of the function's range"),
     Wrong("logistic", ("f32",), ([-95.0],), [0.0], P, ""),
     Wrong("logistic", ("f32",), ([-80.0],), [0.0], D, "wrong value"),
