@@ -137,14 +137,15 @@ class _NothingTestedError(_RefusedError):
     """Exit code 4."""
 
 
-def _write_reports(data: RunData, out: Path) -> None:
+def _write_reports(data: RunData, out: Path, baseline: RunData | None = None) -> None:
     from conformance.summary import write_json
     from reports import html, junit, markdown
 
     try:
         write_json(data, out / "summary.json")
-        for report in (html, junit, markdown):
-            report.render(data, out)
+        html.render(data, out, baseline)
+        junit.render(data, out)
+        markdown.render(data, out, baseline)
     except OSError as error:
         raise _RefusedError(
             f"cannot write the reports to {out}: {error.strerror or error}; the results are "
@@ -188,19 +189,35 @@ def _print(lines: Iterable[str]) -> None:
 def report(
     db: Annotated[Path, typer.Argument(help="The folder of a run, or its results.sqlite.")],
     out: Annotated[Path | None, typer.Option(help="Folder to write to. [default: its own]")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="Another run: show what changed since. A folder or file.")
+    ] = None,
 ) -> int:
     """Write the reports of a run again: HTML, JUnit, Markdown, JSON."""
+    from conformance.changes import changes, in_words
     from conformance.summary import load
 
     data = load(db)
+    other = None if baseline is None else _load_baseline(baseline)
     folder = out or (db if db.is_dir() else db.parent)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _RefusedError(f"cannot make {folder}: {error.strerror or error}") from error
-    _write_reports(data, folder)
-    _print([f"report: {folder / 'index.html'}"])
+    _write_reports(data, folder, other)
+    since = [] if other is None else [f"since the baseline: {in_words(changes(data, other))}"]
+    _print([*since, f"report: {folder / 'index.html'}"])
     return 0
+
+
+def _load_baseline(path: Path) -> RunData:
+    from conformance.store import StoreError
+    from conformance.summary import load
+
+    try:
+        return load(path)
+    except StoreError as error:
+        raise _RefusedError(f"--baseline: {error}") from error
 
 
 @app.command()

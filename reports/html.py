@@ -16,6 +16,7 @@ from typing import Any
 
 import jinja2
 
+from conformance.changes import Change, changes, differences, in_words
 from conformance.summary import RunData
 from conformance.verdict import Verdict
 from reports import plots, text, view
@@ -27,20 +28,22 @@ FULL_PER_REPORT = 400
 IDS_PER_GROUP = 60
 PROGRAM_LIMIT, MESSAGE_LIMIT, EXPANDED_LIMIT = 3_000, 600, 6_000
 GALLERY = 6
+CHANGES, CHANGES_OPEN = 500, 12
+"""Changes listed, and how many may stand open above the matrix."""
 
 
-def render(run: RunData, out: Path) -> None:
-    """Write `out`/index.html.
+def render(run: RunData, out: Path, baseline: RunData | None = None) -> None:
+    """Write `out`/index.html, with what changed since `baseline` where one is given.
 
     Raises:
         OSError: when the folder cannot be written.
     """
-    page = html(run, view.db_of(out))
+    page = html(run, view.db_of(out), baseline)
     # a lone surrogate is no text: it becomes its escape, in the markup and in the data alike
     (out / "index.html").write_bytes(page.encode("utf-8", "backslashreplace"))
 
 
-def html(run: RunData, db: str = "") -> str:
+def html(run: RunData, db: str = "", baseline: RunData | None = None) -> str:
     """The report as one HTML document; `db` is the folder that `replay` is to be told."""
     seen = view.build(run, db)
     sections = [
@@ -51,6 +54,7 @@ def html(run: RunData, db: str = "") -> str:
         run=run,
         totals=seen.totals,
         facts=_facts(seen),
+        compared=None if baseline is None else _compared(seen, baseline),
         matrices=[_matrix(seen, backend) for backend in seen.backends],
         strip=_strip(seen),
         groups=_listed(seen.groups),
@@ -142,6 +146,27 @@ def _is_planned_type(seen: View, name: str) -> bool:
     return any(
         cell.state != view.FILTERED for cell in seen.cells.values() if cell.element_type == name
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What changed since a baseline; `rows` are (change, its cell's address, "" where no link)."""
+
+    words: str
+    total: int
+    rows: tuple[tuple[Change, str], ...]
+    is_open: bool
+    differences: tuple[tuple[str, str, str], ...]
+
+
+def _compared(seen: View, baseline: RunData) -> Compared:
+    found = changes(seen.run, baseline)
+    rows: list[tuple[Change, str]] = []
+    for change in found[:CHANGES]:
+        cell = seen.cells.get(change.key)
+        rows.append((change, "" if cell is None else cell.address))
+    differ = tuple(differences(seen.run, baseline))
+    return Compared(in_words(found), len(found), tuple(rows), len(found) <= CHANGES_OPEN, differ)
 
 
 @dataclass(frozen=True, slots=True)

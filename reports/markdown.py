@@ -7,28 +7,31 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from conformance.changes import Change, changes, differences, in_words
 from conformance.summary import RunData
 from reports import text, view
 from reports.view import Cell, Group, View
 
 ROWS = 40
 WORST = 15
+CHANGES = 20
 
 
-def render(run: RunData, out: Path) -> None:
-    """Write `out`/summary.md.
+def render(run: RunData, out: Path, baseline: RunData | None = None) -> None:
+    """Write `out`/summary.md, with what changed since `baseline` where one is given.
 
     Raises:
         OSError: when the folder cannot be written.
     """
-    (out / "summary.md").write_text(markdown(run), encoding="utf-8")
+    (out / "summary.md").write_text(markdown(run, baseline), encoding="utf-8")
 
 
-def markdown(run: RunData) -> str:
+def markdown(run: RunData, baseline: RunData | None = None) -> str:
     """The summary as Markdown (GitHub's, with tables)."""
     seen = view.build(run)
     parts = [
-        f"# {inert(seen.headline)}", _about(seen), _totals(seen), _verdicts(seen),
+        f"# {inert(seen.headline)}", _about(seen),
+        "" if baseline is None else _changes(run, baseline), _totals(seen), _verdicts(seen),
         _divergences("New divergences", seen, view.NEW),
         _divergences("Known divergences", seen, view.KNOWN), _stale(seen), _accuracy(seen),
     ]  # fmt: skip
@@ -71,6 +74,38 @@ def _about(seen: View) -> str:
         f"{code(run.command)}"
     )
     return "\n".join(lines)
+
+
+def _changes(run: RunData, baseline: RunData) -> str:
+    found = changes(run, baseline)
+    said = f"{text.plural(len(found), 'cell')} changed: {in_words(found)}."
+    parts = ["## What changed since the baseline", said if found else "No cell changed."]
+    differ = [
+        f"{inert(name)} {code(before or '–')} → {code(after or '–')}"
+        for name, before, after in differences(run, baseline)
+    ]
+    if differ:
+        parts.append("The runs differ in " + ", ".join(differ) + ".")
+    if found:
+        head = ("op", "element type", "backend", "change", "baseline", "this run")
+        parts.append(_table(head, [_changed(change) for change in found[:CHANGES]], 6))
+    if len(found) > CHANGES:
+        parts.append(f"{len(found) - CHANGES} more are in index.html.")
+    return "\n\n".join(parts)
+
+
+def _changed(change: Change) -> tuple[str, ...]:
+    kind = "other" if change.worse is None else "worse" if change.worse else "better"
+    before, after = (
+        view.words(verdict) + (f", {text.count(new)} new" if new else "")
+        for verdict, new in (
+            (change.before, change.new_before),
+            (change.after, change.new_after),
+        )
+    )
+    return (
+        inert(change.op), inert(change.element_type), inert(change.backend), kind, before, after,
+    )  # fmt: skip
 
 
 def _totals(seen: View) -> str:

@@ -102,6 +102,21 @@ def test_reports_are_written_again(call, finished: Path, tmp_path: Path) -> None
             assert again == (finished / name).read_text()
 
 
+def test_a_report_tells_what_changed_since_a_baseline(call, finished: Path, tmp_path: Path) -> None:
+    again = ("report", finished, "--out", tmp_path / "again", "--baseline")
+    code, out, _ = call(*again, finished / FILE_NAME)
+    assert code == 0
+    assert "since the baseline: 0 worse, 0 better\n" in out
+    assert "What changed since the baseline" in (tmp_path / "again" / "index.html").read_text()
+    (tmp_path / FILE_NAME).write_bytes(b"damaged" * 1000)
+    for baseline, said in ((tmp_path / "none", "there is no"), (tmp_path, "is damaged")):
+        code, _, errors = call(*again, baseline)
+        assert code == 2
+        assert said in errors
+        assert errors.startswith("hlo-conformance: --baseline: ")
+        assert errors.count("\n") == 1
+
+
 def test_ops_are_listed(call) -> None:
     code, out, _ = call("ops", "--format", "json")
     assert code == 0
