@@ -16,8 +16,10 @@ from conformance import nearby
 from conformance.backends.base import BackendError
 from conformance.compare import Judgement, malformed
 from conformance.equations import top_k_violation, violation
-from conformance.locate import Run, returning
-from conformance.perturb import Permitted, judge_program
+from conformance.locate import Run
+from conformance.parts import returning
+from conformance.permitted import Permitted
+from conformance.perturb import judge_program
 from conformance.verdict import Errors, Verdict
 from reference.errors import EvaluationError
 from reference.lapack import TOP_K, direction

@@ -32,13 +32,15 @@ from conformance.emit_stablehlo import EmitError, emit
 from conformance.expectations import Expectation
 from conformance.explain import Explainer
 from conformance.extensions import beyond
+from conformance.hull import alike
 from conformance.inlining import Origin
 from conformance.limit import TooSlow, limited
 from conformance.locate import Search
 from conformance.modules import NotChecked, Unit, of_sizes, parameter_names, units
 from conformance.moves import rule_of
 from conformance.parse import Unreadable, places
-from conformance.perturb import Permitted, alike, is_single, judge_program, permits
+from conformance.permitted import Permitted
+from conformance.perturb import is_single, judge_program, permits
 from conformance.verdict import Element, Errors, Verdict
 from reference.evaluate import EvaluationError, check, evaluate
 from reference.program import Operation, Program

@@ -21,7 +21,8 @@ from conformance.compare import Judgement, judge, malformed
 from conformance.expectations import Expectation, known_by
 from conformance.locate import Located, Part, Search, least_of, values_of
 from conformance.moves import rule_of
-from conformance.perturb import Permitted, judge_program
+from conformance.permitted import Permitted
+from conformance.perturb import judge_program
 from conformance.shifts import Shift
 from conformance.verdict import Record, Verdict
 from reference.evaluate import EvaluationError, evaluate

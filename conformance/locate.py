@@ -10,7 +10,6 @@ Programs here are one function (see `conformance.inlining`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,13 +18,14 @@ import numpy as np
 
 from conformance.backends.base import BackendError
 from conformance.compare import Judgement
-from conformance.inlining import free_values
-from conformance.perturb import Permitted, judge_program, judge_result
+from conformance.parts import as_program, returning, shows, size
+from conformance.permitted import Permitted
+from conformance.perturb import judge_program, judge_result
 from conformance.shifts import Shift, shifted
 from conformance.verdict import Verdict
 from reference.evaluate import EvaluationError, evaluate
-from reference.program import Function, Operation, Program, Region, TensorType, Value
-from reference.types import Array, ElementType
+from reference.program import Operation, Program, Region
+from reference.types import Array
 
 Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]
 """run(program, input sets): the backend's results on each; raises BackendError."""
@@ -101,7 +101,7 @@ class Search:
     ) -> Located | None:
         operations = program.main.body.operations[:-1]
         shown = [(one, value) for one in operations for value in one.results if shows(value)]
-        if sum(_size(value) for _, value in shown) > MOST_ELEMENTS or not shown:
+        if sum(size(value) for _, value in shown) > MOST_ELEMENTS or not shown:
             return None
         actual, judged = self._judged(returning(program, [v for _, v in shown]), inputs, shifts)
         for (operation, _), judgement in zip(shown, judged, strict=False):
@@ -181,27 +181,7 @@ def _wrong(judgement: Judgement, least: Verdict) -> bool:
     return judgement.verdict.fails and judgement.verdict.severity >= least.severity
 
 
-def shows(value: Value) -> bool:
-    """Whether a value can be a result of main: a plain tensor of known size."""
-    of = value.type
-    return isinstance(of, TensorType) and of.is_static and isinstance(of.element_type, ElementType)
-
-
 _passes = shows
-
-
-def _size(value: Value) -> int:
-    assert isinstance(value.type, TensorType)
-    return math.prod(value.type.static_shape)
-
-
-def returning(program: Program, values: Sequence[Value]) -> Program:
-    """The program with these values of main as its results."""
-    main = program.main
-    operations = (*main.body.operations[:-1], Operation("return", tuple(values)))
-    types = tuple(value.type for value in values)
-    changed = Function(main.name, Region(main.arguments, operations), types)
-    return Program((changed, *(f for f in program.functions if f is not main)))
 
 
 def _prefix(program: Program, length: int) -> Program:
@@ -220,14 +200,6 @@ def _names(operation: Operation) -> Iterator[str]:
     for region in operation.regions:
         for inner in region.operations:
             yield from _names(inner)
-
-
-def as_program(region: Region) -> tuple[Program, tuple[Value, ...]]:
-    """A region as a program, and the values around it that it uses: its last parameters."""
-    free = free_values(region)
-    arguments = (*region.arguments, *free)
-    results = tuple(value.type for value in region.operations[-1].operands)
-    return Program((Function("main", Region(arguments, region.operations), results),)), free
 
 
 def values_of(

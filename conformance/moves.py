@@ -20,6 +20,7 @@ from conformance import nearby
 from conformance.bounds.quantization import rule_for
 from conformance.catalog import CATALOG
 from conformance.rule import Rule
+from reference.arithmetic import quiet
 from reference.evaluate import EvaluationError, given_attributes
 from reference.ops import OPS
 from reference.program import Operation, QuantizedType, TensorType
@@ -50,21 +51,35 @@ def moved(
     platform: str = "cpu",
 ) -> tuple[Any, ...]:
     """The results moved within their tolerances, as `directions` says."""
+    return movable(operation, operands, results, platform)(directions)
+
+
+Moved = Callable[[Directions], tuple[Any, ...]]
+"""moved(directions): the results of an operation, moved within their tolerances."""
+
+
+def movable(
+    operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], platform: str
+) -> Moved:
+    """What moves the results: their tolerances are worked out once, for several directions."""
     if nearby.family(operation) is not None:
-        with np.errstate(all="ignore"):
-            return nearby.moved(operation, operands, results, directions, shifted_by)
+        return quiet(lambda way: nearby.moved(operation, operands, results, way, shifted_by))
     rule = rule_of(operation)
     if rule is None:
-        return results
+        return lambda _: results
     rule = rule.on(platform)
+    if rule.measure is not None and rule.bound is None:
+        return quiet(lambda way: _solved_nearby(operation, operands, results, way))
     with np.errstate(all="ignore"):
-        if rule.measure is not None and rule.bound is None:
-            return _solved_nearby(operation, operands, results, directions)
         errors = tolerances(operation, operands, results, rule, platform)
-        return tuple(
-            result if error is None else _shifted(result, error, directions, rule)
+    if all(error is None for error in errors):
+        return lambda _: results
+    return quiet(
+        lambda way: tuple(
+            result if error is None else _shifted(result, error, way, rule)
             for result, error in zip(results, errors, strict=True)
         )
+    )
 
 
 def tolerances(
@@ -76,8 +91,20 @@ def tolerances(
 ) -> tuple[Array | None, ...]:
     """The absolute error permitted of every element (of complex ones: of each part), as float64.
 
-    None where a result is not moved: integers (but codes of quantized numbers) and data.
+    None where a result is not moved: integers (but codes of quantized numbers), data, and what is
+    exact.
     """
+    found = _tolerances(operation, operands, results, rule, platform)
+    return tuple(None if error is None or not error.any() else error for error in found)
+
+
+def _tolerances(
+    operation: Operation,
+    operands: tuple[Any, ...],
+    results: tuple[Any, ...],
+    rule: Rule,
+    platform: str,
+) -> tuple[Array | None, ...]:
     if rule.bound is not None:
         bounds = rule.bound(operation, operands, results)
         return tuple(
