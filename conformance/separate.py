@@ -50,7 +50,7 @@ def separated(program: Program, fixed: Collection[str] = ()) -> Separated:
     return Separated(with_main(program, replace(main, body=body)), frozenset(apart))
 
 
-def _rounds(operation: Operation) -> bool:
+def rounds(operation: Operation) -> bool:
     """Whether an operation works element by element and may round."""
     if not OPS[operation.name].lifts or len(operation.results) != 1:
         return False
@@ -59,7 +59,7 @@ def _rounds(operation: Operation) -> bool:
     return inexact and rule is not None and rule.ulps is not None
 
 
-def _hands_on(operation: Operation) -> bool:
+def hands_on(operation: Operation) -> bool:
     """Whether an operation makes its results of its operands' elements, without rounding them."""
     if operation.regions or operation.name in ("optimization_barrier", "constant", "iota"):
         return False
@@ -76,11 +76,16 @@ def _carrying(region: Region, fixed: Collection[str]) -> frozenset[str]:
         if any(value.name in fixed for value in operation.results):
             continue
         if operation.name in OPS and (
-            _rounds(operation)
-            or (_hands_on(operation) and any(v.name in found for v in operation.operands))
+            rounds(operation)
+            or (hands_on(operation) and any(v.name in found for v in operation.operands))
         ):
             found |= {value.name for value in operation.results}
     return frozenset(found)
+
+
+def cheap(operation: Operation) -> bool:
+    """Whether a compiler may rather compute an operation again than keep its result."""
+    return operation.name in OPS and (rounds(operation) or hands_on(operation))
 
 
 class _Region:
@@ -109,11 +114,11 @@ class _Region:
             further = self._names.get(value.name, [])[1:]
             if not further:
                 continue
-            if _rounds(operation):
+            if rounds(operation):
                 self._apart.add(value.name)
             for name in further:
                 results = (Value(name, value.type),)
-                if _rounds(operation):
+                if rounds(operation):
                     yield Operation("optimization_barrier", (value,), results)
                 else:  # it hands on what others have rounded
                     yield self._using(replace(operation, results=results))
