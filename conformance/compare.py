@@ -20,7 +20,7 @@ from conformance.classify import Finding, find
 from conformance.differing import Differing
 from conformance.distance import error_points, histogram_of
 from conformance.rule import Rule
-from conformance.verdict import Element, Errors, Verdict
+from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.evaluate import evaluate
 from reference.program import Operation, Program
 from reference.regions import closed
@@ -265,11 +265,11 @@ def _conclude(
     worst: float | None,
     errors: Errors,
 ) -> Judgement:
-    """The worst verdict among the elements, and its most frequent kind."""
+    """The worst verdict among the elements, and its most frequent kind that is not the mildest."""
     counts = Counter(codes.tolist())
     severest = max(table[code][0].severity for code in counts)
     behind = [code for code in counts if table[code][0].severity == severest]
-    finding = table[max(behind, key=lambda code: (counts[code], -code))]
+    finding = table[max(behind, key=lambda n: (gravity(table[n][1]) >= 0, counts[n], -n))]
     chosen = np.isin(codes, behind)
     wrong, total = int(chosen.sum()), differing.expected.size
     if finding[0] is Verdict.PASS:

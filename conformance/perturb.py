@@ -9,6 +9,7 @@ Where nothing that a program computes is rounded, no result moves: it is then ju
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ from conformance.following import STRUCTURE, Values
 from conformance.hull import alike, failures, is_near, within
 from conformance.moves import rule_of
 from conformance.permitted import SAMPLES, Permitted
-from conformance.verdict import Element, Errors, Verdict
+from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.program import Program, TensorType
 from reference.types import Array, element_type_of
 
@@ -64,20 +65,23 @@ def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
         return _passed(expected.size)
     where = np.flatnonzero(different)
     codes = _Explained(permitted, number, actual.reshape(-1)[where], where).all()
-    severest = max(codes, key=lambda found: found[0].severity)
-    behind = [i for i, found in enumerate(codes) if found == severest]
-    if severest[0] is Verdict.PASS:
+    counts = Counter(codes)
+    worst = max(counts, key=lambda found: (found[0].severity, gravity(found[1]), counts[found]))
+    if worst[0] is Verdict.PASS:
         return _passed(expected.size)
-    chosen = where[behind]
+    chosen = where[[i for i, found in enumerate(codes) if found == worst]]
     elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:SHOWN])
     first = elements[0]
+    others = [one for one in counts if one != worst and one[0].severity == worst[0].severity]
+    beside = "".join(f", {kind}: {counts[verdict, kind]}" for verdict, kind in others)
     message = (
-        f"{severest[1]}: {len(behind)} of {expected.size} elements; at {list(first.index)} "
+        f"{worst[1]}: {len(chosen)}{beside} of {expected.size} elements; at {list(first.index)} "
         f"expected {first.expected}, got {first.actual}"
     )
+    failing = tuple(one for one in counts if one[0].fails)
     return Judgement(
-        severest[0], severest[1], message, len(behind), expected.size, None, None, elements,
-        Errors(),
+        worst[0], worst[1], message, len(chosen), expected.size, None, None, elements, Errors(),
+        failing,
     )  # fmt: skip
 
 

@@ -101,10 +101,7 @@ def steps(
     wanted = [ends[number] for number in numbers]
     less = needed(program, wanted)
     shown = [
-        value
-        for one in less.main.body.operations[:-1]
-        for value in one.results
-        if shows(value)
+        value for one in less.main.body.operations[:-1] for value in one.results if shows(value)
     ]
     if not shown or sum(map(size, shown)) > MOST_ELEMENTS:
         return None
