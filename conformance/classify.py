@@ -102,7 +102,7 @@ def _permitted(d: Differing) -> Answer:
     if d.permitted is not None:
         yield Verdict.PASS, "", d.permitted.reshape(-1)[d.where]
     if d.bounded:
-        yield Verdict.PASS, "", d.same(d.want) | (d.distances <= 1)
+        yield Verdict.PASS, "", d.same(d.want) | ((d.distances <= 1) & d.right_zeros)
         return
     if not (d.type.is_float or d.type.is_complex) or d.rule.nan_bits:
         return
@@ -255,6 +255,8 @@ def _special_values(d: Differing) -> Answer:
     yield Verdict.DIVERGENT, "NaN", nan
     if d.type.is_complex:
         yield Verdict.DIVERGENT, "infinity", np.isinf(d.want) != np.isinf(d.got)
+        alike = (d.distances <= 1) & ~d.right_zeros if d.bounded else d.want == d.got
+        yield Verdict.DIVERGENT, "signed zero", alike
         return
     want, got = d.wide
     yield Verdict.DIVERGENT, "NaN bits", np.isnan(want) & np.isnan(got)
