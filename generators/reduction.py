@@ -11,7 +11,7 @@ import numpy as np
 
 from generators import bodies
 from generators.bodies import Block, Monoid
-from generators.building import Builder, inputs, operand
+from generators.building import Builder, constant, inputs, operand
 from generators.profiles import Row
 from generators.programs import Case
 from generators.shapes import Pick, choose, shape
@@ -60,11 +60,18 @@ def _placed(
 
 
 def _init(pick: Pick, name: str, of: ElementType, identity: Dense) -> tuple[Value | Dense, str]:
-    """An init value: mostly the identity, as a constant or a parameter; seldom anything."""
+    """An init value: mostly the identity, as a constant or a parameter; seldom anything.
+
+    -0 is an identity of sums as 0 is, and the only one that leaves -0 as it is.
+    """
     kind, number = pick(12), identity.array
     if kind == 11:
         return Value(name, identity.type), choose(pick, profiles_of(of))
     whole = np.real(number).astype(np.float64)
+    if whole == 0 and kind in (7, 10) and (of.is_float or of.is_complex):
+        if kind == 7:
+            return constant(identity.type, "negative_zeros", 0), "negative_zeros"
+        return Value(name, identity.type), "negative_zeros"
     if kind >= 8 and abs(whole) <= 1 and whole == np.trunc(whole):
         return Value(name, identity.type), f"values:{int(whole)}"
     return identity, profiles_of(of)[0]
