@@ -363,7 +363,7 @@ def einsum_sums(operands: Sequence[Array], config: str, *, magnitudes: bool = Fa
         factors = [np.abs(one).astype(np.float64) for one in factors]
     if adds_up(config):
         return np.asarray(np.einsum(config, *factors))
-    return reduce(np.multiply, _spread(config, factors))
+    return np.asarray(reduce(np.multiply, _spread(config, factors)))
 
 
 def _spread(config: str, factors: Sequence[Array]) -> list[Array]:

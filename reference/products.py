@@ -62,7 +62,7 @@ def matmul(lhs: Array, rhs: Array, to: ElementType, *, boolean: bool = False) ->
 
 def started(total: Array) -> Array:
     """Sums with one init value, 0, as the specification's schedule may have it: none is -0."""
-    return total + total.dtype.type(0)
+    return np.asarray(total + total.dtype.type(0))
 
 
 def magnitudes(lhs: Array, rhs: Array) -> Array:
