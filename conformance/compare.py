@@ -93,6 +93,13 @@ class Together:
         with np.errstate(all="ignore"):
             return self.rule.refutes(*self.operands(), self.expected, self.actual)
 
+    @cached_property
+    def _either(self) -> tuple[Array | None, ...]:
+        if self.rule.either_zero is None:
+            return (None,) * len(self.expected)
+        with np.errstate(all="ignore"):
+            return self.rule.either_zero(*self.operands(), self.expected)
+
     def bound(self, number: int) -> Array | None:
         """The largest permitted errors of result `number`, where the rule has such."""
         return self._bounds[number]
@@ -108,6 +115,10 @@ class Together:
     def refuted(self, number: int) -> Sequence[tuple[str, Array]]:
         """Which elements of result `number` no reading of the specification permits, and why."""
         return self._refuted[number]
+
+    def either_zero(self, number: int) -> Array | None:
+        """Which zeros of result `number` may have either sign, where the rule has such."""
+        return self._either[number]
 
 
 def _tracer(program: Program, inputs: Sequence[Array]) -> Operands:
@@ -226,6 +237,7 @@ def _judge_result(
     differing = Differing(
         operation, values, expected, actual, where, rule, budget, platform, place, bound,
         permitted, together.measured(number), together.refuted(number), together.actual,
+        together.either_zero(number),
     )  # fmt: skip
     findings = find(differing)
     errors = Errors()
