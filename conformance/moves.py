@@ -72,14 +72,45 @@ def movable(
         return quiet(lambda way: _solved_nearby(operation, operands, results, way))
     with np.errstate(all="ignore"):
         errors = tolerances(operation, operands, results, rule, platform)
-    if all(error is None for error in errors):
+        either = _either_zero(operation, operands, results, rule)
+    if all(one is None for one in (*errors, *either)):
         return lambda _: results
-    return quiet(
-        lambda way: tuple(
-            result if error is None else _shifted(result, error, way, rule)
-            for result, error in zip(results, errors, strict=True)
-        )
-    )
+
+    def move(directions: Directions) -> tuple[Any, ...]:
+        moved: list[Any] = []
+        for result, error, zeros in zip(results, errors, either, strict=True):
+            there = result if error is None else _shifted(result, error, directions, rule)
+            moved.append(there if zeros is None else _signed(there, zeros, directions))
+        return tuple(moved)
+
+    return quiet(move)
+
+
+def _either_zero(
+    operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], rule: Rule
+) -> tuple[Array | None, ...]:
+    """For each result which zeros may have either sign (of complex numbers: in either part)."""
+    if rule.either_zero is None:
+        return (None,) * len(results)
+    found = rule.either_zero(operation, operands, results)
+    return tuple(None if mask is None or not mask.any() else mask for mask in found)
+
+
+def _signed(result: Array, zeros: Array, directions: Directions) -> Array:
+    """The result with zeros of the sign that the directions say, where either is permitted."""
+    of = element_type_of(result)
+    if of.is_complex:
+        parts = [part(result) for part in _PARTS]
+        signed = [
+            np.where(zeros[..., n] & (part == 0), np.copysign(0.0, directions(part.shape)), part)
+            for n, part in enumerate(parts)
+        ]
+        there = np.empty_like(result)
+        there.real, there.imag = signed
+        return there
+    zero = zeros & (to_float64(result) == 0)
+    signed = round_to(np.copysign(0.0, directions(result.shape)), of)
+    return np.where(zero, signed, result).astype(result.dtype)
 
 
 def tolerances(

@@ -64,7 +64,8 @@ def _near(operation: Operation, values: Mapping[str, Array], other: Array, got: 
     operands = tuple(values[value.name] for value in operation.operands if value.name in values)
     if rule is None or len(operands) < len(operation.operands) or not (of.is_float):
         return alike(other, got)
-    (error,) = tolerances(operation, operands, (other,), rule, "cpu")
+    with np.errstate(all="ignore"):
+        (error,) = tolerances(operation, operands, (other,), rule, "cpu")
     if error is None:
         return alike(other, got)
     wide = other.astype(np.float64)

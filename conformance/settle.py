@@ -137,7 +137,8 @@ def _blamed(judgement: Judgement, found: Steps) -> Judgement:
     if judgement.verdict.fails:
         return judgement
     worst = max((one.judgement for one in found.wrong), key=lambda one: one.verdict.severity)
-    return replace(judgement, verdict=worst.verdict, kind=worst.kind)
+    message = f"an operation is wrong behind what is open ({judgement.kind})"
+    return replace(judgement, verdict=worst.verdict, kind=worst.kind, message=message)
 
 
 def _cuts(program: Program, adopted: Sequence[Shift]) -> Iterator[list[Value]]:
