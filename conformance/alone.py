@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.inlining import free_values
-from conformance.parts import shows
+from conformance.parts import makers_of, shows
 from generators.quantized_types import QuantizedColumn
 from reference.program import (
     Function,
@@ -25,20 +25,25 @@ _CARRYING = frozenset({"constant", "broadcast_in_dim", "reshape", "transpose"})
 
 
 def alone(
-    program: Program, operation: Operation, values: Mapping[str, Any]
+    program: Program,
+    operation: Operation,
+    values: Mapping[str, Any],
+    makers: Mapping[str, int] | None = None,
 ) -> tuple[Program, tuple[Array, ...]] | None:
     """The operation as a program, and the inputs that make its operands the values given by name.
 
     What is a constant in the program is one here. None where the values are no plain tensors.
+    `makers` are the program's (see `makers_of`), where they are at hand.
     """
     given = {value.name: value for value in operation.operands}
     for region in operation.regions:
         given |= {value.name: value for value in free_values(region)}
-    makers = {v.name: o for o in program.main.body.operations for v in o.results}
+    operations = program.main.body.operations
+    makers = makers_of(program) if makers is None else makers
     before: dict[str, Operation] = {}
     arguments: dict[str, Value] = {}
     for value in given.values():
-        made = _made(value, makers)
+        made = _made(value, operations, makers)
         if made is not None:
             before |= made
         elif shows(value) and value.name in values:
@@ -55,14 +60,17 @@ def alone(
     return whole, tuple(values[name] for name in arguments)
 
 
-def _made(value: Value, makers: Mapping[str, Operation]) -> dict[str, Operation] | None:
+def _made(
+    value: Value, operations: Sequence[Operation], makers: Mapping[str, int]
+) -> dict[str, Operation] | None:
     """The operations by their first result, in order, that make a value out of a constant."""
-    maker = makers.get(value.name)
+    number = makers.get(value.name)
+    maker = None if number is None else operations[number]
     if maker is None or maker.name not in _CARRYING:
         return None
     found: dict[str, Operation] = {}
     for operand in maker.operands:
-        before = _made(operand, makers)
+        before = _made(operand, operations, makers)
         if before is None:
             return None
         found |= before

@@ -6,7 +6,7 @@ The values that a part takes from what is left out become its parameters.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from conformance.inlining import free_values
@@ -63,18 +63,30 @@ def needed(program: Program, values: Sequence[Value]) -> Program:
     return returning(with_main(program, replace(main, body=body)), values)
 
 
-def part(program: Program, kept: Collection[int], values: Sequence[Value]) -> Program:
+def makers_of(program: Program) -> dict[str, int]:
+    """The number of the operation of main that makes each value, by the value's name."""
+    operations = program.main.body.operations[:-1]
+    return {value.name: number for number, one in enumerate(operations) for value in one.results}
+
+
+def part(
+    program: Program,
+    kept: Collection[int],
+    values: Sequence[Value],
+    makers: Mapping[str, int] | None = None,
+) -> Program:
     """The operations of main of these numbers, returning some of their values.
 
     What they take from elsewhere, parameters of the program included, are the part's parameters,
-    in the order of their first use. Constants are taken along.
+    in the order of their first use. Constants are taken along. `makers` are the program's, where
+    they are at hand.
     """
     operations = program.main.body.operations[:-1]
-    made = {v.name: n for n, one in enumerate(operations) for v in one.results}
+    makers = makers_of(program) if makers is None else makers
     chosen = set(kept)
     for number in kept:
         for value in used_by(operations[number]):
-            maker = made.get(value.name)
+            maker = makers.get(value.name)
             if maker is not None and operations[maker].name == "constant":
                 chosen.add(maker)
     inside = [operations[number] for number in sorted(chosen)]

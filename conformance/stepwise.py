@@ -24,7 +24,7 @@ from conformance.equations import top_k_violation, violation
 from conformance.following import STRUCTURE
 from conformance.hull import alike, within
 from conformance.moves import movable, rule_of
-from conformance.parts import as_program, needed, part, returning, shows, size
+from conformance.parts import as_program, makers_of, needed, part, returning, shows, size
 from conformance.permitted import Permitted
 from conformance.perturb import judge_program, judge_result
 from conformance.rewritings import rewritten
@@ -128,7 +128,7 @@ class _Judging:
         self._run, self._platform, self._program = run, platform, program
         self._inputs, self._values = inputs, values
         self._operations = program.main.body.operations[:-1]
-        self._makers = {v.name: n for n, one in enumerate(self._operations) for v in one.results}
+        self._makers = makers_of(program)
         self._by_values: Permitted | None = None
         self._wrong: list[Wrong] = []
         self._adopted: list[Shift] = []
@@ -147,7 +147,7 @@ class _Judging:
     def _judge(self, number: int, operation: Operation) -> None:
         seen = [value for value in operation.results if value.name in self._values]
         got = tuple(self._values[value.name] for value in seen)
-        taken = alone(self._program, operation, self._values)
+        taken = alone(self._program, operation, self._values, self._makers)
         if taken is None:  # not all of its operands or results can be shown
             for value, array in zip(seen, got, strict=True):
                 self._found(operation, self._from_values(value, array))
@@ -249,7 +249,7 @@ class _Judging:
             if wider == kept:
                 return False
             kept = wider
-            group = part(self._program, kept, operation.results)
+            group = part(self._program, kept, operation.results, self._makers)
             given = [self._values.get(value.name) for value in group.main.arguments]
             inputs = [one for one in given if one is not None]
             if len(inputs) < len(given):
