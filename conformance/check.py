@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from conformance.arguments import SIZES, InputsError, drawn, given, is_dynamic, load
+from conformance.arguments import InputsError, given, load
 from conformance.backends import open_backend
 from conformance.backends.base import (
     Backend,
@@ -27,6 +27,7 @@ from conformance.backends.base import (
 )
 from conformance.compare import Judgement, judge, malformed
 from conformance.differing import decimal
+from conformance.drawing import SIZES, drawn, is_dynamic
 from conformance.emit_stablehlo import EmitError, emit
 from conformance.expectations import Expectation
 from conformance.explain import Explainer, Fault
