@@ -41,6 +41,7 @@ from conformance.moves import rule_of
 from conformance.parse import Unreadable, places
 from conformance.permitted import Permitted
 from conformance.perturb import is_single, judge_program, permits
+from conformance.phases import phase
 from conformance.settle import Settling
 from conformance.stepwise import Steps, steps
 from conformance.verdict import Element, Errors, Verdict
@@ -164,8 +165,9 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
         if is_dynamic(part.flat.program) and settings.backend not in RIGHT:
             part = _made_over(part, sets, found)
         work = _Work(part, settings, backend, platform)
-        for inputs in sets:
-            found.append(work.judged(inputs))
+        for number, inputs in enumerate(sets, start=1):
+            with phase("inputs", number, len(sets)):
+                found.append(work.judged(inputs))
             if found[-1].verdict.fails and not found[-1].known:
                 break
     except _Unsupported as reason:
@@ -246,6 +248,7 @@ def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[_Outcome])
     return static
 
 
+@phase("drawing")
 def _inputs(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
     program = unit.flat.program
     if settings.inputs is None or not program.main.arguments:
@@ -352,7 +355,9 @@ class _Work:
         executable = self._compiled(program)
         for inputs in sets:
             try:
-                yield executable.execute(inputs)
+                with phase("executing"):
+                    results = executable.execute(inputs)
+                yield results
             except BackendError:
                 raise
             except Exception as error:
@@ -368,7 +373,8 @@ class _Work:
             if text not in self._executables:
                 while len(self._executables) >= KEPT:
                     del self._executables[next(iter(self._executables))]
-                self._executables[text] = self._backend.compile(text, program)
+                with phase("compiling"):
+                    self._executables[text] = self._backend.compile(text, program)
             return self._executables[text]
         except EmitError as error:
             raise Unsupported(str(error)) from None
@@ -424,6 +430,7 @@ class _Work:
         either = permits(permitted, number, want)
         return either if self._is_reference else either & permits(permitted, number, got)
 
+    @phase("locating")
     def _explained(
         self, outcome: _Outcome, judgement: Judgement, program: Program,
         inputs: tuple[Array, ...], actual: Sequence[Array], found: Steps | None,
