@@ -27,7 +27,7 @@ from conformance.backends.base import (
 )
 from conformance.compare import Judgement, judge, malformed
 from conformance.differing import decimal
-from conformance.drawing import SIZES, drawn, is_dynamic
+from conformance.drawing import drawn, is_dynamic
 from conformance.emit_stablehlo import EmitError, emit
 from conformance.expectations import Expectation
 from conformance.explain import Explainer, Fault
@@ -206,25 +206,12 @@ def _opened(name: str) -> tuple[Backend, str]:
     return backend, backend.describe().platform
 
 
-def _of_some_size(program: Program, settings: Settings) -> list[tuple[Array, ...]]:
-    """Drawn input sets, unknown dimension sizes being the first of several that the program takes.
+def _drawn(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
+    def evaluated(inputs: tuple[Array, ...]) -> Sequence[Array]:
+        with limited(settings.seconds):
+            return evaluate(unit.flat.program, inputs, infeeds=unit.infeeds)
 
-    Raises:
-        EvaluationError: when it takes none of them.
-    """
-    if not is_dynamic(program):
-        return drawn(program, settings.seed)
-    reasons: list[EvaluationError] = []
-    for size in SIZES:
-        sets = drawn(program, settings.seed, size)
-        try:
-            with limited(settings.seconds):
-                evaluate(program, sets[0])
-        except EvaluationError as error:
-            reasons.append(error)
-        else:
-            return sets
-    raise reasons[0]
+    return drawn(unit.flat.program, settings.seed, evaluated)
 
 
 def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[_Outcome]) -> Unit:
@@ -253,7 +240,7 @@ def _inputs(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
     program = unit.flat.program
     if settings.inputs is None or not program.main.arguments:
         try:
-            return _of_some_size(program, settings)
+            return _drawn(unit, settings)
         except (InputsError, EvaluationError) as error:
             raise _Unsupported(str(error), "no inputs") from None
     try:

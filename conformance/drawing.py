@@ -1,13 +1,26 @@
-"""Inputs of a program to check, drawn."""
+"""Inputs of a program to check, drawn: by type, and by what the program does with a parameter.
+
+Inputs that no program is made for (a negative variance, an index out of range) make results NaN
+or alike, and NaN compared with NaN tells nothing. What parameters should be,
+`conformance.uses` finds; where most results are no numbers all the same, tamer inputs are tried.
+"""
 
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from conformance.arguments import InputsError
+from conformance.drawn_numbers import array_of
+from conformance.needs import Need
+from conformance.uses import needs_of
 from generators.values import fill
+from reference.errors import EvaluationError
 from reference.program import Program, TensorType, ValueType
-from reference.types import Array
+from reference.types import Array, element_type_of
 
 PROFILES = ("within:-1:1", "unit", "within:-2:2")
 """Value profiles of drawn inputs, an input set each: whole numbers first, where much is exact.
@@ -18,11 +31,24 @@ within range; what other values do, `--inputs` can tell."""
 _INTEGERS = ("within:0:3", "small_integers", "within:-4:12")
 """Those of integer inputs, which are mostly indices, classes and the like."""
 
+_TAMER = ("eighths", "positive")
+"""Inputs tried where results are no numbers: of at most an eighth; above an eighth, up to 1."""
+
+ENOUGH = 0.9
+"""The share of results that should be finite numbers, of those that are floating-point."""
+
+SECONDS = 2.0
+"""Evaluations made to find better inputs may take so long together, beside the first one."""
+
 MOST_ELEMENTS = 1 << 24
 """Elements of one input beyond which none are drawn."""
 
 SIZES = (3, 4, 8, 2, 5, 1)
 """What unknown dimension sizes are tried to be, all alike, until a program can be evaluated."""
+
+Inputs = tuple[Array, ...]
+Evaluate = Callable[[Inputs], Sequence[Array]]
+"""evaluate(inputs): the program's results; raises EvaluationError."""
 
 
 def is_dynamic(program: Program) -> bool:
@@ -31,45 +57,112 @@ def is_dynamic(program: Program) -> bool:
     return any(isinstance(of, TensorType) and not of.is_static for of in types)
 
 
-def drawn(program: Program, seed: int, size: int = SIZES[0]) -> list[tuple[Array, ...]]:
-    """Several input sets by the types of the parameters; a single empty one where there are none.
+def drawn(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]:
+    """Several input sets for a program of one function; a single empty one without parameters.
 
-    Dimensions of unknown sizes get the given `size`; so do, in programs that have such, integer
-    parameters of rank 0, as jax passes the sizes that its programs are polymorphic in.
+    Dimensions of unknown sizes get the first of several sizes, the same one all, that the program
+    takes; so do, in programs that have such, integer parameters of rank 0, as jax passes the sizes
+    that its programs are polymorphic in. The same seed gives the same inputs, but where time does
+    not allow to look for better ones.
 
     Raises:
         InputsError: for a parameter whose contents cannot be drawn.
+        EvaluationError: when the program takes none of the sizes.
     """
     if not program.main.arguments:
         return [()]
-    types = tuple(_sized(number, a.type, size) for number, a in enumerate(program.main.arguments))
-    scalar = size if is_dynamic(program) else None
-    return [_set(types, number, seed, scalar) for number in range(len(PROFILES))]
+    needs = needs_of(program)
+    if not is_dynamic(program):
+        return _improved(_Sets(program, needs, seed), evaluate)
+    reasons: list[EvaluationError] = []
+    for size in SIZES:
+        sets = _Sets(program, needs, seed, size)
+        try:
+            evaluate(sets.of(0))
+        except EvaluationError as error:
+            reasons.append(error)
+        else:
+            return _improved(sets, evaluate)
+    raise reasons[0]
 
 
-def _sized(number: int, of: ValueType, size: int) -> TensorType:
+class _Sets:
+    """The input sets of one program, each by number, and in tamer versions."""
+
+    def __init__(
+        self, program: Program, needs: Sequence[Need], seed: int, size: int | None = None
+    ) -> None:
+        arguments = program.main.arguments
+        self._types = [_sized(number, a.type, size) for number, a in enumerate(arguments)]
+        self._needs, self._seed, self._size = needs, seed, size
+
+    def of(self, number: int, tamer: str = "") -> Inputs:
+        return tuple(
+            self._array(position, number, tamer) for position in range(len(self._types))
+        )  # fmt: skip
+
+    def _array(self, position: int, number: int, tamer: str) -> Array:
+        of, need = self._types[position], self._needs[position]
+        seed = self._seed + (number << 32) + (position << 64)
+        if self._size is not None and of.rank == 0 and of.stored.is_integer and of.stored.bits >= 8:
+            return fill(of, f"values:{self._size}", seed)
+        array = array_of(of, need, number, tamer, seed)
+        return fill(of, _profile(of, number), seed) if array is None else array
+
+
+def _sized(number: int, of: ValueType, size: int | None) -> TensorType:
     if not isinstance(of, TensorType):
         raise InputsError(f"parameter {number} is no tensor")
     shape = tuple(size if one is None else one for one in of.shape)
-    if math.prod(shape) > MOST_ELEMENTS:
+    if math.prod(one or 0 for one in shape) > MOST_ELEMENTS:
         raise InputsError(f"parameter {number} is {of}: too large to be drawn")
     return TensorType(shape, of.stored)
 
 
-def _set(
-    types: tuple[TensorType, ...], number: int, seed: int, scalar: int | None
-) -> tuple[Array, ...]:
-    arrays: list[Array] = []
-    for position, of in enumerate(types):
-        element = of.element
-        profile = PROFILES[number]
-        if element.is_boolean:
-            profile = "bits"
-        elif element.is_integer and scalar is not None and of.rank == 0 and element.bits >= 8:
-            profile = f"values:{scalar}"
-        elif element.is_integer:
-            low_unsigned = "within:0:12" if element.is_unsigned else _INTEGERS[number]
-            profile = "within:0:3" if number == 0 or element.bits < 8 else low_unsigned
-            profile = "within:0:1" if element.bits < 4 else profile
-        arrays.append(fill(of, profile, seed + (number << 32) + (position << 64)))
-    return tuple(arrays)
+def _profile(of: TensorType, number: int) -> str:
+    """The profile of a parameter that may be anything of its type."""
+    element = of.element
+    if element.is_boolean:
+        return "bits"
+    if not element.is_integer:
+        return PROFILES[number]
+    if element.bits < 4:
+        return "within:0:1"
+    if number == 0 or element.bits < 8:
+        return "within:0:3"
+    return "within:0:12" if element.is_unsigned else _INTEGERS[number]
+
+
+def _improved(sets: _Sets, evaluate: Evaluate) -> list[Inputs]:
+    """The sets, of each the version that gives the most numbers, as far as time allows to see."""
+    found: list[Inputs] = []
+    left = SECONDS
+    for number in range(len(PROFILES)):
+        best, most = sets.of(number), -1.0
+        for tamer in ("", *_TAMER):
+            tried = sets.of(number, tamer) if tamer else best
+            if number and left <= 0:
+                break
+            began = time.monotonic()
+            try:
+                share = finite_share(evaluate(tried))
+            except EvaluationError:
+                break  # of the program, not of the numbers: told where it is judged
+            left -= time.monotonic() - began
+            if share > most:
+                best, most = tried, share
+            if most >= ENOUGH or left <= 0:
+                break
+        found.append(best)
+    return found
+
+
+def finite_share(results: Sequence[Array]) -> float:
+    """Which share of the floating-point elements of results are finite numbers; 1 without such."""
+    finite = total = 0
+    for array in results:
+        of = element_type_of(array)
+        if of.is_float or of.is_complex:
+            finite += int(np.isfinite(array).sum())
+            total += array.size
+    return finite / total if total else 1.0
