@@ -15,10 +15,11 @@ import numpy as np
 
 from conformance.arguments import InputsError
 from conformance.drawn_numbers import array_of
-from conformance.needs import Need
+from conformance.extensions import beyond
+from conformance.needs import ANY, Need
 from conformance.uses import needs_of
 from generators.values import fill
-from reference.errors import EvaluationError
+from reference.evaluate import EvaluationError, check
 from reference.program import Program, TensorType, ValueType
 from reference.types import Array, element_type_of
 
@@ -37,8 +38,12 @@ _TAMER = ("eighths", "positive")
 ENOUGH = 0.9
 """The share of results that should be finite numbers, of those that are floating-point."""
 
-SECONDS = 2.0
-"""Evaluations made to find better inputs may take so long together, beside the first one."""
+MANY = 3000
+"""Operations of a program beyond which only the first input set is evaluated and improved: the
+others are drawn alike."""
+
+SECONDS = 10.0
+"""Beyond so many seconds of evaluations no better inputs are looked for, in any program."""
 
 MOST_ELEMENTS = 1 << 24
 """Elements of one input beyond which none are drawn."""
@@ -71,9 +76,11 @@ def drawn(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]:
     """
     if not program.main.arguments:
         return [()]
-    needs = needs_of(program)
+    broken, _ = beyond(check(program))
+    needs = (ANY,) * len(program.main.arguments) if broken else needs_of(program)
     if not is_dynamic(program):
-        return _improved(_Sets(program, needs, seed), evaluate)
+        sets = _Sets(program, needs, seed)
+        return [sets.of(n) for n in range(len(PROFILES))] if broken else _improved(sets, evaluate)
     reasons: list[EvaluationError] = []
     for size in SIZES:
         sets = _Sets(program, needs, seed, size)
@@ -95,6 +102,7 @@ class _Sets:
         arguments = program.main.arguments
         self._types = [_sized(number, a.type, size) for number, a in enumerate(arguments)]
         self._needs, self._seed, self._size = needs, seed, size
+        self.operations = sum(1 for _ in program.walk())
 
     def of(self, number: int, tamer: str = "") -> Inputs:
         return tuple(
@@ -134,27 +142,30 @@ def _profile(of: TensorType, number: int) -> str:
 
 
 def _improved(sets: _Sets, evaluate: Evaluate) -> list[Inputs]:
-    """The sets, of each the version that gives the most numbers, as far as time allows to see."""
+    """The sets, each in the version that gives the most numbers, as far as that is looked at."""
+    until = time.monotonic() + SECONDS
+    kept = ""
     found: list[Inputs] = []
-    left = SECONDS
     for number in range(len(PROFILES)):
-        best, most = sets.of(number), -1.0
-        for tamer in ("", *_TAMER):
-            tried = sets.of(number, tamer) if tamer else best
-            if number and left <= 0:
-                break
-            began = time.monotonic()
-            try:
-                share = finite_share(evaluate(tried))
-            except EvaluationError:
-                break  # of the program, not of the numbers: told where it is judged
-            left -= time.monotonic() - began
-            if share > most:
-                best, most = tried, share
-            if most >= ENOUGH or left <= 0:
-                break
-        found.append(best)
+        if number == 0 or (sets.operations <= MANY and time.monotonic() < until):
+            kept = _best(sets, number, evaluate, until)
+        found.append(sets.of(number, kept))
     return found
+
+
+def _best(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> str:
+    """Which version of a set gives enough numbers as results, or else the most."""
+    best, most = "", -1.0
+    for tamer in ("", *_TAMER):
+        try:
+            share = finite_share(evaluate(sets.of(number, tamer)))
+        except EvaluationError:
+            break  # of the program, not of the numbers: told where it is judged
+        if share > most:
+            best, most = tamer, share
+        if most >= ENOUGH or time.monotonic() > until:
+            break
+    return best
 
 
 def finite_share(results: Sequence[Array]) -> float:

@@ -66,9 +66,9 @@ def both(one: Need, other: Need) -> Need:
     """What fulfils two needs; of numbers that cannot, those of the bounded or greater ones."""
     if ANY in (one, other):
         return other if one == ANY else one
-    first = one if one.low >= other.low else other
-    last = one if one.high <= other.high else other
-    numbers = Need(first.low, last.high, (first.is_open or last.is_open))
+    low, high = max(one.low, other.low), min(one.high, other.high)
+    ends = [need for need in (one, other) if need.low == low or need.high == high]
+    numbers = Need(low, high, any(need.is_open for need in ends))
     if numbers.is_empty:
         chosen = max(one, other, key=lambda need: (need.is_bounded, need.low))
         numbers = Need(chosen.low, chosen.high, chosen.is_open)

@@ -63,7 +63,7 @@ def _power(operation: Operation, need: Need, known: Known) -> Found:
         yield exponent, Need(0, EXPONENTS)
         return
     if whole:
-        yield exponent, Need(0, EXPONENTS, is_open=False)
+        yield exponent, Need(0, EXPONENTS)
     if below_one and range_.low >= 0 and range_.high <= 1:
         yield exponent, POSITIVE
     elif below_one:
@@ -168,6 +168,13 @@ def _compare(operation: Operation, _: Need, known: Known) -> Found:
             yield value, Need(low + beyond, high + beyond)
 
 
+def _select(operation: Operation, _: Need, known: Known) -> Found:
+    """A mask with minus infinity where it is not true: of a row of those, softmax is NaN."""
+    predicate, on_false = operation.operands[0], operation.operands[2]
+    if known.ranges[on_false.name].high == -inf:
+        yield predicate, POSITIVE
+
+
 def trips(value: Value, known: Known) -> Iterator[tuple[Value, Need]]:
     """What a loop's condition compares, integers: so that there are a few iterations."""
     made_by = known.makers.get(value.name)
@@ -202,6 +209,7 @@ ARISING: dict[str, Rule] = {
     "remainder": _remainder,
     "rng_bit_generator": _form(BITS),
     "rsqrt": _rsqrt,
+    "select": _select,
     "shift_left": _shift,
     "shift_right_arithmetic": _shift,
     "shift_right_logical": _shift,

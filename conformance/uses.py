@@ -18,6 +18,7 @@ from conformance.needs import ANY, Need, both
 from conformance.needs_arising import ARISING, trips
 from conformance.needs_passed import PASSED, SMALL
 from conformance.ranges import Known, carried, known_of
+from reference.notation import is_quantized
 from reference.program import Operation, Program, Region, Value
 
 _DEEPEST = 3
@@ -25,10 +26,13 @@ _DEEPEST = 3
 
 
 def needs_of(program: Program) -> tuple[Need, ...]:
-    """What each parameter of main should be."""
+    """What each parameter of main should be; nothing is known of quantized ones."""
     work = Uses(program)
     work.follow(program.main.body)
-    return tuple(work.needs.get(argument.name, ANY) for argument in program.main.arguments)
+    return tuple(
+        ANY if is_quantized(argument.type) else work.needs.get(argument.name, ANY)
+        for argument in program.main.arguments
+    )
 
 
 class Uses:
