@@ -32,8 +32,9 @@ within range; what other values do, `--inputs` can tell."""
 _INTEGERS = ("within:0:3", "small_integers", "within:-4:12")
 """Those of integer inputs, which are mostly indices, classes and the like."""
 
-_TAMER = ("eighths", "positive")
-"""Inputs tried where results are no numbers: of at most an eighth; above an eighth, up to 1."""
+_TAMER = ("eighths", "positive", "increasing")
+"""Inputs tried where results are no numbers: of at most an eighth; from that up to 1; of at most 1,
+each row in increasing order, as the nodes of an interpolation."""
 
 ENOUGH = 0.9
 """The share of results that should be finite numbers, of those that are floating-point."""
@@ -160,7 +161,7 @@ def _best(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> str:
         try:
             share = finite_share(evaluate(sets.of(number, tamer)))
         except EvaluationError:
-            break  # of the program, not of the numbers: told where it is judged
+            share = -1.0  # perhaps of these numbers alone: a solver that gives up, say
         if share > most:
             best, most = tamer, share
         if most >= ENOUGH or time.monotonic() > until:

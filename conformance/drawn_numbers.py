@@ -31,11 +31,17 @@ _MOST_MATRIX = 1 << 10
 """Rows of a matrix beyond which it is not made definite."""
 
 
+_IN_ORDER = "increasing"
+
+_BOUNDS = {"eighths": (-0.125, 0.125), "positive": (0.125, 1.0), _IN_ORDER: (-1.0, 1.0)}
+"""Between which numbers tamer inputs are."""
+
+
 def array_of(of: TensorType, need: Need, number: int, tamer: str, seed: int) -> Array | None:
     """An array for input set `number` that fulfils a need; None where anything does.
 
-    `tamer` is "", "eighths" (numbers of at most 1/8) or "positive" (from 1/8 to 1): as far as the
-    need admits that.
+    `tamer` is "", "eighths" (numbers of at most 1/8), "positive" (from 1/8 to 1) or "increasing"
+    (of at most 1, in order along the last dimension): as far as the need admits that.
     """
     element, shape = of.element, of.static_shape
     if element.is_boolean:
@@ -143,16 +149,27 @@ def _floats(
     count = math.prod(shape)
     tamed = both_tame(need, tamer)
     low, high = _span(tamed, _REACHES[number])
-    if number == _ANY_BETWEEN or tamer:
+    if tamer == _IN_ORDER:
+        numbers = _increasing(tamed, low, high, shape, words)
+    elif number == _ANY_BETWEEN or tamer:
         numbers = _between(tamed, low, high, count, words)
     else:
         numbers = words.choice(count, _grid(tamed, low, high))
     return cast(numbers, of).reshape(shape)
 
 
+def _increasing(need: Need, low: float, high: float, shape: tuple[int, ...], words: Words) -> Array:
+    """Numbers that grow along the last dimension, by steps that differ."""
+    rows = words.unit(math.prod(shape)).reshape(shape or (1,)) + 0.25
+    sums = np.cumsum(rows, axis=-1)
+    edge = (high - low) / 16 if need.is_open else 0.0
+    share = sums / (sums[..., -1:] + 0.25) if sums.size else sums
+    return low + edge + (high - low - 2 * edge) * share
+
+
 def both_tame(need: Need, tamer: str) -> Need:
     """The need, of numbers near zero or positive ones where it admits these."""
-    bounds = {"eighths": (-0.125, 0.125), "positive": (0.125, 1.0)}.get(tamer)
+    bounds = _BOUNDS.get(tamer)
     if bounds is None:
         return need
     low, high = max(need.low, bounds[0]), min(need.high, bounds[1])

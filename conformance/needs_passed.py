@@ -24,6 +24,10 @@ SMALL = 0.01
 """A divisor is not made of something this close to zero and a parameter that may be zero."""
 
 
+_SQUARE = 4.0
+"""What squares of drawn numbers come to: E[x^2] - E[x]^2 needs a larger first operand."""
+
+
 def _add(operation: Operation, need: Need, known: Known) -> Found:
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
@@ -33,20 +37,19 @@ def _add(operation: Operation, need: Need, known: Known) -> Found:
             yield one, replace(shifted(need, low), form="")
         elif isfinite(need.low):
             left = need.low - low if isfinite(low) else need.low / 2
-            yield one, at_least(left, is_open=need.is_open)
+            enough = known.ranges[one.name].low >= left and (one is not operation.operands[0])
+            yield one, at_least(left, is_open=need.is_open and not enough)
         elif isfinite(need.high):
             left = need.high - high if isfinite(high) else need.high / 2
             yield one, at_most(left, is_open=need.is_open)
-        if need.nonzero:
+        if need.nonzero and isfinite(low) and isfinite(high):
             yield one, _beside(-low, -high)
 
 
 def _beside(low: float, high: float) -> Need:
     """What is none of the numbers between two, on the side of them where zero is."""
     low, high = min(low, high), max(low, high)
-    if not isfinite(low) and not isfinite(high):
-        return POSITIVE
-    if high <= 0 and isfinite(high):
+    if high <= 0:
         return POSITIVE if high > -SMALL else at_least(high, is_open=True)
     return at_most(low, is_open=True) if low > 0 else POSITIVE
 
@@ -60,6 +63,8 @@ def _subtract(operation: Operation, need: Need, known: Known) -> Found:
         yield one, replace(need, low=need.low + high, high=need.high + low, nonzero=False, form="")
         if need.nonzero:
             yield one, NONZERO if low == high == 0 else _beside(low, high)
+    elif low >= 0 and isfinite(need.low):
+        yield one, at_least(need.low + _SQUARE)
     low, high = known.ranges[one.name]
     if isfinite(low) and isfinite(high):
         turned = negated(replace(need, nonzero=False, form=""))
@@ -119,7 +124,7 @@ def _exponential(operation: Operation, need: Need, _: Known) -> Found:
 
 
 def _dot(operation: Operation, need: Need, _: Known) -> Found:
-    if need.low >= 0 or need.nonzero:
+    if need.low >= 0:
         sign = POSITIVE if need.excludes_zero else NONNEGATIVE
         yield from ((one, sign) for one in operation.operands)
 
