@@ -15,7 +15,7 @@ from conformance.drawn_numbers import array_of
 from conformance.modules import Unit, units
 from conformance.needs import ANY, NONZERO, POSITIVE, Need, both
 from conformance.uses import needs_of
-from reference.evaluate import evaluate
+from reference.evaluate import EvaluationError, evaluate
 from reference.program import Program, TensorType
 from reference.types import Array, element_type
 from suites.meta.checking import checked
@@ -443,3 +443,16 @@ def test_where_results_are_no_numbers_tamer_inputs_are_tried(tmp_path: Path) -> 
 def test_a_wrong_result_shows_with_what_is_drawn(name: str, tmp_path: Path) -> None:
     found = checked(tmp_path, MEANINGFUL[name][0], Settings("reference:one_wrong_element"))
     assert found.verdict.fails
+
+
+def test_numbers_that_cannot_be_evaluated_are_left(tmp_path: Path) -> None:
+    """As of a solver that calls back to its host when it gives up."""
+    program = program_of(GROWING, tmp_path)
+
+    def evaluated(inputs: Sequence[Array]) -> Sequence[Array]:
+        if (inputs[0] < 0).any():
+            raise EvaluationError("no handler for the custom call")
+        return inputs
+
+    for inputs in drawn(program, 0, evaluated):
+        assert (inputs[0] > 0).all()
