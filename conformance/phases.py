@@ -24,6 +24,7 @@ _DOING = {
     "evaluation": "the reference had been evaluating for {}",
     "inputs": "results had been judged for {}",
     "locating": "the first wrong operation had been looked for for {}",
+    "settling": "operations had been judged on the backend's own operands for {}",
 }
 """What is told of the phases that may be the innermost one."""
 
@@ -35,6 +36,7 @@ _AROUND = {
     "filled": "with other values for what is left open",
     "chosen": "with other choices",
     "locating": "while the first wrong operation was looked for",
+    "settling": "while operations were judged on the backend's own operands",
 }
 """What is told of the phases around it."""
 
