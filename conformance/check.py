@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from conformance.arguments import SIZES, InputsError, drawn, given, is_dynamic, load
+from conformance.arguments import InputsError, given, load
 from conformance.backends import open_backend
 from conformance.backends.base import (
     Backend,
@@ -27,6 +27,7 @@ from conformance.backends.base import (
 )
 from conformance.compare import Judgement, judge, malformed
 from conformance.differing import decimal
+from conformance.drawing import drawn, is_dynamic
 from conformance.emit_stablehlo import EmitError, emit
 from conformance.expectations import Expectation
 from conformance.explain import Explainer, Fault
@@ -40,6 +41,7 @@ from conformance.moves import rule_of
 from conformance.parse import Unreadable, places
 from conformance.permitted import Permitted
 from conformance.perturb import is_single, judge_program, permits
+from conformance.phases import phase
 from conformance.settle import Settling
 from conformance.stepwise import Steps, steps
 from conformance.verdict import Element, Errors, Verdict
@@ -163,8 +165,9 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
         if is_dynamic(part.flat.program) and settings.backend not in RIGHT:
             part = _made_over(part, sets, found)
         work = _Work(part, settings, backend, platform)
-        for inputs in sets:
-            found.append(work.judged(inputs))
+        for number, inputs in enumerate(sets, start=1):
+            with phase("inputs", number, len(sets)):
+                found.append(work.judged(inputs))
             if found[-1].verdict.fails and not found[-1].known:
                 break
     except _Unsupported as reason:
@@ -203,25 +206,12 @@ def _opened(name: str) -> tuple[Backend, str]:
     return backend, backend.describe().platform
 
 
-def _of_some_size(program: Program, settings: Settings) -> list[tuple[Array, ...]]:
-    """Drawn input sets, unknown dimension sizes being the first of several that the program takes.
+def _drawn(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
+    def evaluated(inputs: tuple[Array, ...]) -> Sequence[Array]:
+        with limited(settings.seconds):
+            return evaluate(unit.flat.program, inputs, infeeds=unit.infeeds)
 
-    Raises:
-        EvaluationError: when it takes none of them.
-    """
-    if not is_dynamic(program):
-        return drawn(program, settings.seed)
-    reasons: list[EvaluationError] = []
-    for size in SIZES:
-        sets = drawn(program, settings.seed, size)
-        try:
-            with limited(settings.seconds):
-                evaluate(program, sets[0])
-        except EvaluationError as error:
-            reasons.append(error)
-        else:
-            return sets
-    raise reasons[0]
+    return drawn(unit.flat.program, settings.seed, evaluated)
 
 
 def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[_Outcome]) -> Unit:
@@ -245,11 +235,12 @@ def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[_Outcome])
     return static
 
 
+@phase("drawing")
 def _inputs(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
     program = unit.flat.program
     if settings.inputs is None or not program.main.arguments:
         try:
-            return _of_some_size(program, settings)
+            return _drawn(unit, settings)
         except (InputsError, EvaluationError) as error:
             raise _Unsupported(str(error), "no inputs") from None
     try:
@@ -345,7 +336,9 @@ class _Work:
         executable = self._compiled(program)
         for inputs in sets:
             try:
-                yield executable.execute(inputs)
+                with phase("executing"):
+                    results = executable.execute(inputs)
+                yield results
             except BackendError:
                 raise
             except Exception as error:
@@ -361,7 +354,8 @@ class _Work:
             if text not in self._executables:
                 while len(self._executables) >= KEPT:
                     del self._executables[next(iter(self._executables))]
-                self._executables[text] = self._backend.compile(text, program)
+                with phase("compiling"):
+                    self._executables[text] = self._backend.compile(text, program)
             return self._executables[text]
         except EmitError as error:
             raise Unsupported(str(error)) from None
@@ -417,6 +411,7 @@ class _Work:
         either = permits(permitted, number, want)
         return either if self._is_reference else either & permits(permitted, number, got)
 
+    @phase("locating")
     def _explained(
         self, outcome: _Outcome, judgement: Judgement, program: Program,
         inputs: tuple[Array, ...], actual: Sequence[Array], found: Steps | None,

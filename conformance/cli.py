@@ -280,12 +280,13 @@ def check(
     """
     from conformance.check import Settings
     from conformance.expectations import load
+    from conformance.limit import EVALUATIONS
     from conformance.progress import FilesBar
     from conformance.runner import versions
 
     _must_exist(files, inputs, backend)
     known = load(expectations, (backend,), versions())
-    settings = Settings(backend, inputs, seed, known, timeout / _EVALUATIONS)
+    settings = Settings(backend, inputs, seed, known, timeout / EVALUATIONS)
     reasons = {one.id: one.reason for one in known}
     counts: dict[str, int] = {}
     codes: set[int] = set()
@@ -302,10 +303,6 @@ def check(
         told = ", ".join(f"{name} {count}" for name, count in counts.items())
         sys.stderr.write(f"{len(files)} files: {told}\n")
     return next((code for code in (1, USAGE, 0) if code in codes), NOTHING_TESTED)
-
-
-_EVALUATIONS = 8
-"""As many evaluations of a program at least have to fit in the time for a file."""
 
 
 def _must_exist(files: list[str], inputs: Path | None, backend: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from conformance.backends.base import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.phases import told
 from conformance.tasks import Task, TaskResult, joined, lost_record, run_task
 from conformance.verdict import Errors, Timing, Verdict
 
@@ -106,7 +107,8 @@ def _gathered(split: _Split, part: TaskResult, notice: Notice) -> tuple[Task, Ta
 def why(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
     """Verdict, kind and message for a lost worker."""
     if isinstance(lost, TimedOut):
-        return Verdict.TIMED_OUT, "no answer", f"no answer within {lost.seconds:g} s"
+        parts = (f"no answer within {lost.seconds:g} s", told(lost.phases, lost.seconds))
+        return Verdict.TIMED_OUT, "no answer", ": ".join(filter(None, parts))
     words = f": {lost.last_words}" if lost.last_words else ""
     kind = _SIGNALS.get(lost.reason, lost.reason)
     return Verdict.CRASHED, kind, f"the process ended with {lost.reason}{words}"

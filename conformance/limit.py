@@ -8,6 +8,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
 
+EVALUATIONS = 8
+"""As many evaluations of a program at least have to fit in the time for a file."""
+
 
 class TooSlow(Exception):
     """A computation that took longer than it may: one line."""
@@ -29,7 +32,11 @@ def limited(seconds: float) -> Generator[None]:
 
     def over(number: int, frame: FrameType | None) -> None:
         del number, frame
-        raise TooSlow(f"the reference takes more than {seconds:g} s: is there a loop without end?")
+        raise TooSlow(
+            f"an evaluation by the reference takes more than {seconds:g} s, 1/{EVALUATIONS} of the "
+            f"time for a file: is there a loop without end? If not, a longer --timeout helps "
+            f"(--timeout {2 * EVALUATIONS * seconds:g} allows twice as much)"
+        )
 
     before = signal.signal(signal.SIGALRM, over)
     signal.setitimer(signal.ITIMER_REAL, seconds)

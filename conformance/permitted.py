@@ -17,6 +17,7 @@ from conformance import choices
 from conformance.following import Follower, Values, flush
 from conformance.moves import Directions
 from conformance.parts import needed, part, used_by
+from conformance.phases import phase
 from conformance.separate import separated
 from conformance.shifts import Shift
 from reference.evaluate import evaluate
@@ -29,6 +30,9 @@ SAMPLES = 8
 Eight independent directions of many small errors reach about 1.4 standard deviations of their sum,
 on either side. A margin of a whole width of the hull on each side (`MARGIN` of hull.py) makes that
 more than four, or seven of what roundings do that are spread evenly over their tolerance."""
+
+EVALUATIONS = SAMPLES + 3
+"""As many there are of a program on a set of inputs where rounding is all that differs."""
 
 PARTLY_FLUSHED = 8
 """Evaluations with subnormal results of some operations as zero."""
@@ -105,9 +109,7 @@ class Permitted:
         self._count = len(program.main.result_types)
         self._numbers = tuple(range(self._count))
         plain = not shifts and not self._taken
-        self.expected: Values = (
-            evaluate(program, inputs, infeeds=infeeds) if plain else self._run(inputs)[0]
-        )
+        self.expected: Values = self._as_it_is(program) if plain else self._run(inputs)[0]
         self._forget()
 
     def _forget(self) -> None:
@@ -136,6 +138,11 @@ class Permitted:
             one is not None for one in (self._moving, self._flushed, self._filled, self._chosen)
         )
 
+    @phase("evaluation", of=EVALUATIONS)
+    def _as_it_is(self, program: Program) -> Values:
+        return evaluate(program, self._inputs, infeeds=self._infeeds)
+
+    @phase("evaluation", of=EVALUATIONS)
     def _run(
         self, inputs: Iterable[Array], program: Program | None = None, **how: Any
     ) -> tuple[Values, Follower]:
@@ -152,6 +159,7 @@ class Permitted:
             placed[number] = follower.found.get(value.name, result)
         return tuple(placed), follower
 
+    @phase("moved")
     def moved(self, count: int = SAMPLES + 2) -> list[Values]:
         """The results with all intermediate ones moved, of so many evaluations."""
         for directions in self._ways()[len(self._moved) : count]:
@@ -184,6 +192,7 @@ class Permitted:
             ways.append(_each(random) if number % 4 else _whole(random))
         return ways
 
+    @phase("more")
     def more(self, count: int) -> list[Values]:
         """The results of so many further evaluations in random directions."""
         for number in range(len(self._more), count):
@@ -191,6 +200,7 @@ class Permitted:
             self._more.append(self._move(_each(random)))
         return self._more[:count]
 
+    @phase("flushed")
     def flushed(self) -> list[Values]:
         """The results with subnormal numbers as zero, moved and not; none where there are none."""
         if self._flushed is None:
@@ -209,6 +219,7 @@ class Permitted:
                     self._flushed.append(self._run(given, flush=random)[0])
         return self._flushed
 
+    @phase("filled")
     def filled(self) -> list[Values]:
         """The results with other values where intermediate ones are left open."""
         if self._filled is None:
@@ -222,6 +233,7 @@ class Permitted:
                 self._filled.append(results)
         return self._filled
 
+    @phase("chosen")
     def chosen(self) -> list[Values]:
         """The results with other choices, as of the signs of eigenvectors; none where none is made.
 

@@ -17,6 +17,7 @@ from conformance.compare import Judgement, malformed
 from conformance.parts import needed, returning, shows
 from conformance.permitted import Permitted
 from conformance.perturb import in_doubt, judge_program, judge_result
+from conformance.phases import phase
 from conformance.separate import cheap
 from conformance.shifts import Shift
 from conformance.stepwise import Run, Steps, steps
@@ -65,6 +66,7 @@ class Settling:
     run: Run
     platform: str
 
+    @phase("settling")
     def settled(
         self,
         program: Program,

@@ -7,6 +7,7 @@ memory dies alone; its output goes to a file, where the last words of one that d
 from __future__ import annotations
 
 import gc
+import itertools
 import multiprocessing
 import os
 import re
@@ -30,6 +31,7 @@ from pebble import CONSTS, ProcessExpired, ProcessPool
 
 from conformance.backends.base import NotAvailable
 from conformance.interrupt import raise_if_seen
+from conformance.phases import Phase, noted, read
 
 DEFAULT_MEMORY_LIMIT = 6 << 30
 """Bytes of data that a worker may map, by default."""
@@ -53,6 +55,7 @@ _QUIET = {
 _STARTS = 3  # pools that may break one after the other before we give up
 _TELLING = re.compile(r"check failed:|LLVM ERROR|what\(\)|assertion|fatal", re.I)
 _CHANGING = re.compile(r"^[FEWI]\d{4} [\d:.]+\s+\d+ |0x[0-9a-f]+|\bpid \d+\b", re.I)
+_NOTES = ".phases"  # how the files end in which workers note what they are doing
 _LOG_READ = 1 << 18  # bytes of a log's end, where a stack trace may follow the telling line
 
 
@@ -76,9 +79,10 @@ class Died:
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """The call took longer than it may; its worker was stopped."""
+    """The call took longer than it may; its worker was stopped. `phases` are what it noted."""
 
     seconds: float
+    phases: tuple[Phase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,8 @@ class LocalExecutor:
         self._jobs, self._warm_up, self._limit = jobs, warm_up, memory_limit
         self._preload = list(preload)
         self._urgent: deque[Call] = deque()
+        self._notes: dict[Future[Any], Path] = {}
+        self._numbers = itertools.count()
         self._broken = 0
         self._logs = tempfile.TemporaryDirectory(prefix="hlo-conformance-")
         for name, value in _QUIET.items():  # read when numpy and XLA are loaded: inherited
@@ -168,7 +174,7 @@ class LocalExecutor:
                 yield None
             for future in done:
                 call = pending.pop(future)
-                value = self._value(future)
+                value = self._value(future, self._notes.pop(future))
                 if isinstance(value, BrokenProcessPool):
                     self._urgent.append(call)
                 else:
@@ -187,11 +193,14 @@ class LocalExecutor:
             if self._broken > _STARTS:
                 raise NotAvailable(f"worker processes cannot be started: {self._any_last_words()}")
             self.rest()
-        return self._pool.schedule(
-            _call, args=[call.function, *call.arguments], timeout=call.timeout
+        notes = Path(self._logs.name) / f"{next(self._numbers)}{_NOTES}"
+        future = self._pool.schedule(
+            _call, args=[notes, call.function, *call.arguments], timeout=call.timeout
         )
+        self._notes[future] = notes
+        return future
 
-    def _value(self, future: Future[Any]) -> Any:
+    def _value(self, future: Future[Any], notes: Path) -> Any:
         error = future.exception()
         if isinstance(error, BrokenProcessPool):
             return error
@@ -199,14 +208,15 @@ class LocalExecutor:
         if isinstance(error, ProcessExpired):
             return Died(_reason(error.exitcode), self._last_words(error.pid))
         if isinstance(error, TimeoutError) and len(error.args) == 2:
-            return TimedOut(float(error.args[1]))
+            return TimedOut(float(error.args[1]), read(notes))
         return future.result() if error is None else error
 
     def _last_words(self, pid: int | None) -> str:
         return _last_words(Path(self._logs.name) / str(pid))
 
     def _any_last_words(self) -> str:
-        logs = sorted(Path(self._logs.name).iterdir(), key=lambda log: log.stat().st_mtime)
+        found = (log for log in Path(self._logs.name).iterdir() if log.suffix != _NOTES)
+        logs = sorted(found, key=lambda log: log.stat().st_mtime)
         return _last_words(logs[-1]) if logs else "no reason given"
 
 
@@ -285,7 +295,8 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+def _call(notes: Path, function: Callable[..., Any], *arguments: Any) -> Any:
     if _failed_to_start is not None:
         raise _failed_to_start
-    return function(*arguments)
+    with noted(notes):
+        return function(*arguments)

@@ -1,0 +1,108 @@
+"""What the elements of a value should be for a program to make sense of them.
+
+A square root takes what is not negative, an index is in range, a key of a generator is any bits.
+Needs are wishes about drawn inputs: where two of them contradict each other, one is granted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+
+BITS, DEFINITE, DOMINANT = "bits", "definite", "dominant"
+"""Forms: any bits; positive definite matrices; matrices with a dominant diagonal. The name of a
+floating-point type is a form too: the bits of such numbers in integers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Elements from `low` to `high`, these not among them where `is_open`; of a form, or any ("").
+
+    `distinct` and `in_order` speak of the elements of an array together.
+    """
+
+    low: float = -inf
+    high: float = inf
+    is_open: bool = False
+    nonzero: bool = False
+    form: str = ""
+    distinct: bool = False
+    in_order: bool = False
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there are both a least and a greatest element."""
+        return isfinite(self.low) and isfinite(self.high)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number is like that."""
+        return self.low > self.high or (self.low == self.high and self.is_open)
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether 0 is not wanted."""
+        inside = self.low < 0 < self.high or (0 in (self.low, self.high) and not self.is_open)
+        return self.nonzero or not inside
+
+
+ANY = Need()
+NONNEGATIVE = Need(low=0.0)
+POSITIVE = Need(low=0.0, is_open=True)
+NONZERO = Need(nonzero=True)
+
+
+def at_least(low: float, *, is_open: bool = False) -> Need:
+    """Numbers from `low` on, that not among them where `is_open`."""
+    return Need(low=low, is_open=is_open and isfinite(low))
+
+
+def at_most(high: float, *, is_open: bool = False) -> Need:
+    """Numbers up to `high`, that not among them where `is_open`."""
+    return Need(high=high, is_open=is_open and isfinite(high))
+
+
+def both(one: Need, other: Need) -> Need:
+    """What fulfils two needs; of numbers that cannot, those of the bounded or greater ones."""
+    if ANY in (one, other):
+        return other if one == ANY else one
+    low, high = max(one.low, other.low), min(one.high, other.high)
+    ends = [need for need in (one, other) if need.low == low or need.high == high]
+    numbers = Need(low, high, any(need.is_open for need in ends))
+    if numbers.is_empty:
+        chosen = max(one, other, key=lambda need: (need.is_bounded, need.low))
+        numbers = Need(chosen.low, chosen.high, chosen.is_open)
+    form = one.form or other.form
+    return replace(
+        numbers,
+        nonzero=one.nonzero or other.nonzero,
+        form="" if form == BITS and numbers.is_bounded else form,
+        distinct=one.distinct or other.distinct,
+        in_order=one.in_order or other.in_order,
+    )
+
+
+def negated(need: Need) -> Need:
+    """What x must be for -x to fulfil a need."""
+    return replace(need, low=-need.high, high=-need.low)
+
+
+def shifted(need: Need, by: float) -> Need:
+    """What x must be for x + `by` to fulfil a need, as far as that is about low and high."""
+    return replace(need, low=need.low - by, high=need.high - by, nonzero=False)
+
+
+def scaled(need: Need, low: float, high: float) -> Need:
+    """What x must be for x times all numbers from `low` to `high` to fulfil a need; 0 < low.
+
+    Where `high` is infinite, only signs are kept.
+    """
+    if not isfinite(high):
+        return replace(
+            need, low=0.0 if need.low >= 0 else -inf, high=0.0 if need.high <= 0 else inf
+        )
+    return replace(
+        need,
+        low=need.low / (low if need.low > 0 else high),
+        high=need.high / (high if need.high > 0 else low),
+    )

@@ -1,0 +1,190 @@
+"""What a worker is doing, noted where the process that may end it can read it.
+
+A check that takes too long is ended from outside: what it was at, how long already, and how far it
+had got would be lost with it. So each phase is noted in a file when it begins and when it ends.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+_FREE = 1.25
+"""How much longer than it seems to need a check should be allowed to take."""
+
+_DOING = {
+    "drawing": "inputs had been drawn for {}",
+    "compiling": "the backend had been compiling for {}",
+    "executing": "the backend had been executing for {}",
+    "evaluation": "the reference had been evaluating for {}",
+    "inputs": "results had been judged for {}",
+    "locating": "the first wrong operation had been looked for for {}",
+    "settling": "operations had been judged on the backend's own operands for {}",
+}
+"""What is told of the phases that may be the innermost one."""
+
+_AROUND = {
+    "drawing": "while inputs were drawn",
+    "moved": "with intermediate results moved",
+    "more": "with intermediate results moved further ways",
+    "flushed": "with subnormal numbers as zero",
+    "filled": "with other values for what is left open",
+    "chosen": "with other choices",
+    "locating": "while the first wrong operation was looked for",
+    "settling": "while operations were judged on the backend's own operands",
+}
+"""What is told of the phases around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Something that was done: number `number` of `of` such, where that is known (else 0).
+
+    `began` and `ended` are seconds since the call began; `ended` is None while it goes on.
+    """
+
+    name: str
+    number: int
+    of: int
+    began: float
+    ended: float | None = None
+
+
+class _Notes:
+    """The file of one call, made when there is something to be noted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._start = path, time.monotonic()
+        self._file: int | None = None
+
+    def write(self, *words: object) -> None:
+        if self._file is None:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+            self._file = os.open(self._path, flags, 0o600)
+        line = " ".join(map(str, (f"{time.monotonic() - self._start:.3f}", *words)))
+        os.write(self._file, f"{line}\n".encode())
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._path.unlink(missing_ok=True)
+
+
+_notes: _Notes | None = None
+
+
+@contextmanager
+def noted(path: Path) -> Generator[None]:
+    """Note the phases of what is done within in a file; it is removed at the end."""
+    global _notes
+    _notes = _Notes(path)
+    try:
+        yield
+    finally:
+        _notes.close()
+        _notes = None
+
+
+@contextmanager
+def phase(name: str, number: int = 0, of: int = 0) -> Generator[None]:
+    """What is done within is phase `name`; also a decorator of functions that are one.
+
+    `number` counts phases of a name, `of` says how many there will be at most; 0 leaves it open.
+    Phases may be nested. Where nobody listens, nothing is done.
+    """
+    notes = _notes
+    if notes is None:
+        yield
+        return
+    notes.write(name, number, of)
+    try:
+        yield
+    finally:
+        notes.write()
+
+
+def read(path: Path) -> tuple[Phase, ...]:
+    """The phases noted in a file, in the order of beginning; none where there is no such file."""
+    phases: list[Phase] = []
+    going_on: list[int] = []
+    with suppress(OSError, ValueError):
+        for line in path.read_text().splitlines():
+            when, *words = line.split()
+            if words:
+                name, number, of = words
+                going_on.append(len(phases))
+                phases.append(Phase(name, int(number), int(of), float(when)))
+            elif going_on:
+                last = going_on.pop()
+                phases[last] = replace(phases[last], ended=float(when))
+    return tuple(phases)
+
+
+def told(phases: Sequence[Phase], seconds: float) -> str:
+    """Who was slow when a call was ended after so many seconds, how far it was, what it needs.
+
+    "" where nothing was noted.
+    """
+    open_ = [one for one in phases if one.ended is None]
+    if not open_:
+        return ""
+    last = next((one for one in reversed(open_) if one.name in _DOING), open_[0])
+    since = _seconds(seconds - last.began)
+    doing = _DOING.get(last.name, "it had gone on for {}").format(since)
+    set_ = next((one for one in open_ if one.name == "inputs"), None)
+    if last.name == "evaluation":
+        doing = _evaluating(phases, last, set_, since)
+    around = [_AROUND[one.name] for one in open_ if one is not last and one.name in _AROUND]
+    if set_ is not None and set_.of > 1 and set_ is not last:
+        around[-1:] = [f"{' '.join(around[-1:])}, input set {set_.number} of {set_.of}"]
+    return (
+        f"{' '.join((doing, *around)).replace(' ,', ',')}; {_advice(phases, last, set_, seconds)}"
+    )
+
+
+def _evaluating(phases: Sequence[Phase], last: Phase, set_: Phase | None, since: str) -> str:
+    """The evaluation that was going on, how many there are, and how long one takes."""
+    done = _durations(phases, "evaluation")
+    if not done:
+        return _DOING["evaluation"].format(since)
+    number = _number(phases, last, set_)
+    which = f"{number} of {last.of}" if number <= last.of else f"{number}"
+    mean = _seconds(sum(done) / len(done))
+    return f"the reference was in evaluation {which} (about {mean} each)"
+
+
+def _number(phases: Sequence[Phase], last: Phase, set_: Phase | None) -> int:
+    """Which evaluation of this input set one is, from 1."""
+    since = set_.began if set_ else 0.0
+    return sum(one.name == last.name and one.began >= since for one in phases)
+
+
+def _durations(phases: Sequence[Phase], name: str) -> list[float]:
+    return [one.ended - one.began for one in phases if one.name == name and one.ended is not None]
+
+
+def _advice(phases: Sequence[Phase], last: Phase, set_: Phase | None, seconds: float) -> str:
+    """What limit it would have taken, as far as that can be told from what was done."""
+    done = _durations(phases, "evaluation")
+    if last.name != "evaluation" or not done or last.of < _number(phases, last, set_):
+        return f"how much more it needs cannot be told: try --timeout {_round(2 * seconds)}"
+    mean = sum(done) / len(done)
+    left = last.of - _number(phases, last, set_) + 1
+    left += last.of * (set_.of - set_.number if set_ else 0)
+    needed = max(last.began + left * mean, seconds)
+    return f"if nothing is wrong, --timeout {_round(_FREE * needed)} should be enough"
+
+
+def _round(seconds: float) -> str:
+    """The number with two digits, upwards."""
+    step = 10.0 ** (math.floor(math.log10(max(seconds, 1e-3))) - 1)
+    return f"{math.ceil(seconds / step - 1e-9) * step:g}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"

@@ -1,0 +1,99 @@
+"""What a worker was doing when its time was over: noted by it, told by who ended it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.executors.local import Call, LocalExecutor, TimedOut
+from conformance.isolation import why
+from conformance.limit import TooSlow, limited
+from conformance.phases import Phase, noted, phase, read, told
+from conformance.verdict import Verdict
+
+
+def test_phases_are_noted_as_they_begin_and_end(tmp_path: Path) -> None:
+    @phase("inputs", 1, of=3)
+    def judged() -> None:
+        with phase("compiling"):
+            pass
+        with pytest.raises(KeyError), phase("evaluation"):
+            raise KeyError
+        seen.extend(read(path))
+
+    seen: list[Phase] = []
+    path = tmp_path / "notes"
+    judged()
+    assert not seen
+    with noted(path):
+        judged()
+    names = [(one.name, one.number, one.of, one.ended is None) for one in seen]
+    assert names == [
+        ("inputs", 1, 3, True), ("compiling", 0, 0, False), ("evaluation", 0, 0, False)
+    ]  # fmt: skip
+    assert not path.exists()
+
+
+SETS = Phase("inputs", 1, 3, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("phases", "expected"),
+    [
+        ((), ""),
+        ((Phase("drawing", 0, 0, 0.0, 1.0),), ""),
+        (
+            (SETS, Phase("compiling", 0, 0, 30.0)),
+            ("the backend had been compiling for 70 s, input set 1 of 3; how much more it needs "
+            "cannot be told: try --timeout 200"),
+        ),
+        (
+            (SETS, Phase("evaluation", 0, 11, 10.0)),
+            ("the reference had been evaluating for 90 s, input set 1 of 3; how much more it needs "
+            "cannot be told: try --timeout 200"),
+        ),
+        (  # 10 s for the rest, then 33 evaluations of 20 s: 670 s, and a quarter more
+            (
+                SETS, Phase("evaluation", 0, 11, 10.0, 30.0), Phase("moved", 0, 0, 30.0),
+                *(Phase("evaluation", 0, 11, 30.0 + 20 * n, 50.0 + 20 * n) for n in range(3)),
+                Phase("evaluation", 0, 11, 90.0),
+            ),
+            ("the reference was in evaluation 5 of 11 (about 20 s each) with intermediate results "
+            "moved, input set 1 of 3; if nothing is wrong, --timeout 840 should be enough"),
+        ),
+        (  # more than rounding differs: how many evaluations that takes is open
+            (
+                Phase("inputs", 1, 1, 0.0), Phase("locating", 0, 0, 40.0),
+                *(Phase("evaluation", 0, 2, 0.5 * n, 0.5 * n + 0.5) for n in range(2)),
+                Phase("evaluation", 0, 2, 99.5),
+            ),
+            ("the reference was in evaluation 3 (about 0.5 s each) while the first wrong operation "
+            "was looked for; how much more it needs cannot be told: try --timeout 200"),
+        ),
+    ],
+)  # fmt: skip
+def test_who_was_slow_and_what_it_needs(phases: tuple[Phase, ...], expected: str) -> None:
+    assert told(phases, 100.0) == expected
+
+
+def _endless() -> None:
+    with phase("inputs", 2, 3), phase("compiling"):
+        time.sleep(600)
+
+
+def test_a_worker_that_is_ended_has_told() -> None:
+    with LocalExecutor(1, memory_limit=0) as executor:
+        lost = executor.one(Call("endless", _endless, (), 0.5))
+    assert isinstance(lost, TimedOut)
+    verdict, kind, message = why(lost)
+    assert (verdict, kind) == (Verdict.TIMED_OUT, "no answer")
+    assert message.startswith("no answer within 0.5 s: the backend had been compiling for 0.")
+    assert "input set 2 of 3" in message
+
+
+def test_the_limit_of_an_evaluation_says_what_raises_it() -> None:
+    allows = r"more than 0\.05 s, 1/8 of .* \(--timeout 0\.8 allows"
+    with pytest.raises(TooSlow, match=allows), limited(0.05):
+        time.sleep(600)
