@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from conformance import saving
 from conformance.adopt import View, viewed
 from conformance.arguments import SIZES, InputsError, drawn, given, is_dynamic, load
 from conformance.backends import open_backend
@@ -58,7 +59,8 @@ RIGHT = ("reference", "reference:right")
 class Settings:
     """What all files of a call are checked with.
 
-    `seconds` is what the reference may take for a program on a set of inputs.
+    `seconds` is what the reference may take for a program on a set of inputs; `save` the folder
+    for what fails.
     """
 
     backend: str = "cpu"
@@ -66,6 +68,7 @@ class Settings:
     seed: int = 0
     expectations: tuple[Expectation, ...] = ()
     seconds: float = 30.0
+    save: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +163,9 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
         if is_dynamic(part.flat.program) and settings.backend not in RIGHT:
             part = _made_over(part, sets, found)
         work = _Work(part, settings, backend, platform)
-        for inputs in sets:
-            found.append(work.judged(inputs))
+        for number, inputs in enumerate(sets, start=1):
+            origin = _origin(settings, inputs, number, len(sets))
+            found.append(_judged(path, part, inputs, origin, work, settings))
             if found[-1].verdict.fails and not found[-1].known:
                 break
     except _Unsupported as reason:
@@ -172,6 +176,47 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
     message = named + worst.message if worst.message else ""
     known = _known(found) if worst.known else ()
     return Checked(path, worst.verdict, worst.kind, worst.operation, message, worst.elements, known)
+
+
+def _origin(settings: Settings, inputs: Sequence[Array], number: int, count: int) -> str:
+    """Which set of inputs this is; "" where there are none."""
+    if not inputs:
+        return ""
+    return "given inputs" if settings.inputs else f"drawn inputs, set {number} of {count}"
+
+
+def _judged(
+    path: str, unit: Unit, inputs: tuple[Array, ...], origin: str, work: _Work, settings: Settings
+) -> _Outcome:
+    """The outcome on a set of inputs, which is told and saved where it fails."""
+    if settings.save is None:
+        return _on(origin, work.judged(inputs))
+    folder = saving.Folder(settings.save, path, unit, inputs, settings.backend, origin)
+    folder.begin()
+    try:
+        outcome = work.judged(inputs)
+    except BaseException:
+        folder.remove()
+        raise
+    if not outcome.verdict.fails:
+        folder.remove()
+        return outcome
+    verdict = {
+        "verdict": outcome.verdict.value,
+        "class": outcome.kind,
+        "operation": outcome.operation,
+        "message": outcome.message,
+        "known": ", ".join(outcome.known),
+    }
+    folder.end(verdict, *work.both(inputs))
+    return _on(origin, outcome, f"saved in {folder.path}")
+
+
+def _on(origin: str, outcome: _Outcome, *notes: str) -> _Outcome:
+    """The outcome, with a note where it fails on some inputs of several."""
+    if not outcome.verdict.fails:
+        return outcome
+    return replace(outcome, message="; ".join(filter(None, (outcome.message, origin, *notes))))
 
 
 class _Unsupported(Exception):
@@ -328,6 +373,18 @@ class _Work:
         if self._is_reference:
             return permitted.expected
         return next(self.run(self._unit.flat.program, [inputs]))
+
+    def both(self, inputs: tuple[Array, ...]) -> tuple[Sequence[Array] | None, ...]:
+        """What the reference and the backend make of a set of inputs, each None where nothing."""
+        program = self._unit.flat.program
+        try:
+            expected = evaluate(program, inputs, infeeds=self._unit.infeeds)
+        except EvaluationError:
+            expected = None
+        try:
+            return expected, next(self.run(program, [inputs]))
+        except BackendError:
+            return expected, None
 
     def run(self, program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         """The backend's results of a program on each set of inputs.

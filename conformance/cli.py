@@ -273,6 +273,10 @@ def check(
         str | None,
         typer.Option(help="Known divergences: a file, a folder, or none; else the shipped ones."),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Folder for each failing program, its inputs and its results."),
+    ] = None,
 ) -> int:
     """Check programs of your own, and name the first operation that goes wrong.
 
@@ -282,10 +286,13 @@ def check(
     from conformance.expectations import load
     from conformance.progress import FilesBar
     from conformance.runner import versions
+    from conformance.saving import prepare
 
     _must_exist(files, inputs, backend)
     known = load(expectations, (backend,), versions())
-    settings = Settings(backend, inputs, seed, known, timeout / _EVALUATIONS)
+    settings = Settings(backend, inputs, seed, known, timeout / _EVALUATIONS, save)
+    if save is not None:
+        prepare(save)
     reasons = {one.id: one.reason for one in known}
     counts: dict[str, int] = {}
     codes: set[int] = set()
