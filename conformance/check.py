@@ -7,7 +7,7 @@ is named whose result goes wrong, unless all of it is known (conformance/explain
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -36,8 +36,9 @@ from conformance.extensions import beyond
 from conformance.inlining import Origin
 from conformance.limit import TooSlow, limited
 from conformance.locate import Search
-from conformance.modules import NotChecked, Unit, of_sizes, parameter_names, units
+from conformance.modules import NotChecked, Unit, of_sizes, units
 from conformance.moves import rule_of
+from conformance.naming import parameters, value_names
 from conformance.parse import Unreadable, places
 from conformance.perturb import Permitted, alike, is_single, judge_program, permits
 from conformance.verdict import Element, Errors, Verdict
@@ -157,7 +158,7 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
         return Checked(path, Verdict.UNSUPPORTED, "not read", "", part.reason)
     named = "" if part.name == "main" else f"@{part.name}: "
     try:
-        sets = _inputs(part, settings)
+        sets, notes = _inputs(part, settings)
         backend, platform = _opened(settings.backend)
         found: list[_Outcome] = []
         if is_dynamic(part.flat.program) and settings.backend not in RIGHT:
@@ -173,7 +174,8 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
     except TooSlow as reason:
         return Checked(path, Verdict.UNSUPPORTED, "not evaluated", "", named + str(reason))
     worst = _worst(found)
-    message = named + worst.message if worst.message else ""
+    message = named + "; ".join(filter(None, (worst.message, *notes)))
+    message = message if worst.message or notes else ""
     known = _known(found) if worst.known else ()
     return Checked(path, worst.verdict, worst.kind, worst.operation, message, worst.elements, known)
 
@@ -287,17 +289,20 @@ def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[_Outcome])
     return static
 
 
-def _inputs(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
+def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tuple[str, ...]]:
+    """The sets of inputs, and what is to be said of them."""
     program = unit.flat.program
     if settings.inputs is None or not program.main.arguments:
         try:
-            return _of_some_size(program, settings)
+            return _of_some_size(program, settings), ()
         except (InputsError, EvaluationError) as error:
             raise _Unsupported(str(error), "no inputs") from None
     try:
-        return [given(program, load(settings.inputs), parameter_names(unit))]
+        found = given(program, load(settings.inputs), parameters(unit))
     except InputsError as error:
         raise InputsError(f"@{unit.name}: {error}") from None
+    ignored = ", ".join(found.ignored)
+    return [found.arrays], ((f"not taken: {ignored} of the archive",) if ignored else ())
 
 
 class _Work:
@@ -325,7 +330,10 @@ class _Work:
             with limited(self._seconds):
                 permitted = Permitted(program, inputs, self._platform, self._unit.infeeds)
         except EvaluationError as error:
-            raise _Unsupported(str(error)) from None
+            if error.operation is None:
+                raise _Unsupported(str(error)) from None
+            where = self._described(error.operation, ())
+            raise _Unsupported(f"{error.problem} ({where})") from None
         try:
             actual = self._results(permitted, inputs)
         except Unsupported as error:
@@ -494,24 +502,29 @@ class _Work:
     def _described(self, operation: Operation, within: Sequence[Operation]) -> str:
         """The operation by mnemonic, name and place, and the loops and branches around it."""
         try:
-            lines = places(self._unit.source)
+            names, lines = value_names(self._unit), places(self._unit.source)
         except ValueError:
-            lines = {}
-        parts = [self._named(one, lines) for one in (operation, *reversed(within))]
+            names, lines = {}, {}
+        parts = [self._named(one, names, lines) for one in (operation, *reversed(within))]
         return " in ".join(parts)
 
-    def _named(self, operation: Operation, lines: dict[tuple[str, str], str]) -> str:
+    def _named(
+        self,
+        operation: Operation,
+        names: Mapping[tuple[str, str], str],
+        lines: Mapping[tuple[str, str], str],
+    ) -> str:
         if not operation.results:
             return operation.name
         name = operation.results[0].name
         origin = self._unit.flat.origins.get(name, Origin("", name))
+        keys = ((origin.function, origin.value), (self._unit.name, origin.value))
+        found, place = (next((of[k] for k in keys if of.get(k)), "") for of in (names, lines))
         function = "main" if origin.function == self._unit.name else origin.function
-        place = lines.get((origin.function, origin.value)) or lines.get(
-            (self._unit.name, origin.value)
-        )
         where = [] if function in ("main", "") else [f"@{function}"]
         where += [place] if place else []
-        return f"{operation.name} %{origin.value}" + (f" ({', '.join(where)})" if where else "")
+        named = f"{operation.name} %{found}" if found else operation.name
+        return named + (f" ({', '.join(where)})" if where else "")
 
 
 def _left_open(permitted: Permitted, number: int) -> Array:

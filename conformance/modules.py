@@ -14,20 +14,16 @@ from pathlib import Path
 from conformance.assertions import Assertion, rewrite, take_out
 from conformance.dialects import legalised, module_text
 from conformance.inlining import Inlined, NotInlined, inlined
+from conformance.lexical import blanked, comments, put_back, set_aside
 from conformance.literals import unpacked
 from conformance.parse import ParseError, Unreadable, parse_module
 from conformance.specialise import specialised
 from reference.evaluate import evaluate
-from reference.program import Function, Operation, Program, Region, TensorType, Value
+from reference.program import Function, Operation, Program, Region, TensorType, Value, ValueType
 from reference.types import Array
 
 _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*$", re.MULTILINE)
 _REPLICAS = re.compile(r"mhlo\.num_(replicas|partitions)\s*=\s*(\d+)")
-_NOT_OURS = re.compile(
-    r"\b(?:check|interpreter)\.[a-z]\w*|(?:^|=)[ \t]*(?:util|flow)\.[a-z][\w.]*", re.MULTILINE
-)
-_CALLED = re.compile(r'@"?check\.\w+"?|call_target_name = "check\.\w+"')
-_COMMENT = re.compile(r"//[^\n]*")
 _MUST_FAIL = re.compile(r"// *expected-error")
 
 
@@ -48,6 +44,8 @@ class Unit:
     source: str
     assertions: tuple[Assertion, ...]
     infeeds: tuple[tuple[Array, ...], ...] | None = None
+    original: str = ""
+    types: tuple[ValueType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +72,12 @@ def units(path: Path) -> Iterator[Unit | NotChecked]:
         return
     parts = _parts(text)
     for part in parts:
-        bare = _COMMENT.sub("", part)
-        if len(parts) > 1 and not bare.strip():
+        if len(parts) > 1 and not blanked(part).strip():
             continue
-        if _MUST_FAIL.search(part):
+        if any(map(_MUST_FAIL.search, comments(part))):
             yield NotChecked("a test of what must be refused")
             continue
         yield from _units(part)
-
-
-_PARAMETER = re.compile(r"%([\w$.-]+)\s*:\s*(?:tensor|tuple|!)")
-
-
-def parameter_names(unit: Unit) -> tuple[str, ...]:
-    """The names of the program's parameters in its source, `arg0` and so on where it has none."""
-    count = len(unit.program.main.arguments)
-    head = re.search(rf"@\"?{re.escape(unit.name)}\"?\s*\((.*?)\{{\s*\n", unit.source, re.DOTALL)
-    names = _PARAMETER.findall(head[1]) if head else []
-    return tuple(names[:count]) if len(names) >= count else tuple(f"arg{i}" for i in range(count))
 
 
 def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
@@ -106,10 +92,21 @@ def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
         for array, of in zip(inputs, parameters, strict=True)
         if isinstance(of, TensorType)
     )
-    (found,) = _units(specialised(unit.source, types))
+    (found,) = _read(unit.original, types)
     if isinstance(found, NotChecked):
         raise Unreadable(found.reason)
     return found
+
+
+def derived(text: str, types: Sequence[ValueType] = ()) -> str:
+    """The text of StableHLO alone that a text comes to, its main taking `types` where given.
+
+    Raises:
+        ParseError: when it is no valid module.
+        Unreadable: when it holds what cannot be expanded, or does not take these types.
+    """
+    text = legalised(text)
+    return legalised(specialised(text, types)) if types else text  # it may write CHLO ops
 
 
 def _parts(text: str) -> list[str]:
@@ -124,17 +121,20 @@ def _parts(text: str) -> list[str]:
 
 
 def _units(text: str) -> Iterator[Unit | NotChecked]:
-    for kind, count in _REPLICAS.findall(text):
+    for kind, count in _REPLICAS.findall(blanked(text)):
         if int(count) > 1:
             yield NotChecked(f"num_{kind} = {count}: programs of one process are checked")
             return
-    source, queues = _of_one_process(rewrite(unpacked(text)))
-    left = _NOT_OURS.search(_CALLED.sub("", _COMMENT.sub("", source)))
-    if left is not None:
-        yield NotChecked(f"{left[0].strip('= ')} is not read")
-        return
+    code, strings = set_aside(unpacked(text))
+    code, queues = _of_one_process(rewrite(code))
+    yield from _read(put_back(code, strings), queues=queues)
+
+
+def _read(
+    text: str, types: Sequence[ValueType] = (), queues: tuple[str, ...] = ()
+) -> Iterator[Unit | NotChecked]:
     try:
-        source = legalised(source)
+        source = derived(text, types)
         program = parse_module(source)
     except Unreadable as error:
         yield NotChecked(str(error))
@@ -142,9 +142,11 @@ def _units(text: str) -> Iterator[Unit | NotChecked]:
     except ParseError as error:
         yield NotChecked(str(error), invalid=True)
         return
-    entries = _entries(program)
-    for entry in entries:
-        yield _unit(program, entry, source, queues)
+    for entry in _entries(program):
+        found = _unit(program, entry, source, queues)
+        if isinstance(found, Unit):
+            found = replace(found, original=text, types=tuple(types))
+        yield found
 
 
 def _entries(program: Program) -> list[Function]:

@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from conformance.emit_stablehlo import EmitError, emit, spell
-from conformance.modules import Unit, parameter_names
+from conformance.modules import Unit
+from conformance.naming import parameters
 from conformance.planning import UsageError
 from reference.types import Array, element_type_of, to_bits
 
@@ -114,8 +115,8 @@ class Folder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _write(self, verdict: Mapping[str, str]) -> None:
-        parameters = self.unit.flat.program.main.arguments
-        given = f"--inputs {INPUTS} " if parameters else ""
+        arguments = self.unit.flat.program.main.arguments
+        given = f"--inputs {INPUTS} " if arguments else ""
         again = f"hlo-conformance check {PROGRAM} {given}--backend {shlex.quote(self.backend)}"
         shown = {
             "file": self.file.encode("utf-8", "backslashreplace").decode(),
@@ -125,7 +126,7 @@ class Folder:
             "inputs": self.origin,
             "parameters": {
                 name: spell(value.type)
-                for name, value in zip(_keys(self.unit), parameters, strict=True)
+                for name, value in zip(_keys(self.unit), arguments, strict=True)
             },
             "again": again,
         }
@@ -151,7 +152,7 @@ def _plain(array: Array) -> Array:
 
 def _keys(unit: Unit) -> tuple[str, ...]:
     """Names of the inputs that `--inputs` takes."""
-    names = parameter_names(unit)
+    names = tuple(one.name for one in parameters(unit))
     return names if len(set(names)) == len(names) else tuple(f"arr_{i}" for i in range(len(names)))
 
 

@@ -1,0 +1,64 @@
+"""What the values of a program are called in the text that it was read from.
+
+MLIR forgets these names as it parses; but it knows where in the text each operation and each
+argument stands, and there the names are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import accumulate
+
+from conformance.arguments import Parameter
+from conformance.lexical import blanked, without_locations
+from conformance.modules import Unit, derived
+from conformance.parse import locations, position
+
+_NAME = r"%[\w$.-]+"
+_RESULTS = re.compile(rf"({_NAME})(?::\d+)?(?:\s*,\s*{_NAME}(?::\d+)?)*\s*=\s*([\w.$]*)")
+_ARGUMENT = re.compile(_NAME)
+_LABEL = re.compile(r'loc\("((?:[^"\\]|\\.)*)"(?:\(|\))')
+
+
+def value_names(unit: Unit) -> Mapping[tuple[str, str], str]:
+    """The names in the file of arguments and of operations' first results, without the %.
+
+    By function and name, as `conformance.parse` gives them. What stands for an operation that was
+    expanded has the name of that.
+
+    Raises:
+        ParseError: when the text without its locations is none.
+    """
+    text = without_locations(unit.original)
+    code = blanked(text)
+    first: dict[int, str] = {}
+    for found in _RESULTS.finditer(code):  # MLIR points to the operation's name, or behind it
+        first |= dict.fromkeys((found.start(2), found.end()), found[1])
+    lines = [0, *accumulate(len(line) + 1 for line in code.split("\n"))]
+    ascii_ = code.isascii()
+    names: dict[tuple[str, str], str] = {}
+    for value, location in locations(derived(text, unit.types)).items():
+        at = position(location)
+        if at is None or at[0] >= len(lines):
+            continue
+        begin, column = lines[at[0] - 1], at[1] - 1
+        if not ascii_:  # MLIR counts bytes
+            line = code[begin : lines[at[0]]].encode()
+            column = len(line[:column].decode(errors="replace"))
+        argument = _ARGUMENT.match(code, begin + column)
+        name = argument[0] if argument else first.get(begin + column)
+        if name is not None:
+            names[value] = name[1:]
+    return names
+
+
+def parameters(unit: Unit) -> tuple[Parameter, ...]:
+    """What the program's parameters are called; `arg0` and so on where nothing says it."""
+    names, labels = value_names(unit), locations(unit.source)
+    found: list[Parameter] = []
+    for number, argument in enumerate(unit.program.main.arguments):
+        value = (unit.name, argument.name)
+        label = _LABEL.match(labels.get(value, ""))
+        found.append(Parameter(names.get(value, f"arg{number}"), label[1] if label else ""))
+    return tuple(found)
