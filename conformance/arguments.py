@@ -37,10 +37,10 @@ def load(path: Path) -> dict[str, Array]:
         InputsError: when it cannot be read as one.
     """
     try:
-        archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise InputsError(f"{path}: one array, not an archive of them (.npz)")
-        with archive:
+        with path.open("rb") as file:  # numpy leaves it open where it can't read it
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise InputsError(f"{path}: one array, not an archive of them (.npz)")
             found: dict[str, Array] = {name: archive[name] for name in archive.files}
     except (InputsError, KeyboardInterrupt):
         raise
