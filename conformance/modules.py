@@ -18,6 +18,7 @@ from conformance.lexical import blanked, comments, put_back, set_aside
 from conformance.literals import unpacked
 from conformance.parse import ParseError, Unreadable, parse_module
 from conformance.specialise import specialised
+from conformance.tuples import without_tuples
 from reference.evaluate import evaluate
 from reference.program import Function, Operation, Program, Region, TensorType, Value, ValueType
 from reference.types import Array
@@ -191,21 +192,23 @@ def _unit(
     others = tuple(f for f in program.functions if f is not entry)
     whole = program if named_main else Program((replace(entry, name="main"), *others))
     try:
-        flat = inlined(whole)
+        flat = without_tuples(inlined(whole))
         function, assertions = take_out(flat.program.main)
         infeeds = tuple(_values(program, name) for name in queues)
     except (NotInlined, ValueError, KeyError) as error:
         return NotChecked(f"@{entry.name}: {error}")
     shown = function.body.operations[-1].operands
     tensors = tuple(value for value in shown if isinstance(value.type, TensorType))
-    if shown and not tensors:
+    if not tensors:
         return NotChecked(f"@{entry.name}: it returns no tensor")
     if len(tensors) < len(shown):
         function = _returning(function, tensors)
     if assertions:
         function = _without_unused(function)
     bare = Program((function, *flat.program.functions[1:]))
-    text = source if named_main and not assertions and len(tensors) == len(shown) else ""
+    types = (*(value.type for value in entry.arguments), *entry.result_types)
+    as_is = named_main and not assertions and all(isinstance(of, TensorType) for of in types)
+    text = source if as_is else ""
     flat = Inlined(bare, flat.origins)
     return Unit(entry.name, whole, flat, text, source, assertions, infeeds if queues else None)
 

@@ -57,8 +57,11 @@ def parameters(unit: Unit) -> tuple[Parameter, ...]:
     """What the program's parameters are called; `arg0` and so on where nothing says it."""
     names, labels = value_names(unit), locations(unit.source)
     found: list[Parameter] = []
-    for number, argument in enumerate(unit.program.main.arguments):
-        value = (unit.name, argument.name)
+    for number, argument in enumerate(unit.flat.program.main.arguments):
+        whole, dot, place = argument.name.partition(".")  # of a tuple, the value at this place
+        value = (unit.name, whole)
         label = _LABEL.match(labels.get(value, ""))
-        found.append(Parameter(names.get(value, f"arg{number}"), label[1] if label else ""))
+        name = names.get(value)
+        named = f"{name}{dot}{place}" if name is not None else f"arg{number}"
+        found.append(Parameter(named, f"{label[1]}{dot}{place}" if label else ""))
     return tuple(found)

@@ -45,9 +45,11 @@ def changed_compressed(path: Path) -> None:
 
 
 def too_large(path: Path) -> None:
-    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000000000,), }".ljust(117)
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000000000,), }".ljust(
+        117
+    )
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("x.npy", b"\x93NUMPY\x01\x00v\x00" + header + b"\n")
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00v\x00" + header.ljust(117) + b"\n")
 
 
 def one_array(path: Path) -> None:
