@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def load(path: Path) -> dict[str, Array]:
             archive = np.load(file, allow_pickle=False)
             if isinstance(archive, np.ndarray):
                 raise InputsError(f"{path}: one array, not an archive of them (.npz)")
-            found: dict[str, Array] = {name: archive[name] for name in archive.files}
+            found: dict[str, Any] = {name: archive[name] for name in archive.files}
     except (InputsError, KeyboardInterrupt):
         raise
     except OSError as error:

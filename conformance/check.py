@@ -7,7 +7,7 @@ is named whose result goes wrong, unless all of it is known (conformance/explain
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -33,13 +33,12 @@ from conformance.emit_stablehlo import EmitError, emit
 from conformance.expectations import Expectation
 from conformance.explain import Explainer
 from conformance.extensions import beyond
-from conformance.inlining import Origin
 from conformance.limit import TooSlow, limited
 from conformance.locate import Search
 from conformance.modules import NotChecked, Unit, of_sizes, units
 from conformance.moves import rule_of
-from conformance.naming import parameters, value_names
-from conformance.parse import Unreadable, places
+from conformance.naming import described, parameters
+from conformance.parse import Unreadable
 from conformance.perturb import Permitted, alike, is_single, judge_program, permits
 from conformance.verdict import Element, Errors, Verdict
 from reference.evaluate import EvaluationError, check, evaluate
@@ -174,8 +173,8 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
     except TooSlow as reason:
         return Checked(path, Verdict.UNSUPPORTED, "not evaluated", "", named + str(reason))
     worst = _worst(found)
-    message = named + "; ".join(filter(None, (worst.message, *notes)))
-    message = message if worst.message or notes else ""
+    message = "; ".join(filter(None, (worst.message, *notes, part.note)))
+    message = named + message if message else ""
     known = _known(found) if worst.known else ()
     return Checked(path, worst.verdict, worst.kind, worst.operation, message, worst.elements, known)
 
@@ -203,14 +202,7 @@ def _judged(
     if not outcome.verdict.fails:
         folder.remove()
         return outcome
-    verdict = {
-        "verdict": outcome.verdict.value,
-        "class": outcome.kind,
-        "operation": outcome.operation,
-        "message": outcome.message,
-        "known": ", ".join(outcome.known),
-    }
-    folder.end(verdict, *work.both(inputs))
+    folder.end(outcome, *work.both(inputs))
     return _on(origin, outcome, f"saved in {folder.path}")
 
 
@@ -332,7 +324,7 @@ class _Work:
         except EvaluationError as error:
             if error.operation is None:
                 raise _Unsupported(str(error)) from None
-            where = self._described(error.operation, ())
+            where = described(self._unit, error.operation)
             raise _Unsupported(f"{error.problem} ({where})") from None
         try:
             actual = self._results(permitted, inputs)
@@ -360,14 +352,14 @@ class _Work:
         """The outcome of a program with decompositions, judged by what the backend has chosen."""
         outcome = _outcome(view.judgement)
         if view.operation is not None:
-            return replace(outcome, operation=self._described(view.operation, ()))
+            return replace(outcome, operation=described(self._unit, view.operation))
         if not outcome.verdict.fails:
             return outcome
         return self._explained(outcome, view.program, view.inputs, view.actual)
 
     def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> _Outcome:
         """A program that breaks constraints: a backend should refuse it."""
-        where = self._described(operation, ())
+        where = described(self._unit, operation)
         message = f"breaks {', '.join(ids)} of {operation.name}"
         if not self._is_reference:
             try:
@@ -443,7 +435,7 @@ class _Work:
         if not outcome.verdict.fails:
             return outcome
         operation = self._unit.flat.program.main.body.operations[-2]
-        where, known = self._described(operation, ()), self._explainer.known(operation, judgement)
+        where, known = described(self._unit, operation), self._explainer.known(operation, judgement)
         return replace(outcome, operation=where, known=known)
 
     def _by_assertions(self, permitted: Permitted, actual: Sequence[Array]) -> _Outcome:
@@ -485,7 +477,7 @@ class _Work:
         located = found.new or found.first
         if located is None:
             return outcome
-        where = self._described(located.operation, located.within)
+        where = described(self._unit, located.operation, located.within)
         elements = located.judgement.elements or outcome.elements
         kind, first = outcome.kind, f"first wrong: {where}: {located.judgement.message}"
         if found.is_known or found.judgement is None:
@@ -498,33 +490,6 @@ class _Work:
         if found.new is None:
             message = f"{left.message}; {first}, known as {ids}; what else is wrong was not found"
         return _Outcome(left.verdict, left.kind, message, where, elements)
-
-    def _described(self, operation: Operation, within: Sequence[Operation]) -> str:
-        """The operation by mnemonic, name and place, and the loops and branches around it."""
-        try:
-            names, lines = value_names(self._unit), places(self._unit.source)
-        except ValueError:
-            names, lines = {}, {}
-        parts = [self._named(one, names, lines) for one in (operation, *reversed(within))]
-        return " in ".join(parts)
-
-    def _named(
-        self,
-        operation: Operation,
-        names: Mapping[tuple[str, str], str],
-        lines: Mapping[tuple[str, str], str],
-    ) -> str:
-        if not operation.results:
-            return operation.name
-        name = operation.results[0].name
-        origin = self._unit.flat.origins.get(name, Origin("", name))
-        keys = ((origin.function, origin.value), (self._unit.name, origin.value))
-        found, place = (next((of[k] for k in keys if of.get(k)), "") for of in (names, lines))
-        function = "main" if origin.function == self._unit.name else origin.function
-        where = [] if function in ("main", "") else [f"@{function}"]
-        where += [place] if place else []
-        named = f"{operation.name} %{found}" if found else operation.name
-        return named + (f" ({', '.join(where)})" if where else "")
 
 
 def _left_open(permitted: Permitted, number: int) -> Array:

@@ -16,6 +16,7 @@ from conformance.dialects import legalised, module_text
 from conformance.inlining import Inlined, NotInlined, inlined
 from conformance.lexical import blanked, comments, put_back, set_aside
 from conformance.literals import unpacked
+from conformance.older import ADVICE, NOTE, from_mhlo, is_of_its_time, respelled
 from conformance.parse import ParseError, Unreadable, parse_module
 from conformance.specialise import specialised
 from conformance.tuples import without_tuples
@@ -47,6 +48,7 @@ class Unit:
     infeeds: tuple[tuple[Array, ...], ...] | None = None
     original: str = ""
     types: tuple[ValueType, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +101,14 @@ def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
     return found
 
 
-def derived(text: str, types: Sequence[ValueType] = ()) -> str:
+def derived(text: str, types: tuple[ValueType, ...] = ()) -> str:
     """The text of StableHLO alone that a text comes to, its main taking `types` where given.
 
     Raises:
         ParseError: when it is no valid module.
         Unreadable: when it holds what cannot be expanded, or does not take these types.
     """
-    text = legalised(text)
+    text = legalised(from_mhlo(text))
     return legalised(specialised(text, types)) if types else text  # it may write CHLO ops
 
 
@@ -132,7 +134,7 @@ def _units(text: str) -> Iterator[Unit | NotChecked]:
 
 
 def _read(
-    text: str, types: Sequence[ValueType] = (), queues: tuple[str, ...] = ()
+    text: str, types: tuple[ValueType, ...] = (), queues: tuple[str, ...] = (), note: str = ""
 ) -> Iterator[Unit | NotChecked]:
     try:
         source = derived(text, types)
@@ -141,12 +143,17 @@ def _read(
         yield NotChecked(str(error))
         return
     except ParseError as error:
-        yield NotChecked(str(error), invalid=True)
+        now = respelled(text)
+        if now != text:
+            yield from _read(now, types, queues, NOTE)
+        else:
+            older = bool(note) or is_of_its_time(text)
+            yield NotChecked(f"{error}; {ADVICE}" if older else str(error), invalid=not older)
         return
     for entry in _entries(program):
         found = _unit(program, entry, source, queues)
         if isinstance(found, Unit):
-            found = replace(found, original=text, types=tuple(types))
+            found = replace(found, original=text, types=types, note=note)
         yield found
 
 

@@ -7,13 +7,16 @@ argument stands, and there the names are.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from conformance.arguments import Parameter
+from conformance.inlining import Origin
 from conformance.lexical import blanked, without_locations
+from conformance.messages import position
 from conformance.modules import Unit, derived
-from conformance.parse import locations, position
+from conformance.parse import ParseError, locations, places
+from reference.program import Operation
 
 _NAME = r"%[\w$.-]+"
 _RESULTS = re.compile(rf"({_NAME})(?::\d+)?(?:\s*,\s*{_NAME}(?::\d+)?)*\s*=\s*([\w.$]*)")
@@ -65,3 +68,48 @@ def parameters(unit: Unit) -> tuple[Parameter, ...]:
         named = f"{name}{dot}{place}" if name is not None else f"arg{number}"
         found.append(Parameter(named, f"{label[1]}{dot}{place}" if label else ""))
     return tuple(found)
+
+
+def input_names(unit: Unit) -> tuple[str, ...]:
+    """A name for each of the program's inputs, all different, under which `--inputs` takes it."""
+    found = parameters(unit)
+    names, labels = [one.name for one in found], [one.label for one in found]
+    if set(labels) == set(names) and labels != names:  # which is meant could not be told
+        return tuple(f"arr_{number}" for number in range(len(found)))
+    for keys in (labels, names):
+        if len({*keys}) == len(keys) and not {"", *_OF_SAVEZ} & {*keys}:
+            return tuple(keys)
+    return tuple(f"arr_{number}" for number in range(len(found)))
+
+
+_OF_SAVEZ = ("file", "allow_pickle")
+"""Names that numpy.savez takes for itself."""
+
+
+def described(unit: Unit, operation: Operation, within: Sequence[Operation] = ()) -> str:
+    """An operation by mnemonic, name and place, and the loops and branches around it."""
+    try:
+        names, lines = value_names(unit), places(unit.source)
+    except ParseError:
+        names, lines = {}, {}
+    parts = [_described(unit, one, names, lines) for one in (operation, *reversed(within))]
+    return " in ".join(parts)
+
+
+def _described(
+    unit: Unit,
+    operation: Operation,
+    names: Mapping[tuple[str, str], str],
+    lines: Mapping[tuple[str, str], str],
+) -> str:
+    if not operation.results:
+        return operation.name
+    value = operation.results[0].name
+    origin = unit.flat.origins.get(value, Origin("", value))
+    keys = ((origin.function, origin.value), (unit.name, origin.value))
+    name, place = (next((of[key] for key in keys if of.get(key)), "") for of in (names, lines))
+    function = "main" if origin.function == unit.name else origin.function
+    where = [] if function in ("main", "") else [f"@{function}"]
+    where += [place] if place else []
+    named = f"{operation.name} %{name}" if name else operation.name
+    return named + (f" ({', '.join(where)})" if where else "")

@@ -19,6 +19,7 @@ from jaxlib.mlir.dialects import stablehlo
 from conformance.attributes import KINDS, Kind, Verbatim
 from conformance.configurations import CONFIGURATIONS, configuration
 from conformance.literals import unpacked
+from conformance.messages import foreign_name, place_of, position
 from conformance.structs import Struct, flat, struct_of
 from reference.ops import OPS
 from reference.program import (
@@ -50,7 +51,6 @@ _QUANTIZED = re.compile(
     r":(?P<expressed>\w+)(?::(?P<axis>\d+))?, \{?(?P<steps>[^{}]*?)\}?>"
 )
 _FUTURE = "!stablehlo.future<"
-_HERE = re.compile(r'"(?:-|<\w+>)":(\d+):(\d+)')
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|-?\d[\d.]*(?:[eE][+-]?\d+)?|true|false")
 _DENSE = re.compile(r'dense<("0x[0-9A-F]*"|[^>"]*)>')
 
@@ -90,7 +90,7 @@ def places(text: str) -> dict[tuple[str, str], str]:
     Raises:
         ParseError: as `parse_module`.
     """
-    return {value: _place(location) for value, location in locations(text).items()}
+    return {value: place_of(location) for value, location in locations(text).items()}
 
 
 def locations(text: str) -> dict[tuple[str, str], str]:
@@ -111,23 +111,6 @@ def locations(text: str) -> dict[tuple[str, str], str]:
                 name = reader.function(view.operation).name
                 found |= {(name, value): at for value, at in (reader.locations or {}).items()}
     return found
-
-
-def position(location: str) -> tuple[int, int] | None:
-    """Line and column in the text itself, where a location says these; None of an author's own."""
-    found = _HERE.search(location)
-    return (int(found[1]), int(found[2])) if found else None
-
-
-def _place(location: str) -> str:
-    """A line of the text, or what its author's locations say: a name, the file and line below."""
-    here = position(location)
-    if here is not None:
-        return f"line {here[0]}"
-    name = re.match(r'loc\("([^"]*)"\(', location)
-    file = re.search(r'"(?:[^"]*/)?([^"/]+)":(\d+):\d+', location)
-    parts = [name[1]] if name else []
-    return " at ".join([*parts, f"{file[1]}:{file[2]}"] if file else parts)
 
 
 def diagnose(text: str) -> str | None:
@@ -159,30 +142,16 @@ def _read(text: str) -> ir.Module:
         found = error.error_diagnostics
         if not found:
             raise ParseError(str(error).partition("\n")[0]) from None
-        message, at = found[0].message.partition("\n")[0], position(str(found[0].location))
+        message, at = found[0].message, position(str(found[0].location))
         place = f"line {at[0]}, column {at[1]}: " if at else ""
-        foreign = _foreign(message, text, at)
+        foreign = foreign_name(message, text, at)
         if foreign:
             raise Unreadable(f"{place}{foreign}") from None
-        raise ParseError(place + message) from None
-
-
-def _foreign(message: str, text: str, at: tuple[int, int] | None) -> str:
-    """What is of a dialect that jaxlib does not have, where MLIR's message says so, else ""."""
-    pretty = re.match(r"Dialect `\w+' not found for custom op '([^']+)'", message)
-    name = pretty[1] if pretty else ""
-    if at and "operation being parsed with an unregistered dialect" in message:
-        before = text.encode().split(b"\n")[at[0] - 1][: at[1] - 1].decode(errors="replace")
-        name = (re.findall(r'"([^"]+)"', before) or [""])[-1]
-    type_ = re.match(r"`?([!#])\"([^\"]+)\"<\"([^\"]*)\">.* created with unregistered", message)
-    if type_:
-        name = f"{type_[1]}{type_[2]}.{type_[3]}"
-    dialect = name.lstrip("!#").partition(".")[0]
-    return f"{name} is not read: jaxlib has no dialect {dialect}" if name else ""
+        raise ParseError(place + message.partition("\n")[0]) from None
 
 
 def _at(operation: Any, reason: str) -> Unreadable:
-    place = _place(str(operation.location))
+    place = place_of(str(operation.location))
     return Unreadable(f"{place}: {operation.name}: {reason}" if place else reason)
 
 

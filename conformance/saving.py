@@ -17,13 +17,15 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from conformance.emit_stablehlo import EmitError, emit, spell
 from conformance.modules import Unit
-from conformance.naming import parameters
+from conformance.naming import input_names
 from conformance.planning import UsageError
+from conformance.verdict import Verdict
 from reference.types import Array, element_type_of, to_bits
 
 PROGRAM, EXECUTED = "program.mlir", "executed.mlir"
@@ -47,6 +49,21 @@ def prepare(folder: Path) -> None:
             pass
     except OSError as error:
         raise UsageError(f"cannot write to {folder}: {error.strerror or error}") from error
+
+
+class _Outcome(Protocol):
+    """What a program on some inputs has come to."""
+
+    @property
+    def verdict(self) -> Verdict: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def known(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +102,16 @@ class Folder:
             (self.path / PROGRAM).write_text(self.unit.source, encoding="utf-8")
             if not self.unit.text:
                 _write_executed(self.path, self.unit)
-            write_arrays(self.path / INPUTS, dict(zip(_keys(self.unit), self.inputs, strict=True)))
+            write_arrays(
+                self.path / INPUTS, dict(zip(input_names(self.unit), self.inputs, strict=True))
+            )
             self._write({"verdict": "no answer"})
         except OSError as error:
             raise UsageError(f"cannot write to {self.path}: {error.strerror or error}") from error
 
     def end(
         self,
-        verdict: Mapping[str, str],
+        outcome: _Outcome,
         expected: Sequence[Array] | None,
         actual: Sequence[Array] | None,
     ) -> None:
@@ -106,7 +125,15 @@ class Folder:
                 if results is not None:
                     arrays = {f"result_{number}": array for number, array in enumerate(results)}
                     write_arrays(self.path / name, arrays)
-            self._write(verdict)
+            self._write(
+                {
+                    "verdict": outcome.verdict.value,
+                    "class": outcome.kind,
+                    "operation": outcome.operation,
+                    "message": outcome.message,
+                    "known": ", ".join(outcome.known),
+                }
+            )
         except OSError as error:
             raise UsageError(f"cannot write to {self.path}: {error.strerror or error}") from error
 
@@ -126,7 +153,7 @@ class Folder:
             "inputs": self.origin,
             "parameters": {
                 name: spell(value.type)
-                for name, value in zip(_keys(self.unit), arguments, strict=True)
+                for name, value in zip(input_names(self.unit), arguments, strict=True)
             },
             "again": again,
         }
@@ -148,12 +175,6 @@ def _plain(array: Array) -> Array:
     if element_type_of(array).storage.isbuiltin == 1:
         return np.asarray(array)
     return to_bits(array)
-
-
-def _keys(unit: Unit) -> tuple[str, ...]:
-    """Names of the inputs that `--inputs` takes."""
-    names = tuple(one.name for one in parameters(unit))
-    return names if len(set(names)) == len(names) else tuple(f"arr_{i}" for i in range(len(names)))
 
 
 def _safe(part: str) -> str:

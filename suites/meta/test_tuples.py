@@ -9,6 +9,7 @@ import pytest
 
 from conformance.check import Settings
 from conformance.modules import NotChecked, Unit, units
+from conformance.saving import write_arrays
 from conformance.verdict import Verdict
 from reference.program import TensorType
 from suites.meta.checking import checked
@@ -87,8 +88,8 @@ def test_what_goes_wrong_beside_tuples_is_named(name: str, tmp_path: Path) -> No
 
 def test_parts_of_a_parameter_are_given_by_name(tmp_path: Path) -> None:
     archive = tmp_path / "in.npz"
-    parts = {"p.0": np.ones(4, np.float32), "p.1": np.full(4, np.nan, np.float32)}
-    np.savez(archive, y=np.ones(4, np.float32), **parts)
+    one = np.ones(4, np.float32)
+    write_arrays(archive, {"y": one, "p.0": one, "p.1": one * np.float32(np.nan)})
     found = checked(
         tmp_path, PROGRAMS["parameters"], Settings("reference:one_wrong_element", archive)
     )
