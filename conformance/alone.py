@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.inlining import free_values
-from conformance.locate import shows
+from conformance.parts import shows
 from generators.quantized_types import QuantizedColumn
 from reference.program import (
     Function,

@@ -16,7 +16,6 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from conformance import saving
-from conformance.adopt import View, viewed
 from conformance.arguments import SIZES, InputsError, drawn, given, is_dynamic, load
 from conformance.backends import open_backend
 from conformance.backends.base import (
@@ -31,15 +30,19 @@ from conformance.compare import Judgement, judge, malformed
 from conformance.differing import decimal
 from conformance.emit_stablehlo import EmitError, emit
 from conformance.expectations import Expectation
-from conformance.explain import Explainer
+from conformance.explain import Explainer, Fault
 from conformance.extensions import beyond
+from conformance.hull import alike
 from conformance.limit import TooSlow, limited
 from conformance.locate import Search
 from conformance.modules import NotChecked, Unit, of_sizes, units
 from conformance.moves import rule_of
 from conformance.naming import described, parameters
 from conformance.parse import Unreadable
-from conformance.perturb import Permitted, alike, is_single, judge_program, permits
+from conformance.permitted import Permitted
+from conformance.perturb import is_single, judge_program, permits
+from conformance.settle import Settling
+from conformance.stepwise import Steps, steps
 from conformance.verdict import Element, Errors, Verdict
 from reference.evaluate import EvaluationError, check, evaluate
 from reference.program import Operation, Program
@@ -303,6 +306,7 @@ class _Work:
     def __init__(self, unit: Unit, settings: Settings, backend: Backend, platform: str) -> None:
         self._unit, self._backend, self._platform = unit, backend, platform
         self._is_reference, self._seconds = settings.backend in RIGHT, settings.seconds
+        self._settling = Settling(self.run, platform)
         search = Search(self.run, platform)
         self._explainer = Explainer(search, settings.expectations, settings.backend)
         self._executables: dict[str, Executable] = {}
@@ -338,24 +342,33 @@ class _Work:
         elif is_single(program):
             return self._if_known(self._alone(permitted, inputs, actual))
         else:
-            judgement = judge_program(permitted, actual)
-            outcome, view = _outcome(judgement), None
-            if judgement.verdict is not Verdict.PASS and not self._is_reference:
-                view = viewed(program, inputs, actual, judgement, self.run, self._platform)
-            if view is not None:
-                return self._of_view(view)
+            return self._of_several(program, inputs, permitted, actual)
         if not outcome.verdict.fails or self._is_reference:
             return outcome
-        return self._explained(outcome, program, inputs, actual)
+        found = steps(self.run, self._platform, program, inputs, range(len(actual)))
+        judgement = judge_program(permitted, actual)
+        return self._explained(outcome, judgement, program, inputs, actual, found)
 
-    def _of_view(self, view: View) -> _Outcome:
-        """The outcome of a program with decompositions, judged by what the backend has chosen."""
-        outcome = _outcome(view.judgement)
-        if view.operation is not None:
-            return replace(outcome, operation=described(self._unit, view.operation))
+    def _of_several(
+        self, program: Program, inputs: tuple[Array, ...], permitted: Permitted,
+        actual: Sequence[Array],
+    ) -> _Outcome:  # fmt: skip
+        """The outcome of a program of several operations."""
+        judgement = judge_program(permitted, actual)
+        if judgement.verdict is Verdict.PASS or self._is_reference:
+            return _outcome(judgement)
+        if malformed(permitted.expected, actual) is not None:
+            return self._explained(_outcome(judgement), judgement, program, inputs, actual, None)
+        settled = self._settling.settled(program, inputs, actual, permitted, judgement)
+        if settled is None:
+            outcome, found = _outcome(judgement), None
+        else:
+            judgement, found = settled.judgement, settled.steps
+            message = "; ".join(filter(None, (judgement.message, settled.note)))
+            outcome = replace(_outcome(judgement), message=message)
         if not outcome.verdict.fails:
             return outcome
-        return self._explained(outcome, view.program, view.inputs, view.actual)
+        return self._explained(outcome, judgement, program, inputs, actual, found)
 
     def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> _Outcome:
         """A program that breaks constraints: a backend should refuse it."""
@@ -468,28 +481,36 @@ class _Work:
         return either if self._is_reference else either & permits(permitted, number, got)
 
     def _explained(
-        self, outcome: _Outcome, program: Program, inputs: tuple[Array, ...],
-        actual: Sequence[Array],
+        self, outcome: _Outcome, judgement: Judgement, program: Program,
+        inputs: tuple[Array, ...], actual: Sequence[Array], found: Steps | None,
     ) -> _Outcome:  # fmt: skip
         """The outcome with the operation that goes wrong first, or first of those not known."""
         infeeds = self._unit.infeeds
-        found = self._explainer.explained(program, inputs, actual, outcome.verdict, infeeds)
-        located = found.new or found.first
-        if located is None:
+        why = self._explainer.explained(program, inputs, actual, judgement, found, infeeds)
+        fault = why.new or why.first
+        if fault is None:
             return outcome
-        where = described(self._unit, located.operation, located.within)
-        elements = located.judgement.elements or outcome.elements
-        kind, first = outcome.kind, f"first wrong: {where}: {located.judgement.message}"
-        if found.is_known or found.judgement is None:
+        where = described(self._unit, fault.operation, fault.within)
+        elements = fault.judgement.elements or outcome.elements
+        kind, first = outcome.kind, f"first wrong: {self._told(fault)}: {fault.judgement.message}"
+        if why.is_known or why.judgement is None:
             if self._unit.assertions:
-                kind = located.judgement.kind or kind
-            message, known = f"{outcome.message}; {first}", found.known if found.is_known else ()
+                kind = fault.judgement.kind or kind
+            message, known = f"{outcome.message}; {first}", why.known if why.is_known else ()
             return _Outcome(outcome.verdict, kind, message, where, elements, known)
-        left, ids = found.judgement, ", ".join(found.known)
+        left, ids = why.judgement, ", ".join(why.known)
         message = f"{left.message}; beside what is known as {ids}, {first}"
-        if found.new is None:
+        if why.new is None:
             message = f"{left.message}; {first}, known as {ids}; what else is wrong was not found"
         return _Outcome(left.verdict, left.kind, message, where, elements)
+
+    def _told(self, fault: Fault) -> str:
+        """The operation at fault, and those without which it is right."""
+        told = described(self._unit, fault.operation, fault.within)
+        others = [one for one in fault.group if one is not fault.operation]
+        if others:
+            told += ", together with " + ", ".join(described(self._unit, one) for one in others)
+        return told
 
 
 def _left_open(permitted: Permitted, number: int) -> Array:

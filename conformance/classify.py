@@ -102,7 +102,7 @@ def _permitted(d: Differing) -> Answer:
     if d.permitted is not None:
         yield Verdict.PASS, "", d.permitted.reshape(-1)[d.where]
     if d.bounded:
-        yield Verdict.PASS, "", d.same(d.want) | (d.distances <= 1)
+        yield Verdict.PASS, "", d.same(d.want) | ((d.distances <= 1) & d.right_zeros)
         return
     if not (d.type.is_float or d.type.is_complex) or d.rule.nan_bits:
         return
@@ -157,8 +157,9 @@ def _flush(array: Array) -> Array:
     """The array with its subnormal numbers replaced by zeros of the same sign."""
     of = element_type_of(array)
     if of.is_complex:
-        parts = _flush(np.stack([np.real(array), np.imag(array)], axis=-1))
-        return parts.view(array.dtype)[..., 0]
+        parts = np.stack([np.real(array), np.imag(array)], axis=-1)
+        flushed = _flush(parts)
+        return array if flushed is parts else flushed.view(array.dtype)[..., 0]
     if not of.is_float or not of.float_format.has_zero:
         return array
     wide = to_float64(array)
@@ -215,9 +216,17 @@ def _flushed_whole(d: Differing) -> Array:
         seen = tuple(_flush(array) for array in d.results)
         right = d.rule.permits(d.operation, tuple(flushed), results, seen)[d.number]
         alike |= False if right is None else right.reshape(-1)[d.where]
-    if d.bound is None:
-        return alike
-    return alike | (bound_distances(other, d.got, d.bound.reshape(-1)[d.where]) <= 1)
+    if d.bound is not None:
+        alike |= bound_distances(other, d.got, d.bound.reshape(-1)[d.where]) <= 1
+    return alike & (d.right_zeros | _zeros_of(d, flushed, results))
+
+
+def _zeros_of(d: Differing, operands: list[Array], results: tuple[Array, ...]) -> Array:
+    """Which elements have no zero of another sign than the results on flushed operands may have."""
+    if d.rule.either_zero is None:
+        return np.ones(len(d.where), np.bool_)
+    either = d.rule.either_zero(d.operation, tuple(operands), results)[d.number]
+    return replace(d, expected=results[d.number], either_zero=either).right_zeros
 
 
 def _open_for(d: Differing, chosen: tuple[int, ...], flushed: list[Array], other: Array) -> Array:
@@ -255,6 +264,8 @@ def _special_values(d: Differing) -> Answer:
     yield Verdict.DIVERGENT, "NaN", nan
     if d.type.is_complex:
         yield Verdict.DIVERGENT, "infinity", np.isinf(d.want) != np.isinf(d.got)
+        alike = (d.distances <= 1) & ~d.right_zeros if d.bounded else d.want == d.got
+        yield Verdict.DIVERGENT, "signed zero", alike
         return
     want, got = d.wide
     yield Verdict.DIVERGENT, "NaN bits", np.isnan(want) & np.isnan(got)

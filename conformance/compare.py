@@ -20,7 +20,7 @@ from conformance.classify import Finding, find
 from conformance.differing import Differing
 from conformance.distance import error_points, histogram_of
 from conformance.rule import Rule
-from conformance.verdict import Element, Errors, Verdict
+from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.evaluate import evaluate
 from reference.program import Operation, Program
 from reference.regions import closed
@@ -93,6 +93,13 @@ class Together:
         with np.errstate(all="ignore"):
             return self.rule.refutes(*self.operands(), self.expected, self.actual)
 
+    @cached_property
+    def _either(self) -> tuple[Array | None, ...]:
+        if self.rule.either_zero is None:
+            return (None,) * len(self.expected)
+        with np.errstate(all="ignore"):
+            return self.rule.either_zero(*self.operands(), self.expected)
+
     def bound(self, number: int) -> Array | None:
         """The largest permitted errors of result `number`, where the rule has such."""
         return self._bounds[number]
@@ -108,6 +115,10 @@ class Together:
     def refuted(self, number: int) -> Sequence[tuple[str, Array]]:
         """Which elements of result `number` no reading of the specification permits, and why."""
         return self._refuted[number]
+
+    def either_zero(self, number: int) -> Array | None:
+        """Which zeros of result `number` may have either sign, where the rule has such."""
+        return self._either[number]
 
 
 def _tracer(program: Program, inputs: Sequence[Array]) -> Operands:
@@ -226,6 +237,7 @@ def _judge_result(
     differing = Differing(
         operation, values, expected, actual, where, rule, budget, platform, place, bound,
         permitted, together.measured(number), together.refuted(number), together.actual,
+        together.either_zero(number),
     )  # fmt: skip
     findings = find(differing)
     errors = Errors()
@@ -265,11 +277,11 @@ def _conclude(
     worst: float | None,
     errors: Errors,
 ) -> Judgement:
-    """The worst verdict among the elements, and its most frequent kind."""
+    """The worst verdict among the elements, and its most frequent kind that is not the mildest."""
     counts = Counter(codes.tolist())
     severest = max(table[code][0].severity for code in counts)
     behind = [code for code in counts if table[code][0].severity == severest]
-    finding = table[max(behind, key=lambda code: (counts[code], -code))]
+    finding = table[max(behind, key=lambda n: (gravity(table[n][1]) >= 0, counts[n], -n))]
     chosen = np.isin(codes, behind)
     wrong, total = int(chosen.sum()), differing.expected.size
     if finding[0] is Verdict.PASS:

@@ -18,6 +18,7 @@ from reference.ops import OPS
 from reference.program import Operation, TensorType
 from reference.rounding import to_float64
 from reference.types import Array, ElementType, element_type_of, to_bits
+from reference.zeros import is_negative, is_zero
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Differing:
     has the largest permitted errors of the result's elements, `permitted` those elements that
     are right by the rule's own say, `measured` the errors as the rule measures them, `refuted`
     what it finds wrong in any case, where the rule has such; `results` are all actual results.
+    `either_zero` has the zeros that may have either sign.
     """
 
     operation: Operation
@@ -44,6 +46,7 @@ class Differing:
     measured: Array | None = None
     refuted: Sequence[tuple[str, Array]] = ()
     results: tuple[Array, ...] = ()
+    either_zero: Array | None = None
 
     @cached_property
     def type(self) -> ElementType:
@@ -81,6 +84,18 @@ class Differing:
         if self.type.is_float or self.type.is_complex:
             return ulp_distances(self.want, self.got)
         return np.full(len(self.where), np.inf)
+
+    @cached_property
+    def right_zeros(self) -> Array:
+        """Which elements have no zero of a sign that the rule rules out."""
+        if self.rule.either_zero is None:
+            return np.ones(len(self.where), np.bool_)
+        wrong = is_zero(self.want) & is_zero(self.got)
+        wrong &= is_negative(self.want) != is_negative(self.got)
+        if self.either_zero is not None:
+            shape = (self.expected.size, *wrong.shape[1:])
+            wrong &= ~self.either_zero.reshape(shape)[self.where]
+        return ~(wrong.any(axis=-1) if self.type.is_complex else wrong)
 
     @property
     def bounded(self) -> bool:

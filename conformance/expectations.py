@@ -4,7 +4,8 @@ A file holds `[[known]]` tables:
 
     [[known]]
     id = "atan2-zero-sign"            # unique in the file; what the report shows
-    op = "atan2"                      # a name or a glob, or a list of them
+    op = "atan2"                      # a name or a glob, or a list of them; of operations that
+                                      # go wrong together only: "convolution + maximum + reduce"
     element_types = ["complex<*>"]    # names or globs; every type when left out
     verdicts = ["divergent"]          # failing verdicts; every one when left out
     kinds = ["signed zero"]           # class labels or globs; every one when left out
@@ -214,8 +215,9 @@ def _check_type(where: str, key: str, value: Any) -> None:
 
 def _check_meaning(where: str, found: Expectation) -> None:
     """Every pattern must match something that exists: a misspelt one would silently do nothing."""
+    ops = tuple(one for pattern in found.op for one in pattern.split(" + "))
     checks = [
-        ("op", found.op, CATALOG),
+        ("op", ops, CATALOG),
         ("element type", found.element_types, (*ELEMENT_TYPES, *QUANTIZED_COLUMNS, INVALID.name)),
     ]
     for what, patterns, names in checks:

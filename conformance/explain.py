@@ -1,39 +1,51 @@
 """What of a failing program is known: expectations asked about the operations that go wrong.
 
-The first operation that goes wrong is run and judged alone, on the operands that it has in the
-program. If expectations know all that is wrong with it, its results are taken as the backend gives
-them, and the search goes on behind it, until what the program returns is explained or an operation
-goes wrong that no expectation knows.
-
-Of a loop every iteration is looked at, on what the reference carries; what a loop makes of errors
-that are known is then taken as the backend gives it.
+An operation that goes wrong is run and judged alone, on the operands that it has in the program; of
+one that does so only together with others, what is wrong in the program counts. If expectations
+know all that is wrong with it, its results are taken as the backend gives them, and what is left to
+explain is judged anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from conformance.alone import alone, column
 from conformance.backends.base import BackendError
 from conformance.compare import Judgement, judge, malformed
 from conformance.expectations import Expectation, known_by
-from conformance.locate import Located, Part, Search, least_of, values_of
+from conformance.locate import Located, Search, least_of
 from conformance.moves import rule_of
-from conformance.perturb import Permitted, judge_program
+from conformance.permitted import Permitted
+from conformance.perturb import judge_program
+from conformance.rewritings import LABELS
 from conformance.shifts import Shift
+from conformance.stepwise import Steps, Wrong
 from conformance.verdict import Record, Verdict
 from reference.evaluate import EvaluationError, evaluate
 from reference.program import Operation, Program
 from reference.types import Array
 
-MOST = 32
-"""Known operations of a program beyond which the search ends."""
-
-_REGIONS = ("while", "if", "case")
-
 Infeeds = Sequence[Sequence[Array]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An operation that goes wrong, the loops and branches around it (the outermost first), and
+    the judgement; `group` are those that it goes wrong together with, itself among them."""
+
+    operation: Operation
+    judgement: Judgement
+    within: tuple[Operation, ...] = ()
+    group: tuple[Operation, ...] = ()
+
+    @classmethod
+    def of(cls, found: Wrong | Located, group: tuple[Operation, ...] = ()) -> Fault:
+        """What was found going through the program, or cutting it."""
+        if isinstance(found, Located):
+            return cls(found.operation, found.judgement, (), found.group)
+        return cls(found.operation, found.judgement, found.within, group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +58,14 @@ class Explained:
     """
 
     known: tuple[str, ...] = ()
-    first: Located | None = None
-    new: Located | None = None
+    first: Fault | None = None
+    new: Fault | None = None
     judgement: Judgement | None = None
 
     @property
     def is_known(self) -> bool:
         """Whether nothing is left to explain."""
-        return self.judgement is not None and not self.judgement.verdict.fails
+        return self.new is None and self.judgement is not None and not self.judgement.verdict.fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,112 +81,141 @@ class Explainer:
         program: Program,
         inputs: Sequence[Array],
         actual: Sequence[Array],
-        worst: Verdict,
+        judgement: Judgement,
+        steps: Steps | None,
         infeeds: Infeeds = None,
     ) -> Explained:
         """What is behind the failure of a program that gave these results on these inputs."""
-        done = Explained()
-        shifts: list[Shift] = []
-        while len(shifts) <= MOST:
-            found = self.search.first(program, inputs, worst, shifts)
-            if found is None:
-                return done
-            if any(shift.is_of(found.operation) for shift in shifts):
-                return replace(done, new=found)
-            ids, shift, found = self._looked_into(program, inputs, found, worst, shifts)
-            done = replace(done, first=done.first or found)
-            if not ids or shift is None:
-                return replace(done, new=found)
-            shifts.append(shift)
-            permitted = Permitted(program, inputs, self.search.platform, infeeds, shifts)
-            judgement = judge_program(permitted, actual)
-            done = replace(
-                done, known=tuple(dict.fromkeys((*done.known, *ids))), judgement=judgement
-            )
-            if not judgement.verdict.fails:
-                return done
-            worst = judgement.verdict
-        return done
+        if steps is None or not steps.wrong:
+            return self._searched(program, inputs, judgement, steps)
+        known: dict[str, None] = {}
+        new: Wrong | None = None
+        explained: set[int] = set()
+        unknown: set[int] = set()
+        for one in steps.wrong:
+            ids = self._known(one)
+            known |= dict.fromkeys(ids)
+            outermost = one.within[0] if one.within else one.operation
+            (explained if ids else unknown).add(id(outermost))
+            if not ids:
+                new = new or one
+        shifts = [*steps.adopted]
+        shifts += [one for one in steps.differing if id(one.operation) in explained - unknown]
+        left = None
+        if known:
+            left = self._left(program, inputs, actual, judgement, steps, shifts, infeeds, new)
+        first = Fault.of(steps.wrong[0])
+        if new is None:
+            return Explained(tuple(known), first, None, left)
+        return Explained(tuple(known), first, Fault.of(new, self._group(new)), left)
 
-    def _looked_into(
+    def _left(
         self,
         program: Program,
         inputs: Sequence[Array],
-        found: Located,
-        worst: Verdict,
+        actual: Sequence[Array],
+        judgement: Judgement,
+        steps: Steps,
         shifts: Sequence[Shift],
-    ) -> tuple[tuple[str, ...], Shift | None, Located]:
-        """The expectations that know what goes wrong, the results to go on with, and the place.
+        infeeds: Infeeds,
+        new: Wrong | None,
+    ) -> Judgement:
+        """The judgement once what is known is taken as the backend has it."""
+        if new is None and steps.gives(actual):
+            return _passed(judgement)
+        try:
+            permitted = Permitted(program, inputs, self.search.platform, infeeds, shifts)
+        except EvaluationError:
+            return judgement
+        left = judge_program(permitted, actual)
+        return left if left.verdict.fails or new is None else judgement
 
-        The place is within the loop or the branch where it can be told.
-        """
-        operation = found.operation
-        ids: tuple[str, ...] = ()
-        if operation.name in _REGIONS:
-            try:
-                values = values_of(program, inputs, shifts)
-                ids, inner = self._of_parts(self.search.parts(operation, values, least_of(worst)))
-            except (BackendError, EvaluationError, KeyError):
-                return (), None, found
-            if inner is not None:
-                within = (operation, *inner.within)
-                found = replace(inner, within=within, values=found.values)
-            if not ids:
-                return (), None, found
+    def _searched(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        judgement: Judgement,
+        steps: Steps | None,
+    ) -> Explained:
+        """What goes wrong only where the compiler may leave results out."""
+        values = None if steps is None else steps.values
+        found = self.search.first(program, inputs, judgement.verdict, values)
+        if found is None:
+            return Explained()
+        fault = Fault.of(found)
+        ids = self._ids(fault.group, found.judgement) if len(fault.group) > 1 else ()
+        if ids:
+            return Explained(ids, fault, None, _passed(judgement))
+        return Explained((), fault, fault)
+
+    def _group(self, wrong: Wrong) -> tuple[Operation, ...]:
+        """The operations that go wrong together with one that is wrong where it stands."""
+        operations = wrong.program.main.body.operations
+        number = next(n for n, one in enumerate(operations) if one is wrong.operation)
+        least = least_of(wrong.judgement.verdict)
+        found = self.search.group(wrong.program, number, wrong.values, least)
+        return tuple(operations[n] for n in found)
+
+    def _known(self, wrong: Wrong) -> tuple[str, ...]:
+        """The expectations that know all that is wrong with an operation, or none."""
         if not self.expectations:
-            return (), None, found
-        values = values_of(program, inputs, shifts) | dict(found.values)
-        shift, judgement = self._alone(program, operation, values)
-        if not ids and judgement is not None:
-            ids = self.known(operation, judgement)
-        return ids, shift, found
+            return ()
+        if wrong.judgement.kind in LABELS:
+            return self.known(wrong.operation, wrong.judgement)
+        judgement = self._alone(wrong)
+        if judgement is not None and judgement.verdict.fails:
+            return self.known(wrong.operation, judgement)
+        group = self._group(wrong)
+        return self._ids(group, wrong.judgement) if len(group) > 1 else ()
 
-    def _of_parts(self, parts: Iterable[Part]) -> tuple[tuple[str, ...], Located | None]:
-        """What knows all that goes wrong in a loop or a branch, and the first place, or else that
-        of what is not known."""
-        known: dict[str, None] = {}
-        first: Located | None = None
-        clear = True
-        for part in parts:
-            found = self.explained(part.program, part.inputs, part.actual, part.judgement.verdict)
-            if found.new is not None:
-                return (), found.new
-            clear &= found.is_known
-            known |= dict.fromkeys(found.known)
-            first = first or found.first
-        return (tuple(known), first) if clear else ((), None)
-
-    def _alone(
-        self, program: Program, operation: Operation, values: Mapping[str, Any]
-    ) -> tuple[Shift | None, Judgement | None]:
-        """What an operation gives by itself beside the reference, and the judgement on it."""
-        taken = alone(program, operation, values)
-        rule = rule_of(operation)
+    def _alone(self, wrong: Wrong) -> Judgement | None:
+        """The judgement on what the operation gives by itself, on the operands it had."""
+        taken = alone(wrong.program, wrong.operation, wrong.values)
+        rule = rule_of(wrong.operation)
         if taken is None or rule is None:
-            return None, None
+            return None
         try:
             expected = evaluate(*taken)
             (actual,) = self.search.run(taken[0], [taken[1]])
         except (BackendError, EvaluationError):
-            return None, None
+            return None
         if malformed(expected, actual) is not None:
-            return None, None
-        judgement = judge(*taken, expected, actual, rule, platform=self.search.platform)
-        return Shift(operation, expected, tuple(actual)), judgement
+            return None
+        return judge(*taken, expected, actual, rule, platform=self.search.platform)
 
     def known(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
         """The expectations that together know all that is wrong with an operation, or none."""
+        return self._ids((operation,), judgement)
+
+    def _ids(self, group: Sequence[Operation], judgement: Judgement) -> tuple[str, ...]:
+        """The same of a group of operations, known by their names together."""
         findings = judgement.findings or ((judgement.verdict, judgement.kind),)
         ids = [
-            known_by(self.expectations, self._record(operation, judgement, *finding))
+            known_by(self.expectations, self._record(group, judgement, *finding))
             for finding in findings
         ]
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
     def _record(
-        self, operation: Operation, judgement: Judgement, verdict: Verdict, kind: str
+        self, group: Sequence[Operation], judgement: Judgement, verdict: Verdict, kind: str
     ) -> Record:
         return Record(
-            operation.name, column(operation), self.backend, 0, "", verdict, kind,
+            group_name(group), column(group[-1]), self.backend, 0, "", verdict, kind,
             worst_ulp=judgement.worst_ulp,
         )  # fmt: skip
+
+
+def group_name(group: Sequence[Operation]) -> str:
+    """What expectations call operations that go wrong together: their names, in order, once each
+    where they follow each other, such as `convolution + maximum + reduce`."""
+    names = [one.name for one in group if one.name not in _BETWEEN] or [group[-1].name]
+    kept = [name for n, name in enumerate(names) if n == 0 or names[n - 1] != name]
+    return " + ".join(kept)
+
+
+_BETWEEN = ("broadcast_in_dim", "constant", "reshape", "transpose")
+"""Operations that a group is not named after."""
+
+
+def _passed(judgement: Judgement) -> Judgement:
+    return Judgement(Verdict.PASS, "", "", 0, judgement.total, None, None, (), judgement.errors)

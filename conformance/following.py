@@ -6,7 +6,7 @@ where they are subnormal. Which of these, the evaluations of conformance/perturb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 
 from conformance import choices
 from conformance.inlining import closed
-from conformance.moves import Directions, moved, shifted_by
+from conformance.moves import Directions, Moved, movable, shifted_by
 from conformance.open_values import other
+from conformance.parts import used_by
 from conformance.shifts import Shift, shifted
 from reference.custom_calls import BUILT_IN
 from reference.program import Operation
@@ -30,25 +31,41 @@ Values = tuple[Any, ...]
 class Follower:
     """What `evaluate` calls after every operation: knows the operands, and moves the results.
 
-    `flush` treats subnormal results as zero: of all operations, or of those that a generator picks,
-    as backends flush in some of their code and not in other. `fill` replaces elements that the
-    specification leaves open, `choose` is the number of a choice among results that are all right
-    (such as eigenvectors), to be made anew; `opened` names the reasons met.
+    `main` are the operations of the program's main function. Uses of the values called `apart`
+    move by themselves (conformance/separate.py). `flush` treats subnormal results as zero: of all
+    operations, or of those that a generator picks, as backends flush in some of their code and not
+    in other. `fill` replaces elements that the specification leaves open, `choose` is the number of
+    a choice among results that are all right (such as eigenvectors), to be made anew; `opened`
+    names the reasons met. `taken` are values of main that are taken as given: what the operations
+    made of their operands is kept in `found`. `affected` are the values of main that moves change.
     """
 
     values: dict[str, Any]
     platform: str
+    main: tuple[Operation, ...] = ()
     directions: Directions | None = None
+    apart: frozenset[str] = frozenset()
     flush: bool | np.random.Generator = False
     fill: np.random.Generator | None = None
     choose: int | None = None
     opened: dict[str, None] = field(default_factory=dict[str, None])
     subnormal: bool = False
     shifts: Sequence[Shift] = ()
+    taken: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    found: dict[str, Any] = field(default_factory=dict[str, Any])
+    affected: set[str] = field(default_factory=set[str])
+    _again: dict[str, Moved] = field(default_factory=dict[str, Moved])
+    _own: frozenset[int] = frozenset()
+    _moves: bool = False
+
+    def __post_init__(self) -> None:
+        """Know the operations of main from those of its regions."""
+        self._own = frozenset(map(id, self.main))
 
     def __call__(self, operation: Operation, results: Values) -> Values:
         """The results of an operation that go on in the place of those evaluated."""
-        results = shifted(operation, results, self.shifts)
+        given = operation
+        before = results = shifted(operation, results, self.shifts)
         operands = tuple(self.values.get(value.name) for value in operation.operands)
         if operation.name not in STRUCTURE and all(one is not None for one in operands):
             operation = closed(operation, self.values) if operation.regions else operation
@@ -57,11 +74,36 @@ class Follower:
             elif self.fill is not None:
                 results = self._filled(operation, operands, results, self.fill)
             if self.directions is not None:
-                results = moved(operation, operands, results, self.directions, self.platform)
+                results = self._moved(operation, operands, results, self.directions)
         if self.flush is True or (self.flush and self.flush.integers(0, 2)):
             results = tuple(self._flushed(result) for result in results)
+        if self.directions is not None:
+            self._moves |= any(a is not b for a, b in zip(before, results, strict=True))
+        if id(given) in self._own:
+            results = self._of_main(given, results)
         self.values.update(zip((v.name for v in operation.results), results, strict=True))
         return results
+
+    def _moved(
+        self, operation: Operation, operands: Values, results: Values, directions: Directions
+    ) -> Values:
+        if operation.name == "optimization_barrier" and len(operands) == 1:
+            again = self._again.get(operation.operands[0].name)
+            return results if again is None else again(directions)
+        move = movable(operation, operands, results, self.platform)
+        if len(results) == 1 and operation.results[0].name in self.apart:
+            self._again[operation.results[0].name] = move
+        return move(directions)
+
+    def _of_main(self, operation: Operation, results: Values) -> Values:
+        names = [value.name for value in operation.results]
+        self.found.update(zip(names, results, strict=True))
+        if self._moves or any(value.name in self.affected for value in used_by(operation)):
+            self.affected |= set(names)
+        self._moves = False
+        return tuple(
+            self.taken.get(name, result) for name, result in zip(names, results, strict=True)
+        )
 
     def _flushed(self, result: Any) -> Any:
         flushed = flush(result)

@@ -1,63 +1,43 @@
-"""The operations of a program whose results a backend gets wrong, the first of them first.
+"""The operation of a program whose results go wrong where no operation is wrong on its operands.
 
-The program is run again with the results of all its operations as outputs. What goes wrong only
-when the compiler is free to leave intermediate results out is looked for in prefixes of the program
-instead. In a loop or a branch, the search goes on in the body, on what the reference carries there.
-What is done about the one that is found is `conformance.explain`'s business.
+A compiler that is free to leave intermediate results out may rewrite several operations together.
+The program is cut behind operations until the first is found with which it goes wrong, and from
+there backwards to the smallest group of operations that is wrong on its own inputs.
 
 Programs here are one function (see `conformance.inlining`).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
 from conformance.compare import Judgement
-from conformance.inlining import free_values
-from conformance.perturb import Permitted, judge_program, judge_result
-from conformance.shifts import Shift, shifted
+from conformance.parts import part, returning, shows, used_by
+from conformance.permitted import Permitted
+from conformance.perturb import judge_program, judge_result
+from conformance.stepwise import Run
 from conformance.verdict import Verdict
-from reference.evaluate import EvaluationError, evaluate
-from reference.program import Function, Operation, Program, Region, TensorType, Value
-from reference.types import Array, ElementType
+from reference.evaluate import EvaluationError
+from reference.program import Operation, Program
+from reference.types import Array
 
-Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]
-"""run(program, input sets): the backend's results on each; raises BackendError."""
-
-MOST_ELEMENTS = 1 << 24
-"""Elements of all results together beyond which they are not all made outputs."""
-
-ITERATIONS = 500
-"""Iterations of a loop that are looked into."""
+MOST_OPERATIONS = 24
+"""How many operations a group may have before the search for a smaller one is given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """An operation that goes wrong, within which others, and the judgement on its results.
+    """An operation with which a program goes wrong, and the judgement on its results.
 
-    `values` are the backend's values of main by name, where they were looked at.
+    `group` are the operations that go wrong together, the one among them; it alone where it does so
+    alone, none where that cannot be told.
     """
 
     operation: Operation
-    within: tuple[Operation, ...]
     judgement: Judgement
-    values: Mapping[str, Array] = field(default_factory=dict[str, Array], repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A region that goes wrong, as a program of its own, on what it takes at one time."""
-
-    program: Program
-    inputs: tuple[Array, ...]
-    actual: Sequence[Array]
-    judgement: Judgement
+    group: tuple[Operation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,104 +52,95 @@ class Search:
         program: Program,
         inputs: Sequence[Array],
         worst: Verdict,
-        shifts: Sequence[Shift] = (),
+        values: Mapping[str, Array] | None = None,
     ) -> Located | None:
         """The first operation of main whose result has a verdict as severe as the program's.
 
-        Results of which there are shifts are right as shifted. None when it cannot be told: the
-        backend refuses what is asked, or all seems right.
+        `values` are those that the backend has, by name, for the search for a group. None when it
+        cannot be told: the backend refuses what is asked, or all seems right.
         """
         least = least_of(worst)
         try:
-            found = self._by_outputs(program, inputs, least, shifts)
-            return found or self._by_prefixes(program, inputs, least, shifts)
+            found = self._by_prefixes(program, inputs, least)
         except (BackendError, EvaluationError):
             return None
-
-    def _judged(
-        self, program: Program, inputs: Sequence[Array], shifts: Sequence[Shift]
-    ) -> tuple[list[Array], Iterable[Judgement]]:
-        """A program's results, and the judgement on each, made when asked for."""
-        (actual,) = self.run(program, [inputs])
-        permitted = Permitted(program, inputs, self.platform, shifts=shifts)
-        if len(actual) != len(permitted.expected):
-            return actual, [judge_program(permitted, actual)]
-        return actual, (judge_result(permitted, n, array) for n, array in enumerate(actual))
-
-    def _by_outputs(
-        self, program: Program, inputs: Sequence[Array], least: Verdict, shifts: Sequence[Shift]
-    ) -> Located | None:
-        operations = program.main.body.operations[:-1]
-        shown = [(one, value) for one in operations for value in one.results if shows(value)]
-        if sum(_size(value) for _, value in shown) > MOST_ELEMENTS or not shown:
+        if found is None:
             return None
-        actual, judged = self._judged(returning(program, [v for _, v in shown]), inputs, shifts)
-        for (operation, _), judgement in zip(shown, judged, strict=False):
-            if _wrong(judgement, least):
-                values = {v.name: array for (_, v), array in zip(shown, actual, strict=False)}
-                return Located(operation, (), judgement, values)
-        return None
+        number, judgement = found
+        group = self.group(program, number, values or {}, least)
+        operations = program.main.body.operations
+        return Located(operations[number], judgement, tuple(operations[n] for n in group))
 
     def _by_prefixes(
-        self, program: Program, inputs: Sequence[Array], least: Verdict, shifts: Sequence[Shift]
-    ) -> Located | None:
+        self, program: Program, inputs: Sequence[Array], least: Verdict
+    ) -> tuple[int, Judgement] | None:
         """Bisection: the longest prefix that is right ends before the operation looked for."""
         operations = program.main.body.operations[:-1]
         right, wrong = 0, len(operations)
         found: Judgement | None = None
         while wrong - right > 1:
             middle = (right + wrong) // 2
-            bad = self._bad(_prefix(program, middle), inputs, least, shifts)
+            bad = self._bad(_prefix(program, middle), inputs, least)
             if bad is None:
                 right = middle
             else:
                 wrong, found = middle, bad
-        found = found or self._bad(program, inputs, least, shifts)
-        return None if found is None else Located(operations[wrong - 1], (), found)
+        found = found or self._bad(program, inputs, least)
+        return None if found is None else (wrong - 1, found)
 
-    def _bad(
-        self, program: Program, inputs: Sequence[Array], least: Verdict, shifts: Sequence[Shift]
-    ) -> Judgement | None:
+    def _bad(self, program: Program, inputs: Sequence[Array], least: Verdict) -> Judgement | None:
         if not program.main.result_types:
             return None
-        _, judged = self._judged(program, inputs, shifts)
+        (actual,) = self.run(program, [inputs])
+        permitted = Permitted(program, inputs, self.platform)
+        if len(actual) != len(permitted.expected):
+            judged: Iterable[Judgement] = [judge_program(permitted, actual)]
+        else:
+            judged = (judge_result(permitted, n, array) for n, array in enumerate(actual))
         return next((j for j in judged if _wrong(j, least)), None)
 
-    def parts(self, operation: Operation, values: dict[str, Any], least: Verdict) -> Iterator[Part]:
-        """The bodies of a loop or a branch that go wrong: an iteration after the other.
+    def group(
+        self, program: Program, last: int, values: Mapping[str, Array], least: Verdict
+    ) -> tuple[int, ...]:
+        """The numbers of the operations of main that go wrong together, the last of them given.
 
-        `values` are those of main by name; of a loop, what the reference carries is looked at.
-
-        Raises:
-            BackendError: when the backend does not run a body alone.
-            EvaluationError, KeyError: when it cannot be evaluated alone.
+        Operations before it are taken in, level by level, until it goes wrong with them on the
+        values that the backend has; then each that does not matter is left out again. None where
+        it goes wrong with none of these groups.
         """
-        if operation.name != "while":
-            yield from self._of_region(_chosen(operation, values), values, [()], least)
-            return
-        carried = [values[operand.name] for operand in operation.operands]
-        condition, body = operation.regions
-        sets = list(_iterations(operation, values, carried))
-        yield from self._of_region(condition, values, sets, least)
-        done = sets[:-1] if len(sets) <= ITERATIONS else sets
-        yield from self._of_region(body, values, done, least)
+        operations = program.main.body.operations[:-1]
+        makers = {v.name: n for n, one in enumerate(operations) for v in one.results}
+        kept = {last}
+        while not self._is_bad_group(program, kept, last, values, least):
+            before = {
+                makers[v.name] for n in kept for v in used_by(operations[n]) if v.name in makers
+            }
+            before = {n for n in before if operations[n].name != "constant"}
+            if before <= kept or len(kept | before) > MOST_OPERATIONS:
+                return ()
+            kept |= before
+        for number in sorted(kept - {last}):
+            if self._is_bad_group(program, kept - {number}, last, values, least):
+                kept.discard(number)
+        return tuple(sorted(kept))
 
-    def _of_region(
+    def _is_bad_group(
         self,
-        region: Region,
-        values: dict[str, Any],
-        sets: Sequence[Sequence[Array]],
+        program: Program,
+        kept: set[int],
+        last: int,
+        values: Mapping[str, Array],
         least: Verdict,
-    ) -> Iterator[Part]:
-        program, free = as_program(region)
-        if not all(_passes(argument) for argument in program.main.arguments):
-            return
-        around = [values[value.name] for value in free]
-        given = [(*one, *around) for one in sets]
-        for inputs, actual in zip(given, self.run(program, given), strict=True):
-            judgement = judge_program(Permitted(program, inputs, self.platform), actual)
-            if _wrong(judgement, least):
-                yield Part(program, inputs, actual, judgement)
+    ) -> bool:
+        results = [v for v in program.main.body.operations[last].results if shows(v)]
+        group = part(program, kept, results)
+        names = [argument.name for argument in group.main.arguments]
+        if not results or not all(name in values for name in names):
+            return False
+        try:
+            return self._bad(group, [values[name] for name in names], least) is not None
+        except (BackendError, EvaluationError):
+            return False
 
 
 def least_of(worst: Verdict) -> Verdict:
@@ -179,29 +150,6 @@ def least_of(worst: Verdict) -> Verdict:
 
 def _wrong(judgement: Judgement, least: Verdict) -> bool:
     return judgement.verdict.fails and judgement.verdict.severity >= least.severity
-
-
-def shows(value: Value) -> bool:
-    """Whether a value can be a result of main: a plain tensor of known size."""
-    of = value.type
-    return isinstance(of, TensorType) and of.is_static and isinstance(of.element_type, ElementType)
-
-
-_passes = shows
-
-
-def _size(value: Value) -> int:
-    assert isinstance(value.type, TensorType)
-    return math.prod(value.type.static_shape)
-
-
-def returning(program: Program, values: Sequence[Value]) -> Program:
-    """The program with these values of main as its results."""
-    main = program.main
-    operations = (*main.body.operations[:-1], Operation("return", tuple(values)))
-    types = tuple(value.type for value in values)
-    changed = Function(main.name, Region(main.arguments, operations), types)
-    return Program((changed, *(f for f in program.functions if f is not main)))
 
 
 def _prefix(program: Program, length: int) -> Program:
@@ -220,49 +168,3 @@ def _names(operation: Operation) -> Iterator[str]:
     for region in operation.regions:
         for inner in region.operations:
             yield from _names(inner)
-
-
-def as_program(region: Region) -> tuple[Program, tuple[Value, ...]]:
-    """A region as a program, and the values around it that it uses: its last parameters."""
-    free = free_values(region)
-    arguments = (*region.arguments, *free)
-    results = tuple(value.type for value in region.operations[-1].operands)
-    return Program((Function("main", Region(arguments, region.operations), results),)), free
-
-
-def values_of(
-    program: Program, inputs: Sequence[Array], shifts: Sequence[Shift] = ()
-) -> dict[str, Any]:
-    """The values of main by name, as the reference has them, with these results shifted."""
-    main = program.main
-    known: dict[str, Any] = {of.name: a for of, a in zip(main.arguments, inputs, strict=True)}
-
-    def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        results = shifted(operation, results, shifts)
-        known.update(zip((value.name for value in operation.results), results, strict=True))
-        return results
-
-    evaluate(program, inputs, on_result=keep)
-    return known
-
-
-def _chosen(operation: Operation, values: dict[str, Any]) -> Region:
-    """The branch that the reference takes."""
-    index = int(np.asarray(values[operation.operands[0].name]))
-    if operation.name == "if":
-        return operation.regions[0 if index else 1]
-    last = len(operation.regions) - 1
-    return operation.regions[index if 0 <= index <= last else last]
-
-
-def _iterations(
-    operation: Operation, values: dict[str, Any], carried: list[Any]
-) -> Iterator[list[Any]]:
-    """What a loop carries into each iteration, the one in which it ends included."""
-    (condition, around), (body, within) = map(as_program, operation.regions)
-    for _ in range(ITERATIONS + 1):
-        yield carried
-        outside = [values[value.name] for value in around]
-        if not evaluate(condition, [*carried, *outside])[0]:
-            return
-        carried = list(evaluate(body, [*carried, *(values[value.name] for value in within)]))

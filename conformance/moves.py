@@ -20,6 +20,7 @@ from conformance import nearby
 from conformance.bounds.quantization import rule_for
 from conformance.catalog import CATALOG
 from conformance.rule import Rule
+from reference.arithmetic import quiet
 from reference.evaluate import EvaluationError, given_attributes
 from reference.ops import OPS
 from reference.program import Operation, QuantizedType, TensorType
@@ -50,21 +51,66 @@ def moved(
     platform: str = "cpu",
 ) -> tuple[Any, ...]:
     """The results moved within their tolerances, as `directions` says."""
+    return movable(operation, operands, results, platform)(directions)
+
+
+Moved = Callable[[Directions], tuple[Any, ...]]
+"""moved(directions): the results of an operation, moved within their tolerances."""
+
+
+def movable(
+    operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], platform: str
+) -> Moved:
+    """What moves the results: their tolerances are worked out once, for several directions."""
     if nearby.family(operation) is not None:
-        with np.errstate(all="ignore"):
-            return nearby.moved(operation, operands, results, directions, shifted_by)
+        return quiet(lambda way: nearby.moved(operation, operands, results, way, shifted_by))
     rule = rule_of(operation)
     if rule is None:
-        return results
+        return lambda _: results
     rule = rule.on(platform)
+    if rule.measure is not None and rule.bound is None:
+        return quiet(lambda way: _solved_nearby(operation, operands, results, way))
     with np.errstate(all="ignore"):
-        if rule.measure is not None and rule.bound is None:
-            return _solved_nearby(operation, operands, results, directions)
         errors = tolerances(operation, operands, results, rule, platform)
-        return tuple(
-            result if error is None else _shifted(result, error, directions, rule)
-            for result, error in zip(results, errors, strict=True)
-        )
+        either = _either_zero(operation, operands, results, rule)
+    if all(one is None for one in (*errors, *either)):
+        return lambda _: results
+
+    def move(directions: Directions) -> tuple[Any, ...]:
+        moved: list[Any] = []
+        for result, error, zeros in zip(results, errors, either, strict=True):
+            there = result if error is None else _shifted(result, error, directions, rule)
+            moved.append(there if zeros is None else _signed(there, zeros, directions))
+        return tuple(moved)
+
+    return quiet(move)
+
+
+def _either_zero(
+    operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], rule: Rule
+) -> tuple[Array | None, ...]:
+    """For each result which zeros may have either sign (of complex numbers: in either part)."""
+    if rule.either_zero is None:
+        return (None,) * len(results)
+    found = rule.either_zero(operation, operands, results)
+    return tuple(None if mask is None or not mask.any() else mask for mask in found)
+
+
+def _signed(result: Array, zeros: Array, directions: Directions) -> Array:
+    """The result with zeros of the sign that the directions say, where either is permitted."""
+    of = element_type_of(result)
+    if of.is_complex:
+        parts = [part(result) for part in _PARTS]
+        signed = [
+            np.where(zeros[..., n] & (part == 0), np.copysign(0.0, directions(part.shape)), part)
+            for n, part in enumerate(parts)
+        ]
+        there = np.empty_like(result)
+        there.real, there.imag = signed
+        return there
+    zero = zeros & (to_float64(result) == 0)
+    signed = round_to(np.copysign(0.0, directions(result.shape)), of)
+    return np.where(zero, signed, result).astype(result.dtype)
 
 
 def tolerances(
@@ -76,8 +122,20 @@ def tolerances(
 ) -> tuple[Array | None, ...]:
     """The absolute error permitted of every element (of complex ones: of each part), as float64.
 
-    None where a result is not moved: integers (but codes of quantized numbers) and data.
+    None where a result is not moved: integers (but codes of quantized numbers), data, and what is
+    exact.
     """
+    found = _tolerances(operation, operands, results, rule, platform)
+    return tuple(None if error is None or not error.any() else error for error in found)
+
+
+def _tolerances(
+    operation: Operation,
+    operands: tuple[Any, ...],
+    results: tuple[Any, ...],
+    rule: Rule,
+    platform: str,
+) -> tuple[Array | None, ...]:
     if rule.bound is not None:
         bounds = rule.bound(operation, operands, results)
         return tuple(

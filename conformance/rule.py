@@ -64,6 +64,12 @@ Refutes = Callable[
 """refutes(operation, operands, expected, actual): for each result (label, mask) pairs of elements
 that are wrong however much the specification leaves open, such as random numbers out of range."""
 
+EitherZero = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
+"""either_zero(operation, operands, expected results): for each result a mask of the zeros that may
+have either sign, whatever sign the expected one has: booleans of the result's shape, for complex
+results with a trailing dimension of two, (real, imaginary), as `reference.types.to_bits` has it.
+None where there is no such zero. Never true of anything but a zero."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -80,6 +86,10 @@ class Rule:
     what is wrong although the specification leaves open which results are right. `elsewhere` has
     the rules that take this one's place on platforms (each a tuple of names) that compute less
     precisely by default. Where `varies`, results need not be the same when a program runs again.
+
+    With a `bound` or a `measure`, zeros of either sign are alike; but where the rule has
+    `either_zero` too, an expected zero has the expected sign unless that says that it may have
+    any. It says nothing of numbers that are zero only when rounded or flushed.
     """
 
     name: str
@@ -93,6 +103,7 @@ class Rule:
     permits: Permits | None = None
     measure: Measure | None = None
     refutes: Refutes | None = None
+    either_zero: EitherZero | None = None
     elsewhere: tuple[tuple[tuple[str, ...], Rule], ...] = ()
     varies: bool = False
 

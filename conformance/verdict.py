@@ -41,6 +41,14 @@ class Verdict(StrEnum):
         return list(Verdict).index(self)
 
 
+_GRAVITY = {"signed zero": -1, "NaN": 1, "infinity": 1}
+
+
+def gravity(kind: str) -> int:
+    """How grave a class is beside others of the same verdict: of several the gravest is named."""
+    return _GRAVITY.get(kind, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Element:
     """One element of one result that differs: where, and what stood there.

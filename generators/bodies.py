@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 
 from generators.profiles import Row
+from generators.shaped_values import is_shaped
 from generators.values import profiles_of
 from reference.program import Attribute, Dense, Operation, Region, TensorType, Value, attributes
 from reference.rounding import round_to
@@ -139,10 +140,11 @@ def identity_of(op: str, of: ElementType) -> float:
 _SUMS: tuple[Row, ...] = (
     ("small_integers",), ("small_integers",), ("unit",), ("moderate",), ("near_one",),
     ("within:-1:1",), ("special",), ("mixed",), ("wide",), ("large",), ("tiny",), ("midpoints",),
+    ("negative_zeros",), ("mixed_zeros",),
 )  # fmt: skip
 _PRODUCTS: tuple[Row, ...] = (
     ("within:-1:1",), ("within:1:2",), ("near_one",), ("near_one",), ("perfect_powers",),
-    ("small_integers",), ("special",), ("unit",), ("moderate",),
+    ("small_integers",), ("special",), ("unit",), ("moderate",), ("mixed_zeros",),
 )  # fmt: skip
 
 
@@ -153,7 +155,7 @@ def rows_of(op: str, of: ElementType) -> tuple[Row, ...]:
         return every
     wanted = _SUMS if op == "add" else _PRODUCTS
     names = profiles_of(of)
-    return tuple(row for row in wanted if ":" in row[0] or row[0] in names)
+    return tuple(row for row in wanted if is_shaped(row[0]) or row[0] in names)
 
 
 def fold_of(

@@ -4,7 +4,7 @@ Sizes are drawn under a limit on the number of products, with those along which 
 the thresholds of kernels more often than the others. Contents are small integers half of the
 time: every sum is then exact in any order, and a term that is lost shows. The others are made
 after TOSA's data sets for dot products: zeros, large exponents, a wide range, one number next to
-which the others are small, sums that cancel.
+which the others are small, sums that cancel; and zeros of either sign.
 """
 
 from __future__ import annotations
@@ -180,7 +180,8 @@ _FLOAT_ROWS: tuple[Row, ...] = (
     ("exponents:-20:20", "exponents:-8:8"), ("exponents:50:60", "exponents:-60:-50"),
     ("exponents:40:50", "unit"), ("lone_one", "values:1"), ("lone_one", "near_one"),
     ("cancelling", "values:1"), ("cancelling", "near_one"), ("special", "small_integers"),
-    ("mixed", "mixed"), ("tiny", "moderate"),
+    ("mixed", "mixed"), ("tiny", "moderate"), ("negative_zeros", "positive"),
+    ("mixed_zeros", "moderate"), ("values:1", "negative_zeros"), ("unit", "mixed_zeros"),
 )  # fmt: skip
 _COMPLEX_ROWS = tuple(
     row for row in _FLOAT_ROWS if not {"special", "mixed"} & set(row) and row[0] != "cancelling"

@@ -11,7 +11,7 @@ import numpy as np
 
 from generators import bodies
 from generators.bodies import Block, Monoid
-from generators.building import Builder, inputs, operand
+from generators.building import Builder, constant, inputs, operand
 from generators.profiles import Row
 from generators.programs import Case
 from generators.shapes import Pick, choose, shape
@@ -53,18 +53,28 @@ def _placed(
         placed.append(operand(pick, f"input{number}", TensorType(sizes, of), profiles))
     names: list[str] = []
     for number, (of, start) in enumerate(zip(body.inputs, body.identity, strict=True)):
-        value, name = _init(pick, f"init{number}", of, start)
+        value, name = _init(pick, f"init{number}", of, start, alone=0 in sizes)
         placed.append(value)
         names.append(name)
     return tuple(placed), tuple((*row, *names) for row in body.rows)
 
 
-def _init(pick: Pick, name: str, of: ElementType, identity: Dense) -> tuple[Value | Dense, str]:
-    """An init value: mostly the identity, as a constant or a parameter; seldom anything."""
+def _init(
+    pick: Pick, name: str, of: ElementType, identity: Dense, *, alone: bool = False
+) -> tuple[Value | Dense, str]:
+    """An init value: mostly the identity, as a constant or a parameter; seldom anything.
+
+    -0 is an identity of sums as 0 is, and the only one that leaves -0 as it is; where the init
+    value is `alone`, most of those of sums are.
+    """
     kind, number = pick(12), identity.array
     if kind == 11:
         return Value(name, identity.type), choose(pick, profiles_of(of))
     whole = np.real(number).astype(np.float64)
+    if whole == 0 and kind in (range(4, 11) if alone else (6, 7, 9, 10)) and of.part.is_float:
+        if kind < 8:
+            return constant(identity.type, "negative_zeros", 0), "negative_zeros"
+        return Value(name, identity.type), "negative_zeros"
     if kind >= 8 and abs(whole) <= 1 and whole == np.trunc(whole):
         return Value(name, identity.type), f"values:{int(whole)}"
     return identity, profiles_of(of)[0]

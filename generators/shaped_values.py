@@ -171,12 +171,33 @@ def _cancelling(of: ElementType, shape: tuple[int, ...], words: Words, _: list[s
     return cast(np.where(place == place[::-1], 0.5, numbers).reshape(shape), of)
 
 
+def _of_zeros(of: ElementType, shape: tuple[int, ...], negative: Array) -> Array:
+    """Zeros with these signs, [elements, parts]; +0 alone in a type that has no other."""
+    zeros = np.where(negative, -0.0, 0.0)
+    if of.is_complex:
+        return cast(zeros.view(np.complex128).reshape(shape), of)
+    return cast(zeros[:, 0].reshape(shape), of)
+
+
+def _negative_zeros(of: ElementType, shape: tuple[int, ...], _: Words, __: list[str]) -> Array:
+    """Nothing but -0, in both parts of complex numbers."""
+    return _of_zeros(of, shape, np.ones((math.prod(shape), 2), np.bool_))
+
+
+def _mixed_zeros(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """Zeros, three in four of them -0."""
+    count = math.prod(shape)
+    return _of_zeros(of, shape, ~words.chance(2 * count, 4).reshape(count, 2))
+
+
 SHAPED: dict[str, ShapedFiller] = {
     "values": _values,
     "within": _within,
     "exponents": _exponents,
     "lone_one": _lone_one,
     "cancelling": _cancelling,
+    "negative_zeros": _negative_zeros,
+    "mixed_zeros": _mixed_zeros,
     "permutation": _permutation,
     "definite": _definite,
     "triangular": _triangular,
@@ -190,8 +211,8 @@ SHAPED: dict[str, ShapedFiller] = {
 }
 """By name: `values:3,4,5` (these integers, row-major; a single one everywhere), `within:LOW:HIGH`
 (uniform integers, both ends included), `exponents:LOW:HIGH`, `lone_one` and `cancelling` (terms
-of sums: of a wide range, next to a large one, in pairs that cancel), `permutation` (of 0 to the
-size less 1), `definite`,
+of sums: of a wide range, next to a large one, in pairs that cancel), `negative_zeros` and
+`mixed_zeros` (-0 alone, zeros of either sign), `permutation` (of 0 to the size less 1), `definite`,
 `gram`, `graded`, `hilbert` (Hermitian matrices in the last two dimensions, definite unless the
 type is too narrow), `triangular`, `graded_triangular`, `unit_diagonal` (both triangles filled),
 `lower_triangular`,

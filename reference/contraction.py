@@ -11,6 +11,7 @@ integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ from reference.notation import (
     sizes_agree,
     within,
 )
-from reference.products import matmul, narrowed, wide
+from reference.products import matmul, narrowed, started, wide
 from reference.program import QuantizedType, TensorType
 from reference.semantics import OpSemantics
 from reference.types import ELEMENT_TYPES, Array, Kind
@@ -339,15 +340,40 @@ def _einsum(operands: tuple[Array, ...], config: str, result: TensorType) -> Arr
     total = einsum_sums(operands, config)
     if operands[0].dtype == np.bool_:
         total = (total != 0).astype(np.float64)
-    return narrowed(total, result.element)
+    return narrowed(started(total) if adds_up(config) else total, result.element)
+
+
+def adds_up(config: str) -> bool:
+    """Whether an einsum has an index that is not the result's, and so sums.
+
+    Without an arrow an index that comes twice is one, as numpy has it.
+    """
+    given, arrow, result = config.partition("->")
+    indices = [one for one in given if one.isalpha()]
+    return any(indices.count(one) > 1 if not arrow else one not in result for one in indices)
 
 
 def einsum_sums(operands: Sequence[Array], config: str, *, magnitudes: bool = False) -> Array:
-    """The sums of an einsum before they are rounded; or float64 sums of their magnitudes."""
+    """The sums of an einsum before they are rounded; or float64 sums of their magnitudes.
+
+    Where nothing is added up, they are products, or elements that are only moved: -0 stays -0.
+    """
     factors = [wide(array) for array in operands]
     if magnitudes:
         factors = [np.abs(one).astype(np.float64) for one in factors]
-    return np.asarray(np.einsum(config, *factors))
+    if adds_up(config):
+        return np.asarray(np.einsum(config, *factors))
+    return np.asarray(reduce(np.multiply, _spread(config, factors)))
+
+
+def _spread(config: str, factors: Sequence[Array]) -> list[Array]:
+    """The elements of each factor at the places of the result that they go to: no sums are made."""
+    spread: list[Array] = []
+    for number, factor in enumerate(factors):
+        places = [np.ones(one.shape, np.int64) for one in factors]
+        places[number] = np.arange(factor.size).reshape(factor.shape)
+        spread.append(factor.reshape(-1)[np.einsum(config, *places)])
+    return spread
 
 
 ROWS: tuple[OpSemantics, ...] = (

@@ -325,13 +325,18 @@ def _evaluated(lhs: Array, rhs: Array, of: Geometry, result: TensorType) -> Arra
     return convolved(lhs, rhs, of, multiply)
 
 
-def convolved(lhs: Array, rhs: Array, of: Geometry, multiply: Multiply) -> Array:
-    """A convolution by any product of matrices: `multiply` gets wide elements, group by group."""
+def convolved(
+    lhs: Array, rhs: Array, of: Geometry, multiply: Multiply, padding: float = 0.0
+) -> Array:
+    """A convolution by any product of matrices: `multiply` gets wide elements, group by group.
+
+    `padding` is what lhs is padded with, for functions of the operands in the place of these.
+    """
     groups = of.feature_groups * of.batch_groups
     kernel = np.transpose(wide(rhs), of.kernel_dimensions)
     if any(of.reversal):
         kernel = np.flip(kernel, tuple(d for d, reverse in enumerate(of.reversal) if reverse))
-    windows = _windows(np.transpose(wide(lhs), of.input_dimensions), kernel.shape[:-2], of)
+    windows = _windows(np.transpose(wide(lhs), of.input_dimensions), kernel.shape[:-2], of, padding)
     depth, made = prod(kernel.shape[:-1]), kernel.shape[-1] // groups
     right = kernel.reshape(depth, groups, made).transpose(1, 0, 2)
     spatial = len(of.strides)
@@ -346,12 +351,12 @@ def convolved(lhs: Array, rhs: Array, of: Geometry, multiply: Multiply) -> Array
     return np.ascontiguousarray(np.transpose(by_place, np.argsort(of.output_dimensions)))
 
 
-def _windows(image: Array, window: tuple[int, ...], of: Geometry) -> Array:
+def _windows(image: Array, window: tuple[int, ...], of: Geometry, padding: float) -> Array:
     """All windows of lhs (batch, spatial..., feature) as a view of it padded and dilated.
 
     Shape: (group, batch, number of the window..., place in the window..., feature).
     """
-    padded = np.ascontiguousarray(_spread(image, of))
+    padded = np.ascontiguousarray(_spread(image, of, padding))
     sizes = image.shape[1:-1]
     counts = tuple(num_windows(of, n, sizes[n], window[n]) for n in range(len(window)))
     batch, *spatial, feature = padded.strides
@@ -364,13 +369,13 @@ def _windows(image: Array, window: tuple[int, ...], of: Geometry) -> Array:
     return np.ndarray(shape, padded.dtype, padded, strides=steps)
 
 
-def _spread(image: Array, of: Geometry) -> Array:
+def _spread(image: Array, of: Geometry, padding: float) -> Array:
     """lhs (batch, spatial..., feature) with its base dilation and padding, which may cut."""
     sizes = image.shape[1:-1]
     padded = tuple(max(0, _padded(of, n, size)) for n, size in enumerate(sizes))
     if padded == sizes and not any(low for low, _ in of.padding):
         return image
-    whole = np.zeros((image.shape[0], *padded, image.shape[-1]), image.dtype)
+    whole = np.full((image.shape[0], *padded, image.shape[-1]), padding, image.dtype)
     source, target = [slice(None)], [slice(None)]
     for number, size in enumerate(sizes):
         low, step = of.padding[number][0], of.lhs_dilation[number]

@@ -14,6 +14,7 @@ from reference.arithmetic import widened, wrapped
 from reference.leaves import Leaves
 from reference.rounding import round_to, to_float64
 from reference.types import Array, ElementType, element_type_of
+from reference.zeros import is_negative_zero, is_zero, parts_of
 
 MONOIDS = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
 """The ops that can be folded in any order; floating-point add and multiply up to rounding."""
@@ -63,9 +64,35 @@ def fold(name: str, values: Array, init: Array, leaves: Leaves, inits: int = 1) 
     for _ in range(inits):
         total = ufunc(total, start)
     total = np.asarray(total)
+    if name == "add" and (of.is_float or of.is_complex):
+        total = _signed_sum(total, values, init, leaves, inits)
     if of.is_float and name in ("maximum", "minimum"):
         total = _signed(name, total, wide, start, leaves, inits)
     return _narrow(total, of)
+
+
+def all_negative_zeros(values: Array, init: Array, leaves: Leaves) -> Array:
+    """Which results have nothing but -0 among their leaves: part by part, see reference/zeros.py.
+
+    True of results without leaves. Padding is `init`, which does not count otherwise.
+    """
+    found, start = is_negative_zero(values), is_negative_zero(init)
+    if values.dtype.kind != "c":
+        return leaves.fold(np.logical_and, found, start, True)
+    parts = [leaves.fold(np.logical_and, found[..., n], start[n], True) for n in range(2)]
+    return np.stack(parts, axis=-1)
+
+
+def _signed_sum(total: Array, values: Array, init: Array, leaves: Leaves, inits: int) -> Array:
+    """Sums that are zero with their sign: numpy adds to +0 where it likes."""
+    zero = is_zero(total)
+    if not zero.any():
+        return total
+    negative = all_negative_zeros(values, init, leaves)
+    if inits:
+        negative = negative & is_negative_zero(init)
+    parts = np.where(zero, np.where(negative, -0.0, 0.0), parts_of(total))
+    return parts.view(total.dtype)[..., 0] if total.dtype.kind == "c" else parts
 
 
 def _wide(name: str, values: Array) -> Array:

@@ -57,7 +57,12 @@ def matmul(lhs: Array, rhs: Array, to: ElementType, *, boolean: bool = False) ->
         return convert_to(np.matmul(lhs, rhs) != 0, to)
     if lhs.dtype == rhs.dtype and lhs.dtype.kind in "iu":
         return _integers(lhs, rhs, to)
-    return narrowed(sums(lhs, rhs), to)
+    return narrowed(started(sums(lhs, rhs)), to)
+
+
+def started(total: Array) -> Array:
+    """Sums with one init value, 0, as the specification's schedule may have it: none is -0."""
+    return np.asarray(total + total.dtype.type(0))
 
 
 def magnitudes(lhs: Array, rhs: Array) -> Array:
@@ -73,7 +78,6 @@ def narrowed(total: Array, to: ElementType) -> Array:
         if to.is_complex:
             return total.astype(to.storage)
         total = np.real(total)
-    total = total + total.dtype.type(0)  # a sum starts with +0, so it is never -0
     if to.is_float:
         return round_to(total, to)
     return convert_to(round_to(total, _F64), to)
@@ -147,7 +151,7 @@ def _integers(lhs: Array, rhs: Array, to: ElementType) -> Array:
         return convert_to(product.astype(np.int64), to)
     if to.is_integer:
         return from_bits(_limbs(lhs, rhs, -(-to.bits // 16)), to)
-    return narrowed(_extended(lhs.astype(np.longdouble), rhs.astype(np.longdouble)), to)
+    return narrowed(started(_extended(lhs.astype(np.longdouble), rhs.astype(np.longdouble))), to)
 
 
 def _limbs(lhs: Array, rhs: Array, count: int) -> Array:

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from conformance.bounds.products import Default, bounded, measured
+from conformance.bounds.zeros import either_zero_of
 from conformance.rule import GPU_PLATFORMS, Rule
 from reference.contraction import Dimensions, arranged, dot_dimensions, einsum_sums
 from reference.evaluate import given_attributes
@@ -27,7 +28,12 @@ def _dimensions(operation: Operation, lhs: Array) -> Dimensions:
     )
 
 
-def _summed(operation: Operation, operands: tuple[Array, ...], sizes: bool) -> Array:
+def _summed(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    sizes: bool,
+    _: float = 0.0,
+) -> Array:
     """The sums of a contraction before they are rounded, or the sums of magnitudes."""
     if "einsum_config" in given_attributes(operation):
         return einsum_sums(operands, str(operation.attribute("einsum_config")), magnitudes=sizes)
@@ -57,6 +63,7 @@ _GPU = Rule(
     f"{_SOURCE}; XLA:GPU's precision",
     bound=bounded(_summed, _depth, Default(default=2.0**-11)),
     measure=measured(_summed, _depth, Default(default=2.0**-11)),
+    either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11)),
 )
 _TPU = Rule(
     "sum of products on a TPU",
@@ -64,6 +71,7 @@ _TPU = Rule(
     f"{_SOURCE}; XLA:TPU's precision",
     bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
 )
 CONTRACTED = Rule(
     "sum of products",
@@ -71,5 +79,6 @@ CONTRACTED = Rule(
     _SOURCE,
     bound=bounded(_summed, _depth, Default()),
     measure=measured(_summed, _depth, Default()),
+    either_zero=either_zero_of(_summed, _depth, Default()),
     elsewhere=((GPU_PLATFORMS, _GPU), (("tpu",), _TPU)),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from conformance.bounds.products import Default, bounded, measured
+from conformance.bounds.zeros import either_zero_of
 from conformance.rule import GPU_PLATFORMS, Rule
 from reference.convolution import Geometry, convolved, geometry
 from reference.evaluate import given_attributes
@@ -18,10 +19,12 @@ def _geometry(operation: Operation, operands: tuple[Array, ...]) -> Geometry:
     return geometry(given_attributes(operation), operands[0].ndim - 2, padding)
 
 
-def _summed(operation: Operation, operands: tuple[Array, ...], sizes: bool) -> Array:
+def _summed(
+    operation: Operation, operands: tuple[Array, ...], sizes: bool, padding: float = 0.0
+) -> Array:
     """The sums of a convolution before they are rounded, or the sums of magnitudes."""
     of = _geometry(operation, operands)
-    return convolved(operands[0], operands[1], of, magnitudes if sizes else sums)
+    return convolved(operands[0], operands[1], of, magnitudes if sizes else sums, padding)
 
 
 def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
@@ -42,6 +45,7 @@ _GPU = Rule(
     f"{_SOURCE}; XLA:GPU's precision",
     bound=bounded(_summed, _depth, Default(default=2.0**-11, exact=False)),
     measure=measured(_summed, _depth, Default(default=2.0**-11, exact=False)),
+    either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11, exact=False)),
 )
 _TPU = Rule(
     "convolution on a TPU",
@@ -49,6 +53,7 @@ _TPU = Rule(
     f"{_SOURCE}; XLA:TPU's precision",
     bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
 )
 CONVOLVED = Rule(
     "convolution",
@@ -56,5 +61,6 @@ CONVOLVED = Rule(
     _SOURCE,
     bound=bounded(_summed, _depth, Default()),
     measure=measured(_summed, _depth, Default()),
+    either_zero=either_zero_of(_summed, _depth, Default()),
     elsewhere=((GPU_PLATFORMS, _GPU), (("tpu",), _TPU)),
 )

@@ -24,6 +24,7 @@ from reference.schedules import Scattering, alike, impossible, taken_apart
 from reference.types import Array, element_type_of
 from reference.unspecified import unspecified
 from reference.unspecified.gathering import as_leaves
+from reference.zeros import is_zero
 
 _ORDER = "order of the updates"
 
@@ -63,6 +64,27 @@ def _of_sum_or_product(parts: Scattering, expected: Array) -> Array:
         bound = accumulation.complex_product_bound if of.is_complex else accumulation.product_bound
         init = np.ones((), np.float64).astype(of.storage)
     return bound(values, init, leaves, expected)
+
+
+def _either_zero(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """Which zeros may have either sign: those of products of complex numbers, and of computations
+    that are no sum or product and round. A sum of the element and its updates, without an init
+    value, is -0 where all of these are and nowhere else; what no update reaches stays as it is."""
+    if not any(is_zero(result).any() for result in expected):
+        return (None,) * len(expected)
+    parts = taken_apart(operation, operands, body_of(operation.regions[0]))
+    touched = (parts.counts > 0).reshape(expected[0].shape)
+    free = [bool(count) for count in rounding_operations(operation.regions[0])]
+    if parts.is_sum_or_product:
+        free = [parts.body.monoid == "multiply" and element_type_of(expected[0]).is_complex]
+    return tuple(
+        is_zero(result) & (touched[..., None] if element_type_of(result).is_complex else touched)
+        if open_
+        else None
+        for open_, result in zip(free, expected, strict=True)
+    )
 
 
 def _refutes(
@@ -150,4 +172,5 @@ SCATTERED_UPDATES = Rule(
     "StableHLO specification, scatter; Higham, Accuracy and Stability of Numerical Algorithms, 3.1",
     bound=_bound,
     refutes=_refutes,
+    either_zero=_either_zero,
 )

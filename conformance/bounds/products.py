@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -35,9 +36,24 @@ _F16, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("f16", "f32", "f64"))
 _BYTE = 8
 _FLUSHED_EXPONENT = 8
 
-Summation = Callable[[Operation, tuple[Array, ...], bool], Array]
-"""summation(operation, operands, magnitudes): the sums before they are rounded; or float64 sums
-of the magnitudes of their terms."""
+
+class Summation(Protocol):
+    """The sums of an operation on any operands."""
+
+    def __call__(
+        self,
+        operation: Operation,
+        operands: tuple[Array, ...],
+        sizes: bool,
+        padding: float = 0.0,
+        /,
+    ) -> Array:
+        """The sums before they are rounded; or float64 sums of the magnitudes of their terms.
+
+        `padding` is what a convolution pads lhs with.
+        """
+        ...
+
 
 Depth = Callable[[Operation, tuple[Array, ...]], int]
 """depth(operation, operands): how many products make up each element of the result."""
@@ -126,6 +142,11 @@ def _rounding(name: str, operand: Array, order: int, least: float) -> float:
     return max(once**order, least)
 
 
+def factors_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The operands that are multiplied."""
+    return operands[: 1 if operation.name == "unary_einsum" else 2]
+
+
 def measured(
     summation: Summation, depth: Depth, default: Default
 ) -> Callable[..., tuple[Array, ...]]:
@@ -205,8 +226,8 @@ class _Sums:
     @property
     def factors(self) -> tuple[Array, ...]:
         """The operands that are multiplied, their elements as float64 magnitudes."""
-        count = 1 if self.operation.name == "unary_einsum" else 2
-        return tuple(np.abs(wide(one)).astype(np.float64) for one in self.operands[:count])
+        factors = factors_of(self.operation, self.operands)
+        return tuple(np.abs(wide(one)).astype(np.float64) for one in factors)
 
     @property
     def finite(self) -> tuple[Array, ...]:
@@ -243,16 +264,16 @@ def _is_exact(factors: tuple[Array, ...], total: Array, precision: Precision) ->
         return False
     quantum = 1.0
     for number, one in enumerate(factors):
-        least = _quantum(one)
+        least = quantum_of(one)
         rounding = precision.operands[min(number, 1)]
         if rounding and (one >= least / rounding).any():
             return False
         quantum *= least
     largest = min(quantum / precision.accumulation, precision.of.float_format.max_finite)
-    return bool(quantum >= _least(precision.of) and total.max() <= largest)
+    return bool(quantum >= least_of(precision.of) and total.max() <= largest)
 
 
-def _quantum(magnitudes: Array) -> float:
+def quantum_of(magnitudes: Array) -> float:
     """The largest power of two that all of these float64 numbers are multiples of; 1 for zeros."""
     mantissa, exponent = np.frexp(magnitudes[magnitudes != 0])
     if not mantissa.size:
@@ -284,9 +305,9 @@ def _bound(
 
 def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> Array:
     """What is lost where operands, products and sums under the smallest normal number are 0."""
-    lost = np.asarray(2.0 * sums.depth * _least(precision.of))
+    lost = np.asarray(2.0 * sums.depth * least_of(precision.of))
     for number, one in enumerate(finite):
-        smallest = _least(element_type_of(sums.operands[number]))
+        smallest = least_of(element_type_of(sums.operands[number]))
         below = (one < smallest) & (one != 0)
         if below.any():
             parts = (*finite[:number], np.where(below, one, 0.0), *finite[number + 1 :])
@@ -294,7 +315,7 @@ def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> 
     return lost
 
 
-def _least(of: ElementType) -> float:
+def least_of(of: ElementType) -> float:
     """What underflow may cost: f16 and narrower types keep their subnormal numbers."""
     if not (of.is_float or of.is_complex):
         return 0.0

@@ -19,11 +19,13 @@ from conformance.bounds.orders import Found, out_of_order
 from conformance.rule import Rule
 from reference import accumulation
 from reference.evaluate import body_of
+from reference.monoids import all_negative_zeros
 from reference.notation import is_promotable
 from reference.program import Dense, Operation, Region, TensorType, Value
 from reference.rounding import round_to, to_float64
 from reference.types import Array, ElementType, element_type_of
 from reference.unspecified.reduction import Reduction, taken_apart
+from reference.zeros import is_negative_zero, is_zero
 
 _REAL: dict[str, Callable[..., Array]] = {
     "add": accumulation.sum_bound,
@@ -135,6 +137,42 @@ def _within(expected: Array, actual: Array, bound: Array) -> Array:
     return right & ~np.isfinite(expected)
 
 
+def either_zero(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """Which zeros of the results may have either sign.
+
+    A sum of nothing but -0 (reference/zeros.py), as the init value of +0 may be left out; but not
+    that of no elements, which is made of init values. Padding of windows is not left out: it is
+    made of init values, but among the elements. The sign of a product of real numbers is decided.
+    Nothing decides that of a zero part of a product of complex numbers, nor what bodies give that
+    are no such op and round.
+    """
+    if not any(is_zero(result).any() for result in expected):
+        return (None,) * len(expected)
+    parts = taken_apart(operation, operands)
+    return tuple(_either_zero(parts, number, result) for number, result in enumerate(expected))
+
+
+def _either_zero(parts: Reduction, number: int, expected: Array) -> Array | None:
+    of, name = element_type_of(expected), parts.name(number)
+    if not (of.is_float or of.is_complex):
+        return None
+    zero = is_zero(expected)
+    if name == "add":
+        init = parts.inits[number]
+        negative = all_negative_zeros(parts.values[number], init, parts.leaves)
+        some = parts.leaves.counts > 0
+        return (
+            zero
+            & negative
+            & (some[..., None] if of.is_complex else some)
+            & (is_zero(init) & ~is_negative_zero(init))
+        )
+    rounds = of.is_complex if name == "multiply" else name is None
+    return zero if rounds and rounding_operations(parts.body.region)[number] else None
+
+
 def ordered_otherwise(
     operation: Operation,
     operands: tuple[Array, ...],
@@ -223,6 +261,7 @@ _JUDGED: dict[str, Any] = {
     "bound": reduction_bound,
     "permits": parts_within,
     "refutes": ordered_otherwise,
+    "either_zero": either_zero,
 }
 REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED)
 WINDOWED = Rule("windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED)

@@ -103,10 +103,15 @@ def _reduction(
 
 
 def _init_matters(name: str, values: Array, init: Array, leaves: Leaves) -> Array:
-    """Where it makes a difference how many init values there are; an empty slice has one."""
+    """Where it makes a difference how many init values there are; an empty slice has one.
+
+    That an init value of +0 gives a sum of -0 another sign leaves no more open than the sign.
+    """
     none, once, twice = (monoids.fold(name, values, init, leaves, n) for n in range(3))
-    empty = leaves.counts == 0
-    return np.where(empty, differ(once, twice), differ(none, once))
+    apart = [differ(one, other) for one, other in ((once, twice), (none, once))]
+    if name == "add":
+        apart = [apart[0] & (once != twice), apart[1] & (none != once)]
+    return np.where(leaves.counts == 0, *apart)
 
 
 def _arithmetic(name: str, values: Array, init: Array, leaves: Leaves) -> list[Open]:

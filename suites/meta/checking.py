@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from conformance.check import Checked, Settings, check_file
+from reference.evaluate import evaluate
+from reference.program import Operation, Program
+from reference.types import Array
 
 REFERENCE = Settings("reference")
 
@@ -13,6 +18,19 @@ def checked(tmp_path: Path, text: str | bytes, settings: Settings = REFERENCE) -
     path = tmp_path / "program.mlir"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return check_file(str(path), settings)
+
+
+def values_of(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
+    """The values of main by name, as the reference has them."""
+    arguments = zip(program.main.arguments, inputs, strict=True)
+    known: dict[str, Any] = {of.name: array for of, array in arguments}
+
+    def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        known.update(zip((value.name for value in operation.results), results, strict=True))
+        return results
+
+    evaluate(program, inputs, on_result=keep)
+    return known
 
 
 FAULTY = """

@@ -21,7 +21,6 @@ from conformance.cli import app, guarded
 from conformance.emit_stablehlo import emit
 from conformance.expectations import Expectation, load
 from conformance.extensions import EXTENSIONS, beyond, extension
-from conformance.locate import values_of
 from conformance.parse import parse_module
 from conformance.runner import versions
 from conformance.shifts import Shift
@@ -30,7 +29,7 @@ from generators.columns import Invalid
 from generators.plan import cases
 from reference.program import Operation, Program, Region, TensorType, Value
 from reference.types import Array, element_type
-from suites.meta.checking import checked
+from suites.meta.checking import checked, values_of
 
 SHIPPED = load(None, ("cpu",), versions())
 WRONG = {"sine": "cosine", "tanh": "negate", "abs": "sign"}

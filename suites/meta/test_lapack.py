@@ -14,7 +14,8 @@ from jax import export
 from conformance.check import Settings, check_file
 from conformance.equations import violation
 from conformance.nearby import clusters, solve
-from conformance.perturb import Permitted, judge_program
+from conformance.permitted import Permitted
+from conformance.perturb import judge_program
 from conformance.verdict import Verdict
 from reference.custom_calls import call_built_in
 from reference.errors import EvaluationError

@@ -7,10 +7,12 @@ import pytest
 
 from conformance import inlining
 from conformance.emit_stablehlo import emit
+from conformance.following import flush
 from conformance.inlining import NotInlined, closed, inlined
 from conformance.moves import moved
 from conformance.parse import parse_module
-from conformance.perturb import Permitted, flush, is_single, judge_program, permits
+from conformance.permitted import Permitted
+from conformance.perturb import is_single, judge_program, permits
 from conformance.verdict import Verdict
 from reference.evaluate import evaluate
 from reference.types import Array, to_bits

@@ -111,7 +111,7 @@ def test_a_custom_call_may_return_a_tuple(tmp_path: Path) -> None:
     text = CALL.format(target="lapack_sgetrf_ffi", result="tensor<3x3xf32>", tuple=LU)
     assert checked(tmp_path, text).verdict is Verdict.PASS
     found = checked(tmp_path, text, LOW)
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "not a solution")
+    assert (found.verdict, found.operation) == (Verdict.DIVERGENT, "custom_call %0 (line 3)")
     unknown = checked(tmp_path, text.replace("lapack_sgetrf_ffi", "someone"))
     assert unknown.verdict is Verdict.UNSUPPORTED
     assert unknown.message == "no handler for the custom call 'someone' (custom_call %0 (line 3))"
