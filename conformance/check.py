@@ -354,21 +354,15 @@ class _Work:
         actual: Sequence[Array],
     ) -> _Outcome:  # fmt: skip
         """The outcome of a program of several operations."""
-        judgement = judge_program(permitted, actual)
-        if judgement.verdict is Verdict.PASS or self._is_reference:
-            return _outcome(judgement)
-        if malformed(permitted.expected, actual) is not None:
-            return self._explained(_outcome(judgement), judgement, program, inputs, actual, None)
-        settled = self._settling.settled(program, inputs, actual, permitted, judgement)
-        if settled is None:
-            outcome, found = _outcome(judgement), None
-        else:
-            judgement, found = settled.judgement, settled.steps
-            message = "; ".join(filter(None, (judgement.message, settled.note)))
-            outcome = replace(_outcome(judgement), message=message)
+        if self._is_reference:
+            return _outcome(judge_program(permitted, actual))
+        settled = self._settling.settled(program, inputs, actual, permitted)
+        judgement = settled.judgement
+        message = "; ".join(filter(None, (judgement.message, settled.note)))
+        outcome = replace(_outcome(judgement), message=message)
         if not outcome.verdict.fails:
             return outcome
-        return self._explained(outcome, judgement, program, inputs, actual, found)
+        return self._explained(outcome, judgement, program, inputs, actual, settled.steps)
 
     def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> _Outcome:
         """A program that breaks constraints: a backend should refuse it."""

@@ -55,6 +55,28 @@ def _differs(expected: object, actual: Array) -> bool:
     return isinstance(expected, np.ndarray) and not bool(alike(expected, actual).all())
 
 
+def in_doubt(permitted: Permitted, actual: Sequence[Array]) -> list[int]:
+    """The results that are not as expected, nor within what a few evaluations come to."""
+    expected = permitted.expected
+    numbers = [n for n, one in enumerate(expected) if _differs(one, actual[n])]
+    permitted.only(numbers)
+    return [n for n in numbers if not _is_reached(permitted, n, actual[n])]
+
+
+def _is_reached(permitted: Permitted, number: int, actual: Array) -> bool:
+    expected = permitted.expected[number]
+    of = element_type_of(expected)
+    if not (of.is_float or of.is_complex):
+        return False
+    where = np.flatnonzero(~alike(expected, actual))
+    got = actual.reshape(-1)[where]
+    for count in (FEW_SAMPLES, SAMPLES + 2):
+        sets = [expected, *(one[number] for one in permitted.moved(count))]
+        if within([one.reshape(-1)[where] for one in sets], got, of).all():
+            return True
+    return False
+
+
 def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
     """The judgement on result `number`."""
     expected = permitted.expected[number]

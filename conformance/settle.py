@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
-from conformance.compare import Judgement
+from conformance.compare import Judgement, malformed
 from conformance.parts import needed, returning, shows
 from conformance.permitted import Permitted
-from conformance.perturb import judge_program, judge_result
+from conformance.perturb import in_doubt, judge_program, judge_result
 from conformance.separate import cheap
 from conformance.shifts import Shift
 from conformance.stepwise import Run, Steps, steps
-from conformance.verdict import Verdict
+from conformance.verdict import Errors, Verdict
 from reference.evaluate import EvaluationError
 from reference.program import Operation, Program, TensorType, Value
 from reference.types import Array
@@ -36,7 +36,7 @@ class Settled:
     """
 
     judgement: Judgement
-    steps: Steps
+    steps: Steps | None = None
     adopted: int = 0
     follows: bool = False
 
@@ -71,41 +71,53 @@ class Settling:
         inputs: Sequence[Array],
         actual: Sequence[Array],
         permitted: Permitted,
-        judgement: Judgement,
-    ) -> Settled | None:
-        """The conclusion on results that perturbed evaluation does not permit as they are.
-
-        None where the steps cannot be shown.
-        """
-        numbers = [
-            number
-            for number, one in enumerate(actual)
-            if judge_result(permitted, number, one).verdict is not Verdict.PASS
-        ]
+    ) -> Settled:
+        """The conclusion on what a program returned, `permitted` being what it may return."""
+        passed = Judgement(
+            Verdict.PASS, "", "", 0, sum(one.size for one in actual), None, None, (), Errors()
+        )
+        if malformed(permitted.expected, actual) is not None:
+            return Settled(judge_program(permitted, actual))
+        numbers = in_doubt(permitted, actual)
+        if not numbers:
+            return Settled(passed)
         found = steps(self.run, self.platform, program, inputs, numbers)
-        if found is None:
-            return None
-        if found.wrong:
-            return Settled(_blamed(judgement, found), found)
-        passed = replace(judgement, verdict=Verdict.PASS, kind="", message="", elements=())
+        if found is None or found.wrong:
+            judgement = judge_program(permitted, actual)
+            return Settled(judgement if found is None else _blamed(judgement, found), found)
+        adopted = len(found.adopted)
         if found.gives(actual) and not found.unsettled:
-            return Settled(passed, found, len(found.adopted), follows=True)
+            return Settled(passed, found, adopted, follows=True)
+        judgement = judge_program(permitted, actual)
+        if judgement.verdict is Verdict.PASS:
+            return Settled(judgement)
         if found.adopted:
-            try:
-                with_theirs = Permitted(program, inputs, self.platform, shifts=found.adopted)
-                left = judge_program(with_theirs, actual)
-            except EvaluationError:
-                left = judgement
+            left = self._left(program, inputs, actual, found.adopted, judgement)
             if left.verdict is Verdict.PASS:
-                return Settled(passed, found, len(found.adopted))
+                return Settled(passed, found, adopted)
             judgement = left if left.verdict.fails else judgement
         ends = program.main.body.operations[-1].operands
         wanted = [ends[number] for number in numbers]
         given = [actual[number] for number in numbers]
         for cut in _cuts(needed(program, wanted), found.adopted):
             if self._follows(program, inputs, wanted, given, cut):
-                return Settled(passed, found, len(found.adopted), follows=True)
+                return Settled(passed, found, adopted, follows=True)
         return Settled(judgement, found)
+
+    def _left(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        actual: Sequence[Array],
+        adopted: Sequence[Shift],
+        otherwise: Judgement,
+    ) -> Judgement:
+        """The judgement with results that are open taken as the backend has them."""
+        try:
+            permitted = Permitted(program, inputs, self.platform, shifts=adopted)
+        except EvaluationError:
+            return otherwise
+        return judge_program(permitted, actual)
 
     def _follows(
         self,
