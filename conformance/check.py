@@ -1,69 +1,42 @@
 """Checking programs of the user's own: one file, from its text to a verdict.
 
-A program is judged as a whole by perturbed evaluation (conformance/perturb.py), or by what it
-asserts itself, where it is one of StableHLO's test programs; of one that fails, the first operation
-is named whose result goes wrong, unless all of it is known (conformance/explain.py).
+A file may hold several programs, each is run on several sets of inputs (conformance/work.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-import numpy as np
-
+from conformance import saving
 from conformance.arguments import InputsError, given, load
 from conformance.backends import open_backend
 from conformance.backends.base import (
     Backend,
-    BackendError,
-    Executable,
-    Failed,
-    Rejected,
-    Unsupported,
 )
-from conformance.compare import Judgement, judge, malformed
-from conformance.differing import decimal
 from conformance.drawing import drawn, is_dynamic
-from conformance.emit_stablehlo import EmitError, emit
 from conformance.expectations import Expectation
-from conformance.explain import Explainer, Fault
-from conformance.extensions import beyond
 from conformance.hull import alike
-from conformance.inlining import Origin
 from conformance.limit import TooSlow, limited
-from conformance.locate import Search
-from conformance.modules import NotChecked, Unit, of_sizes, parameter_names, units
-from conformance.moves import rule_of
-from conformance.parse import Unreadable, places
-from conformance.permitted import Permitted
-from conformance.perturb import is_single, judge_program, permits
+from conformance.modules import NotChecked, Unit, of_sizes, units
+from conformance.naming import parameters
+from conformance.parse import Unreadable
 from conformance.phases import phase
-from conformance.settle import Settling
-from conformance.stepwise import Steps, steps
-from conformance.verdict import Element, Errors, Verdict
-from reference.evaluate import EvaluationError, check, evaluate
-from reference.program import Operation, Program
+from conformance.verdict import Element, Verdict
+from conformance.work import INVALID, RIGHT, NotJudged, Outcome, Work
+from reference.evaluate import EvaluationError, evaluate
 from reference.types import Array
-
-INVALID = "invalid program"
-"""The class of a file that holds no program, or one that breaks constraints."""
-
-KEPT = 32
-"""Compiled programs that are kept: the search asks for the same ones on other inputs."""
-
-RIGHT = ("reference", "reference:right")
-"""The names of the backend that is the reference itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What all files of a call are checked with.
 
-    `seconds` is what the reference may take for a program on a set of inputs.
+    `seconds` is what the reference may take for a program on a set of inputs; `save` the folder
+    for what fails.
     """
 
     backend: str = "cpu"
@@ -71,6 +44,7 @@ class Settings:
     seed: int = 0
     expectations: tuple[Expectation, ...] = ()
     seconds: float = 30.0
+    save: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,45 +133,63 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
         return Checked(path, Verdict.UNSUPPORTED, "not read", "", part.reason)
     named = "" if part.name == "main" else f"@{part.name}: "
     try:
-        sets = _inputs(part, settings)
+        sets, notes = _inputs(part, settings)
         backend, platform = _opened(settings.backend)
-        found: list[_Outcome] = []
+        found: list[Outcome] = []
         if is_dynamic(part.flat.program) and settings.backend not in RIGHT:
             part = _made_over(part, sets, found)
-        work = _Work(part, settings, backend, platform)
+        work = Work(
+            part, settings.backend, backend, platform, settings.expectations, settings.seconds
+        )
         for number, inputs in enumerate(sets, start=1):
+            origin = _origin(settings, inputs, number, len(sets))
             with phase("inputs", number, len(sets)):
-                found.append(work.judged(inputs))
+                found.append(_judged(path, part, inputs, origin, work, settings))
             if found[-1].verdict.fails and not found[-1].known:
                 break
-    except _Unsupported as reason:
+    except NotJudged as reason:
         return Checked(path, Verdict.UNSUPPORTED, reason.kind, "", named + str(reason))
     except TooSlow as reason:
         return Checked(path, Verdict.UNSUPPORTED, "not evaluated", "", named + str(reason))
     worst = _worst(found)
-    message = named + worst.message if worst.message else ""
+    message = "; ".join(filter(None, (worst.message, *notes, part.note)))
+    message = named + message if message else ""
     known = _known(found) if worst.known else ()
     return Checked(path, worst.verdict, worst.kind, worst.operation, message, worst.elements, known)
 
 
-class _Unsupported(Exception):
-    """A program that is not checked, and why."""
+def _origin(settings: Settings, inputs: Sequence[Array], number: int, count: int) -> str:
+    """Which set of inputs this is; "" where there are none."""
+    if not inputs:
+        return ""
+    return "given inputs" if settings.inputs else f"drawn inputs, set {number} of {count}"
 
-    def __init__(self, message: str, kind: str = "not evaluated") -> None:
-        super().__init__(message)
-        self.kind = kind
+
+def _judged(
+    path: str, unit: Unit, inputs: tuple[Array, ...], origin: str, work: Work, settings: Settings
+) -> Outcome:
+    """The outcome on a set of inputs, which is told and saved where it fails."""
+    if settings.save is None:
+        return _on(origin, work.judged(inputs))
+    folder = saving.Folder(settings.save, path, unit, inputs, settings.backend, origin)
+    folder.begin()
+    try:
+        outcome = work.judged(inputs)
+    except BaseException:
+        folder.remove()
+        raise
+    if not outcome.verdict.fails:
+        folder.remove()
+        return outcome
+    folder.end(outcome, *work.both(inputs))
+    return _on(origin, outcome, f"saved in {folder.path}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What became of a program on one set of inputs."""
-
-    verdict: Verdict
-    kind: str = ""
-    message: str = ""
-    operation: str = ""
-    elements: tuple[Element, ...] = ()
-    known: tuple[str, ...] = ()
+def _on(origin: str, outcome: Outcome, *notes: str) -> Outcome:
+    """The outcome, with a note where it fails on some inputs of several."""
+    if not outcome.verdict.fails:
+        return outcome
+    return replace(outcome, message="; ".join(filter(None, (outcome.message, origin, *notes))))
 
 
 @cache
@@ -214,7 +206,7 @@ def _drawn(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
     return drawn(unit.flat.program, settings.seed, evaluated)
 
 
-def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[_Outcome]) -> Unit:
+def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[Outcome]) -> Unit:
     """A program of unknown sizes made over for those of the inputs, as backends need it.
 
     If it does not mean the same for the reference, that is an outcome of its own.
@@ -222,280 +214,31 @@ def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[_Outcome])
     try:
         static = of_sizes(unit, sets[0])
     except Unreadable as error:
-        raise _Unsupported(str(error), "not implemented by the backend") from None
+        raise NotJudged(str(error), "not implemented by the backend") from None
     try:
         before, after = (evaluate(one.flat.program, sets[0]) for one in (unit, static))
     except EvaluationError as error:
-        raise _Unsupported(str(error)) from None
+        raise NotJudged(str(error)) from None
     if not all(
         a.shape == b.shape and alike(a, b).all() for a, b in zip(before, after, strict=True)
     ):
         message = "with sizes written into it by jaxlib's shape refinement it means something else"
-        found.append(_Outcome(Verdict.DIVERGENT, "sizes", message))
+        found.append(Outcome(Verdict.DIVERGENT, "sizes", message))
     return static
 
 
 @phase("drawing")
-def _inputs(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
+def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tuple[str, ...]]:
+    """The sets of inputs, and what is to be said of them."""
     program = unit.flat.program
     if settings.inputs is None or not program.main.arguments:
         try:
-            return _drawn(unit, settings)
+            return _drawn(unit, settings), ()
         except (InputsError, EvaluationError) as error:
-            raise _Unsupported(str(error), "no inputs") from None
+            raise NotJudged(str(error), "no inputs") from None
     try:
-        return [given(program, load(settings.inputs), parameter_names(unit))]
+        found = given(program, load(settings.inputs), parameters(unit))
     except InputsError as error:
         raise InputsError(f"@{unit.name}: {error}") from None
-
-
-class _Work:
-    """One program on a backend: compiled once, run and judged on each set of inputs."""
-
-    def __init__(self, unit: Unit, settings: Settings, backend: Backend, platform: str) -> None:
-        self._unit, self._backend, self._platform = unit, backend, platform
-        self._is_reference, self._seconds = settings.backend in RIGHT, settings.seconds
-        self._settling = Settling(self.run, platform)
-        search = Search(self.run, platform)
-        self._explainer = Explainer(search, settings.expectations, settings.backend)
-        self._executables: dict[str, Executable] = {}
-
-    def judged(self, inputs: tuple[Array, ...]) -> _Outcome:
-        """The outcome on one set of inputs."""
-        program = self._unit.flat.program
-        broken, notes = beyond(check(program))
-        if broken and not self._unit.assertions:  # tests tell what they expect nevertheless
-            return self._of_invalid(*broken[0])
-        outcome = self._of_valid(program, inputs)
-        told = (outcome.message, *(() if broken else notes))
-        return replace(outcome, message="; ".join(filter(None, told)))
-
-    def _of_valid(self, program: Program, inputs: tuple[Array, ...]) -> _Outcome:
-        try:
-            with limited(self._seconds):
-                permitted = Permitted(program, inputs, self._platform, self._unit.infeeds)
-        except EvaluationError as error:
-            raise _Unsupported(str(error)) from None
-        try:
-            actual = self._results(permitted, inputs)
-        except Unsupported as error:
-            raise _Unsupported(str(error), "not implemented by the backend") from None
-        except BackendError as error:
-            refused = _refused(error)
-            return self._if_known(refused) if is_single(program) else _outcome(refused)
-        if self._unit.assertions:
-            outcome = self._by_assertions(permitted, actual)
-        elif is_single(program):
-            return self._if_known(self._alone(permitted, inputs, actual))
-        else:
-            return self._of_several(program, inputs, permitted, actual)
-        if not outcome.verdict.fails or self._is_reference:
-            return outcome
-        found = steps(self.run, self._platform, program, inputs, range(len(actual)))
-        judgement = judge_program(permitted, actual)
-        return self._explained(outcome, judgement, program, inputs, actual, found)
-
-    def _of_several(
-        self, program: Program, inputs: tuple[Array, ...], permitted: Permitted,
-        actual: Sequence[Array],
-    ) -> _Outcome:  # fmt: skip
-        """The outcome of a program of several operations."""
-        if self._is_reference:
-            return _outcome(judge_program(permitted, actual))
-        settled = self._settling.settled(program, inputs, actual, permitted)
-        judgement = settled.judgement
-        message = "; ".join(filter(None, (judgement.message, settled.note)))
-        outcome = replace(_outcome(judgement), message=message)
-        if not outcome.verdict.fails:
-            return outcome
-        return self._explained(outcome, judgement, program, inputs, actual, settled.steps)
-
-    def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> _Outcome:
-        """A program that breaks constraints: a backend should refuse it."""
-        where = self._described(operation, ())
-        message = f"breaks {', '.join(ids)} of {operation.name}"
-        if not self._is_reference:
-            try:
-                self._compiled(self._unit.flat.program)
-            except BackendError:
-                return _Outcome(Verdict.REJECTED, INVALID, message, where)
-            return _Outcome(Verdict.ACCEPTED, ", ".join(ids), message, where)
-        return _Outcome(Verdict.REJECTED, INVALID, message, where)
-
-    def _results(self, permitted: Permitted, inputs: tuple[Array, ...]) -> Sequence[Array]:
-        if self._is_reference:
-            return permitted.expected
-        return next(self.run(self._unit.flat.program, [inputs]))
-
-    def run(self, program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """The backend's results of a program on each set of inputs.
-
-        Raises:
-            BackendError: the backend's answer, when it is an error.
-        """
-        executable = self._compiled(program)
-        for inputs in sets:
-            try:
-                with phase("executing"):
-                    results = executable.execute(inputs)
-                yield results
-            except BackendError:
-                raise
-            except Exception as error:
-                raise Failed(f"{type(error).__name__}: {error}") from error
-
-    def _compiled(self, program: Program) -> Executable:
-        refusal = self._backend.refusal(program)
-        if refusal is not None:
-            raise refusal
-        try:
-            whole = program is self._unit.flat.program
-            text = self._unit.text if whole and self._unit.text else emit(program)
-            if text not in self._executables:
-                while len(self._executables) >= KEPT:
-                    del self._executables[next(iter(self._executables))]
-                with phase("compiling"):
-                    self._executables[text] = self._backend.compile(text, program)
-            return self._executables[text]
-        except EmitError as error:
-            raise Unsupported(str(error)) from None
-        except BackendError:
-            raise
-        except Exception as error:
-            raise Failed(f"{type(error).__name__}: {error}") from error
-
-    def _alone(
-        self, permitted: Permitted, inputs: tuple[Array, ...], actual: Sequence[Array]
-    ) -> Judgement:
-        """The judgement on a program of one operation, by that op's own rule."""
-        program = self._unit.flat.program
-        rule = rule_of(program.main.body.operations[-2])
-        assert rule is not None
-        return judge(program, inputs, permitted.expected, actual, rule, platform=self._platform)
-
-    def _if_known(self, judgement: Judgement) -> _Outcome:
-        """The outcome of a program of one operation: that is the one that goes wrong."""
-        outcome = _outcome(judgement)
-        if not outcome.verdict.fails:
-            return outcome
-        operation = self._unit.flat.program.main.body.operations[-2]
-        where, known = self._described(operation, ()), self._explainer.known(operation, judgement)
-        return replace(outcome, operation=where, known=known)
-
-    def _by_assertions(self, permitted: Permitted, actual: Sequence[Array]) -> _Outcome:
-        """The worst of a test program's own assertions."""
-        bad = malformed(permitted.expected, actual)
-        if bad is not None:
-            return _Outcome(Verdict.DIVERGENT, *bad)
-        outcomes = [_Outcome(Verdict.PASS)]
-        for number, assertion in enumerate(self._unit.assertions):
-            got, want = actual[2 * number], actual[2 * number + 1]
-            fails = assertion.fails(got, want)
-            if fails.any() and assertion.is_near:
-                fails &= ~self._as_right(permitted, 2 * number, got, want)
-            if not fails.any():
-                continue
-            open_ = _left_open(permitted, 2 * number) & fails
-            verdict, kind = Verdict.DIVERGENT, "expectation"
-            if open_.all() or (open_ == fails).all():
-                verdict, kind = Verdict.UNSPECIFIED, permitted.reasons[0]
-            outcomes.append(_failed(verdict, kind, assertion.name, fails, got, want))
-        return max(outcomes, key=lambda one: one.verdict.severity)
-
-    def _as_right(self, permitted: Permitted, number: int, got: Array, want: Array) -> Array:
-        """Which elements may be either: expected values are some backend's own, and rounded.
-
-        Where the assertion permits less than the roundings of the program come to, an expected
-        value that a backend may give is no reason to find fault with another such value.
-        """
-        either = permits(permitted, number, want)
-        return either if self._is_reference else either & permits(permitted, number, got)
-
-    @phase("locating")
-    def _explained(
-        self, outcome: _Outcome, judgement: Judgement, program: Program,
-        inputs: tuple[Array, ...], actual: Sequence[Array], found: Steps | None,
-    ) -> _Outcome:  # fmt: skip
-        """The outcome with the operation that goes wrong first, or first of those not known."""
-        infeeds = self._unit.infeeds
-        why = self._explainer.explained(program, inputs, actual, judgement, found, infeeds)
-        fault = why.new or why.first
-        if fault is None:
-            return outcome
-        where = self._described(fault.operation, fault.within)
-        elements = fault.judgement.elements or outcome.elements
-        kind, first = outcome.kind, f"first wrong: {self._told(fault)}: {fault.judgement.message}"
-        if why.is_known or why.judgement is None:
-            if self._unit.assertions:
-                kind = fault.judgement.kind or kind
-            message, known = f"{outcome.message}; {first}", why.known if why.is_known else ()
-            return _Outcome(outcome.verdict, kind, message, where, elements, known)
-        left, ids = why.judgement, ", ".join(why.known)
-        message = f"{left.message}; beside what is known as {ids}, {first}"
-        if why.new is None:
-            message = f"{left.message}; {first}, known as {ids}; what else is wrong was not found"
-        return _Outcome(left.verdict, left.kind, message, where, elements)
-
-    def _told(self, fault: Fault) -> str:
-        """The operation at fault, and those without which it is right."""
-        told = self._described(fault.operation, fault.within)
-        others = [one for one in fault.group if one is not fault.operation]
-        if others:
-            told += ", together with " + ", ".join(self._described(one, ()) for one in others)
-        return told
-
-    def _described(self, operation: Operation, within: Sequence[Operation]) -> str:
-        """The operation by mnemonic, name and place, and the loops and branches around it."""
-        try:
-            lines = places(self._unit.source)
-        except ValueError:
-            lines = {}
-        parts = [self._named(one, lines) for one in (operation, *reversed(within))]
-        return " in ".join(parts)
-
-    def _named(self, operation: Operation, lines: dict[tuple[str, str], str]) -> str:
-        if not operation.results:
-            return operation.name
-        name = operation.results[0].name
-        origin = self._unit.flat.origins.get(name, Origin("", name))
-        function = "main" if origin.function == self._unit.name else origin.function
-        place = lines.get((origin.function, origin.value)) or lines.get(
-            (self._unit.name, origin.value)
-        )
-        where = [] if function in ("main", "") else [f"@{function}"]
-        where += [place] if place else []
-        return f"{operation.name} %{origin.value}" + (f" ({', '.join(where)})" if where else "")
-
-
-def _left_open(permitted: Permitted, number: int) -> Array:
-    """Which elements of a result depend on what the specification leaves open."""
-    want = permitted.expected[number]
-    varying = np.zeros(want.shape, np.bool_)
-    for one in permitted.filled():
-        varying |= ~alike(want, one[number])
-    return varying
-
-
-def _outcome(judgement: Judgement) -> _Outcome:
-    return _Outcome(
-        judgement.verdict, judgement.kind, judgement.message, elements=judgement.elements
-    )
-
-
-def _refused(error: BackendError) -> Judgement:
-    verdict, kind = Verdict.CRASHED, "internal error"
-    if isinstance(error, Rejected):
-        verdict, kind = Verdict.REJECTED, "refused as invalid"
-    return Judgement(verdict, kind, str(error), 0, 0, None, None, (), Errors())
-
-
-def _failed(
-    verdict: Verdict, kind: str, name: str, fails: Array, got: Array, want: Array
-) -> _Outcome:
-    index = tuple(int(i) for i in np.argwhere(fails)[0])
-    one, other = (np.asarray(array[index]).reshape(1) for array in (want, got))
-    message = (
-        f"check.{name}: {int(fails.sum())} of {fails.size} elements; at {list(index)} "
-        f"expected {decimal(one)}, got {decimal(other)}"
-    )
-    return _Outcome(verdict, kind, message)
+    ignored = ", ".join(found.ignored)
+    return [found.arrays], ((f"not taken: {ignored} of the archive",) if ignored else ())

@@ -17,6 +17,7 @@ from conformance.backends.base import NotAvailable
 from conformance.check import Checked, Settings, check_file
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.isolation import why
+from conformance.planning import UsageError
 from conformance.verdict import Verdict
 
 BATCH = 16
@@ -45,7 +46,7 @@ def check_batch(batch: Batch) -> tuple[Checked, ...]:
 def _checked(file: str, settings: Settings) -> Checked:
     try:
         return check_file(file, settings)
-    except (NotAvailable, InputsError):
+    except (NotAvailable, InputsError, UsageError):
         raise
     except MemoryError:
         return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", "out of memory")
@@ -82,6 +83,7 @@ def check_files(
     Raises:
         NotAvailable: when the backend cannot be had, or no worker can be started.
         InputsError: when inputs are given that a program does not take.
+        UsageError: when what fails cannot be saved.
     """
     waiting = batches(files, settings, jobs)
     calls = (Call(one, check_batch, (one,), timeout) for one in waiting)

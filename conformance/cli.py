@@ -273,6 +273,14 @@ def check(
         str | None,
         typer.Option(help="Known divergences: a file, a folder, or none; else the shipped ones."),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Folder for each failing program, its inputs and its results."),
+    ] = None,
+    describe: Annotated[
+        bool,
+        typer.Option("--describe", help="Only show what the programs take, as --inputs needs it."),
+    ] = False,
 ) -> int:
     """Check programs of your own, and name the first operation that goes wrong.
 
@@ -283,10 +291,15 @@ def check(
     from conformance.limit import EVALUATIONS
     from conformance.progress import FilesBar
     from conformance.runner import versions
+    from conformance.saving import prepare
 
     _must_exist(files, inputs, backend)
+    if describe:
+        return _describe(files, format)
     known = load(expectations, (backend,), versions())
-    settings = Settings(backend, inputs, seed, known, timeout / EVALUATIONS)
+    settings = Settings(backend, inputs, seed, known, timeout / EVALUATIONS, save)
+    if save is not None:
+        prepare(save)
     reasons = {one.id: one.reason for one in known}
     counts: dict[str, int] = {}
     codes: set[int] = set()
@@ -322,6 +335,23 @@ def _must_exist(files: list[str], inputs: Path | None, backend: str) -> None:
         raise _RefusedError(unknown("fault", fault, FAULTS))
     if inputs is not None:
         load(inputs)
+
+
+def _describe(files: list[str], format: LinesFormat) -> int:  # noqa: A002 - the option's name
+    from conformance.describing import described, lines_of
+
+    codes: set[int] = set()
+    for file in files:
+        try:
+            entries = described(file)
+        except OSError as error:
+            raise _RefusedError(f"{file}: {error.strerror or error}") from error
+        as_json = format is LinesFormat.JSON
+        for line in map(json.dumps, entries) if as_json else lines_of(entries):
+            sys.stdout.write(line + "\n")
+        for entry in entries:
+            codes.add(0 if "program" in entry else USAGE if entry["invalid"] else NOTHING_TESTED)
+    return next((code for code in (USAGE, 0) if code in codes), NOTHING_TESTED)
 
 
 def _verdicts(

@@ -47,9 +47,22 @@ def _from_bytecode(data: bytes) -> str:
             else:
                 module = ir.Module.parse(data)
         except (ir.MLIRError, ValueError, RuntimeError) as error:
+            newer = _newer(data)
+            if newer:
+                raise Unreadable(newer) from None
             reason = str(error).strip().partition("\n")[0]
             raise ParseError(f"bytecode that jaxlib cannot read: {reason}") from None
         return spelled(module)
+
+
+def _newer(data: bytes) -> str:
+    """Why a portable artifact of a later version cannot be read; "" where it is none."""
+    written = re.search(rb"StableHLO_v(\d+)\.(\d+)\.(\d+)", data[:64])
+    known = stablehlo.get_current_version()
+    if written is None or tuple(map(int, written.groups())) <= tuple(map(int, known.split("."))):
+        return ""
+    version = b".".join(written.groups()).decode()
+    return f"a portable artifact of StableHLO {version}, later than {known}, which jaxlib has"
 
 
 def legalised(text: str) -> str:

@@ -14,20 +14,18 @@ from pathlib import Path
 from conformance.assertions import Assertion, rewrite, take_out
 from conformance.dialects import legalised, module_text
 from conformance.inlining import Inlined, NotInlined, inlined
+from conformance.lexical import blanked, comments, put_back, set_aside
 from conformance.literals import unpacked
+from conformance.older import ADVICE, NOTE, from_mhlo, is_of_its_time, respelled
 from conformance.parse import ParseError, Unreadable, parse_module
 from conformance.specialise import specialised
+from conformance.tuples import without_tuples
 from reference.evaluate import evaluate
-from reference.program import Function, Operation, Program, Region, TensorType, Value
+from reference.program import Function, Operation, Program, Region, TensorType, Value, ValueType
 from reference.types import Array
 
 _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*$", re.MULTILINE)
 _REPLICAS = re.compile(r"mhlo\.num_(replicas|partitions)\s*=\s*(\d+)")
-_NOT_OURS = re.compile(
-    r"\b(?:check|interpreter)\.[a-z]\w*|(?:^|=)[ \t]*(?:util|flow)\.[a-z][\w.]*", re.MULTILINE
-)
-_CALLED = re.compile(r'@"?check\.\w+"?|call_target_name = "check\.\w+"')
-_COMMENT = re.compile(r"//[^\n]*")
 _MUST_FAIL = re.compile(r"// *expected-error")
 
 
@@ -48,6 +46,9 @@ class Unit:
     source: str
     assertions: tuple[Assertion, ...]
     infeeds: tuple[tuple[Array, ...], ...] | None = None
+    original: str = ""
+    types: tuple[ValueType, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +75,12 @@ def units(path: Path) -> Iterator[Unit | NotChecked]:
         return
     parts = _parts(text)
     for part in parts:
-        bare = _COMMENT.sub("", part)
-        if len(parts) > 1 and not bare.strip():
+        if len(parts) > 1 and not blanked(part).strip():
             continue
-        if _MUST_FAIL.search(part):
+        if any(map(_MUST_FAIL.search, comments(part))):
             yield NotChecked("a test of what must be refused")
             continue
         yield from _units(part)
-
-
-_PARAMETER = re.compile(r"%([\w$.-]+)\s*:\s*(?:tensor|tuple|!)")
-
-
-def parameter_names(unit: Unit) -> tuple[str, ...]:
-    """The names of the program's parameters in its source, `arg0` and so on where it has none."""
-    count = len(unit.program.main.arguments)
-    head = re.search(rf"@\"?{re.escape(unit.name)}\"?\s*\((.*?)\{{\s*\n", unit.source, re.DOTALL)
-    names = _PARAMETER.findall(head[1]) if head else []
-    return tuple(names[:count]) if len(names) >= count else tuple(f"arg{i}" for i in range(count))
 
 
 def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
@@ -106,10 +95,21 @@ def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
         for array, of in zip(inputs, parameters, strict=True)
         if isinstance(of, TensorType)
     )
-    (found,) = _units(specialised(unit.source, types))
+    (found,) = _read(unit.original, types)
     if isinstance(found, NotChecked):
         raise Unreadable(found.reason)
     return found
+
+
+def derived(text: str, types: tuple[ValueType, ...] = ()) -> str:
+    """The text of StableHLO alone that a text comes to, its main taking `types` where given.
+
+    Raises:
+        ParseError: when it is no valid module.
+        Unreadable: when it holds what cannot be expanded, or does not take these types.
+    """
+    text = legalised(from_mhlo(text))
+    return legalised(specialised(text, types)) if types else text  # it may write CHLO ops
 
 
 def _parts(text: str) -> list[str]:
@@ -124,27 +124,37 @@ def _parts(text: str) -> list[str]:
 
 
 def _units(text: str) -> Iterator[Unit | NotChecked]:
-    for kind, count in _REPLICAS.findall(text):
+    for kind, count in _REPLICAS.findall(blanked(text)):
         if int(count) > 1:
             yield NotChecked(f"num_{kind} = {count}: programs of one process are checked")
             return
-    source, queues = _of_one_process(rewrite(unpacked(text)))
-    left = _NOT_OURS.search(_CALLED.sub("", _COMMENT.sub("", source)))
-    if left is not None:
-        yield NotChecked(f"{left[0].strip('= ')} is not read")
-        return
+    code, strings = set_aside(unpacked(text))
+    code, queues = _of_one_process(rewrite(code))
+    yield from _read(put_back(code, strings), queues=queues)
+
+
+def _read(
+    text: str, types: tuple[ValueType, ...] = (), queues: tuple[str, ...] = (), note: str = ""
+) -> Iterator[Unit | NotChecked]:
     try:
-        source = legalised(source)
+        source = derived(text, types)
         program = parse_module(source)
     except Unreadable as error:
         yield NotChecked(str(error))
         return
     except ParseError as error:
-        yield NotChecked(str(error), invalid=True)
+        now = respelled(text)
+        if now != text:
+            yield from _read(now, types, queues, NOTE)
+        else:
+            older = bool(note) or is_of_its_time(text)
+            yield NotChecked(f"{error}; {ADVICE}" if older else str(error), invalid=not older)
         return
-    entries = _entries(program)
-    for entry in entries:
-        yield _unit(program, entry, source, queues)
+    for entry in _entries(program):
+        found = _unit(program, entry, source, queues)
+        if isinstance(found, Unit):
+            found = replace(found, original=text, types=types, note=note)
+        yield found
 
 
 def _entries(program: Program) -> list[Function]:
@@ -189,21 +199,23 @@ def _unit(
     others = tuple(f for f in program.functions if f is not entry)
     whole = program if named_main else Program((replace(entry, name="main"), *others))
     try:
-        flat = inlined(whole)
+        flat = without_tuples(inlined(whole))
         function, assertions = take_out(flat.program.main)
         infeeds = tuple(_values(program, name) for name in queues)
     except (NotInlined, ValueError, KeyError) as error:
         return NotChecked(f"@{entry.name}: {error}")
     shown = function.body.operations[-1].operands
     tensors = tuple(value for value in shown if isinstance(value.type, TensorType))
-    if shown and not tensors:
+    if not tensors:
         return NotChecked(f"@{entry.name}: it returns no tensor")
     if len(tensors) < len(shown):
         function = _returning(function, tensors)
     if assertions:
         function = _without_unused(function)
     bare = Program((function, *flat.program.functions[1:]))
-    text = source if named_main and not assertions and len(tensors) == len(shown) else ""
+    types = (*(value.type for value in entry.arguments), *entry.result_types)
+    as_is = named_main and not assertions and all(isinstance(of, TensorType) for of in types)
+    text = source if as_is else ""
     flat = Inlined(bare, flat.origins)
     return Unit(entry.name, whole, flat, text, source, assertions, infeeds if queues else None)
 

@@ -19,6 +19,7 @@ from jaxlib.mlir.dialects import stablehlo
 from conformance.attributes import KINDS, Kind, Verbatim
 from conformance.configurations import CONFIGURATIONS, configuration
 from conformance.literals import unpacked
+from conformance.messages import foreign_name, place_of, position
 from conformance.structs import Struct, flat, struct_of
 from reference.ops import OPS
 from reference.program import (
@@ -89,6 +90,17 @@ def places(text: str) -> dict[tuple[str, str], str]:
     Raises:
         ParseError: as `parse_module`.
     """
+    return {value: place_of(location) for value, location in locations(text).items()}
+
+
+def locations(text: str) -> dict[tuple[str, str], str]:
+    """The locations, as MLIR spells them, of operations that have results and of arguments.
+
+    By function and name, an operation by that of its first result.
+
+    Raises:
+        ParseError: as `parse_module`.
+    """
     found: dict[tuple[str, str], str] = {}
     with make_ir_context() as context:
         if "!quant." in text:
@@ -97,20 +109,8 @@ def places(text: str) -> dict[tuple[str, str], str]:
             if view.operation.name == "func.func":
                 reader = _Reader({})
                 name = reader.function(view.operation).name
-                found |= {(name, value): place for value, place in (reader.places or {}).items()}
+                found |= {(name, value): at for value, at in (reader.locations or {}).items()}
     return found
-
-
-def _place(operation: ir.Operation) -> str:
-    """A line of the text, or what its author's locations say: a name, the file and line below."""
-    spelled = str(operation.location)
-    line = re.search(r'"(?:-|<\w+>)":(\d+):\d+', spelled)
-    if line is not None:
-        return f"line {line[1]}"
-    name = re.match(r'loc\("([^"]*)"\(', spelled)
-    file = re.search(r'"(?:[^"]*/)?([^"/]+)":(\d+):\d+', spelled)
-    parts = [name[1]] if name else []
-    return " at ".join([*parts, f"{file[1]}:{file[2]}"] if file else parts)
 
 
 def diagnose(text: str) -> str | None:
@@ -142,15 +142,17 @@ def _read(text: str) -> ir.Module:
         found = error.error_diagnostics
         if not found:
             raise ParseError(str(error).partition("\n")[0]) from None
-        where = re.search(r":(\d+):(\d+)", str(found[0].location))
-        place = f"line {where[1]}, column {where[2]}: " if where else ""
-        raise ParseError(place + found[0].message.partition("\n")[0]) from None
+        message, at = found[0].message, position(str(found[0].location))
+        place = f"line {at[0]}, column {at[1]}: " if at else ""
+        foreign = foreign_name(message, text, at)
+        if foreign:
+            raise Unreadable(f"{place}{foreign}") from None
+        raise ParseError(place + message.partition("\n")[0]) from None
 
 
 def _at(operation: Any, reason: str) -> Unreadable:
-    where = re.search(r":(\d+):(\d+)", str(operation.location))
-    place = f"line {where[1]}, column {where[2]}: " if where else ""
-    return Unreadable(f"{place}{operation.name}: {reason}")
+    place = place_of(str(operation.location))
+    return Unreadable(f"{place}: {operation.name}: {reason}" if place else reason)
 
 
 def _functions(module: ir.Module) -> Iterator[Function]:
@@ -165,9 +167,9 @@ def _functions(module: ir.Module) -> Iterator[Function]:
 class _Reader:
     """Reads one function, naming its values as they come."""
 
-    def __init__(self, places: dict[str, str] | None = None) -> None:
-        """`places`, where given, is filled with where the operations stand."""
-        self.places = places
+    def __init__(self, locations: dict[str, str] | None = None) -> None:
+        """`locations`, where given, is filled with those of operations and arguments."""
+        self.locations = locations
         self._values: dict[Any, Value] = {}
         self._arguments = 0
         self._results = 0
@@ -196,8 +198,8 @@ class _Reader:
         operands = tuple(self._values[value] for value in operation.operands)
         regions = tuple(self.region(region, operation) for region in operation.regions)
         results = tuple(self._result(value, operation) for value in operation.results)
-        if self.places is not None and results:
-            self.places[results[0].name] = _place(operation)
+        if self.locations is not None and results:
+            self.locations[results[0].name] = str(operation.location)
         if name in _RETURNS:
             return Operation("return", operands)
         given = attributes(**dict(_attributes(operation)))
@@ -209,6 +211,8 @@ class _Reader:
         named = Value(f"a{self._arguments}", _type(value.type, owner))
         self._arguments += 1
         self._values[value] = named
+        if self.locations is not None:
+            self.locations[named.name] = str(value.location)
         return named
 
     def _result(self, value: Any, owner: ir.Operation) -> Value:

@@ -35,7 +35,7 @@ def specialised(text: str, types: tuple[ValueType, ...]) -> str:
         try:
             PassManager.parse(_ARGUMENTS.format(listed)).run(module.operation)
             refined = private.mlir.refine_polymorphic_shapes(
-                mlir_module=str(module).encode(),
+                mlir_module=spelled(module).encode(),
                 enable_shape_assertions=True,
                 validate_static_shapes=True,
             )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reference.errors import EvaluationError, described
+from reference.errors import EvaluationError, failure
 from reference.host import Queues
 from reference.program import Operation, Region
 
@@ -114,15 +114,15 @@ def store(
         EvaluationError: when they are not as many as it has.
     """
     if len(results) != len(places):
-        raise EvaluationError(f"{described(operation)}: gives {len(results)} results")
+        raise failure(operation, f"gives {len(results)} results")
     for place, result in zip(places, results, strict=True):
         frame[place] = result
 
 
-def failing(message: str) -> Step:
+def failing(operation: Operation, problem: object) -> Step:
     """The step of an operation that cannot be evaluated: an error once it is reached."""
 
     def step(_: Run, __: Frame) -> None:
-        raise EvaluationError(message)
+        raise failure(operation, problem)
 
     return step

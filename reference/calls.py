@@ -8,7 +8,7 @@ import numpy as np
 
 from reference.blocks import Block, Entry, Frame, Run, Step, Wired, store
 from reference.custom_calls import call_built_in
-from reference.errors import EvaluationError, described, mismatch
+from reference.errors import EvaluationError, failure, mismatch
 from reference.program import Program
 
 CALLEE = {"call": "callee", "composite": "decomposition", "func.call": "callee"}
@@ -24,11 +24,11 @@ def call_step(one: Wired, entry: Entry) -> Step:
         inputs = [frame[at] for at in taken]
         if len(inputs) != len(types):
             why = f"{entry.name} takes {len(types)} inputs, not {len(inputs)}"
-            raise EvaluationError(f"{described(operation)}: {why}")
+            raise failure(operation, why)
         for value, of in zip(inputs, types, strict=True):
             problem = mismatch(value, of)
             if problem:
-                raise EvaluationError(f"{described(operation)}: {problem}")
+                raise failure(operation, problem)
         store(operation, entry.call(run, inputs), given, frame)
 
     return step
@@ -50,7 +50,7 @@ def custom_call_step(one: Wired, program: Program) -> Step:
         try:
             found = handler(*inputs) if handler else call_built_in(target, tuple(inputs), keywords)
         except EvaluationError as error:
-            raise EvaluationError(f"{described(operation)}: {error}") from None
+            raise failure(operation, error) from None
         single = isinstance(found, np.ndarray | np.generic)
         results = (found,) if single else () if found is None else tuple(found)
         return tuple([np.asarray(r) if isinstance(r, np.generic) else r for r in results])
@@ -61,7 +61,7 @@ def custom_call_step(one: Wired, program: Program) -> Step:
             problem = mismatch(value, of)
             if problem:
                 why = f"handler of {target!r}: {problem}"
-                raise EvaluationError(f"{described(operation)}: {why}")
+                raise failure(operation, why)
         store(operation, results, given, frame)
 
     return step
@@ -80,7 +80,7 @@ def sharding_step(one: Wired, blocks: list[Block]) -> Step:
         for value, place in zip(results, operation.results, strict=False):
             problem = mismatch(value, place.type)
             if problem:
-                raise EvaluationError(f"{described(operation)}: on one process {problem}")
+                raise failure(operation, f"on one process {problem}")
         store(operation, results, given, frame)
 
     return step

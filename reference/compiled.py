@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from reference.blocks import Block, Entry, Step, Wired, failing
 from reference.calls import CALLEE, call_step, custom_call_step, sharding_step
-from reference.errors import EvaluationError, described
+from reference.errors import EvaluationError, failure
 from reference.ops import OPS, OpSemantics
 from reference.program import Operation, Program, Region, Value
 from reference.steps import op_step
@@ -112,7 +112,7 @@ class Maker:
         try:
             callee = self.compiled.entry(str(one.operation.attribute(CALLEE[name])))
         except EvaluationError as error:
-            return one, failing(f"{described(one.operation)}: {error}")
+            return one, failing(one.operation, error)
         return replace(one, callee=callee), call_step(one, callee)
 
 
@@ -120,4 +120,4 @@ def _taken(operation: Operation, scope: Scope) -> tuple[int, ...]:
     try:
         return tuple([scope[operand.name] for operand in operation.operands])
     except KeyError as missing:
-        raise EvaluationError(f"{described(operation)}: no value %{missing.args[0]}") from None
+        raise failure(operation, f"no value %{missing.args[0]}") from None

@@ -8,6 +8,7 @@ linear algebra (reference/lapack.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,9 @@ from reference.errors import EvaluationError
 from reference.lapack import CALLS
 from reference.program import ValueType
 from reference.semantics import OpSemantics
+
+_CALLBACK = re.compile(r"xla\w*_python_\w+_callback")
+"""The targets of jax's callbacks (pure_callback, io_callback, debug.print) on any platform."""
 
 BuiltIn = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
 """built_in(inputs, attributes): the results."""
@@ -92,6 +96,8 @@ def call_built_in(target: str, inputs: tuple[Any, ...], given: dict[str, Any]) -
     if target not in BUILT_IN:
         older = f"{target}_ffi" in BUILT_IN
         why = ": its options are operands, as in jax before 0.4.32" if older else ""
+        if _CALLBACK.fullmatch(target):
+            why = ": it is a function of the Python process that made the program"
         raise EvaluationError(f"no handler for the custom call {target!r}{why}")
     return BUILT_IN[target](inputs, given)
 

@@ -2,23 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from reference.program import FutureType, Operation, TensorType, TokenType, TupleType, ValueType
+from reference.program import (
+    FutureType,
+    Operation,
+    TensorType,
+    TokenType,
+    TupleType,
+    Value,
+    ValueType,
+)
 from reference.tokens import TOKEN, Future
+
+NAMED = 3
+"""Values of one operation that a message names; the others are counted."""
 
 
 class EvaluationError(ValueError):
-    """A program that cannot be evaluated, or not on these inputs; names the operation."""
+    """A program that cannot be evaluated, or not on these inputs; names the operation.
+
+    `operation`, where it is known, is the one that cannot be evaluated, and `problem` says why.
+    """
+
+    operation: Operation | None = None
+    problem: str = ""
+
+
+def failure(operation: Operation, problem: object) -> EvaluationError:
+    """The error of an operation: what is wrong, then which it is."""
+    error = EvaluationError(f"{problem} ({described(operation)})")
+    error.operation, error.problem = operation, str(problem)
+    return error
 
 
 def described(operation: Operation) -> str:
-    """The operation as messages name it: its first result, its mnemonic, its operands."""
-    results = ", ".join(f"%{value.name}" for value in operation.results)
-    operands = ", ".join(f"%{value.name}" for value in operation.operands)
+    """The operation as messages name it: its results, its mnemonic, its operands."""
+    results, operands = _names(operation.results), _names(operation.operands)
     return f"{results} = {operation.name}({operands})" if results else operation.name
+
+
+def _names(values: Sequence[Value]) -> str:
+    names = [f"%{value.name}" for value in values[:NAMED]]
+    if len(values) > NAMED:
+        names.append(f"{len(values) - NAMED} more")
+    return ", ".join(names)
 
 
 def mismatch(given: Any, of: ValueType) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from reference import quantized
 from reference.blocks import Block, Frame, Run, Step, Wired, failing, store
 from reference.checks import explained, given_attributes, stated_results
-from reference.errors import EvaluationError, described, mismatch
+from reference.errors import EvaluationError, failure, mismatch
 from reference.lanes import lifted
 from reference.ops import OpSemantics
 from reference.program import Operation, Region, TensorType
@@ -33,7 +33,7 @@ Compute = Callable[[Run, Frame, list[Any]], tuple[Any, ...]]
 def op_step(semantics: OpSemantics | None, one: Wired, blocks: list[Block]) -> Step:
     """The step of an operation: the fastest that does for it."""
     if semantics is None:
-        return failing(f"{described(one.operation)}: the reference does not know this op")
+        return failing(one.operation, f"the reference does not know {one.operation.name}")
     if quantized.involved(one.operation):
         return _on_codes(semantics, one, blocks)
     if one.operation.name == "constant":
@@ -42,7 +42,7 @@ def op_step(semantics: OpSemantics | None, one: Wired, blocks: list[Block]) -> S
 
 
 def _failed(operation: Operation, problem: object) -> EvaluationError:
-    return EvaluationError(f"{described(operation)}: {explained(operation, problem)}")
+    return failure(operation, explained(operation, problem))
 
 
 def _fast(semantics: OpSemantics, one: Wired) -> Step | None:
@@ -153,7 +153,7 @@ def _compute(semantics: OpSemantics, operation: Operation, blocks: list[Block]) 
 def _located(operation: Operation, error: EvaluationError) -> EvaluationError:
     """Errors of queues do not know the operation; those of operations inside name theirs."""
     if operation.name in _HOST:
-        return EvaluationError(f"{described(operation)}: {error}")
+        return failure(operation, error)
     return error
 
 

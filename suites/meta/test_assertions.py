@@ -263,7 +263,7 @@ module @m {
     assert checked(tmp_path, text).verdict is Verdict.PASS
     assert checked(tmp_path, text.replace("%0#0, dense<[1", "%0#0, dense<[3")).verdict.fails
     apart = text.replace("[[@read]]", "[[@read, @read]]")
-    assert checked(tmp_path, apart).message == "interpreter.run_parallel is not read"
+    assert "interpreter.run_parallel is not read" in checked(tmp_path, apart).message
 
 
 IREE = """
@@ -312,7 +312,8 @@ def test_each_assertion_of_iree_can_fail(right: str, wrong: str, tmp_path: Path)
 
 def test_what_of_iree_is_not_stablehlo_says_so(tmp_path: Path) -> None:
     found = checked(tmp_path, IREE.replace("util.unfoldable_constant dense<[1.0, 2.0]>", "util.x"))
-    assert (found.verdict, found.message) == (Verdict.UNSUPPORTED, "util.x is not read")
+    assert found.verdict is Verdict.UNSUPPORTED
+    assert found.message == "line 3, column 8: util.x is not read: jaxlib has no dialect util"
 
 
 def test_random_numbers_in_a_test_program_are_left_open(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_branch_not_taken_may_hold_what_cannot_be_evaluated() -> None:
     body = replace(function.body, operations=(call, *function.body.operations[1:]))
     changed = Program((replace(function, body=body),))
     assert evaluate(changed, [si32(0), si32([1, 2])])[1] == 10
-    with pytest.raises(EvaluationError, match=r"fly\(%a1\): the reference does not know this op"):
+    with pytest.raises(EvaluationError, match=r"the reference does not know fly .*fly\(%a1\)"):
         evaluate(changed, [si32(1), si32([1, 2])])
 
 
@@ -343,7 +343,7 @@ def test_the_last_operations_operands_are_those_of_main() -> None:
 @pytest.mark.parametrize(
     ("changed", "message", "ids"),
     [
-        (("@negated}", "@negative}"), r"composite.*no function is called negative", ("C2",)),
+        (("@negated}", "@negative}"), r"no function is called negative.*composite", ("C2",)),
         (("@negated}", "@twice}"), "twice calls itself", ("C4",)),
     ],
 )
@@ -414,7 +414,7 @@ ASSERTION = """func.func @main(%x: tensor<i32>, %y: tensor<i32>) -> tensor<i32> 
 
 def test_assertions_of_shapes() -> None:
     assert run(ASSERTION, si32(4), si32(4)) == [4]
-    with pytest.raises(EvaluationError, match=r"custom_call: 4 is not 5$"):
+    with pytest.raises(EvaluationError, match=r"^4 is not 5 \(custom_call\)$"):
         run(ASSERTION, si32(4), si32(5))
     assert check(parse_module(ASSERTION)) == []
 

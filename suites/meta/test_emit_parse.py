@@ -370,7 +370,7 @@ INVALID = emit(single_op("add", (Value("a", _TWO), Value("b", _TWO)), (_THREE,))
     [
         ("func.func @f( {", "line 1, column 14: expected non-function type"),
         ("", "the module holds no function"),
-        ('"foo.bar"() : () -> ()', "line 1, column 10: operation being parsed with an unregist"),
+        ('"foo.bar"() : () -> ()', "line 1, column 10: foo.bar is not read"),
         ("func.func @f() {\n %0 = stablehlo.frobnicate : tensor<f32> }", "line 2, column 7"),
         ("func.func private @f(tensor<f32>)", "function @f has no body"),
         ("func.func @f(%x: tensor<*xf32>) {return}", "values of type tensor<*xf32>"),

@@ -57,7 +57,7 @@ def test_an_infeed_is_read_in_order() -> None:
 @pytest.mark.parametrize(
     ("feed", "message"),
     [
-        ([], r"infeed\(%0\): the infeed is empty; 0 taken before"),
+        ([], r"the infeed is empty; 0 taken before \(%1, %2 = infeed\(%0\)\)"),
         ([(si32(1, 2),)], "the infeed is empty; 1 taken before"),
         ([(si32(1, 2), si32(3, 4))], "the infeed holds 2 arrays where 1 are asked"),
         ([(si32(1, 2, 3),)], r"the infeed, array 0: shape \(3,\) given for tensor<2xsi32>"),
@@ -127,7 +127,7 @@ def test_channels_are_queues() -> None:
     fresh: dict[int, Channel] = {}
     evaluate(program, [si32(1, 2)], channels=fresh)
     assert fresh == {5: deque()}
-    with pytest.raises(EvaluationError, match=r"recv\(%1\): channel 5, array 0: shape \(1,\)"):
+    with pytest.raises(EvaluationError, match=r"channel 5, array 0: shape \(1,\).*recv\(%1\)"):
         evaluate(program, [si32(1, 2)], channels={5: deque([(si32(1),)])})
 
 
@@ -136,7 +136,7 @@ def test_a_process_may_send_to_itself_alone() -> None:
     text = channel(host=False)
     assert evaluate(parse_module(text.replace("{}", pairs)), [si32(3, 4)])[0].tolist() == [3, 4]
     away = pairs.replace("[[0, 0]]", "[[0, 1]]")
-    with pytest.raises(EvaluationError, match=r"send.*\[\[0, 1\]\]: one process can only send to"):
+    with pytest.raises(EvaluationError, match=r"\[\[0, 1\]\]: one process can only send to.*send"):
         evaluate(parse_module(text.replace("{}", away)), [si32(3, 4)])
     nowhere = text.replace(", source_target_pairs = {}", "")
     with pytest.raises(EvaluationError, match="without source_target_pairs is undefined"):
@@ -150,7 +150,7 @@ def test_nothing_to_receive() -> None:
     operation = Operation("recv", (token,), results, given)
     begin = Operation("after_all", (), (token,))
     body = Region((), (begin, operation, Operation("return", results[:1])))
-    with pytest.raises(EvaluationError, match=r"%a, %b = recv\(%t\): channel 3 is empty"):
+    with pytest.raises(EvaluationError, match=r"channel 3 is empty \(%a, %b = recv\(%t\)\)"):
         evaluate(Program((Function("main", body, (VECTOR,)),)), [])
 
 

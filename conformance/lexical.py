@@ -1,0 +1,84 @@
+"""Strings, comments and locations in MLIR text: what of it says nothing about a program.
+
+Whatever looks for something in a text by its spelling looks at what these functions leave of it:
+the name of a source file or a comment must not be taken for an operation.
+
+Source: MLIR language reference, "Top level productions", "Location attributes".
+"""
+
+from __future__ import annotations
+
+import re
+
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_TOKEN = re.compile(rf"(?P<string>{_STRING})(?P<op>(?=\s*\())?|(?P<comment>//[^\n]*)")
+_OP_NAME = re.compile(r'"[a-z_]\w*(?:\.[\w$.]+)+"', re.ASCII)
+_KEPT = re.compile(r'"\0(\d+)"|//\0(\d+)')
+_LOCATION = re.compile(r"\bloc\(|#\w+ *= *loc\(")
+
+
+def blanked(text: str) -> str:
+    """The text with spaces for comments and for what stands in strings: each place is where it was.
+
+    Names of operations in generic form, which are strings, stay.
+    """
+
+    def blank(found: re.Match[str]) -> str:
+        if found["comment"] is not None:
+            return " " * len(found[0])
+        if found["op"] is not None and _OP_NAME.fullmatch(found["string"]):
+            return found[0]
+        return '"' + " " * (len(found[0]) - 2) + '"'
+
+    return _TOKEN.sub(blank, text)
+
+
+def comments(text: str) -> list[str]:
+    """The comments of a text, each from `//` on."""
+    return [found[0] for found in _TOKEN.finditer(text) if found["comment"] is not None]
+
+
+def set_aside(text: str) -> tuple[str, list[str]]:
+    """The text with a number for each string and comment, and these; alike ones have one number.
+
+    Names of operations in generic form stay. `put_back` undoes it.
+    """
+    numbers: dict[str, int] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        if found["op"] is not None and _OP_NAME.fullmatch(found["string"]):
+            return found[0]
+        number = numbers.setdefault(found[0], len(numbers))
+        return f"//\0{number}" if found["comment"] is not None else f'"\0{number}"'
+
+    return _TOKEN.sub(numbered, text), list(numbers)
+
+
+def put_back(text: str, aside: list[str]) -> str:
+    """The text with the strings and comments that `set_aside` took out of it."""
+    return _KEPT.sub(lambda found: aside[int(found[1] or found[2])], text)
+
+
+def without_locations(text: str) -> str:
+    """The text with spaces for its locations: MLIR then says where in it an operation stands."""
+    code = blanked(text)
+    parts: list[str] = []
+    done = 0
+    for found in _LOCATION.finditer(code):
+        if found.start() < done:
+            continue
+        end = _closing(code, found.end())
+        kept = text[done : found.start()]
+        parts += [kept, re.sub(r"[^\n]", " ", text[found.start() : end])]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _closing(code: str, begin: int) -> int:
+    """Where the parenthesis ends that was opened before `begin`."""
+    depth = 1
+    for found in re.compile(r"[()]").finditer(code, begin):
+        depth += 1 if found[0] == "(" else -1
+        if not depth:
+            return found.end()
+    return len(code)
