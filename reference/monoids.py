@@ -61,8 +61,9 @@ def fold(name: str, values: Array, init: Array, leaves: Leaves, inits: int = 1) 
     ufunc = _LOGICAL[name] if of.is_boolean else _UFUNCS[name]
     wide, start = _wide(name, values), _wide(name, init)
     total = leaves.fold(ufunc, wide, start, _neutral(name, wide))
-    for _ in range(inits):
-        total = ufunc(total, start)
+    for number in range(inits):
+        more = ufunc(total, start)
+        total = more if number else np.where(leaves.counts == 0, start, more)
     total = np.asarray(total)
     if name == "add" and (of.is_float or of.is_complex):
         total = _signed_sum(total, values, init, leaves, inits)

@@ -158,17 +158,12 @@ def _either_zero(parts: Reduction, number: int, expected: Array) -> Array | None
     of, name = element_type_of(expected), parts.name(number)
     if not (of.is_float or of.is_complex):
         return None
-    zero = is_zero(expected)
+    some = parts.leaves.counts > 0
+    zero = is_zero(expected) & (some[..., None] if of.is_complex else some)
     if name == "add":
         init = parts.inits[number]
         negative = all_negative_zeros(parts.values[number], init, parts.leaves)
-        some = parts.leaves.counts > 0
-        return (
-            zero
-            & negative
-            & (some[..., None] if of.is_complex else some)
-            & (is_zero(init) & ~is_negative_zero(init))
-        )
+        return zero & negative & is_zero(init) & ~is_negative_zero(init)
     rounds = of.is_complex if name == "multiply" else name is None
     return zero if rounds and rounding_operations(parts.body.region)[number] else None
 
