@@ -75,7 +75,8 @@ class Slices:
         """See `Leaves`; there is no padding."""
         if not values.size:
             return np.full(self.shape, neutral, values.dtype)
-        return np.asarray(ufunc.reduce(values, axis=self.dimensions))
+        # from the first leaf on: numpy's own start, 0 or 1 + 0i, changes the signs of zeros
+        return np.asarray(ufunc.reduce(values, axis=self.dimensions, initial=None))
 
     def groups(
         self,

@@ -51,18 +51,22 @@ def folds(name: str | None, of: ElementType) -> bool:
     return not (of.is_float and name in ("and", "or", "xor"))
 
 
-def fold(name: str, values: Array, init: Array, leaves: Leaves, inits: int = 1) -> Array:
+def fold(
+    name: str, values: Array, init: Array, leaves: Leaves, inits: int = 1, *, padded: bool = True
+) -> Array:
     """Every result's leaves and its init value, `inits` times, folded by the op of that name.
 
     `values` (in place of the input's elements) and `init`, a scalar, are of the type of the
-    result. Padding is `init` too.
+    result. Padding is `init` too, or left out unless `padded`.
     """
     of = element_type_of(values)
     ufunc = _LOGICAL[name] if of.is_boolean else _UFUNCS[name]
     wide, start = _wide(name, values), _wide(name, init)
-    total = leaves.fold(ufunc, wide, start, _neutral(name, wide))
-    for _ in range(inits):
-        total = ufunc(total, start)
+    neutral = _neutral(name, wide)
+    total = leaves.fold(ufunc, wide, start if padded else neutral, neutral)
+    for number in range(inits):
+        more = ufunc(total, start)
+        total = more if number else np.where(leaves.counts == 0, start, more)
     total = np.asarray(total)
     if name == "add" and (of.is_float or of.is_complex):
         total = _signed_sum(total, values, init, leaves, inits)

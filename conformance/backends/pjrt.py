@@ -91,11 +91,13 @@ def classify(message: str, text: str, program: Program) -> BackendError:
     """The kind of answer that an error message of XLA is, for a module and its program.
 
     A program is Rejected when MLIR's verifier refuses the text, or XLA's own does; Unsupported by
-    the words known for that only; all else is a failure of the backend.
+    the words known for that only, which the verifier has too (of algorithms of a dot, which the
+    specification leaves to hardware); all else is a failure of the backend.
     """
     refusal = _refused_by_verifier(text)
     if refusal is not None:
-        return Rejected(refusal)
+        known = any(words.search(refusal) for words in _UNSUPPORTED)
+        return Unsupported(refusal) if known else Rejected(refusal)
     line = one_line(message)
     if any(words.search(message) for words in _UNSUPPORTED):
         return Unsupported(line)

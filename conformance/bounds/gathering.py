@@ -106,8 +106,14 @@ def _refutes(
                 if label != _ORDER:
                     wrong = wrong & ~mask
         found.append(("no order of the updates", wrong))
-    elif parts.is_closed and not dict(operation.attributes)["scatter_dims_to_operand_dims"]:
+    elif (parts.is_closed or parts.is_sum_or_product) and not dict(operation.attributes)[
+        "scatter_dims_to_operand_dims"
+    ]:
         wrong = ~alike(actual[0], expected[0])
+        if parts.is_sum_or_product:
+            bound = _of_sum_or_product(parts, expected[0].reshape(-1))
+            units = bound_distances(expected[0].reshape(-1), actual[0].reshape(-1), bound)
+            wrong &= (units > 1).reshape(wrong.shape)
         for _, mask in unspecified(operation, operands, expected[0]):
             wrong = wrong & ~mask
         found.append(("index vectors of no components", wrong))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from conformance.distance import bound_distances
-from reference import folding
+from reference import folding, monoids
 from reference.evaluate import EvaluationError
 from reference.program import Dense, Operation, attributes
 from reference.types import Array
@@ -24,6 +24,7 @@ from reference.unspecified.reduction import differ, one_after_the_other, one_by_
 
 LABEL = "order of the elements"
 EMPTY = "source without elements"
+UNPADDED = "padding left out"
 _MOST = 4
 """Dimensions of which all orders are tried: 24 then."""
 _PER_DIMENSION = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
@@ -63,6 +64,35 @@ def out_of_order(
     except EvaluationError:
         return nothing
     return tuple([(LABEL, a & b)] for a, b in zip(wrong, explained, strict=True))
+
+
+def without_padding(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+    bounds: tuple[Array | None, ...],
+) -> tuple[Found, ...]:
+    """For each result the windows that are wrong, but right if padding took no part in them.
+
+    The specification makes padding of init values, and elements of it: where an init value is no
+    identity that shows. Where the number of init values makes a difference, the result is open.
+    """
+    nothing: tuple[Found, ...] = ((),) * len(expected)
+    if operation.name != "reduce_window":
+        return nothing
+    parts = taken_apart(operation, operands)
+    found: list[Found] = []
+    for number, (want, got, bound) in enumerate(zip(expected, actual, bounds, strict=True)):
+        name = parts.name(number)
+        if name is None or not _apart(want, got, bound).any():
+            found.append(())
+            continue
+        values, init = parts.values[number], parts.inits[number]
+        other = monoids.fold(name, values, init, parts.leaves, padded=False)
+        wrong = _wrong(operation, operands, number, want, got, bound)
+        found.append([(UNPADDED, wrong & ~_apart(other, got, bound))])
+    return tuple(found)
 
 
 def _wrong(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.bounds.orders import Found, out_of_order
+from conformance.bounds.orders import Found, out_of_order, without_padding
 from conformance.rule import Rule
 from reference import accumulation
 from reference.evaluate import body_of
@@ -158,17 +158,12 @@ def _either_zero(parts: Reduction, number: int, expected: Array) -> Array | None
     of, name = element_type_of(expected), parts.name(number)
     if not (of.is_float or of.is_complex):
         return None
-    zero = is_zero(expected)
+    some = parts.leaves.counts > 0
+    zero = is_zero(expected) & (some[..., None] if of.is_complex else some)
     if name == "add":
         init = parts.inits[number]
         negative = all_negative_zeros(parts.values[number], init, parts.leaves)
-        some = parts.leaves.counts > 0
-        return (
-            zero
-            & negative
-            & (some[..., None] if of.is_complex else some)
-            & (is_zero(init) & ~is_negative_zero(init))
-        )
+        return zero & negative & is_zero(init) & ~is_negative_zero(init)
     rounds = of.is_complex if name == "multiply" else name is None
     return zero if rounds and rounding_operations(parts.body.region)[number] else None
 
@@ -179,9 +174,11 @@ def ordered_otherwise(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Found, ...]:
-    """What is right only for another order of the elements: see orders.py."""
+    """What is right only for another order of the elements, or of fewer: see orders.py."""
     bounds = reduction_bound(operation, operands, expected)
-    return out_of_order(operation, operands, expected, actual, bounds)
+    ordered = out_of_order(operation, operands, expected, actual, bounds)
+    padded = without_padding(operation, operands, expected, actual, bounds)
+    return tuple([*one, *other] for one, other in zip(ordered, padded, strict=True))
 
 
 _PRECISE = frozenset({"add", "subtract", "multiply", "divide", "sqrt", "convert", "remainder"})

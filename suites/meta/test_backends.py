@@ -210,6 +210,19 @@ def test_messages_are_told_apart(message, program, kind):
     assert type(classify(message, emit(program), program)) is kind
 
 
+def test_an_algorithm_that_the_verifier_knows_of_no_hardware_is_unsupported() -> None:
+    """The specification's own example, bf16 in three components, is one."""
+    values = tuple(Value(name, typed(2, 2)) for name in ("lhs", "rhs"))
+    given = {
+        "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,),
+        "lhs_precision_type": "bf16", "rhs_precision_type": "bf16", "accumulation_type": "f32",
+        "lhs_component_count": 3, "rhs_component_count": 3, "num_primitive_operations": 6,
+        "allow_imprecise_accumulation": False,
+    }  # fmt: skip
+    program = single_op("dot_general", values, (typed(2, 2),), given)
+    assert type(classify("any", emit(program), program)) is Unsupported
+
+
 def test_messages_are_one_line_without_paths():
     message = (
         "INTERNAL: RET_CHECK failure (external/xla+/xla/backends/cpu/codegen/compiler.cc:625) "

@@ -347,6 +347,13 @@ def test_updates_without_indices_all_go_to_one_place() -> None:
     assert evaluate(made, inputs)[0].tolist() == [8, 6, 7]
     last = [np.array([7, 6, 7], np.int32)]
     assert judged(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
+    types = {"x": tensor(F32, 3), "i": tensor(SI32, 0, 2), "u": tensor(F32, 2)}
+    made = program("scatter", types, (tensor(F32, 3),), (fold_of("add", F32).region,), **given)
+    inputs = [one if n == 1 else one.astype(np.float32) for n, one in enumerate(inputs)]
+    for actual in ([7.0, 6, 7], [8.001, 6, 7]):
+        found = judged(made, inputs, [np.array(actual, np.float32)])
+        assert found == (Verdict.DIVERGENT, "index vectors of no components")
+    assert judged(made, inputs, evaluate(made, inputs))[0] is Verdict.PASS
 
 
 def test_a_wider_computation_gives_its_type() -> None:

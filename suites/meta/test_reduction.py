@@ -10,13 +10,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from conformance.bounds.orders import LABEL
+from conformance.bounds.orders import LABEL, UNPADDED
 from conformance.bounds.reduction import (
     map_bound,
     ordered_otherwise,
     reduction_bound,
     rounding_operations,
 )
+from conformance.catalog import CATALOG
+from conformance.compare import judge
 from conformance.distance import bound_distances
 from conformance.verdict import Verdict
 from generators import bodies
@@ -344,6 +346,20 @@ def test_map_is_bounded_by_its_operations() -> None:
     assert twice is not None
     unit = np.abs(4 * to_float64(x) ** 2) * 2.0**-23
     assert ((twice > unit) & (twice < 8 * unit)).all()
+
+
+def test_windows_without_their_padding_are_named() -> None:
+    body, arrays = fold_of("multiply", UI8), (np.array([240], np.uint8), np.array(40, np.uint8))
+    values = tuple(Value(f"x{n}", of) for n, of in enumerate(types_of(arrays)))
+    given: dict[str, Attribute] = {"window_dimensions": (4,), "padding": padding_of(((3, 0),))}
+    result = TensorType((1,), UI8)
+    program = single_op("reduce_window", values, (result,), given, (body.region,))
+    assert evaluate(program, arrays)[0].tolist() == [0]
+    expected = evaluate(program, arrays)
+    rule = CATALOG["reduce_window"].tolerance
+    for number, kind in ((128, UNPADDED), (7, "wrong value")):
+        found = judge(program, arrays, expected, (np.array([number], np.uint8),), rule)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
 def test_elements_in_another_order_are_named() -> None:

@@ -269,6 +269,37 @@ def test_products_have_the_sign_that_their_elements_give() -> None:
     assert signs(program, inputs) == [MINUS]
 
 
+def times(lhs: complex, rhs: complex) -> complex:
+    """The textbook product of complex numbers."""
+    a, b, c, d = lhs.real, lhs.imag, rhs.real, rhs.imag
+    return complex(a * c - b * d, a * d + b * c)
+
+
+def named(number: complex) -> tuple[str, str]:
+    return float(number.real).hex(), float(number.imag).hex()
+
+
+@pytest.mark.parametrize("of", [C64, C128], ids=str)
+@pytest.mark.parametrize("init", [complex(1, 0), complex(-2, 3), complex(-0.0, -0.0)])
+def test_products_of_complex_numbers_are_those_of_some_schedule(
+    of: ElementType, init: complex
+) -> None:
+    body, start = fold_of("multiply", of), np.asarray(init).astype(of.storage)
+    program, inputs = reducing(body, [np.zeros((0, 1), of.storage)], [start])
+    assert named(evaluate(program, inputs)[0].item()) == named(init)
+    numbers = [complex(a, b) for a in (*ZEROS, -1.0, 1.0) for b in ZEROS]
+    for column in (*product(numbers, repeat=1), *product(numbers, repeat=2)):
+        leaves = np.array(column).reshape(-1, 1).astype(of.storage)
+        program, inputs = reducing(body, [leaves], [start])
+        whole = column[0] if len(column) == 1 else times(*column)
+        permitted = {named(one) for one in (whole, times(init, whole), times(whole, init))}
+        if len(column) == 2:
+            permitted.add(named(times(times(init, column[0]), column[1])))
+            permitted.add(named(times(column[0], times(init, column[1]))))
+            permitted.add(named(times(column[0], times(column[1], init))))
+        assert named(evaluate(program, inputs)[0].item()) in permitted, column
+
+
 def test_formats_without_negative_zero() -> None:
     numbers = np.zeros((2, 3), FNUZ.storage)
     program, inputs = reducing(fold_of("add", FNUZ), [numbers])
@@ -320,6 +351,17 @@ def test_padding_of_a_convolution_is_positive_zero() -> None:
     assert signs(*convolved(negative, row(F32, 1, 2), 1, 1)) == [PLUS, EITHER, PLUS]
     assert signs(*convolved(negative, row(F32, -1, 2), 1, 1)) == [EITHER, PLUS, PLUS]
     assert signs(*convolved(positive, row(F32, -1, -2), 1, 1)) == [EITHER, EITHER, EITHER]
+
+
+def test_platforms_that_transform_convolutions_may_give_either_sign() -> None:
+    program, operands = convolved(row(F32, 0.0, -0.0), row(F32, 1, 2), 1, 1)
+    (expected,) = evaluate(program, operands)
+    for platform, verdict in (("cpu", Verdict.DIVERGENT), ("gpu", Verdict.PASS)):
+        assert judged(program, operands, -expected, platform=platform).verdict is verdict
+    lhs, rhs = row(F32, 0.0, -0.0)[None], row(F32, 1, 2)[:, None]
+    negative = np.full((1, 1), -0.0, np.float32)
+    found = judged(dot(lhs, rhs), (lhs, rhs), negative, platform="gpu")
+    assert (found.verdict, found.kind) == SIGNED
 
 
 @pytest.mark.parametrize("op", ["einsum", "unary_einsum"])
