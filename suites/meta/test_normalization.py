@@ -17,6 +17,7 @@ from reference.ops import OPS
 from reference.program import TensorType, Value, single_op
 from reference.rounding import round_to, to_float64
 from reference.types import ELEMENT_TYPES, FLOATS, element_type_of
+from reference.unspecified import unspecified
 
 NORMALIZED = RULES["batch normalization"]
 OPS_HERE = ("batch_norm_grad", "batch_norm_inference", "batch_norm_training")
@@ -145,6 +146,18 @@ def test_special_numbers_go_where_the_formulas_put_them() -> None:
     np.testing.assert_array_equal(variance, np.array([1, np.nan, np.nan], np.float32))
     np.testing.assert_array_equal(output[:, 0], np.array([0, 2], np.float32))
     assert np.isnan(output[:, 1:]).all()
+
+
+@pytest.mark.parametrize("op", OPS_HERE)
+def test_sums_from_a_zero_that_the_type_does_not_have_are_open(op) -> None:
+    operands = operands_of(op, "f8E8M0FNU", (2, 2), 1)
+    made = program(op, operands, 0.5, 1)
+    right = evaluate(made, operands)
+    for number, result in enumerate(right):
+        found = unspecified(made.main.body.operations[0], operands, result, number)
+        labels = [label for label, _ in found]
+        assert labels == ([] if op == "batch_norm_inference" else ["sum of a type without zero"])
+        assert all(mask.all() for _, mask in found)
 
 
 # --- The rule ------------------------------------------------------------------------------------
