@@ -198,14 +198,14 @@ def _errors(
     rule: Rule, plain: Operation, numbers: tuple[Array, ...], results: tuple[Array, ...]
 ) -> list[Array]:
     """The absolute errors that the op itself may make, by the rule for numbers."""
-    if rule.measure is not None:
-        return [_measured(rule, plain, numbers, results)]
     if rule.bound is not None:
         bounds = rule.bound(plain, numbers, results)
         return [
             np.zeros(result.shape) if bound is None else np.asarray(bound)
             for bound, result in zip(bounds, results, strict=True)
         ]
+    if rule.measure is not None:
+        return [_measured(rule, plain, numbers, results)]
     return [_of_ulps(rule, plain, numbers, result) for result in results]
 
 
