@@ -86,6 +86,14 @@ def hull(*balls: Ball) -> Ball:
     return Ball(low, high, nan, balls[0].arithmetic)
 
 
+def contracted(x: Ball, y: Ball, axes: tuple[int, ...]) -> Ball:
+    """The sum over dimensions of products that are added up unrounded, by fused operations."""
+    products = [a * b for a in _ends(x) for b in _ends(y)]
+    nan = x.nan | y.nan | reduce(np.logical_or, map(np.isnan, products))
+    ends = reduce(np.fmin, products), reduce(np.fmax, products)
+    return _sum(Ball(*ends, nan, x.arithmetic), axes)
+
+
 def _straddles(ball: Ball) -> Array:
     return (ball.low <= 0) & (ball.high >= 0)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from conformance.bounds import normalization_formulas as formulas
-from conformance.bounds.balls import Arithmetic, Ball, exactly, rounded
+from conformance.bounds.balls import Arithmetic, Ball, exactly, hull, rounded
 from conformance.bounds.normalization_formulas import Formula, Step
 from conformance.rule import GPU_PLATFORMS, Habit, Measure, Rule
 from reference import normalization as ops
@@ -42,12 +42,20 @@ def _step(operation: Operation, operands: tuple[Array, ...], arithmetic: Arithme
         name: wide(array if name in _LARGE else ops.per_feature(array, operands[0], index))
         for name, array in zip(OPS[operation.name].operands, operands, strict=True)
     }
-    added, count = ops.constants(operands[0], index, epsilon)
+    rounded_ones = ops.constants(operands[0], index, epsilon)
+    whole = np.float32(epsilon), operands[0].size // max(operands[0].shape[index], 1)
+    added, count = (
+        # in wider arithmetic a constant may not have been rounded to the operands' type
+        exactly(one, arithmetic)
+        if arithmetic.of == element_type_of(operands[0])
+        else hull(exactly(one, arithmetic), exactly(other, arithmetic))
+        for one, other in zip(rounded_ones, whole, strict=True)
+    )
     return Step(
         operation.name,
         {name: exactly(array, arithmetic) for name, array in given.items()},
-        exactly(added, arithmetic),
-        exactly(count, arithmetic),
+        added,
+        count,
         ops.reduced_axes(operands[0], index),
     )
 
@@ -73,8 +81,11 @@ Chosen = Callable[[ElementType], Arithmetic]
 """chosen(of): the arithmetic that operands of a type are computed in."""
 
 
-def measure_by(formula: Formula, chosen: Chosen) -> Measure:
-    """The measure by a formula: errors in units of how far its results may be from the expected."""
+def measure_by(formula: Formula, chosen: Chosen, *, explains: bool = False) -> Measure:
+    """The measure by a formula: errors in units of how far its results may be from the expected.
+
+    Where it is to say what `explains` a wrong result, it does not by what a type has no number for.
+    """
 
     def measure(
         operation: Operation,
@@ -84,10 +95,13 @@ def measure_by(formula: Formula, chosen: Chosen) -> Measure:
     ) -> tuple[Array, ...]:
         arithmetic = chosen(element_type_of(operands[0]))
         balls = _results(formula, arithmetic, operation, operands, expected)
-        return tuple(
-            _units(ball, wide(want), wide(got))
-            for ball, want, got in zip(balls, expected, actual, strict=True)
-        )
+        found: list[Array] = []
+        for ball, want, got in zip(balls, expected, actual, strict=True):
+            units = _units(ball, wide(want), wide(got))
+            if explains and not ball.arithmetic.of.float_format.has_infinity:
+                units = np.where(np.isinf(ball.low) | np.isinf(ball.high), np.inf, units)
+            found.append(units)
+        return tuple(found)
 
     return measure
 
@@ -139,15 +153,20 @@ def _loose(of: ElementType) -> Arithmetic:
 
 
 def _wider(of: ElementType) -> Arithmetic:
-    return _loose(of if of.bits > _F32.bits else _F32)
+    """Narrow types in f32."""
+    return _in_steps(of) if of.bits >= _F32.bits else Arithmetic(_F32, flushes=True)
+
+
+def _loose_and_wider(of: ElementType) -> Arithmetic:
+    return _loose(of if of.bits >= _F32.bits else _F32)
 
 
 def _habits() -> Iterator[Habit]:
     """The other formulas, in the operands' type and in f32, from what is nearest to the text."""
-    wide = ("wider arithmetic", formulas.literal, formulas.ALL)
-    for chosen, others in ((_loose, formulas.OTHERS), (_wider, (wide, *formulas.OTHERS))):
-        for label, formula, names in others:
-            yield Habit(label, _only(names, measure_by(formula, chosen)))
+    yield Habit("wider arithmetic", measure_by(formulas.literal, _wider, explains=True))
+    for chosen in (_loose, _loose_and_wider):
+        for label, formula, names in formulas.OTHERS:
+            yield Habit(label, _only(names, measure_by(formula, chosen, explains=True)))
 
 
 def _only(names: tuple[str, ...], measure: Measure) -> Measure:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.bounds.balls import Ball, hull
+from conformance.bounds.balls import Ball, contracted, hull
 from reference import normalization as ops
 
 GRAD, INFERENCE, TRAINING = "batch_norm_grad", "batch_norm_inference", "batch_norm_training"
@@ -81,10 +81,20 @@ def one_pass_and_folded(step: Step) -> tuple[Ball, ...]:
 
 def other_orders(step: Step) -> tuple[Ball, ...]:
     """Gradients whose factors and divisors come in another order, or are drawn out of a sum."""
+    x, _, mean, _, grad_output = step.given.values()
+    return _reordered(step, ops.total(grad_output * (x - mean), step.axes))
+
+
+def contraction(step: Step) -> tuple[Ball, ...]:
+    """The same, with products that go into a sum without being rounded (or overflowing) first."""
+    x, _, mean, _, grad_output = step.given.values()
+    return _reordered(step, contracted(grad_output, x - mean, step.axes))
+
+
+def _reordered(step: Step, covariance: Ball) -> tuple[Ball, ...]:
     x, scale, mean, variance, grad_output = step.given.values()
     centered, spread = x - mean, variance + step.epsilon
     factor = _reciprocal(variance, step.epsilon)
-    covariance = ops.total(grad_output * centered, step.axes)
     grad_offset = ops.total(grad_output, step.axes)
     along = hull(
         covariance * centered / spread,
@@ -123,8 +133,9 @@ def _one_pass_moments(x: Ball, count: Ball, axes: tuple[int, ...]) -> tuple[Ball
 
 
 OTHERS: tuple[tuple[str, Formula, tuple[str, ...]], ...] = (
-    ("reciprocal square root", reciprocal_root, ALL),
+    ("reciprocal", reciprocal_root, ALL),
     ("order of the factors", other_orders, (GRAD,)),
+    ("contracted product", contraction, (GRAD,)),
     ("folded normalization", folded, (INFERENCE, TRAINING)),
     ("one-pass variance", one_pass, (TRAINING,)),
     ("one-pass variance", one_pass_and_folded, (TRAINING,)),

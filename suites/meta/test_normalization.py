@@ -292,7 +292,7 @@ def test_quotients_are_not_products_with_reciprocals() -> None:
     assert found.verdict is Verdict.PASS  # within u of the exact quotient
     far = (np.nextafter(product[0], np.float32(100)),)
     found = judged("batch_norm_inference", operands, far, 0.0)
-    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "reciprocal square root")
+    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "reciprocal")
     made = program("batch_norm_inference", operands, 0.0, 1)
     on_gpu = judge(made, operands, right, far, NORMALIZED, platform="cuda")
     assert on_gpu.verdict is Verdict.PASS  # 2 ulp, as the rule of division has it
@@ -306,6 +306,28 @@ def test_other_orders_of_the_factors_are_a_class_of_their_own() -> None:
     wrong = (right[0], np.array([np.inf], np.float32), right[2])
     found = judged("batch_norm_grad", operands, wrong, 0.0)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "order of the factors")
+
+
+def test_products_contracted_into_a_sum_are_a_class_of_their_own() -> None:
+    """1e39 and -1e39 are an infinity each, and their sum NaN; unrounded they are added to 1e38."""
+    x, grad_output = np.array([[1e20], [-1e20]], np.float32), np.full((2, 1), 1e19, np.float32)
+    ones = np.ones(1, np.float32)
+    operands = (x, ones, 0 * ones, ones, grad_output)
+    right = evaluate(program("batch_norm_grad", operands, 0.0, 1), operands)
+    assert np.isnan(right[1]).all()
+    wrong = (right[0], np.array([np.inf], np.float32), right[2])
+    found = judged("batch_norm_grad", operands, wrong, 0.0)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "contracted product")
+
+
+def test_constants_are_of_the_operands_type() -> None:
+    """An epsilon of 1e-5 is 0 in f8E4M3FN, and 0 / 0 NaN."""
+    operands = one_feature([3], [1], [2], [3], [0], name="f8E4M3FN")
+    (right,) = evaluate(program("batch_norm_inference", operands, 1e-5, 1), operands)
+    assert np.isnan(to_float64(right)).all()
+    wrong = (operands[2].reshape(1, 1),)
+    found = judged("batch_norm_inference", operands, wrong, 1e-5)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wider arithmetic")
 
 
 def test_what_a_step_gives_for_sure_must_be_met() -> None:
