@@ -187,7 +187,7 @@ def _only(names: tuple[str, ...], measure: Measure) -> Measure:
 
 def _rule(name: str, division: str, chosen: Chosen) -> Rule:
     literal = formulas.literal
-    lost = Habit("subnormal step", measure_by(literal, _flushing(chosen)), flushes=True)
+    lost = Habit("subnormal intermediate", measure_by(literal, _flushing(chosen)), flushes=True)
     return Rule(
         name,
         "the errors of the specification's formula, carried from step to step: u for each "

@@ -389,7 +389,7 @@ def test_subnormal_steps_that_are_lost_are_flushed() -> None:
     (right,) = evaluate(program("batch_norm_inference", tiny, 0.0, 1), tiny)
     assert right[0, 0] > 0  # 1e-41 times 1e30
     found = judged("batch_norm_inference", tiny, (0 * right,), 0.0)
-    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal step")
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")
 
 
 # --- Numbers with errors -------------------------------------------------------------------------
