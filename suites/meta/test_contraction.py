@@ -422,7 +422,7 @@ def test_underflow_is_gradual() -> None:
     subnormal, ten = np.full((1, 3), 1e-40, np.float32), np.full((3, 1), 1e10, np.float32)
     found = judged(subnormal, ten, zero)
     assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal input")
-    mixed = np.array([[1e-40, 1e-30, 1e-40]], np.float32)
+    mixed = np.array([[1e-40, 1e-36, 1e-40]], np.float32)
     only = (mixed[:, 1:2].astype(np.float64) * 1e10).astype(np.float32)
     assert judged(mixed, ten, only).verdict is Verdict.FLUSHED
     assert verdict(subnormal, ten, np.full((1, 1), 1e-29, np.float32)) is Verdict.DIVERGENT
