@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.bounds.linear_algebra import underflow
+from conformance.bounds.underflow import underflow
 from conformance.rule import Habit, Rule
 from reference.accumulation import unit_roundoff
 from reference.products import wide

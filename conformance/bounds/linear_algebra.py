@@ -21,15 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from conformance.bounds.underflow import underflow
 from conformance.rule import Habit, Rule
 from reference.accumulation import unit_roundoff
 from reference.linear_algebra import adjoint, coefficients
 from reference.products import wide
 from reference.program import Operation
-from reference.types import Array, ElementType, element_type_of
-
-_FLUSHING = ("bf16", "f32", "f64")
-"""Types in whose arithmetic there are modes that treat subnormal numbers as zero."""
+from reference.types import Array, element_type_of
 
 _COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
 """How many u more than real ones these err by."""
@@ -37,12 +35,6 @@ _COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
 _RECIPROCAL, _RECIPROCAL_ROOT = 1, 4
 """How many u more it costs to multiply by the reciprocals of the diagonal, and by that of a rounded
 square root, whole columns at a time, the diagonal included."""
-
-
-def underflow(of: ElementType, *, flushes: bool = False) -> float:
-    """The absolute error of an operation whose result underflows, gradually or flushed to zero."""
-    fmt = of.float_format
-    return fmt.smallest_normal if flushes and of.part.name in _FLUSHING else fmt.smallest
 
 
 def _ratios(residual: Array, bound: Array) -> Array:

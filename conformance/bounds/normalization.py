@@ -16,6 +16,7 @@ import numpy as np
 from conformance.bounds import normalization_formulas as formulas
 from conformance.bounds.balls import Arithmetic, Ball, exactly, hull, rounded
 from conformance.bounds.normalization_formulas import Formula, Step
+from conformance.bounds.underflow import has_flushing_modes
 from conformance.rule import GPU_PLATFORMS, Habit, Measure, Rule
 from reference import normalization as ops
 from reference.accumulation import unit_roundoff
@@ -84,7 +85,7 @@ Chosen = Callable[[ElementType], Arithmetic]
 def measure_by(formula: Formula, chosen: Chosen, *, explains: bool = False) -> Measure:
     """The measure by a formula: errors in units of how far its results may be from the expected.
 
-    Where it is to say what `explains` a wrong result, it does not by what a type has no number for.
+    Where it is to say what `explains` a wrong result, what a type has no number for is NaN.
     """
 
     def measure(
@@ -99,7 +100,8 @@ def measure_by(formula: Formula, chosen: Chosen, *, explains: bool = False) -> M
         for ball, want, got in zip(balls, expected, actual, strict=True):
             units = _units(ball, wide(want), wide(got))
             if explains and not ball.arithmetic.of.float_format.has_infinity:
-                units = np.where(np.isinf(ball.low) | np.isinf(ball.high), np.inf, units)
+                lost = np.isinf(ball.low) | np.isinf(ball.high)
+                units = np.where(lost & ~np.isnan(wide(got)), np.inf, units)
             found.append(units)
         return tuple(found)
 
@@ -144,12 +146,12 @@ def _on_a_gpu(of: ElementType) -> Arithmetic:
 
 
 def _flushing(chosen: Chosen) -> Chosen:
-    return lambda of: replace(chosen(of), flushes=True)
+    return lambda of: replace(chosen(of), flushes=has_flushing_modes(of))
 
 
 def _loose(of: ElementType) -> Arithmetic:
     """Quotients as products with reciprocals, and roots off by what makes 2 ulp of 1 / sqrt(x)."""
-    return Arithmetic(of, quotient=3.0, root=4.0, flushes=True)
+    return Arithmetic(of, quotient=3.0, root=4.0, flushes=has_flushing_modes(of))
 
 
 def _wider(of: ElementType) -> Arithmetic:

@@ -23,6 +23,7 @@ from typing import Protocol
 
 import numpy as np
 
+from conformance.bounds.underflow import has_flushing_modes, underflow
 from conformance.rule import Habit
 from reference.evaluate import given_attributes
 from reference.products import wide
@@ -36,7 +37,6 @@ of f8 with 14 bits (DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, section 3
 
 _F16, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("f16", "f32", "f64"))
 _BYTE = 8
-_FLUSHED_EXPONENT = 8
 
 
 class Summation(Protocol):
@@ -327,7 +327,7 @@ def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> 
         below = (one < smallest) & (one != 0)
         # a subnormal operand that is rounded keeps an absolute error; flushed, it is lost itself
         error = np.minimum(one, precision.operands[min(number, 1)] * smallest)
-        error = one if sums.flushes and _flushes(of) else error
+        error = one if sums.flushes and has_flushing_modes(of) else error
         if below.any() and error.any():
             parts = (*finite[:number], np.where(below, error, 0.0), *finite[number + 1 :])
             lost = lost + sums.magnitudes(*parts)
@@ -335,12 +335,5 @@ def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> 
 
 
 def least_of(of: ElementType, *, flushes: bool = False) -> float:
-    """What underflow may cost; f16 and narrower types keep their subnormal numbers."""
-    if not (of.is_float or of.is_complex):
-        return 0.0
-    fmt = of.float_format
-    return fmt.smallest_normal if flushes and _flushes(of) else fmt.smallest
-
-
-def _flushes(of: ElementType) -> bool:
-    return of.float_format.exponent_bits >= _FLUSHED_EXPONENT
+    """What underflow may cost."""
+    return underflow(of, flushes=flushes) if of.is_float or of.is_complex else 0.0

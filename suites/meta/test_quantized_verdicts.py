@@ -66,6 +66,24 @@ def test_conversions_give_the_code_of_a_number_within_reach() -> None:
         assert (verdict is Verdict.PASS) == permitted, (index, step)
 
 
+def test_products_with_the_reciprocal_of_a_scale_are_a_class_of_their_own() -> None:
+    """Between two and three roundings of a tie: the text has two, a quotient and a sum."""
+    of, line = quant("si8", (0.1, 0)), TensorType((9,), F32)
+    given = np.full(9, 10.05, np.float32) + np.arange(-4, 5, dtype=np.float32) * 2.0**-20
+    program = single_op("uniform_quantize", (Value("a", line),), (TensorType((9,), of),))
+    (right,) = evaluate(program, [given])
+    quotient = given.astype(np.float64) / np.float32(0.1).astype(np.float64)
+    apart = np.abs(quotient - 100.5) / (quotient * 2.0**-24)
+    for index, units in enumerate(apart):
+        wrong = right.copy()
+        wrong[index] = 201 - wrong[index]  # the code on the other side of the tie
+        rule = CATALOG["uniform_quantize"].tolerance
+        found = judge(program, [given], [right], [wrong], rule)
+        kind = "" if units < 2 else "reciprocal" if units < 3 else "wrong value"
+        assert found.kind == kind, (index, units)
+    assert ((apart > 2) & (apart < 3)).any()
+
+
 def test_open_and_wrong_results_are_told_apart() -> None:
     of = quant("si8", (1.0, 0))
     line = TensorType((3,), of)
