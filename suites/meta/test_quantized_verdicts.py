@@ -70,8 +70,8 @@ def test_products_with_the_reciprocal_of_a_scale_are_a_class_of_their_own() -> N
     """Between two and three roundings of a tie: the text has two, a quotient and a sum."""
     of, line = quant("si8", (0.1, 0)), TensorType((400,), F32)
     ties = np.repeat(np.arange(27, 127) + 0.5, 4)
-    given = np.nextafter((ties * 0.1).astype(np.float32), np.tile([0, 0, 1e9, 1e9], 100))
-    given = np.nextafter(given, np.tile([0, 1e9, 1e9, 0], 100)).astype(np.float32)
+    near = (ties * np.float64(np.float32(0.1))).astype(np.float32)
+    given = (near.view(np.int32) + np.tile(np.arange(-1, 3, dtype=np.int32), 100)).view(np.float32)
     program = single_op("uniform_quantize", (Value("a", line),), (TensorType((400,), of),))
     (right,) = evaluate(program, [given])
     wrong = (2 * ties - right).astype(np.int8)  # the code on the other side of the tie
