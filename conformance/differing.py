@@ -100,10 +100,11 @@ class Differing:
         return ~(wrong.any(axis=-1) if self.type.is_complex else wrong)
 
     def explained(self, habit: Habit) -> Array:
-        """Which of the elements are as good as that other formula lets them be."""
+        """Which of the elements are as good as that other formula lets them be, zeros' signs
+        included."""
         if self.by_habit is None:
             return np.zeros(len(self.where), np.bool_)
-        return self.by_habit(habit).reshape(-1)[self.where] <= 1
+        return (self.by_habit(habit).reshape(-1)[self.where] <= 1) & self.right_zeros
 
     @property
     def bounded(self) -> bool:
