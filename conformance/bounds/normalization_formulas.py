@@ -111,7 +111,10 @@ def _reordered(step: Step, covariance: Ball) -> tuple[Ball, ...]:
 
 
 def _reciprocal(variance: Ball, epsilon: Ball) -> Ball:
-    return 1 / np.sqrt(variance + epsilon)
+    found = 1 / np.sqrt(variance + epsilon)
+    if epsilon.low.any() or epsilon.high.any():
+        return found
+    return hull(found, 1 / np.sqrt(variance))  # an epsilon of 0 left out: a variance of -0 stays
 
 
 def _by_reciprocal(
