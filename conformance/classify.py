@@ -168,7 +168,14 @@ def _flush(array: Array) -> Array:
 
 
 def _flushed(d: Differing) -> Answer:
-    """Explained by subnormal results, then by subnormal inputs, being treated as zero."""
+    """Explained by subnormal results, then inputs, then steps, being treated as zero."""
+    yield from _flushed_at_the_ends(d)
+    for habit in d.rule.habits:
+        if habit.flushes:
+            yield Verdict.FLUSHED, habit.label, d.explained(habit)
+
+
+def _flushed_at_the_ends(d: Differing) -> Answer:
     if d.type.is_float or d.type.is_complex:
         yield Verdict.FLUSHED, "subnormal result", _is_flushed(d, d.want)
     if d.met is None:
@@ -255,6 +262,15 @@ def _is_flushed(d: Differing, other: Array) -> Array:
         return either[0] & either[1] & ~(right[0] & right[1])
     want, got = to_float64(other), d.wide[1]
     return (np.abs(want) <= smallest) & (want != 0) & (got == 0)
+
+
+def _other_formula(d: Differing) -> Answer:
+    """Explained by another formula than the specification's, which compilers are known to use."""
+    for habit in d.rule.habits:
+        if not habit.flushes:
+            explained = d.explained(habit)
+            yield Verdict.INACCURATE, habit.label, explained & _right_size(d)
+            yield Verdict.DIVERGENT, habit.label, explained
 
 
 def _special_values(d: Differing) -> Answer:
@@ -358,20 +374,27 @@ def _rewritten(d: Differing) -> Answer:
         yield Verdict.DIVERGENT, "reciprocal", alike | lost
 
 
-def _accuracy(d: Differing) -> Answer:
-    """The right value with too large an error: half of the significand's digits still agree."""
+def _right_size(d: Differing) -> Array:
+    """Which elements are so near that they only lack accuracy: within a few bounds, or half of the
+    significand's digits, and of the right sign."""
     if d.bounded:
-        yield Verdict.INACCURATE, "accuracy", d.distances <= FAR
-        return
+        return d.distances <= FAR
     if d.rule.ulps is None or not (d.type.is_float or d.type.is_complex):
-        return
+        return np.zeros(len(d.where), np.bool_)
     limit = float(1 << (d.type.float_format.precision // 2 + 1))
     finite = np.isfinite(d.want) & np.isfinite(d.got) & (d.distances <= limit)
     if d.is_real:
         want, got = d.wide
         finite &= np.signbit(want) == np.signbit(got)
-        yield Verdict.INACCURATE, "out of the function's range", finite & _out_of_bounds(d)
-    yield Verdict.INACCURATE, "accuracy", finite
+    return finite
+
+
+def _accuracy(d: Differing) -> Answer:
+    """The right value with too large an error."""
+    near = _right_size(d)
+    if d.is_real and not d.bounded:
+        yield Verdict.INACCURATE, "out of the function's range", near & _out_of_bounds(d)
+    yield Verdict.INACCURATE, "accuracy", near
 
 
 def _wrong(d: Differing) -> Answer:
@@ -387,6 +410,7 @@ QUESTIONS: tuple[Question, ...] = (
     _left_open,
     _other_reading,
     _flushed,
+    _other_formula,
     _special_values,
     _swapped,
     _rewritten,

@@ -19,7 +19,7 @@ import numpy as np
 from conformance.classify import Finding, find
 from conformance.differing import Differing
 from conformance.distance import error_points, histogram_of
-from conformance.rule import Rule
+from conformance.rule import Habit, Rule
 from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.evaluate import evaluate
 from reference.program import Operation, Program
@@ -99,6 +99,11 @@ class Together:
             return (None,) * len(self.expected)
         with np.errstate(all="ignore"):
             return self.rule.either_zero(*self.operands(), self.expected)
+
+    def by_habit(self, habit: Habit, number: int) -> Array:
+        """The errors of result `number` in units of what another formula would permit."""
+        with np.errstate(all="ignore"):
+            return habit.measure(*self.operands(), self.expected, self.actual)[number]
 
     def bound(self, number: int) -> Array | None:
         """The largest permitted errors of result `number`, where the rule has such."""
@@ -238,6 +243,7 @@ def _judge_result(
         operation, values, expected, actual, where, rule, budget, platform, place, bound,
         permitted, together.measured(number), together.refuted(number), together.actual,
         together.either_zero(number),
+        lambda habit: together.by_habit(habit, number),
     )  # fmt: skip
     findings = find(differing)
     errors = Errors()

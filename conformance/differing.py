@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from conformance.distance import bound_distances, ulp_distances
-from conformance.rule import Rule
+from conformance.rule import Habit, Rule
 from conformance.verdict import Element
 from reference import quantized
 from reference.evaluate import given_attributes
@@ -30,6 +30,7 @@ class Differing:
     are right by the rule's own say, `measured` the errors as the rule measures them, `refuted`
     what it finds wrong in any case, where the rule has such; `results` are all actual results.
     `either_zero` has the zeros that may have either sign.
+    `by_habit` gives the errors of the result's elements against another formula.
     """
 
     operation: Operation
@@ -47,6 +48,7 @@ class Differing:
     refuted: Sequence[tuple[str, Array]] = ()
     results: tuple[Array, ...] = ()
     either_zero: Array | None = None
+    by_habit: Callable[[Habit], Array] | None = None
 
     @cached_property
     def type(self) -> ElementType:
@@ -96,6 +98,13 @@ class Differing:
             shape = (self.expected.size, *wrong.shape[1:])
             wrong &= ~self.either_zero.reshape(shape)[self.where]
         return ~(wrong.any(axis=-1) if self.type.is_complex else wrong)
+
+    def explained(self, habit: Habit) -> Array:
+        """Which of the elements are as good as that other formula lets them be, zeros' signs
+        included."""
+        if self.by_habit is None:
+            return np.zeros(len(self.where), np.bool_)
+        return (self.by_habit(habit).reshape(-1)[self.where] <= 1) & self.right_zeros
 
     @property
     def bounded(self) -> bool:

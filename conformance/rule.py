@@ -72,6 +72,20 @@ None where there is no such zero. Never true of anything but a zero."""
 
 
 @dataclass(frozen=True, slots=True)
+class Habit:
+    """What compilers are known to compute in place of what is asked: no permission, but a class.
+
+    An element that the rule does not permit, and whose error by `measure` is at most 1, has the
+    class `label`: it is as good as rounded arithmetic makes that other formula. Where `flushes`
+    the other formula is the same one with subnormal numbers along the way lost.
+    """
+
+    label: str
+    measure: Measure
+    flushes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """What is permitted of an op's results.
 
@@ -85,7 +99,8 @@ class Rule:
     such as backward errors, are given by `measure`, again with a budget of 1. `refutes` names
     what is wrong although the specification leaves open which results are right. `elsewhere` has
     the rules that take this one's place on platforms (each a tuple of names) that compute less
-    precisely by default. Where `varies`, results need not be the same when a program runs again.
+    precisely by default. `habits` are asked, in their order, what explains an element that is not
+    permitted. Where `varies`, results need not be the same when a program runs again.
 
     With a `bound` or a `measure`, zeros of either sign are alike; but where the rule has
     `either_zero` too, an expected zero has the expected sign unless that says that it may have
@@ -106,6 +121,7 @@ class Rule:
     either_zero: EitherZero | None = None
     elsewhere: tuple[tuple[tuple[str, ...], Rule], ...] = ()
     varies: bool = False
+    habits: tuple[Habit, ...] = ()
 
     def on(self, platform: str) -> Rule:
         """The rule that judges on a platform: itself, unless `elsewhere` has another for it."""

@@ -2,7 +2,8 @@
 
 The specification defines the three ops by other ops; `inference`, `moments` and `gradient` are
 those definitions. They are written with numpy's functions alone, so that they serve numbers (in
-float64, of f64 in extended precision, rounded once at the end) as well as numbers with errors.
+float64, of f64 in extended precision, in the range of their own type, rounded once at the end) as
+well as numbers with errors.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from reference.elementwise import FLOAT
 from reference.notation import baseline_element_type, listed, same_shape
 from reference.products import wide
 from reference.program import TensorType
+from reference.ranged import Ranged
 from reference.rounding import round_to
 from reference.semantics import OpSemantics
-from reference.types import Array, ElementType, element_type_of
+from reference.types import Array, element_type_of
 
 
 def _inputs(tensors: dict[str, TensorType], *vectors: str) -> None:
@@ -201,8 +203,12 @@ def constants(operand: Array, feature_index: int, epsilon: float) -> tuple[Array
     )
 
 
-def _vector(numbers: Array, size: int, of: ElementType) -> Array:
-    return round_to(np.broadcast_to(numbers, numbers.shape).reshape(size), of)
+def _ranged(array: Array) -> Ranged:
+    return Ranged(wide(array), element_type_of(array))
+
+
+def _vector(found: Ranged, size: int) -> Array:
+    return round_to(found.numbers.reshape(size), found.of)
 
 
 @quiet
@@ -227,13 +233,13 @@ def batch_norm_grad(
         epsilon: what is added to the variance.
         feature_index: the feature dimension.
     """
-    of, size = element_type_of(operand), operand.shape[feature_index]
+    size = operand.shape[feature_index]
     vectors = (scale, mean, variance)
-    factor, center, spread = (per_feature(wide(v), operand, feature_index) for v in vectors)
+    factor, center, spread = (_ranged(per_feature(v, operand, feature_index)) for v in vectors)
     added, count = constants(operand, feature_index, epsilon)
-    axes, x = reduced_axes(operand, feature_index), wide(operand)
-    found = gradient(x, factor, center, spread, wide(grad_output), added, count, axes)
-    return round_to(found[0], of), _vector(found[1], size, of), _vector(found[2], size, of)
+    axes, x = reduced_axes(operand, feature_index), _ranged(operand)
+    found = gradient(x, factor, center, spread, _ranged(grad_output), added, count, axes)
+    return round_to(found[0].numbers, x.of), _vector(found[1], size), _vector(found[2], size)
 
 
 @quiet
@@ -250,10 +256,10 @@ def batch_norm_inference(
     """The operand centered by `mean`, divided by the square root of `variance` and epsilon, then
     scaled and shifted; all but the operand are given for each index of the feature dimension."""
     given = (scale, offset, mean, variance)
-    factor, shift, center, spread = (per_feature(wide(v), operand, feature_index) for v in given)
+    factor, shift, center, spread = (_ranged(per_feature(v, operand, feature_index)) for v in given)
     added, _count = constants(operand, feature_index, epsilon)
-    found = inference(wide(operand), factor, shift, center, spread, added)
-    return round_to(found, element_type_of(operand))
+    found = inference(_ranged(operand), factor, shift, center, spread, added)
+    return round_to(found.numbers, element_type_of(operand))
 
 
 @quiet
@@ -261,14 +267,14 @@ def batch_norm_training(
     operand: Array, scale: Array, offset: Array, *, epsilon: float, feature_index: int
 ) -> tuple[Array, Array, Array]:
     """The operand normalized by its own mean and variance, and these two, for each feature."""
-    of, size = element_type_of(operand), operand.shape[feature_index]
-    factor, shift = (per_feature(wide(v), operand, feature_index) for v in (scale, offset))
+    size = operand.shape[feature_index]
+    factor, shift = (_ranged(per_feature(v, operand, feature_index)) for v in (scale, offset))
     added, count = constants(operand, feature_index, epsilon)
     axes = reduced_axes(operand, feature_index)
-    x = wide(operand)
+    x = _ranged(operand)
     mean, variance = moments(x, count, axes)
-    output = round_to(inference(x, factor, shift, mean, variance, added), of)
-    return output, _vector(mean, size, of), _vector(variance, size, of)
+    output = inference(x, factor, shift, mean, variance, added)
+    return round_to(output.numbers, x.of), _vector(mean, size), _vector(variance, size)
 
 
 _ATTRIBUTES = ("epsilon", "feature_index")

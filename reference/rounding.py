@@ -68,6 +68,13 @@ def round_to(x: Array, to: ElementType) -> Array:
         return np.asarray(_byte_table(to).take(_odd_bits16(odd))).view(to.storage)
 
 
+def overflow(of: ElementType) -> np.longdouble:
+    """The least magnitude that rounding to nearest takes out of a type's finite numbers."""
+    form = of.float_format
+    half = np.ldexp(np.longdouble(1), form.max_exponent - form.precision)
+    return np.longdouble(form.max_finite) + half
+
+
 def _odd_float64(x: Array) -> Array:
     """Longdouble cut to float64 by rounding to odd; float64 as it is."""
     if x.dtype == _F64:

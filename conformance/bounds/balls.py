@@ -1,128 +1,244 @@
-"""Numbers with errors: what an operation in a narrow type makes of the errors of its operands.
+"""Numbers with errors: what the operations of a type make of rounded operands.
 
-A `Ball` holds exact values and how far from them the results of rounded arithmetic can be. numpy's
-functions work on it, so that a formula written for arrays gives the error bounds of its results
-(the standard model of Higham, "Accuracy and Stability of Numerical Algorithms", 2.4, with
-underflow and overflow; sums in any order by his 4.4).
+A `Ball` holds the least and the largest number that may stand for an exact one, and whether NaN
+may. numpy's functions work on it, so that a formula written for arrays gives the range of its
+results when every operation rounds (the standard model of Higham, "Accuracy and Stability of
+Numerical Algorithms", 2.4, with gradual underflow and with overflow; sums in any order by his 4.4).
+
+An operation is evaluated at all ends of its operands. So what is sure stays sure: an exact result
+of exact operands, 1 / 0, what overflows in any case, a NaN. Where errors leave it undecided whether
+a sum overflows or a divisor is zero, whatever may follow is in the ball.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from conformance.bounds.linear_algebra import underflow
 from reference.accumulation import unit_roundoff
-from reference.rounding import round_to
+from reference.rounding import overflow, round_to
 from reference.types import Array, ElementType
 
-ROOT_ERRORS = 4
-"""In u: what a square root may err by, as 1 / sqrt(x) is often computed as one function, which
-OpenCL and XLA grant two units in the last place."""
 
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """The type that operations round in, and their errors in units of its roundoff u.
 
-QUOTIENT_ERRORS = 3
-"""In u: what a quotient by other than a power of two may err by, as it is often a product with
-the reciprocal of the divisor, and products are computed in any order."""
+    `quotient` and `root` are what a division and a square root may err by; `flushes` says whether
+    what is smaller than the smallest normal number may become zero.
+    """
+
+    of: ElementType
+    quotient: float = 1.0
+    root: float = 1.0
+    flushes: bool = False
 
 
 class Ball(np.lib.mixins.NDArrayOperatorsMixin):
-    """Exact values, and the largest errors of the numbers that stand for them in a type.
+    """The numbers from `low` to `high`, infinities included, and NaN where `nan`.
 
-    An infinite error says that any number may stand there: the exact value, or one along the
-    way, is not representable, or a divisor may be zero.
+    Where both ends are NaN nothing else is possible.
     """
 
-    __slots__ = ("exact", "of", "radius")
+    __slots__ = ("arithmetic", "high", "low", "nan")
 
-    def __init__(self, exact: Array, radius: Array | float, of: ElementType) -> None:
-        """Wide values, their errors, and the type of the arithmetic."""
-        self.exact = np.asarray(exact)
-        self.radius = np.broadcast_to(np.asarray(radius, np.float64), self.exact.shape)
-        self.of = of
+    def __init__(self, low: Array, high: Array, nan: Array | bool, arithmetic: Arithmetic) -> None:
+        """Ends as wide numbers (reference/products.py), and the arithmetic of what follows."""
+        self.low, self.high = np.asarray(low), np.asarray(high)
+        self.nan = np.broadcast_to(np.asarray(nan, np.bool_), self.low.shape)
+        self.arithmetic = arithmetic
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Any:
         """Apply one of numpy's functions: + - * /, a square root, or a sum over dimensions."""
-        balls = [one if isinstance(one, Ball) else Ball(one, 0.0, self.of) for one in inputs]
+        balls = [one if isinstance(one, Ball) else exactly(one, self.arithmetic) for one in inputs]
         with np.errstate(all="ignore"):
             if method == "reduce" and ufunc is np.add:
                 return _sum(balls[0], given["axis"])
             return _APPLY[ufunc](*balls)
 
 
-def magnitude(ball: Ball) -> Array:
-    """The largest magnitudes that the numbers may have (float64)."""
-    return np.abs(ball.exact).astype(np.float64) + ball.radius
+def exactly(numbers: Any, arithmetic: Arithmetic) -> Ball:
+    """Operands, which have no errors; subnormal ones may be zero where those are flushed."""
+    wide = np.asarray(numbers)
+    wide = wide if wide.dtype.kind == "f" else wide.astype(np.float64)
+    if not arithmetic.flushes:
+        return Ball(wide, wide, np.isnan(wide), arithmetic)
+    tiny = (np.abs(wide) < arithmetic.of.float_format.smallest_normal) & (wide != 0)
+    ends = np.where(tiny, np.minimum(wide, 0), wide), np.where(tiny, np.maximum(wide, 0), wide)
+    return Ball(*ends, np.isnan(wide), arithmetic)
 
 
-def _rounded(exact: Array, radius: Array, of: ElementType, errors: Array | float = 1.0) -> Ball:
-    """The result of an operation, `radius` being what the errors of its operands make."""
-    form = of.float_format
-    size = np.abs(exact).astype(np.float64) + radius
-    spread = radius + errors * unit_roundoff(of) * size + underflow(of)
-    known = (radius == 0) & ((errors == 1) & _representable(exact, of) | (exact == 0))
-    spread = np.where(known, 0.0, spread)
-    inside = size <= form.max_finite
-    if not form.signed:
-        inside &= exact - spread > 0
-    return Ball(exact, np.where(inside, spread, np.inf), of)
+def rounded(ball: Ball, of: ElementType) -> Ball:
+    """The numbers of a ball converted to a type."""
+    arithmetic = Arithmetic(of, flushes=ball.arithmetic.flushes)
+    return _rounded(ball.low, ball.high, ball.nan, arithmetic)
 
 
-def _representable(exact: Array, of: ElementType) -> Array:
-    near = round_to(exact, of)
-    return np.asarray(near.astype(exact.dtype) == exact)
+def hull(*balls: Ball) -> Ball:
+    """Whatever one of several balls holds."""
+    low = reduce(np.fmin, (ball.low for ball in balls))
+    high = reduce(np.fmax, (ball.high for ball in balls))
+    nan = reduce(np.logical_or, (ball.nan for ball in balls))
+    return Ball(low, high, nan, balls[0].arithmetic)
+
+
+def contracted(x: Ball, y: Ball, axes: tuple[int, ...]) -> Ball:
+    """The sum over dimensions of products that are added up unrounded, by fused operations."""
+    products = [a * b for a in _ends(x) for b in _ends(y)]
+    nan = x.nan | y.nan | reduce(np.logical_or, map(np.isnan, products))
+    ends = reduce(np.fmin, products), reduce(np.fmax, products)
+    return _sum(Ball(*ends, nan, x.arithmetic), axes)
+
+
+def _straddles(ball: Ball) -> Array:
+    return (ball.low <= 0) & (ball.high >= 0)
+
+
+def _ends(ball: Ball) -> tuple[Array, Array, Array]:
+    """The ends, and the zero in between if there is one."""
+    return ball.low, ball.high, np.where(_straddles(ball), ball.low.dtype.type(0), ball.low)
+
+
+def _from(results: Iterable[Array], nan: Array, arithmetic: Arithmetic, errors: Any = 1.0) -> Ball:
+    """The ball of an operation, given its exact results at the ends of its operands."""
+    found = list(results)
+    nan = nan | reduce(np.logical_or, map(np.isnan, found))
+    return _rounded(reduce(np.fmin, found), reduce(np.fmax, found), nan, arithmetic, errors)
+
+
+def _rounded(
+    low: Array, high: Array, nan: Array, arithmetic: Arithmetic, errors: Array | float = 1.0
+) -> Ball:
+    """What exact results from `low` to `high` are rounded to, with so many `errors` in u."""
+    least, most = (_off(end, arithmetic, errors) for end in (low, high))
+    known = (low == high) & ((errors == 1) & _representable(low, arithmetic) | (low == 0))
+    below, above = np.where(known, low, low - least), np.where(known, high, high + most)
+    # no rounding leads to the other side of zero
+    low, high = (
+        np.where(low >= 0, np.maximum(below, 0), below),
+        np.where(high <= 0, np.minimum(above, 0), above),
+    )
+    limit = overflow(arithmetic.of)
+    low, high = (
+        np.where(np.abs(end) >= limit, np.copysign(np.inf, end), end) for end in (low, high)
+    )
+    return _within(low, high, nan, arithmetic)
+
+
+def _within(low: Array, high: Array, nan: Array, arithmetic: Arithmetic) -> Ball:
+    """The ball of a type's results: anything where the type lacks one of them (an infinity, NaN,
+    zero, a negative number), as the specification does not say what then happens."""
+    form = arithmetic.of.float_format
+    lost = np.zeros(low.shape, np.bool_)
+    if not form.has_infinity:
+        lost |= np.isinf(low) | np.isinf(high)
+    if not form.has_nan:
+        lost |= nan
+    if not form.has_zero:
+        lost |= ~(low > 0)
+    low, high = np.where(lost, -np.inf, low), np.where(lost, np.inf, high)
+    return Ball(low, high, nan | lost, arithmetic)
+
+
+def _off(end: Array, arithmetic: Arithmetic, errors: Array | float) -> Array:
+    """How far a result may be off; nothing where it is infinite."""
+    form, u = arithmetic.of.float_format, unit_roundoff(arithmetic.of)
+    size = np.abs(end)
+    error = errors * u * np.maximum(size, form.smallest_normal)
+    if arithmetic.flushes:  # also what lies on the other side of the smallest normal number
+        error = np.where(size < 2 * form.smallest_normal, form.smallest_normal, error)
+    return np.where(np.isinf(end), 0.0, error)
+
+
+def _representable(exact: Array, arithmetic: Arithmetic) -> Array:
+    near = round_to(exact, arithmetic.of)
+    found = np.asarray(near.astype(exact.dtype) == exact)
+    if arithmetic.flushes:
+        found &= np.abs(exact) >= arithmetic.of.float_format.smallest_normal
+    return found
 
 
 def _add(x: Ball, y: Ball) -> Ball:
-    return _rounded(x.exact + y.exact, x.radius + y.radius, x.of)
+    sums = (a + b for a in (x.low, x.high) for b in (y.low, y.high))
+    return _from(sums, x.nan | y.nan, x.arithmetic)
 
 
 def _subtract(x: Ball, y: Ball) -> Ball:
-    return _rounded(x.exact - y.exact, x.radius + y.radius, x.of)
+    differences = (a - b for a in (x.low, x.high) for b in (y.low, y.high))
+    return _from(differences, x.nan | y.nan, x.arithmetic)
 
 
 def _multiply(x: Ball, y: Ball) -> Ball:
-    radius = _times(magnitude(x), y.radius) + _times(x.radius, np.abs(y.exact))
-    return _rounded(x.exact * y.exact, radius, x.of)
-
-
-def _times(left: Array, right: Array) -> Array:
-    """A product of errors and magnitudes; anything goes where one of them may be infinite."""
-    product = left.astype(np.float64) * right.astype(np.float64)
-    return np.where(np.isnan(product), np.inf, product)
+    if x is y:  # a square is not negative
+        return _from((end * end for end in _ends(x)), x.nan, x.arithmetic)
+    products = (a * b for a in _ends(x) for b in _ends(y))
+    return _from(products, x.nan | y.nan, x.arithmetic)
 
 
 def _divide(x: Ball, y: Ball) -> Ball:
-    exact = x.exact / y.exact
-    least = np.abs(y.exact).astype(np.float64) - y.radius
-    radius = (x.radius + _times(np.abs(exact), y.radius)) / least
-    power_of_two = np.abs(np.frexp(y.exact)[0]) == 0.5
-    errors = np.where(power_of_two & (y.radius == 0), 1.0, QUOTIENT_ERRORS)
-    return _rounded(exact, np.where(least > 0, radius, np.inf), x.of, errors)
+    """Quotients; a divisor that may be zero of either sign, but need not be, leaves all."""
+    open_ = (y.low < 0) & (y.high >= 0)
+    low = np.where((y.low == 0) & (y.high > 0), np.abs(y.low), y.low)
+    quotients = [a / b for a in _ends(x) for b in (low, y.high)]
+    nan = x.nan | y.nan | open_ & (_straddles(x) | np.isinf(x.low) | np.isinf(x.high))
+    if open_.any():
+        either = ((q, end) for q in quotients for end in (-np.inf, np.inf))
+        quotients = [np.where(open_ & ~np.isnan(q), end, q) for q, end in either]
+    exact = (np.abs(np.frexp(y.low)[0]) == 0.5) & (y.low == y.high)
+    errors = np.where(exact, 1.0, x.arithmetic.quotient)
+    return _from(quotients, nan, x.arithmetic, errors)
 
 
 def _root(x: Ball) -> Ball:
-    exact = np.sqrt(x.exact)
-    least = np.sqrt(np.maximum(x.exact.astype(np.float64) - x.radius, 0.0))
-    most = np.sqrt(x.exact.astype(np.float64) + x.radius)
-    wide = exact.astype(np.float64)
-    return _rounded(exact, np.maximum(wide - least, most - wide), x.of, ROOT_ERRORS)
+    negative = x.low < 0
+    low = np.where(negative & (x.high >= 0), x.low.dtype.type(0), x.low)
+    roots = np.sqrt(low), np.sqrt(x.high)
+    return _from(roots, x.nan | negative, x.arithmetic, x.arithmetic.root)
 
 
 def _sum(x: Ball, axes: tuple[int, ...]) -> Ball:
     """Sums in any order; exact where every partial sum is a multiple of one unit that fits."""
-    exact = np.add.reduce(x.exact, axis=axes, keepdims=True)
-    size = np.add.reduce(magnitude(x), axis=axes, keepdims=True)
-    radius = np.add.reduce(x.radius, axis=axes, keepdims=True)
-    count = x.exact.size // max(exact.size, 1)
-    steps = max(count - 1, 0)
-    spread = radius + steps * unit_roundoff(x.of) * size  # underflow of a sum is exact
-    unit = _last_bit(x.exact).min(axis=axes, keepdims=True, initial=np.inf)
-    fits = (radius == 0) & (size <= unit * 2.0**x.of.float_format.precision)
-    spread = np.where(fits | ((steps == 0) & (radius == 0)), 0.0, spread)
-    inside = size <= x.of.float_format.max_finite
-    return Ball(exact, np.where(inside, spread, np.inf), x.of)
+
+    def over_axes(ufunc: np.ufunc, numbers: Array) -> Array:
+        return np.asarray(ufunc.reduce(numbers, axis=axes, keepdims=True))
+
+    of, limit = x.arithmetic.of, overflow(x.arithmetic.of)
+    low, high = (np.where(np.isfinite(end), end, 0) for end in (x.low, x.high))
+    total = over_axes(np.add, np.maximum(np.abs(low), np.abs(high)))
+    steps = max(low.size // max(total.size, 1) - 1, 0)
+    growth = steps * unit_roundoff(of)
+    exact = over_axes(np.logical_and, x.low == x.high) & _fits(x, total, axes, steps)
+    tiny = steps * of.float_format.smallest_normal if x.arithmetic.flushes else 0.0
+    off = np.where(exact, 0.0, growth * total + tiny)
+    up, down = (over_axes(np.add, np.maximum(end, 0)) * (1 + growth) for end in (high, -low))
+    may_rise = (up >= limit) | over_axes(np.logical_or, x.high == np.inf)
+    may_fall = (down >= limit) | over_axes(np.logical_or, x.low == -np.inf)
+    rises, falls = (over_axes(np.logical_or, mask) for mask in (x.low == np.inf, x.high == -np.inf))
+    positive, negative = (over_axes(np.logical_and, m) for m in (x.low >= 0, x.high <= 0))
+    low, high = over_axes(np.add, low) - off, over_axes(np.add, high) + off
+    low, high = (
+        np.where(positive, np.maximum(low, 0), low),
+        np.where(negative, np.minimum(high, 0), high),
+    )
+    low = np.where(rises | (low >= limit), np.inf, low)
+    high = np.where(falls | (high <= -limit), -np.inf, high)
+    low, high = np.where(may_fall & ~rises, -np.inf, low), np.where(may_rise & ~falls, np.inf, high)
+    is_nan = over_axes(np.logical_or, np.isnan(x.low)) | (rises & falls)
+    low, high = np.where(is_nan, np.nan, low), np.where(is_nan, np.nan, high)
+    nan = is_nan | (may_rise & may_fall) | over_axes(np.logical_or, x.nan)
+    return _within(low, high, nan, x.arithmetic)
+
+
+def _fits(x: Ball, total: Array, axes: tuple[int, ...], steps: int) -> Array:
+    """Which sums of exact numbers, whose magnitudes come to `total`, need no rounding."""
+    form = x.arithmetic.of.float_format
+    unit = _last_bit(x.low).min(axis=axes, keepdims=True, initial=np.inf)
+    fits = (total <= unit * 2.0**form.precision) | (steps == 0)
+    return fits & (unit >= form.smallest_normal) if x.arithmetic.flushes else fits
 
 
 def _last_bit(exact: Array) -> Array:

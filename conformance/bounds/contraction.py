@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from conformance.bounds.products import Default, bounded, measured
+from conformance.bounds.products import Default, bounded, flushing, measured
 from conformance.bounds.zeros import either_zero_of
 from conformance.rule import GPU_PLATFORMS, Rule
 from reference.contraction import Dimensions, arranged, dot_dimensions, einsum_sums
@@ -64,6 +64,7 @@ _GPU = Rule(
     bound=bounded(_summed, _depth, Default(default=2.0**-11)),
     measure=measured(_summed, _depth, Default(default=2.0**-11)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11)),
+    habits=(flushing(_summed, _depth, Default(default=2.0**-11)),),
 )
 _TPU = Rule(
     "sum of products on a TPU",
@@ -72,6 +73,7 @@ _TPU = Rule(
     bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    habits=(flushing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),),
 )
 CONTRACTED = Rule(
     "sum of products",
@@ -80,5 +82,6 @@ CONTRACTED = Rule(
     bound=bounded(_summed, _depth, Default()),
     measure=measured(_summed, _depth, Default()),
     either_zero=either_zero_of(_summed, _depth, Default()),
+    habits=(flushing(_summed, _depth, Default()),),
     elsewhere=((GPU_PLATFORMS, _GPU), (("tpu",), _TPU)),
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from conformance.bounds.linear_algebra import underflow
-from conformance.rule import Rule
+from conformance.bounds.underflow import underflow
+from conformance.rule import Habit, Rule
 from reference.accumulation import unit_roundoff
 from reference.products import wide
 from reference.program import Operation
@@ -24,6 +25,8 @@ def _transformed(
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
+    *,
+    flushes: bool = False,
 ) -> tuple[Array, ...]:
     """Errors in units of the bound on their norm, one norm for each transform.
 
@@ -37,7 +40,7 @@ def _transformed(
     count = math.prod(real.shape[axis] for axis in axes)
     norm = _norm(wide(real), axes) * (math.sqrt(count) if kind == "RFFT" else 1)
     steps = math.log2(count) if count else 0.0
-    bound = FACTOR * unit_roundoff(of) * steps * norm + _tiny(count, underflow(of))
+    bound = FACTOR * unit_roundoff(of) * steps * norm + _tiny(count, underflow(of, flushes=flushes))
     error = wide(actual[0]) - wide(expected[0])
     whole = _norm(error, axes) / bound
     kept = math.prod(expected[0].shape[axis] for axis in axes)
@@ -69,4 +72,5 @@ TRANSFORMED = Rule(
     "its result; that of a single element is exact",
     "Higham, Accuracy and Stability, theorem 24.2; Gentleman and Sande 1966",
     measure=_transformed,
+    habits=(Habit("subnormal intermediate", partial(_transformed, flushes=True), flushes=True),),
 )

@@ -8,37 +8,33 @@ The constants are those of Rump and Jeannerod, "Improved backward error bounds f
 factorizations" (2014), (n + 1) u and n u without restrictions on n; they are gamma(n + 1) and
 gamma(n) of Higham, "Accuracy and Stability of Numerical Algorithms" (2nd edition), theorems 10.3
 and 8.5, without the terms of second order. Complex numbers: products err by sqrt(2) gamma(2) and
-quotients by sqrt(2) gamma(4) instead of u (Higham, lemma 3.5).
+quotients by sqrt(2) gamma(4) instead of u (Higham, lemma 3.5). These count a division for each
+quotient and a square root on the diagonal; multiplying by reciprocals of either costs more, and is
+a class of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from conformance.rule import Rule
+from conformance.bounds.underflow import underflow
+from conformance.rule import Habit, Rule
 from reference.accumulation import unit_roundoff
 from reference.linear_algebra import adjoint, coefficients
 from reference.products import wide
 from reference.program import Operation
-from reference.types import Array, ElementType, element_type_of
-
-_FLUSHING = ("bf16", "f32", "f64")
-"""Types in whose arithmetic backends may treat subnormal numbers as zero."""
+from reference.types import Array, element_type_of
 
 _COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
 """How many u more than real ones these err by."""
 
 _RECIPROCAL, _RECIPROCAL_ROOT = 1, 4
-"""How many u more it costs to multiply by the reciprocals of the diagonal, as solvers do, and by
-that of a rounded square root, as decompositions do with whole columns, the diagonal included."""
-
-
-def underflow(of: ElementType) -> float:
-    """The absolute error of an operation whose result underflows, subnormals flushed or not."""
-    fmt = of.float_format
-    return fmt.smallest_normal if of.part.name in _FLUSHING else fmt.smallest
+"""How many u more it costs to multiply by the reciprocals of the diagonal, and by that of a rounded
+square root, whole columns at a time, the diagonal included."""
 
 
 def _ratios(residual: Array, bound: Array) -> Array:
@@ -73,16 +69,20 @@ def _factored(
     operands: tuple[Array, ...],
     _: tuple[Array, ...],
     actual: tuple[Array, ...],
+    *,
+    more: int = 0,
+    flushes: bool = False,
 ) -> tuple[Array, ...]:
+    """Backward errors in units of their bounds, of `more` roundings than the usual steps."""
     of = element_type_of(operands[0])
     lower = bool(operation.attribute("lower"))
     a, found = wide(operands[0]), wide(actual[0])
     a, found = (a, found) if lower else (adjoint(a), adjoint(found))
     found = np.tril(found)
     size = np.abs(found)
-    steps = a.shape[-1] + 1 + _RECIPROCAL_ROOT + (_COMPLEX_PRODUCT if of.is_complex else 0)
+    steps = a.shape[-1] + 1 + more + (_COMPLEX_PRODUCT if of.is_complex else 0)
     rows = size.sum(axis=-1)
-    tiny = underflow(of) * (steps + rows[..., :, None] + rows[..., None, :])
+    tiny = underflow(of, flushes=flushes) * (steps + rows[..., :, None] + rows[..., None, :])
     bound = steps * unit_roundoff(of) * (size @ np.swapaxes(size, -1, -2)) + tiny
     errors = np.tril(_ratios(found @ adjoint(found) - a, bound))
     failed = _may_break_down(a, steps * unit_roundoff(of))[..., None, None]
@@ -97,7 +97,11 @@ def _solved(
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
+    *,
+    more: int = 0,
+    flushes: bool = False,
 ) -> tuple[Array, ...]:
+    """Backward errors in units of their bounds, of `more` roundings than the usual steps."""
     of = element_type_of(operands[0])
     given: dict[str, Any] = dict(operation.attributes)
     matrices, _below = coefficients(wide(operands[0]), **given)
@@ -105,8 +109,8 @@ def _solved(
     if not given["left_side"]:
         right, found = np.swapaxes(right, -1, -2), np.swapaxes(found, -1, -2)
     size = np.abs(matrices)
-    steps = matrices.shape[-1] + _RECIPROCAL + (_COMPLEX_QUOTIENT if of.is_complex else 0)
-    tiny = underflow(of) * (steps + size.sum(axis=-1))[..., None]
+    steps = matrices.shape[-1] + more + (_COMPLEX_QUOTIENT if of.is_complex else 0)
+    tiny = underflow(of, flushes=flushes) * (steps + size.sum(axis=-1))[..., None]
     bound = steps * unit_roundoff(of) * (size @ np.abs(found)) + tiny
     errors = _ratios(matrices @ found - right, bound)
     errors = errors if given["left_side"] else np.swapaxes(errors, -1, -2)
@@ -116,19 +120,27 @@ def _solved(
     return (np.where(overflown, 0.0, errors),)
 
 
+def _habits(measure: Callable[..., tuple[Array, ...]], *more: int) -> tuple[Habit, ...]:
+    """Subnormal numbers that are lost, and reciprocals that cost so many u more."""
+    lost = Habit("subnormal intermediate", partial(measure, flushes=True), flushes=True)
+    reciprocals = (partial(measure, more=steps, flushes=True) for steps in more)
+    return lost, *(Habit("reciprocal", one) for one in reciprocals)
+
+
 FACTORED = Rule(
     "Cholesky decomposition",
-    "backward error: |L L^H - A| <= (n + 5) u |L| |L^H| in every element, L being the backend's "
-    "own result ((n + 1) u, and four more for columns that are multiplied by the reciprocal of a "
-    "square root; complex: n + 7); NaN where the matrix is definite by so little that roundings "
+    "backward error: |L L^H - A| <= (n + 1) u |L| |L^H| in every element, L being the backend's "
+    "own result (complex: n + 3); NaN where the matrix is definite by so little that roundings "
     "may hide it; the other triangle is implementation-defined",
     "Higham, Accuracy and Stability, theorem 10.3; Rump and Jeannerod 2014",
     measure=_factored,
+    habits=_habits(_factored, _RECIPROCAL, _RECIPROCAL_ROOT),
 )
 SOLVED = Rule(
     "triangular system",
-    "backward error: |T X - B| <= (n + 1) u |T| |X| in every element, X being the backend's own "
-    "result (n u, and one more for the reciprocal of the diagonal; complex: n + 6)",
+    "backward error: |T X - B| <= n u |T| |X| in every element, X being the backend's own result "
+    "(complex: n + 5)",
     "Higham, Accuracy and Stability, theorem 8.5; Rump and Jeannerod 2014",
     measure=_solved,
+    habits=_habits(_solved, _RECIPROCAL),
 )

@@ -1,162 +1,211 @@
 """Tolerance rules of the ops of reference/normalization.py.
 
-The errors are those of the specification's formulas, carried from step to step, and of the two
-rearrangements that compilers make of them: a normalization folded into x * s + (offset - mean * s)
-with s = scale / sqrt(variance + epsilon), and a variance in one pass, E[x^2] - E[x]^2. Both lose
-digits where the mean is large against the deviation; what they lose is granted, not more.
+The errors are those of the specification's formulas, carried from step to step (balls.py). What
+other formulas lose is no excuse: those that compilers are known to use
+(normalization_formulas.py) are classes of what they get wrong.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from conformance.bounds.balls import Ball, magnitude
-from conformance.rule import Rule
+from conformance.bounds import normalization_formulas as formulas
+from conformance.bounds.balls import Arithmetic, Ball, exactly, hull, rounded
+from conformance.bounds.normalization_formulas import Formula, Step
+from conformance.bounds.underflow import has_flushing_modes
+from conformance.rule import GPU_PLATFORMS, Habit, Measure, Rule
 from reference import normalization as ops
 from reference.accumulation import unit_roundoff
 from reference.ops import OPS
 from reference.products import wide
 from reference.program import Operation
-from reference.types import Array, ElementType, element_type_of
+from reference.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 
 _LARGE = ("operand", "grad_output")
 """The operands that are not given for each feature."""
 
+_BARELY = 1.0 + 2.0**-20
+"""The least error of what is not permitted, in units of what is."""
 
-def _shaped(operation: Operation, operands: tuple[Array, ...]) -> list[Array]:
-    """The operands as wide numbers, those given for each feature shaped to meet the others."""
+_F32 = ELEMENT_TYPES["f32"]
+_GPU_QUOTIENT = 5.0
+"""In u, of f32 on a GPU: 2 ulp off the correctly rounded quotient (tolerance.DIVIDED)."""
+
+
+def _step(operation: Operation, operands: tuple[Array, ...], arithmetic: Arithmetic) -> Step:
     index: Any = operation.attribute("feature_index")
-    names = OPS[operation.name].operands
-    return [
-        wide(array if name in _LARGE else ops.per_feature(array, operands[0], index))
-        for name, array in zip(names, operands, strict=True)
-    ]
-
-
-def _constants(operand: Array, given: dict[str, Any], of: ElementType) -> tuple[Ball, Ball]:
-    """Epsilon and the count: as numbers of the type, or as what they are in a wider one."""
-    index, epsilon = given["feature_index"], given["epsilon"]
-    count = operand.size // max(operand.shape[index], 1)
-    near, number = ops.constants(operand, index, epsilon)
-    return (
-        Ball(near, abs(float(near) - float(np.float32(epsilon))), of),
-        Ball(number, abs(float(number) - count), of),
+    epsilon: Any = operation.attribute("epsilon")
+    given = {
+        name: wide(array if name in _LARGE else ops.per_feature(array, operands[0], index))
+        for name, array in zip(OPS[operation.name].operands, operands, strict=True)
+    }
+    rounded_ones = ops.constants(operands[0], index, epsilon)
+    whole = np.float32(epsilon), operands[0].size // max(operands[0].shape[index], 1)
+    added, count = (
+        # in wider arithmetic a constant may not have been rounded to the operands' type
+        exactly(one, arithmetic)
+        if arithmetic.of == element_type_of(operands[0])
+        else hull(exactly(one, arithmetic), exactly(other, arithmetic))
+        for one, other in zip(rounded_ones, whole, strict=True)
+    )
+    return Step(
+        operation.name,
+        {name: exactly(array, arithmetic) for name, array in given.items()},
+        added,
+        count,
+        ops.reduced_axes(operands[0], index),
     )
 
 
-def _merged(direct: Ball, *others: Ball) -> Array:
-    """The errors of a result that may be computed in several ways; inf or NaN where anything goes
-    because one of them leaves the numbers that are finite."""
-    radius = direct.radius
-    for other in others:
-        radius = np.maximum(radius, np.where(np.isfinite(other.radius), 0.0, np.inf))
-    return radius
-
-
-def _inference(
-    x: Ball, scale: Ball, offset: Ball, mean: Ball, variance: Ball, epsilon: Ball
-) -> Array:
-    """The errors of the output, folded or not."""
-    direct = ops.inference(x, scale, offset, mean, variance, epsilon)
-    factor = scale / np.sqrt(variance + epsilon)
-    folded = x * factor + (offset - mean * factor)
-    size = magnitude(factor)
-    # The error of the factor is common to both products, so theirs alone come in.
-    terms = 2 * (magnitude(x) + magnitude(mean)) * size + magnitude(offset) * (size != 0)
-    return _merged(direct, folded) + unit_roundoff(x.of) * terms
-
-
-def _moments(x: Ball, count: Ball, axes: tuple[int, ...]) -> tuple[Ball, Ball]:
-    """The mean and the variance, whether in two passes or in one."""
-    mean, variance = ops.moments(x, count, axes)
-    one_pass = ops.total(x * x, axes) / count - mean * mean
-    radius = np.maximum(variance.radius, one_pass.radius)
-    return mean, Ball(variance.exact, radius, x.of)
-
-
-def _gradient(
-    x: Ball,
-    scale: Ball,
-    mean: Ball,
-    variance: Ball,
-    grad_output: Ball,
-    epsilon: Ball,
-    count: Ball,
-    axes: tuple[int, ...],
-) -> tuple[Array, ...]:
-    """The errors of the gradients, in whatever order factors are multiplied."""
-    given = (x, scale, mean, variance, grad_output, epsilon, count)
-    direct = ops.gradient(*given, axes)
-    centered, spread = x - mean, variance + epsilon
-    covariance = ops.total(grad_output * centered, axes)
-    inner = grad_output * count - direct[2] - covariance * (centered / spread)
-    other = (scale / count) / np.sqrt(spread) * inner, inner * scale / np.sqrt(spread) / count
-    turned = (covariance / spread) * centered
-    factored = covariance / np.sqrt(spread)
-    return (
-        _merged(direct[0], *other, turned),
-        _merged(direct[1], factored),
-        direct[2].radius,
-    )
-
-
-def _radii(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
-    """How far from the exact results those of rounded arithmetic may be."""
-    x, of, given = operands[0], element_type_of(operands[0]), dict[str, Any](operation.attributes)
-    epsilon, count = _constants(x, given, of)
-    axes = ops.reduced_axes(x, given["feature_index"])
-    balls = [Ball(array, 0.0, of) for array in _shaped(operation, operands)]
-    if operation.name == "batch_norm_inference":
-        one, scale, offset, mean, variance = balls
-        return (_inference(one, scale, offset, mean, variance, epsilon),)
-    if operation.name == "batch_norm_training":
-        one, scale, offset = balls
-        mean, variance = _moments(one, count, axes)
-        output = _inference(one, scale, offset, mean, variance, epsilon)
-        return output, mean.radius, variance.radius
-    one, scale, mean, variance, grad_output = balls
-    return _gradient(one, scale, mean, variance, grad_output, epsilon, count, axes)
-
-
-def _bound(
-    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
-) -> tuple[Array, ...]:
-    radii = _radii(operation, operands)
-    return tuple(
-        radius.reshape(result.shape) for radius, result in zip(radii, expected, strict=True)
-    )
-
-
-def _permits(
+def _results(
+    formula: Formula,
+    arithmetic: Arithmetic,
     operation: Operation,
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
-    """Anything goes where there is no bound, but that a NaN must not be lost."""
-    index: Any = operation.attribute("feature_index")
-    axes = ops.reduced_axes(operands[0], index)
-    given = np.zeros((), np.bool_)
-    for array in _shaped(operation, operands):
-        given = given | np.isnan(array).any(axis=axes, keepdims=True)
-    masks: list[Array] = []
-    for radius, want, got in zip(_radii(operation, operands), expected, actual, strict=True):
-        spread = np.broadcast_to(given, radius.shape).reshape(want.shape)
-        lost = np.isnan(wide(want)) & spread & ~np.isnan(wide(got))
-        masks.append(~np.isfinite(radius).reshape(want.shape) & ~lost)
-    return tuple(masks)
+) -> list[Ball]:
+    """What may come out by a formula in an arithmetic, in the type and shapes of the results."""
+    of = element_type_of(operands[0])
+    found: list[Ball] = []
+    for ball, result in zip(formula(_step(operation, operands, arithmetic)), expected, strict=True):
+        one = ball if arithmetic.of == of else rounded(ball, of)
+        low, high, nan = (end.reshape(result.shape) for end in (one.low, one.high, one.nan))
+        found.append(Ball(low, high, nan, one.arithmetic))
+    return found
 
 
-NORMALIZED = Rule(
-    "batch normalization",
-    "the errors of the specification's formula, carried from step to step: u for each operation "
-    "(4 u for a square root, as 1 / sqrt(x) may err by 2 ulp, 3 u for a quotient, as it may be a "
-    "product with a reciprocal), (n - 1) u for a sum of n numbers, exact sums being exact; and "
-    "what is lost by folding into x * s + t and by a variance in one pass; anything where a step "
-    "overflows or divides by zero, but a NaN stays one",
-    "Higham, Accuracy and Stability, 2.4 and 4.4; OpenCL and XLA for rsqrt",
-    bound=_bound,
-    permits=_permits,
-)
+Chosen = Callable[[ElementType], Arithmetic]
+"""chosen(of): the arithmetic that operands of a type are computed in."""
+
+
+def measure_by(formula: Formula, chosen: Chosen, *, explains: bool = False) -> Measure:
+    """The measure by a formula: errors in units of how far its results may be from the expected.
+
+    Where it is to say what `explains` a wrong result, what a type has no number for is NaN.
+    """
+
+    def measure(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        arithmetic = chosen(element_type_of(operands[0]))
+        balls = _results(formula, arithmetic, operation, operands, expected)
+        found: list[Array] = []
+        for ball, want, got in zip(balls, expected, actual, strict=True):
+            units = _units(ball, wide(want), wide(got))
+            if explains and not ball.arithmetic.of.float_format.has_infinity:
+                lost = np.isinf(ball.low) | np.isinf(ball.high)
+                units = np.where(lost & ~np.isnan(wide(got)), np.inf, units)
+            found.append(units)
+        return tuple(found)
+
+    return measure
+
+
+def _units(ball: Ball, want: Array, got: Array) -> Array:
+    """At most 1 where a number (or NaN) is in the ball, and how many times as far off it is as the
+    ball's end where it is not; of exact results, how many roundings."""
+    inside = (ball.low <= got) & (got <= ball.high) | (np.isnan(got) & ball.nan)
+    room = np.where(got > want, ball.high - want, want - ball.low)
+    room = np.maximum(room, unit_roundoff(ball.arithmetic.of) * np.abs(want))
+    units = (np.abs(got - want) / room).astype(np.float64)
+    units = np.where(np.isnan(units), np.inf, units)
+    within = np.where(np.isfinite(units), np.minimum(units, 1.0), 0.0)
+    return np.where(inside, within, np.maximum(units, _BARELY))
+
+
+def _bound_by(formula: Formula, chosen: Chosen) -> Callable[..., tuple[Array | None, ...]]:
+    """The bound by a formula, infinite where anything may come out."""
+
+    def bound(
+        operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+    ) -> tuple[Array | None, ...]:
+        arithmetic = chosen(element_type_of(operands[0]))
+        balls = _results(formula, arithmetic, operation, operands, expected)
+        return tuple(
+            np.fmax(ball.high - wide(want), wide(want) - ball.low).astype(np.float64)
+            for ball, want in zip(balls, expected, strict=True)
+        )
+
+    return bound
+
+
+def _in_steps(of: ElementType) -> Arithmetic:
+    """Each operation rounds once, in the type itself."""
+    return Arithmetic(of)
+
+
+def _on_a_gpu(of: ElementType) -> Arithmetic:
+    return Arithmetic(of, quotient=_GPU_QUOTIENT if of.name == "f32" else 1.0)
+
+
+def _flushing(chosen: Chosen) -> Chosen:
+    return lambda of: replace(chosen(of), flushes=has_flushing_modes(of))
+
+
+def _loose(of: ElementType) -> Arithmetic:
+    """Quotients as products with reciprocals, and roots off by what makes 2 ulp of 1 / sqrt(x)."""
+    return Arithmetic(of, quotient=3.0, root=4.0, flushes=has_flushing_modes(of))
+
+
+def _wider(of: ElementType) -> Arithmetic:
+    """Narrow types in f32."""
+    return _in_steps(of) if of.bits >= _F32.bits else Arithmetic(_F32, flushes=True)
+
+
+def _loose_and_wider(of: ElementType) -> Arithmetic:
+    return _loose(of if of.bits >= _F32.bits else _F32)
+
+
+def _habits() -> Iterator[Habit]:
+    """The other formulas, in the operands' type and in f32, from what is nearest to the text."""
+    yield Habit("wider arithmetic", measure_by(formulas.literal, _wider, explains=True))
+    for chosen in (_loose, _loose_and_wider):
+        for label, formula, names in formulas.OTHERS:
+            yield Habit(label, _only(names, measure_by(formula, chosen, explains=True)))
+
+
+def _only(names: tuple[str, ...], measure: Measure) -> Measure:
+    """The measure for some of the ops; of any other nothing is explained."""
+
+    def chosen(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        if operation.name in names:
+            return measure(operation, operands, expected, actual)
+        return tuple(np.full(want.shape, np.inf) for want in expected)
+
+    return chosen
+
+
+def _rule(name: str, division: str, chosen: Chosen) -> Rule:
+    literal = formulas.literal
+    lost = Habit("subnormal intermediate", measure_by(literal, _flushing(chosen)), flushes=True)
+    return Rule(
+        name,
+        "the errors of the specification's formula, carried from step to step: u for each "
+        f"operation{division}, (n - 1) u for a sum of n numbers in any order, exact steps being "
+        "exact; where a step overflows, divides by zero or gives NaN for sure, what IEEE 754 makes "
+        "of it; where rounding errors leave that open, whatever may follow",
+        "StableHLO specification; Higham, Accuracy and Stability, 2.4 and 4.4",
+        bound=_bound_by(literal, chosen),
+        measure=measure_by(literal, chosen),
+        habits=(lost, *_habits()),
+    )
+
+
+NORMALIZED = replace(
+    _rule("batch normalization", "", _in_steps),
+    elsewhere=((GPU_PLATFORMS, _rule(
+        "batch normalization on a GPU", " (quotients of f32 within 2 ulp)", _on_a_gpu
+    )),),
+)  # fmt: skip

@@ -5,9 +5,10 @@ within u_out |e| + (2 u_in + gamma(n)(u_acc)) S, where gamma(n)(u) = n u / (1 - 
 "Accuracy and Stability of Numerical Algorithms", sections 3.1 and 3.5; TOSA conformance,
 DOT_PRODUCT): u_in is the unit roundoff of the type that operands are rounded to before they are
 multiplied, 0 where they are not, u_acc that of the type of the sums, u_out that of the result.
-Underflow adds to it what is smaller than the smallest normal number (f16 and f8 have no mode in
-which their subnormal numbers are zero). Errors are measured against
-the sum before it is rounded, not against the rounded result.
+Underflow is gradual and adds half of the smallest subnormal number for each product. Errors are
+measured against the sum before it is rounded, not against the rounded result. A backend that
+treats subnormal numbers as zero loses more: that is measured too, to tell it from other errors
+(f16 and f8 have no mode in which their subnormal numbers are zero).
 
 Exact data: where every term of every sum is a multiple of some q, S is at most q / u_acc, and
 operands need no rounding, sums in any order are exact. Then the result is the correctly rounded
@@ -22,6 +23,8 @@ from typing import Protocol
 
 import numpy as np
 
+from conformance.bounds.underflow import has_flushing_modes, underflow
+from conformance.rule import Habit
 from reference.evaluate import given_attributes
 from reference.products import wide
 from reference.program import Operation
@@ -34,7 +37,6 @@ of f8 with 14 bits (DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, section 3
 
 _F16, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("f16", "f32", "f64"))
 _BYTE = 8
-_FLUSHED_EXPONENT = 8
 
 
 class Summation(Protocol):
@@ -147,10 +149,19 @@ def factors_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array
     return operands[: 1 if operation.name == "unary_einsum" else 2]
 
 
+def flushing(summation: Summation, depth: Depth, default: Default) -> Habit:
+    """Subnormal operands, products or sums along the way that are treated as zero."""
+    lost = measured(summation, depth, default, flushes=True)
+    return Habit("subnormal intermediate", lost, flushes=True)
+
+
 def measured(
-    summation: Summation, depth: Depth, default: Default
+    summation: Summation, depth: Depth, default: Default, *, flushes: bool = False
 ) -> Callable[..., tuple[Array, ...]]:
-    """The measure of a rule: errors of the result's elements in units of what they may be."""
+    """The measure of a rule: errors of the result's elements in units of what they may be.
+
+    Where it `flushes`, subnormal numbers may be lost.
+    """
 
     def measure(
         operation: Operation,
@@ -164,7 +175,7 @@ def measured(
         if not (to.is_float or to.is_complex):
             return (np.where(alike, 0.0, np.inf),)
         precision = precision_of(operation, operands, to, default)
-        sums = _Sums(summation, operation, operands, depth(operation, operands))
+        sums = _Sums(summation, operation, operands, depth(operation, operands), flushes)
         return (_errors(sums, precision, to, alike, got, exact=default.exact),)
 
     return measure
@@ -186,7 +197,7 @@ def bounded(
         sums = _Sums(summation, operation, operands, depth(operation, operands))
         finite = sums.finite
         total = sums.magnitudes(*finite)
-        if default.exact and _is_exact(sums.factors, total, precision):
+        if default.exact and _is_exact(sums, total, precision):
             return (np.zeros(want.shape),)
         target = sums.exact
         near = _bound(sums, finite, total, target, precision, to)
@@ -212,6 +223,7 @@ class _Sums:
     operation: Operation
     operands: tuple[Array, ...]
     depth: int
+    flushes: bool = False
 
     @property
     def exact(self) -> Array:
@@ -240,7 +252,7 @@ def _errors(
 ) -> Array:
     finite = sums.finite
     total = sums.magnitudes(*finite)
-    if exact and _is_exact(sums.factors, total, precision):
+    if exact and _is_exact(sums, total, precision):
         return np.where(alike, 0.0, np.inf)
     target = sums.exact
     bound = _bound(sums, finite, total, target, precision, to)
@@ -258,8 +270,9 @@ def _errors(
     return np.where(alike | lost, 0.0, units)
 
 
-def _is_exact(factors: tuple[Array, ...], total: Array, precision: Precision) -> bool:
+def _is_exact(sums: _Sums, total: Array, precision: Precision) -> bool:
     """Whether every partial sum, in whatever order, is a number of the accumulation type."""
+    factors = sums.factors
     if not total.size or not all(np.isfinite(one).all() for one in factors):
         return False
     quantum = 1.0
@@ -270,7 +283,7 @@ def _is_exact(factors: tuple[Array, ...], total: Array, precision: Precision) ->
             return False
         quantum *= least
     largest = min(quantum / precision.accumulation, precision.of.float_format.max_finite)
-    return bool(quantum >= least_of(precision.of) and total.max() <= largest)
+    return bool(quantum >= least_of(precision.of, flushes=sums.flushes) and total.max() <= largest)
 
 
 def quantum_of(magnitudes: Array) -> float:
@@ -304,20 +317,23 @@ def _bound(
 
 
 def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> Array:
-    """What is lost where operands, products and sums under the smallest normal number are 0."""
-    lost = np.asarray(2.0 * sums.depth * least_of(precision.of))
+    """What is lost of products and sums, and of operands, under the smallest normal number."""
+    lost = np.asarray(2.0 * sums.depth * least_of(precision.of, flushes=sums.flushes))
     for number, one in enumerate(finite):
-        smallest = least_of(element_type_of(sums.operands[number]))
+        of = element_type_of(sums.operands[number])
+        if not (of.is_float or of.is_complex):
+            continue
+        smallest = of.float_format.smallest_normal
         below = (one < smallest) & (one != 0)
-        if below.any():
-            parts = (*finite[:number], np.where(below, one, 0.0), *finite[number + 1 :])
+        # a subnormal operand that is rounded keeps an absolute error; flushed, it is lost itself
+        error = np.minimum(one, precision.operands[min(number, 1)] * smallest)
+        error = one if sums.flushes and has_flushing_modes(of) else error
+        if below.any() and error.any():
+            parts = (*finite[:number], np.where(below, error, 0.0), *finite[number + 1 :])
             lost = lost + sums.magnitudes(*parts)
     return lost
 
 
-def least_of(of: ElementType) -> float:
-    """What underflow may cost: f16 and narrower types keep their subnormal numbers."""
-    if not (of.is_float or of.is_complex):
-        return 0.0
-    fmt = of.float_format
-    return fmt.smallest_normal if fmt.exponent_bits >= _FLUSHED_EXPONENT else fmt.smallest
+def least_of(of: ElementType, *, flushes: bool = False) -> float:
+    """What underflow may cost."""
+    return underflow(of, flushes=flushes) if of.is_float or of.is_complex else 0.0

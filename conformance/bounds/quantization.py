@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.rule import Rule
+from conformance.rule import Habit, Rule
 from reference import quantized
 from reference.program import Operation, QuantizedType, Value
 from reference.quantization import along, rounded_scales
@@ -67,7 +67,10 @@ _CONTRACTING = frozenset({"convolution", "dot_general", "dynamic_conv"})
 def quantized_rule(rule: Rule) -> Rule:
     """The rule for an op on quantized tensors, given the one for the op on numbers."""
     bound, refutes = partial(_bounds, rule), partial(_refutes, rule)
-    return Rule("quantized", _TEXT, _SOURCE, bound=bound, permits=_permits, refutes=refutes)
+    habits = (Habit("reciprocal", partial(_by_merged_scales, rule)),)
+    return Rule(
+        "quantized", _TEXT, _SOURCE, bound=bound, permits=_permits, refutes=refutes, habits=habits
+    )
 
 
 def rule_for(operation: Operation, rule: Rule) -> Rule:
@@ -115,10 +118,40 @@ def _refutes(
     return tuple(found)
 
 
+def _by_merged_scales(
+    rule: Rule,
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """0 for codes within reach of a product with the reciprocal of the scale, or with the quotient
+    of two scales, which rounds once more than the specification's quotient; else inf."""
+    if operation.name not in quantized.COMPUTING or operation.name in _BACKWARD:
+        return tuple(np.full(result.shape, np.inf) for result in expected)
+    found: list[Array] = []
+    reaches = _reach(rule, operation, operands, expected, roundings=3)
+    for want, got, reach in zip(expected, actual, reaches, strict=True):
+        near = np.zeros(want.shape, np.bool_)
+        if isinstance(reach, tuple):
+            codes = got.astype(np.float64)
+            near = (codes >= reach[0]) & (codes <= reach[1])
+        found.append(np.where(near, 0.0, np.inf))
+    return tuple(found)
+
+
 def _reach(
-    rule: Rule, operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+    rule: Rule,
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    *,
+    roundings: int = 2,
 ) -> list[tuple[Array, Array] | Array | None]:
-    """For each result the first and last permitted code, or the error that a number may have."""
+    """For each result the first and last permitted code, or the error that a number may have.
+
+    `roundings` are those of `quantize`: its quotient and its sum are two.
+    """
     around = _around(operation, operands)
     plain, numbers = quantized.plain(operation), tuple(quantized.numbers(operation, operands))
     errors = _errors(rule, plain, numbers, around[0])
@@ -129,9 +162,10 @@ def _reach(
         if of is None:
             found.append(_in_numbers(results, errors[k]))
         elif operation.name in _CONVERTING:
-            found.append(_codes(results, errors[k], of, expected[k]))
+            found.append(_codes(results, errors[k], of, expected[k], roundings))
         else:
-            found.append(_codes_by_integers(results, errors[k], of, expected[k], brought))
+            codes = _codes(results, errors[k], of, expected[k], roundings)
+            found.append(_codes_by_integers(results, errors[k], of, codes, brought))
     return found
 
 
@@ -198,14 +232,14 @@ def _errors(
     rule: Rule, plain: Operation, numbers: tuple[Array, ...], results: tuple[Array, ...]
 ) -> list[Array]:
     """The absolute errors that the op itself may make, by the rule for numbers."""
-    if rule.measure is not None:
-        return [_measured(rule, plain, numbers, results)]
     if rule.bound is not None:
         bounds = rule.bound(plain, numbers, results)
         return [
             np.zeros(result.shape) if bound is None else np.asarray(bound)
             for bound, result in zip(bounds, results, strict=True)
         ]
+    if rule.measure is not None:
+        return [_measured(rule, plain, numbers, results)]
     return [_of_ulps(rule, plain, numbers, result) for result in results]
 
 
@@ -255,12 +289,16 @@ def _in_numbers(around: Sequence[Array], error: Array) -> Array | None:
 
 
 def _codes(
-    around: Sequence[Array], error: Array, of: QuantizedType, expected: Array
+    around: Sequence[Array],
+    error: Array,
+    of: QuantizedType,
+    expected: Array,
+    roundings: int,
 ) -> tuple[Array, Array]:
     """The first and the last code that a number within reach rounds to."""
     scales, zeros = _steps(of, expected.ndim)
     low, high = _ends_of(around, error)
-    slack = _slack(to_float64(around[0]), scales, zeros, of)
+    slack = roundings * _slack(to_float64(around[0]), scales, zeros, of)
     first, last = (
         np.rint(np.clip(one / scales + zeros + off, of.storage_min, of.storage_max))
         for one, off in ((low, -slack), (high, slack))
@@ -273,11 +311,11 @@ def _codes_by_integers(
     around: Sequence[Array],
     error: Array,
     of: QuantizedType,
-    expected: Array,
+    codes: tuple[Array, Array],
     brought: Sequence[Array],
 ) -> tuple[Array, Array]:
-    """The same of an op that may be computed on integers: within one code, unless it is exact."""
-    scales, zeros = _steps(of, expected.ndim)
+    """`codes`, and of an op that may be computed on integers the next ones, unless it is exact."""
+    scales, zeros = _steps(of, codes[0].ndim)
     low, high = (one / scales + zeros for one in _ends_of(around, error))
     whole = (low == high) & (low == np.rint(low))
     for number in brought:
@@ -286,8 +324,7 @@ def _codes_by_integers(
     ends = (of.storage_min, of.storage_max)
     below = np.clip(np.where(whole, low, np.ceil(low - 1)), *ends)
     above = np.clip(np.where(whole, high, np.floor(high + 1)), *ends)
-    first, last = _codes(around, error, of, expected)
-    return np.fmin(below, first), np.fmax(above, last)
+    return np.fmin(below, codes[0]), np.fmax(above, codes[1])
 
 
 def _steps(of: QuantizedType, rank: int) -> tuple[Array, Array]:
@@ -296,7 +333,7 @@ def _steps(of: QuantizedType, rank: int) -> tuple[Array, Array]:
 
 
 def _slack(numbers: Array, scales: Array, zeros: Array, of: QuantizedType) -> Array:
-    """What the roundings of the quotient and of the sum in `quantize` come to, in codes."""
+    """What one rounding of the quotient or of the sum in `quantize` comes to, in codes."""
     to = of.expressed_type
     quotient = numbers / scales
     first = to_float64(round_to(quotient, to))
@@ -304,8 +341,7 @@ def _slack(numbers: Array, scales: Array, zeros: Array, of: QuantizedType) -> Ar
     exact = (first * scales == numbers) & (second == first + zeros)
     unit = 2.0**-to.float_format.precision
     size = np.where(np.isfinite(quotient), np.abs(quotient), 0.0) + np.abs(zeros)
-    # a reciprocal of the scale, or both scales merged, rounds once more
-    return np.where(exact, 0.0, 3 * unit * size)
+    return np.where(exact, 0.0, unit * size)
 
 
 QUANTIZED = quantized_rule(Rule("conversion", "bit for bit", _SOURCE))

@@ -4,6 +4,11 @@ Which numbers come out is up to the implementation; that they are distributed as
 test is Kolmogorov's and Smirnov's, with the bound of Dvoretzky, Kiefer and Wolfowitz as Massart
 (1990) has it, P(sup |F_n - F| > e) <= 2 exp(-2 n e^2), for every n and every distribution. At
 p < 1e-9 no right generator is ever accused, and small samples are never refuted.
+
+The specification does not say how fine the numbers are. What generators are known to give, uniform
+numbers that are multiples of one unit of the significand (Goualard, "Generating Random
+Floating-Point Numbers by Dividing Integers", 2020) and normal ones made of such (Thomas, Luk, Leong
+and Villasenor, "Gaussian Random Number Generators", 2007), is as fine as that.
 """
 
 from __future__ import annotations

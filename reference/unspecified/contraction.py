@@ -16,7 +16,8 @@ def no_zero(
 ) -> Sequence[Open]:
     """Sums that start with a zero which their type does not have: those of f8E8M0FNU.
 
-    Source: the specification's `dot_general` reduces from `constant(0, element_type(result))`, and
+    Source: the specification's `dot_general` reduces from `constant(0, element_type(result))`, as
+    `compute_sum` of `batch_norm_grad` and `compute_mean` of `batch_norm_training` do, and
     `convolution` pads with `constant(0, element_type(lhs))`; no number of f8E8M0FNU is 0.
     """
     del operation, operands, number  # the result's type says it all

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conformance.bounds.contraction import CONTRACTED
-from conformance.compare import judge
+from conformance.compare import Judgement, judge
 from conformance.verdict import Verdict
 from generators import plan
 from generators.values import materialise
@@ -293,12 +293,16 @@ def test_cases_reach_every_attribute() -> None:
 # -- the rule ---------------------------------------------------------------------------------
 
 
-def verdict(
+def judged(
     lhs: Array, rhs: Array, actual: Array, *, platform: str = "cpu", **given: Any
-) -> Verdict:
+) -> Judgement:
     program, expected = dot_general(lhs, rhs, element_type_of(actual), **given)
     inputs, results = (lhs, rhs), (expected,)
-    return judge(program, inputs, results, (actual,), CONTRACTED, platform=platform).verdict
+    return judge(program, inputs, results, (actual,), CONTRACTED, platform=platform)
+
+
+def verdict(lhs: Array, rhs: Array, actual: Array, **given: Any) -> Verdict:
+    return judged(lhs, rhs, actual, **given).verdict
 
 
 def _normal(seed: int, depth: int = 300) -> tuple[Array, Array]:
@@ -400,13 +404,27 @@ def test_overflow_on_the_way_and_at_the_end() -> None:
     assert verdict(pair, both, np.array([[np.inf]], np.float32)) is Verdict.PASS
 
 
-def test_underflow() -> None:
-    tiny = np.full((1, 3), 1e-25, np.float32)
-    assert verdict(tiny, tiny.T.copy(), np.zeros((1, 1), np.float32)) is Verdict.PASS
-    subnormal = np.full((1, 3), 1e-40, np.float32)
-    ten = np.full((3, 1), 1e10, np.float32)
-    assert verdict(subnormal, ten, np.zeros((1, 1), np.float32)) is Verdict.PASS
-    assert verdict(subnormal, ten, np.full((1, 1), 1e-29, np.float32)) is not Verdict.PASS
+def test_underflow_is_gradual() -> None:
+    """Products and operands that are lost because they are subnormal: flushed, not right."""
+    tiny, zero = np.full((1, 3), 1e-20, np.float32), np.zeros((1, 1), np.float32)
+    found = judged(tiny, tiny.T.copy(), zero)  # three products of 1e-40
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal result")
+    many = np.full((1, 300), 1e-20, np.float32)  # whose sum is a normal number
+    found = judged(many, many.T.copy(), zero)
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")
+    some = np.full((1, 1), 1.5e-38, np.float32)
+    assert judged(many, many.T.copy(), some).kind == "subnormal intermediate"
+    assert judged(many, many.T.copy(), 1000 * some).verdict is Verdict.DIVERGENT
+    # a product under the smallest number of all is 0 by rounding
+    least = np.full((1, 3), 1e-25, np.float32)
+    assert judged(least, least.T.copy(), zero).verdict is Verdict.PASS
+    subnormal, ten = np.full((1, 3), 1e-40, np.float32), np.full((3, 1), 1e10, np.float32)
+    found = judged(subnormal, ten, zero)
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal input")
+    mixed = np.array([[1e-40, 1e-36, 1e-40]], np.float32)
+    only = (mixed[:, 1:2].astype(np.float64) * 1e10).astype(np.float32)
+    assert judged(mixed, ten, only).verdict is Verdict.FLUSHED
+    assert verdict(subnormal, ten, np.full((1, 1), 1e-29, np.float32)) is Verdict.DIVERGENT
 
 
 def test_narrow_types_may_add_up_in_f16() -> None:

@@ -231,6 +231,47 @@ def test_slightly_wrong_decompositions_are_inaccurate() -> None:
     assert 1 < judgement.worst_ulp < 64
 
 
+def test_products_with_reciprocals_are_a_class_of_their_own() -> None:
+    """One element: a quotient and a root are rounded once, a product with a reciprocal twice."""
+    b = np.arange(1, 1000, dtype=np.float32).reshape(-1, 1, 1)
+    a = np.flip(b, axis=0).copy()
+    given = {
+        "left_side": True, "lower": True, "unit_diagonal": False, "transpose_a": "NO_TRANSPOSE",
+    }  # fmt: skip
+    made = program("triangular_solve", (a, b), b, **given)
+    assert verdict(made, (a, b), b / a, SOLVED) is Verdict.PASS
+    product = b * (np.float32(1) / a)
+    found = judge(made, (a, b), evaluate(made, (a, b)), (product,), SOLVED)
+    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "reciprocal")
+    made = program("cholesky", (b,), b, lower=True)
+    (right,) = evaluate(made, (b,))
+    assert verdict(made, (b,), right, FACTORED) is Verdict.PASS
+    far = b * (1 / np.sqrt(b))
+    found = judge(made, (b,), (right,), (far,), FACTORED)
+    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "reciprocal")
+
+
+def test_underflow_is_gradual() -> None:
+    """A product under the smallest normal number that is lost is flushed, not right."""
+    a = np.array([[1, 0], [1e-20, 1]], np.float32)
+    b = np.array([[1e-20], [1e-37]], np.float32)
+    given = {
+        "left_side": True, "lower": True, "unit_diagonal": True, "transpose_a": "NO_TRANSPOSE",
+    }  # fmt: skip
+    made = program("triangular_solve", (a, b), b, **given)
+    (right,) = evaluate(made, (a, b))
+    assert (right != b).any()  # 1e-37 - 1e-40
+    found = judge(made, (a, b), (right,), (b,), SOLVED)
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")
+    a = np.array([[1, 1e-20], [1e-20, 1e-37]], np.float32)
+    made = program("cholesky", (a,), a, lower=True)
+    (right,) = evaluate(made, (a,))
+    lost = right.copy()
+    lost[1, 1] = np.sqrt(np.float32(1e-37))
+    found = judge(made, (a,), (right,), (lost,), FACTORED)
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")
+
+
 def test_a_breakdown_is_granted_only_where_roundings_may_cause_it() -> None:
     nan = np.full((10, 10), np.nan, np.float32)
     hilbert = filled("f32", (10, 10), "hilbert").astype(np.float64)
