@@ -119,8 +119,8 @@ def _rounded(
     below, above = np.where(known, low, low - least), np.where(known, high, high + most)
     # no rounding leads to the other side of zero
     low, high = (
-        np.where(low >= 0, np.maximum(below, 0), below),
-        np.where(high <= 0, np.minimum(above, 0), above),
+        np.where((low >= 0) & (below < 0), 0, below),
+        np.where((high <= 0) & (above > 0), 0, above),
     )
     limit = overflow(arithmetic.of)
     low, high = (

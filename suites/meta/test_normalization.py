@@ -475,3 +475,10 @@ def test_every_floating_point_type_is_judged_without_error() -> None:
             assert judge(made, operands, right, other, NORMALIZED).total == sum(
                 one.size for one in right
             )
+
+
+def test_balls_keep_the_sign_of_an_exact_zero() -> None:
+    """1 / sqrt(-0) is -inf: what is left of a variance of -0 where an epsilon of 0 is left out."""
+    ball = exactly(np.array([-0.0, 0.0]), Arithmetic(ELEMENT_TYPES["f32"]))
+    root = 1 / np.sqrt(ball)
+    assert root.low.tolist() == root.high.tolist() == [-np.inf, np.inf]
