@@ -2,7 +2,8 @@
 
 The leaves of a reduction's tree are in the lexicographic order of their indices. A backend that
 goes through the dimensions in another order gives other results where the body is not commutative,
-or where a selection has ties: wrong in one way, which has a name of its own.
+or where a selection has ties, which it may see between subnormal numbers, too: wrong in one way,
+which has a name of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.bounds import coarse
 from conformance.distance import bound_distances
 from reference import folding, monoids
 from reference.evaluate import EvaluationError
@@ -58,9 +60,10 @@ def out_of_order(
         explained = [np.zeros_like(mask) for mask in wrong]
         if not any(mask.any() for mask in wrong):
             return nothing
-        for results in _in_other_orders(operation, operands):
-            for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
-                explained[number] |= ~_apart(mine, got, bounds[number])
+        for one in (operation, *coarse.operations(operation, operands)):
+            for results in _in_other_orders(one, operands):
+                for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
+                    explained[number] |= ~_apart(mine, got, bounds[number])
     except EvaluationError:
         return nothing
     return tuple([(LABEL, a & b)] for a, b in zip(wrong, explained, strict=True))
