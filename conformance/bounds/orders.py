@@ -20,7 +20,7 @@ from conformance.bounds import coarse
 from conformance.distance import bound_distances
 from reference import folding, monoids
 from reference.evaluate import EvaluationError
-from reference.folding import Lanes, Rows
+from reference.folding import Lanes, Rows, Schedule
 from reference.leaves import Windows
 from reference.program import Dense, Operation, attributes
 from reference.types import Array
@@ -76,7 +76,7 @@ def out_of_order(
             for one in (operation, *coarse.operations(operation, operands))
         ]
         explained = [{label: np.zeros_like(mask) for label in (LABEL, TILES)} for mask in wrong]
-        for label, outcomes in (*others, (TILES, _by_tiles(parts))):
+        for label, outcomes in (*others, (LABEL, _in_halves(parts)), (TILES, _by_tiles(parts))):
             for results in outcomes:
                 for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
                     explained[number][label] |= ~_apart(mine, got, bounds[number])
@@ -186,6 +186,30 @@ def _permuted(
             yield tuple(x.transpose(back) for x in results)
 
 
+def _in_halves(parts: Reduction) -> Iterator[tuple[Array, ...]]:
+    """The results when all of a window up to some place along one dimension comes before all that
+    is behind that place."""
+    leaves = parts.leaves
+    if not isinstance(leaves, Windows):
+        return
+    places = np.indices(leaves.window_dimensions).reshape(len(leaves.window_dimensions), -1)
+    for axis, size in enumerate(leaves.window_dimensions):
+        for end in range(1, size if axis else 1):  # the first dimension is gone through first
+            order = np.argsort(places[axis] >= end, kind="stable")
+            at = np.broadcast_to(order[:, None], (len(order), int(np.prod(leaves.shape))))
+            for schedule in (folding.init_then_tree, one_after_the_other):
+                yield _rearranged(parts, at, schedule)
+
+
+def _rearranged(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:
+    """The results when leaf n of each is what was leaf `at[n]`."""
+
+    def moved(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:
+        return schedule(lanes, tuple(np.take_along_axis(x, at, axis=0) for x in rows), inits)
+
+    return folding.scheduled(parts.body.lanes, parts.values, parts.inits, parts.leaves, moved)
+
+
 def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
     """The results of a running fold whose elements are taken tile by tile: those of an element's
     own tile first, then those of the tiles before, in the same way where these are many."""
@@ -203,8 +227,7 @@ def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
         (size - 1, 0),
     ):
         return
-    lanes = np.arange(int(np.prod(leaves.shape)))
-    place = np.unravel_index(lanes, leaves.shape)[axis]
+    place = np.indices(leaves.shape)[axis].reshape(-1)
     for tile in (tile for tile in _SIZES if tile < size):
         # of result i the leaves are size - 1 - i times padding, then the elements up to i
         orders = [tiled(i, size, tile) for i in range(size)]
@@ -212,11 +235,7 @@ def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
             [[*range(size - 1 - i), *(size - 1 - i + n for n in o)] for i, o in enumerate(orders)]
         )
 
-        def schedule(lanes: Lanes, leaves: Rows, inits: Rows, at: Array = rows[place].T) -> Rows:
-            moved = tuple(np.take_along_axis(x, at, axis=0) for x in leaves)
-            return folding.init_then_tree(lanes, moved, inits)
-
-        yield folding.scheduled(parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule)
+        yield _rearranged(parts, rows[place].T, folding.init_then_tree)
 
 
 def tiled(last: int, size: int, tile: int) -> list[int]:

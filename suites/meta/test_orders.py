@@ -1,11 +1,11 @@
-"""Running folds that are done by tiles, in an order that is none of the specification's."""
+"""Windows whose elements are taken in an order that is not the specification's."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from conformance.bounds.orders import TILES, tiled
+from conformance.bounds.orders import LABEL, TILES, tiled
 from conformance.compare import judge
 from conformance.tolerance import RULES
 from conformance.verdict import Verdict
@@ -56,6 +56,21 @@ def test_what_comes_before_a_tile_taken_after_it_is_named(size: int, tile: int) 
     actual[1][-1] += 1
     found = judge(made, inputs, expected, actual, RULES["windowed reduction"])
     assert (Verdict.DIVERGENT, "wrong value") in found.findings
+
+
+def test_the_last_place_of_a_dimension_after_all_others_is_named() -> None:
+    """As XLA folds windows with a padding of one at the end of their last dimension."""
+    types = (tensor(UI8, 2, 3), tensor(UI8, 2, 3))
+    values = tuple(Value(name, of) for name, of in zip("ab", types, strict=True))
+    given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
+    result = (tensor(UI8, 1, 1),) * 2
+    made = single_op("reduce_window", (*values, *AFFINE.identity), result, given, (AFFINE.region,))
+    a = np.array([[1, 3, 5], [7, 9, 11]], np.uint8)
+    expected = evaluate(made, (a, a))
+    for order, kind in (([0, 1, 3, 4, 2, 5], LABEL), ([0, 1, 4, 3, 2, 5], "wrong value")):
+        actual = [np.array([[n]], np.uint8) for n in composed(a.ravel(), a.ravel(), order)]
+        found = judge(made, (a, a), expected, actual, RULES["windowed reduction"])
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
 def test_tiles_of_tiles_are_in_that_order_too() -> None:
