@@ -39,7 +39,8 @@ Ways = tuple[bool, bool]
 def comparing_coarsely(region: Region) -> tuple[Region, ...]:
     """The region with comparisons that take subnormal numbers for zeros: one for each way to
     choose between equal operands of `maximum` and of `minimum`, none where nothing changes."""
-    ways = (written_anew(region, way) for way in product((False, True), repeat=2))
+    both = product((False, True), (False, True))
+    ways = (written_anew(region, way) for way in both)
     return tuple(one for one in dict.fromkeys(ways) if one != region)
 
 

@@ -37,7 +37,9 @@ def open_in_lanes(body: Body, arguments: Sequence[Array]) -> list[Open]:
             found += open_codes(operation, given, values[-1], 0, _open)
         else:
             found += open_elements(operation, given, values[-1])
-            nans = [computed.get(value.name, np.False_) for value in operation.operands]
+            nans = [
+                computed.get(value.name, np.zeros((), np.bool_)) for value in operation.operands
+            ]
             found += _seen(operation, given, nans)
             for value, result in zip(operation.results, values[len(given) :], strict=True):
                 computed[value.name] = _computed(operation, given, nans, result)

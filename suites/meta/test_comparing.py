@@ -16,7 +16,7 @@ from conformance.verdict import Verdict
 from generators.bodies import Block, fold_of, selector, several
 from generators.invalid.misses import program, tensor
 from reference.evaluate import body_of, evaluate
-from reference.program import Program, Region
+from reference.program import Program, Region, TensorType
 from reference.types import Array, ElementType, element_type
 
 F32, BF16, C64, SI32, I1 = (
@@ -64,7 +64,7 @@ def pooling(direction: str, of: ElementType) -> Program:
 
 def sorting(of: ElementType, size: int, *, stable: bool) -> Program:
     block = Block.of(of, of, SI32, SI32)
-    region = block.returns(block.compare(*block.arguments[:2], "LT"))
+    region = block.returns(block.compare(block.arguments[0], block.arguments[1], "LT"))
     types = (tensor(of, size), tensor(SI32, size))
     named = {"x": types[0], "place": types[1]}
     return program("sort", named, types, (region,), dimension=0, is_stable=stable)
@@ -153,7 +153,7 @@ def arrays(made: Program, values: Any, *, results: bool) -> list[Array]:
     values = values if isinstance(values, tuple) else (values,)
     found: list[Array] = []
     for one, of in zip(values, types, strict=True):
-        assert hasattr(of, "storage")
+        assert isinstance(of, TensorType)
         found.append(np.asarray(one).astype(of.storage))
     return found
 
@@ -208,7 +208,7 @@ def test_what_compares_no_such_numbers_stays() -> None:
 
 def test_parts_of_complex_numbers_are_compared_coarsely() -> None:
     block = Block.of(C64, C64)
-    region = block.returns(block.compare(*block.arguments, "EQ"))
+    region = block.returns(block.compare(block.arguments[0], block.arguments[1], "EQ"))
     (coarse,) = comparing_coarsely(region)
     x, y = np.array([1 + T * 1j, 1 + 1j], np.complex64), np.array([1, 1], np.complex64)
     assert body_of(region).lanes(x, y)[0].tolist() == [False, False]

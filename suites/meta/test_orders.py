@@ -43,11 +43,12 @@ def test_what_comes_before_a_tile_taken_after_it_is_named(size: int, tile: int) 
     inputs = tuple(x.astype(np.uint8) for x in random.integers(0, 128, (2, size)) * 2 + 1)
     made = running(size)
     expected = evaluate(made, inputs)
-    right = [composed(*inputs, [*range(n + 1)]) for n in range(size)]
+    right = [composed(inputs[0], inputs[1], [*range(n + 1)]) for n in range(size)]
     assert np.array_equal(np.stack(expected, axis=-1), right)
     starts = [n - n % tile for n in range(size)]
     tiled = [
-        composed(*inputs, [*range(start, n + 1), *range(start)]) for n, start in enumerate(starts)
+        composed(inputs[0], inputs[1], [*range(start, n + 1), *range(start)])
+        for n, start in enumerate(starts)
     ]
     actual = [np.array(row, np.uint8) for row in zip(*tiled, strict=True)]
     found = judge(made, inputs, expected, actual, RULES["windowed reduction"])
