@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import ml_dtypes
 import numpy as np
 
+from conformance.bounds import coarse
 from conformance.differing import Differing
 from conformance.distance import bound_distances, part_distances
 from conformance.verdict import Verdict
@@ -92,8 +93,12 @@ def find(differing: Differing) -> Findings:
 
 
 def _refuted(d: Differing) -> Answer:
+    """Wrong whatever is left open; but for what is explained by subnormals treated as zero."""
     for label, mask in d.refuted:
         wrong = np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
+        if wrong.any():
+            for verdict, kind, explained in _flushed(d):
+                yield verdict, kind, wrong & explained
         yield Verdict.DIVERGENT, label, wrong
 
 
@@ -176,9 +181,11 @@ def _flushed(d: Differing) -> Answer:
 
 
 def _flushed_at_the_ends(d: Differing) -> Answer:
+    """Explained by results, inputs, or what is compared."""
     if d.type.is_float or d.type.is_complex:
         yield Verdict.FLUSHED, "subnormal result", _is_flushed(d, d.want)
     if d.met is None:
+        yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
         yield Verdict.FLUSHED, "subnormal input", _flushed_whole(d)
         return
     flushed = [_flush(array) for array in d.met]
@@ -196,11 +203,24 @@ def _flushed_at_the_ends(d: Differing) -> Answer:
             if d.type.is_complex:  # log(0) and the like: what becomes of them is left open
                 explained |= _open_for(d, chosen, flushed, other)
             yield Verdict.FLUSHED, "subnormal input", affected & explained
+    yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
+
+
+def _compared_flushed(d: Differing) -> Array:
+    """Which elements are explained by comparisons that take subnormals for zeros, and flush
+    nothing."""
+    alone = len(d.operation.results) == 1  # then others of the program are not its results
+    actual = (d.actual,) if alone else d.results
+    whole = len(actual) == len(d.operation.results)
+    if not whole or not all(isinstance(operand, np.ndarray) for operand in d.operands):
+        return np.zeros(len(d.where), np.bool_)
+    masks = coarse.explained(d.operation, d.operands, actual, d.rule)
+    return masks[d.number].reshape(-1)[d.where]
 
 
 def _flushed_whole(d: Differing) -> Array:
     """Which elements are explained by all operands' subnormals being zeros, for an op that does
-    not work element by element. An element that was only moved may still be itself."""
+    not work element by element."""
     nothing = np.zeros(len(d.where), bool)
     if not all(isinstance(operand, np.ndarray) for operand in d.operands):
         return nothing
@@ -215,10 +235,9 @@ def _flushed_whole(d: Differing) -> Array:
     except EvaluationError:
         return nothing
     other = results[d.number].reshape(-1)[d.where]
-    got = to_bits(_flush(d.got)) == to_bits(_flush(other))
-    alike = d.same(other) | (got.all(axis=-1) if got.ndim > 1 else got)
+    alike = d.same(other) | _is_flushed(d, other)
     if d.type.is_float:
-        alike |= (to_float64(_flush(d.got)) == 0) & (to_float64(other) == 0)
+        alike |= (d.wide[1] == 0) & (to_float64(other) == 0)
     if d.rule.permits is not None and d.results:
         seen = tuple(_flush(array) for array in d.results)
         right = d.rule.permits(d.operation, tuple(flushed), results, seen)[d.number]

@@ -115,7 +115,8 @@ class Differing:
     def met(self) -> tuple[Array, ...] | None:
         """The operands' elements that met at each, 1-D; None where shapes do not tell them, and of
         ops that do not work element by element."""
-        if not (OPS[self.operation.name].lifts or self.operation.name == "bitcast_convert"):
+        lifts = OPS[self.operation.name].lifts
+        if not (lifts or self.operation.name == "bitcast_convert"):
             return None
         if quantized.per_axis(self.operation):
             return None
@@ -125,7 +126,7 @@ class Differing:
                 return None
             if operand.shape == self.expected.shape:
                 picked.append(operand.reshape(-1)[self.where])
-            elif operand.ndim == 0:
+            elif operand.ndim == 0 and lifts:
                 picked.append(np.broadcast_to(operand, (len(self.where),)).copy())
             else:
                 return None

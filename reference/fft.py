@@ -101,6 +101,10 @@ def _agree(left: tuple[int | None, ...], right: tuple[int | None, ...]) -> bool:
 def fft(operand: Array, *, fft_type: str, fft_length: Sequence[int]) -> Array:
     """The transform of the last dimensions, as many as `fft_length` has, of their whole sizes.
 
+    Spec "fft" applies a transform of 1-dimensional tensors to whole slices `operand[i0, ..., :]`,
+    and C5 gives the result the operand's shape; C4 asks for the sizes in `fft_length` of real
+    tensors alone. So of complex ones only how many there are means something.
+
     IFFT and IRFFT divide by the number of elements. IRFFT takes the first and (of an even length)
     the last element of its last dimension to be real, as those of every `rfft` are: of another
     operand no inverse exists.

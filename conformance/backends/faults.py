@@ -181,6 +181,7 @@ _VALUES: dict[str, Fault] = {
     "wrong_zero_sign": Fault("zeros have the other sign", on_elements(wrong.other_zero)),
     "flush_to_zero": Fault("subnormal operands and results are zero", wrong.flush),
     "denormal_inputs_zero": Fault("subnormal operands are zero", wrong.flush_inputs),
+    "compare_denormals_as_zero": Fault("comparisons flush subnormals", wrong.compare_flushed),
     "off_by_three_ulp": Fault("results are 3 ulp up", on_elements(partial(wrong.moved, ulps=3))),
     "off_by_100_ulp": Fault("results are 100 ulp up", on_elements(partial(wrong.moved, ulps=100))),
     "low_precision": Fault("f32 is computed like bf16", on_elements(wrong.like_bfloat16)),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from conformance.backends.steps import Step
+from conformance.comparing import written_anew
 from reference.rounding import from_ordinal, next_down, next_up, ordinal, round_to, to_float64
 from reference.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
 
@@ -143,6 +144,36 @@ def flush(step: Step, operands: Operands) -> Results:
     if step.operation.name in _BITWISE:
         return results
     return tuple(each_part(flushed, result) for result in results)
+
+
+def compare_flushed(step: Step, operands: Operands) -> Results:
+    """Subnormals are zeros to every comparison; what it chooses, of equals the second, is moved
+    unflushed."""
+    regions = (written_anew(region, (False, False)) for region in step.operation.regions)
+    step = step.changed(regions=tuple(regions))
+    name = step.operation.name
+    if any(not _real_or_complex(element_type_of(operand)) for operand in operands):
+        return step.right(operands)
+    if name == "compare" and step.operation.attribute("compare_type") != "TOTALORDER":
+        return step.right(tuple(each_part(flushed, operand) for operand in operands))
+    if name in ("maximum", "minimum"):
+        return (_second_of_equals(operands[0], operands[1], *step.right(operands)),)
+    if name == "clamp":
+        low, operand, high = np.broadcast_arrays(*operands)
+        larger, smaller = step.changed(name="maximum"), step.changed(name="minimum")
+        raised = _second_of_equals(operand, low, *larger.right((operand, low)))
+        return (_second_of_equals(raised, high, *smaller.right((raised, high))),)
+    return step.right(operands)
+
+
+def _real_or_complex(of: ElementType) -> bool:
+    return of.is_float or of.is_complex
+
+
+def _second_of_equals(lhs: Array, rhs: Array, right: Array) -> Array:
+    keys = [each_part(flushed, array) for array in (lhs, rhs)]
+    changed = [key != array for key, array in zip(keys, (lhs, rhs), strict=True)]
+    return np.where((keys[0] == keys[1]) & (changed[0] | changed[1]), rhs, right)
 
 
 def swap_operands(step: Step, operands: Operands) -> Results:

@@ -64,6 +64,13 @@ def _may_break_down(a: Array, steps: float) -> Array:
     return np.asarray(least * (1 - gamma) <= size * gamma)
 
 
+def _depends_on(chosen: Array) -> Array:
+    """Of which elements of a lower triangle the equation has a chosen element: one to the left in
+    their own row, or up to the diagonal in the row of their column's number."""
+    rows = np.logical_or.accumulate(chosen, axis=-1)
+    return np.asarray(rows | np.diagonal(rows, axis1=-2, axis2=-1)[..., None, :])
+
+
 def _factored(
     operation: Operation,
     operands: tuple[Array, ...],
@@ -79,12 +86,15 @@ def _factored(
     a, found = wide(operands[0]), wide(actual[0])
     a, found = (a, found) if lower else (adjoint(a), adjoint(found))
     found = np.tril(found)
-    size = np.abs(found)
+    finite = np.isfinite(found)
+    usable = np.where(finite, found, 0)
+    size = np.abs(usable)
     steps = a.shape[-1] + 1 + more + (_COMPLEX_PRODUCT if of.is_complex else 0)
     rows = size.sum(axis=-1)
     tiny = underflow(of, flushes=flushes) * (steps + rows[..., :, None] + rows[..., None, :])
     bound = steps * unit_roundoff(of) * (size @ np.swapaxes(size, -1, -2)) + tiny
-    errors = np.tril(_ratios(found @ adjoint(found) - a, bound))
+    errors = np.tril(_ratios(usable @ adjoint(usable) - a, bound))
+    errors = np.where(_depends_on(~finite), np.inf, errors)
     failed = _may_break_down(a, steps * unit_roundoff(of))[..., None, None]
     errors = np.where(failed & np.isnan(found), 0.0, errors)
     other = np.triu(np.full(errors.shape, np.inf), 1)  # not measured by any equation

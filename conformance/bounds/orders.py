@@ -2,7 +2,9 @@
 
 The leaves of a reduction's tree are in the lexicographic order of their indices. A backend that
 goes through the dimensions in another order gives other results where the body is not commutative,
-or where a selection has ties: wrong in one way, which has a name of its own.
+or where a selection has ties, which it may see between subnormal numbers, too: wrong in one way,
+which has a name of its own. So is a running fold that is done by tiles and gives what comes before
+a tile to the body as its second argument.
 """
 
 from __future__ import annotations
@@ -14,19 +16,31 @@ from typing import Any
 
 import numpy as np
 
+from conformance.bounds import coarse
 from conformance.distance import bound_distances
 from reference import folding, monoids
 from reference.evaluate import EvaluationError
+from reference.folding import Lanes, Rows, Schedule
+from reference.leaves import Windows
 from reference.program import Dense, Operation, attributes
 from reference.types import Array
 from reference.unspecified import unspecified
-from reference.unspecified.reduction import differ, one_after_the_other, one_by_one, taken_apart
+from reference.unspecified.reduction import (
+    Reduction,
+    differ,
+    one_after_the_other,
+    one_by_one,
+    taken_apart,
+)
 
 LABEL = "order of the elements"
+TILES = "order of the tiles"
 EMPTY = "source without elements"
 UNPADDED = "padding left out"
 _MOST = 4
 """Dimensions of which all orders are tried: 24 then."""
+_SIZES = (16, 32, 64, 128)
+"""Of tiles."""
 _PER_DIMENSION = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
 
 Found = Sequence[tuple[str, Array]]
@@ -55,15 +69,21 @@ def out_of_order(
             else np.zeros(actual[number].shape, np.bool_)
             for number, bound in enumerate(bounds)
         ]
-        explained = [np.zeros_like(mask) for mask in wrong]
         if not any(mask.any() for mask in wrong):
             return nothing
-        for results in _in_other_orders(operation, operands):
-            for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
-                explained[number] |= ~_apart(mine, got, bounds[number])
+        others = [
+            (LABEL, _in_other_orders(one, operands))
+            for one in (operation, *coarse.operations(operation, operands))
+        ]
+        explained = [{label: np.zeros_like(mask) for label in (LABEL, TILES)} for mask in wrong]
+        for label, outcomes in (*others, (LABEL, _in_halves(parts)), (TILES, _by_tiles(parts))):
+            for results in outcomes:
+                for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
+                    explained[number][label] |= ~_apart(mine, got, bounds[number])
     except EvaluationError:
         return nothing
-    return tuple([(LABEL, a & b)] for a, b in zip(wrong, explained, strict=True))
+    pairs = zip(wrong, explained, strict=True)
+    return tuple([(label, mask & one[label]) for label in one] for mask, one in pairs)
 
 
 def without_padding(
@@ -164,3 +184,65 @@ def _permuted(
             yield results
         else:
             yield tuple(x.transpose(back) for x in results)
+
+
+def _in_halves(parts: Reduction) -> Iterator[tuple[Array, ...]]:
+    """The results when all of a window up to some place along one dimension comes before all that
+    is behind that place."""
+    leaves = parts.leaves
+    if not isinstance(leaves, Windows):
+        return
+    places = np.indices(leaves.window_dimensions).reshape(len(leaves.window_dimensions), -1)
+    for axis, size in enumerate(leaves.window_dimensions):
+        for end in range(1, size if axis else 1):  # the first dimension is gone through first
+            order = np.argsort(places[axis] >= end, kind="stable")
+            at = np.broadcast_to(order[:, None], (len(order), int(np.prod(leaves.shape))))
+            for schedule in (folding.init_then_tree, one_after_the_other):
+                yield _rearranged(parts, at, schedule)
+
+
+def _rearranged(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:
+    """The results when leaf n of each is what was leaf `at[n]`."""
+
+    def moved(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:
+        return schedule(lanes, tuple(np.take_along_axis(x, at, axis=0) for x in rows), inits)
+
+    return folding.scheduled(parts.body.lanes, parts.values, parts.inits, parts.leaves, moved)
+
+
+def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
+    """The results of a running fold whose elements are taken tile by tile: those of an element's
+    own tile first, then those of the tiles before, in the same way where these are many."""
+    leaves = parts.leaves
+    if not isinstance(leaves, Windows):
+        return
+    along = [axis for axis, size in enumerate(leaves.window_dimensions) if size > 1]
+    if len(along) != 1:
+        return
+    (axis,) = along
+    size = leaves.window_dimensions[axis]
+    if (leaves.given[axis], leaves.shape[axis], leaves.padding[axis]) != (
+        size,
+        size,
+        (size - 1, 0),
+    ):
+        return
+    place = np.indices(leaves.shape)[axis].reshape(-1)
+    for tile in (tile for tile in _SIZES if tile < size):
+        # of result i the leaves are size - 1 - i times padding, then the elements up to i
+        orders = [tiled(i, size, tile) for i in range(size)]
+        rows = np.array(
+            [[*range(size - 1 - i), *(size - 1 - i + n for n in o)] for i, o in enumerate(orders)]
+        )
+
+        yield _rearranged(parts, rows[place].T, folding.init_then_tree)
+
+
+def tiled(last: int, size: int, tile: int) -> list[int]:
+    """The numbers up to `last`, of `size` numbers in all, in the order of such a fold."""
+    if size <= tile:
+        return list(range(last + 1))
+    own, start = last // tile, last // tile * tile
+    before = tiled(own - 1, -(-size // tile), tile) if own else []
+    earlier = (n for one in before for n in range(one * tile, (one + 1) * tile))
+    return [*range(start, last + 1), *earlier]

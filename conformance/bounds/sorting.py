@@ -26,7 +26,7 @@ _NAN = np.uint64((1 << 64) - 1)
 
 def _permits(
     operation: Operation,
-    operands: tuple[Array, ...],
+    _: tuple[Array, ...],
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Array | None, ...]:
@@ -36,10 +36,10 @@ def _permits(
     if given.get("is_stable", False):
         return (None,) * len(expected)
     dimension = given.get("dimension", -1)
-    before = tuple(np.moveaxis(array, dimension, -1) for array in operands)
-    after = tuple(np.moveaxis(array, dimension, -1) for array in actual)
+    placed, after = (_rows(arrays, dimension) for arrays in (expected, actual))
     try:
-        right = same_elements(before, after) & in_order(after, body_of(operation.regions[0]))
+        given_back = with_nans_of(placed, after)
+        right = same_elements(placed, after) & in_order(given_back, body_of(operation.regions[0]))
     except EvaluationError:  # the comparator names values around it, which are not known here
         return (None,) * len(expected)
     mask = np.broadcast_to(np.expand_dims(right, dimension), expected[0].shape)
@@ -55,20 +55,24 @@ def _refutes(
     """Slices that hold other elements than the inputs' do, whatever is open about their order; and
     slices of a dimension counted from the last that are not sorted."""
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
-    before = tuple(np.moveaxis(array, dimension, -1) for array in operands)
-    after = tuple(np.moveaxis(array, dimension, -1) for array in actual)
-    wrong = ~same_elements(before, after)
+    placed, after = (_rows(arrays, dimension) for arrays in (expected, actual))
+    wrong = ~same_elements(placed, after)
     if wrong.any():
         for label, mask in open_slices(operation, operands):
             wrong = wrong & ~mask if label == NO_ORDER else wrong
     found = [("no permutation of the elements", wrong)]
     if dimension < 0:
-        found.insert(0, (NEGATIVE, wrong | _is_disordered(operation, operands, after)))
+        disordered = _is_disordered(operation, operands, with_nans_of(placed, after))
+        found.insert(0, (NEGATIVE, wrong | disordered))
     masks = [
         (label, np.broadcast_to(np.expand_dims(mask, dimension), expected[0].shape))
         for label, mask in found
     ]
     return (masks,) * len(expected)
+
+
+def _rows(arrays: tuple[Array, ...], dimension: int) -> tuple[Array, ...]:
+    return tuple(np.moveaxis(array, dimension, -1) for array in arrays)
 
 
 def _is_disordered(
@@ -104,6 +108,32 @@ def same_elements(before: tuple[Array, ...], after: tuple[Array, ...]) -> Array:
     shape = before[0].shape
     ordered = [np.sort(_tuples(rows).reshape(-1, shape[-1]), axis=-1) for rows in (before, after)]
     return np.asarray((ordered[0] == ordered[1]).all(axis=-1)).reshape(shape[:-1])
+
+
+def with_nans_of(placed: tuple[Array, ...], after: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The slices `after`, the bits of their NaNs as the sorted slices `placed` have them.
+
+    A comparator may tell NaNs apart, in total order by their signs, but which NaN comes out where
+    one is due nothing says. Elements that differ in their NaNs alone are taken to come in the order
+    in which `placed` has them: if in any order they are sorted, they are in that one. Only what
+    holds the same elements (`same_elements`) has a meaning.
+    """
+    if not any(_has_nan(array) for array in placed):
+        return after
+    shape = placed[0].shape
+    mine, theirs = (
+        np.argsort(_tuples(rows).reshape(-1, shape[-1]), axis=-1, kind="stable")
+        for rows in (placed, after)
+    )
+    source = np.empty_like(mine)
+    np.put_along_axis(source, theirs, mine, axis=-1)
+    source = source.reshape(shape)
+    return tuple(np.take_along_axis(array, source, axis=-1) for array in placed)
+
+
+def _has_nan(array: Array) -> bool:
+    of = element_type_of(array)
+    return (of.is_float or of.is_complex) and bool(np.isnan(array).any())
 
 
 def _tuples(rows: tuple[Array, ...]) -> Array:

@@ -32,7 +32,8 @@ from reference.unspecified.reasons import Open
 
 Reason = Callable[[Operation, Sequence[Array], Array], Sequence[Open]]
 
-_ORDERED = ("GE", "GT", "LE", "LT")
+ORDERED = ("GE", "GT", "LE", "LT")
+"""Comparison directions that need an order."""
 
 
 def open_elements(operation: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
@@ -171,7 +172,7 @@ def _total_order(operation: Operation, operands: Sequence[Array], _: Array) -> l
     of = element_type_of(lhs)
     left, right = np.isnan(to_float64(lhs)), np.isnan(to_float64(rhs))
     if of.float_format.non_finite is NonFinite.NAN_NEGATIVE_ZERO:
-        ordered = operation.attribute("comparison_direction") in _ORDERED
+        ordered = operation.attribute("comparison_direction") in ORDERED
         return [("total order of a NaN without sign", (left != right) & ordered)]
     sign = 1 << (of.bits - 1) if of.float_format.signed else 0
     same_sign = (to_bits(lhs) & sign) == (to_bits(rhs) & sign)
@@ -185,7 +186,7 @@ def _complex_order(operation: Operation, operands: Sequence[Array], _: Array) ->
     lhs, rhs = operands
     if not element_type_of(lhs).is_complex:
         return []
-    if operation.attribute("comparison_direction") not in _ORDERED:
+    if operation.attribute("comparison_direction") not in ORDERED:
         return []
     unordered = _unordered(np.real(lhs), np.real(rhs)) | (
         (np.real(lhs) == np.real(rhs)) & _unordered(np.imag(lhs), np.imag(rhs))

@@ -155,7 +155,7 @@ def _by_trees(parts: Reduction, number: int) -> list[Open]:
     try:
         first, *others = (
             folding.scheduled(parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule)
-            for schedule in _SCHEDULES
+            for schedule in SCHEDULES
         )
     except EvaluationError:  # the body names values around it, which are not known here
         return [("body that is not known", np.ones(parts.leaves.shape, np.bool_))]
@@ -235,7 +235,7 @@ def _right(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     return folded
 
 
-_SCHEDULES: tuple[Schedule, ...] = (
+SCHEDULES: tuple[Schedule, ...] = (
     folding.init_then_tree,
     _without_init,
     _tree_then_init,
@@ -244,6 +244,7 @@ _SCHEDULES: tuple[Schedule, ...] = (
     one_after_the_other,
     _right,
 )
+"""Trees by which any other body is tried."""
 
 
 # --- select_and_scatter --------------------------------------------------------------------------

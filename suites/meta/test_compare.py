@@ -179,6 +179,20 @@ def test_bits_of_nan_count_only_where_the_rule_says_so() -> None:
         assert judged.verdict is verdict, op
 
 
+def test_a_subnormal_scalar_converted_to_many_elements_is_judged() -> None:
+    """Of a bitcast_convert that makes a dimension, no operand's element meets one of the result."""
+    tiny = np.asarray(5e-324)
+    of = TensorType((8,), element_type("ui8"))
+    program = single_op(
+        "bitcast_convert", (Value("a", TensorType((), element_type("f64"))),), (of,)
+    )
+    expected, rule = evaluate(program, (tiny,)), CATALOG["bitcast_convert"].tolerance
+    assert expected[0].tolist() == [1, 0, 0, 0, 0, 0, 0, 0]
+    for actual, verdict in (([2] * 8, D), ([0] * 8, F)):
+        judged = judge(program, (tiny,), expected, [np.array(actual, np.uint8)], rule)
+        assert judged.verdict is verdict
+
+
 def test_constant_operands_are_seen_by_the_explanations() -> None:
     of = TensorType((1,), element_type("f32"))
     tiny = Dense.of(np.asarray([1e-40], np.float32), of)

@@ -282,6 +282,17 @@ def test_a_breakdown_is_granted_only_where_roundings_may_cause_it() -> None:
         assert verdict(made, (a,), nan, FACTORED) is want  # the other triangle is open anyway
 
 
+def test_a_breakdown_at_the_end_leaves_what_comes_before_it() -> None:
+    """The last element of the diagonal has no part in the equations of the others."""
+    a = np.array([[8, 5, 4], [5, 4, 3], [4, 3, 2.5]]).astype(ELEMENT_TYPES["f8E5M2"].storage) / 16
+    actual = np.array([[0.625, 0, 0], [0.4375, 0.25, 0], [0.3125, 0.25, np.nan]]).astype(a.dtype)
+    made = program("cholesky", (a,), a, lower=True)
+    assert verdict(made, (a,), actual, FACTORED) is Verdict.PASS
+    actual[1, 0] = np.nan
+    judgement = judge(made, (a,), evaluate(made, (a,)), (actual,), FACTORED)
+    assert judgement.verdict is Verdict.DIVERGENT
+
+
 @pytest.mark.parametrize("given", EVERY_WAY[::3])
 @pytest.mark.parametrize("name", ["f32", "f64", "complex<f32>", "complex<f64>"])
 def test_substitution_in_the_type_itself_is_within_the_rule(name, given) -> None:

@@ -28,7 +28,7 @@ from reference.evaluate import body_of, check, evaluate
 from reference.ops import OPS
 from reference.program import Program, Region, TensorType
 from reference.regions import Body
-from reference.types import ALL, ELEMENT_TYPES, Array, to_bits
+from reference.types import ALL, ELEMENT_TYPES, Array, from_bits, to_bits
 from reference.unspecified.sorting import NO_ORDER, open_slices
 
 F32, F64, BF16, SI32, SI64, UI8, I1, C64 = (
@@ -289,6 +289,58 @@ def test_subnormals_taken_for_zeros_are_flushed() -> None:
         assert judged(made, given, given)[0] is Verdict.FLUSHED
     made = sort_of(by_first(F32, kind="TOTALORDER"), tensor(F32, 4), stable=False)
     assert judged(made, [x], [x[[3, 0, 1, 2]]])[0] is Verdict.DIVERGENT
+
+
+ALIKE = from_bits(np.array([0x7FC00000, 0xFFC00000], np.uint32), F32)
+"""A NaN of each sign, the bits that most machines make."""
+
+
+def test_results_may_hold_any_nan_where_a_comparator_tells_them_apart() -> None:
+    """In total order -NaN comes first, but what comes out there may be any NaN; elements that are
+    alike otherwise stay ties."""
+    plus, minus = ALIKE
+    x = np.array([minus, 1, plus, minus, -1], np.float32)
+    places = np.array([7, 7, 7, 8, 9], np.int32)
+    sorted_ = np.array([minus, minus, -1, 1, plus], np.float32)
+    for one in (plus, minus):
+        for dimension in (0, -1):
+            kind = by_first(F32, SI32, kind="TOTALORDER")
+            made = sort_of(kind, tensor(F32, 5), tensor(SI32, 5), dimension=dimension, stable=False)
+            given = [x, places]
+            for order, right in (
+                ([0, 3, 4, 1, 2], True), ([3, 0, 4, 1, 2], True), ([3, 2, 4, 1, 0], True),
+                ([0, 2, 4, 1, 3], False), ([4, 0, 3, 1, 2], False),
+            ):  # fmt: skip
+                values = np.where(np.isnan(x[order]), one, x[order])
+                verdict, _ = judged(made, given, [values, places[order]])
+                assert verdict is (Verdict.PASS if right else Verdict.DIVERGENT), order
+            assert judged(made, given, [sorted_, places[[0, 3, 4, 1, 2]]])[0] is Verdict.PASS
+
+
+@pytest.mark.parametrize("name", ["bitcast_convert", "TOTALORDER", "EQ", "select"])
+def test_a_comparator_that_sees_which_nan_was_computed_leaves_its_slices_open(name: str) -> None:
+    """Which NaN inf - inf is, sign included, is nobody's to say."""
+    block = Block.of(F32, F32)
+    keys = [block.op("subtract", value, value) for value in block.arguments]
+    kind = {"compare_type": "TOTALORDER"}
+    if name == "bitcast_convert":
+        lhs, rhs = (block.op(name, key, to=SI32) for key in keys)
+        less = block.compare(lhs, rhs, "LT")
+    elif name == "select":  # as JAX does it: no matter which NaN it was
+        nan = block.constant(NAN, F32)
+        odd = [block.compare(key, key, "NE") for key in keys]
+        lhs, rhs = (block.op("select", *one) for one in zip(odd, (nan, nan), keys, strict=True))
+        less = block.op("compare", lhs, rhs, to=I1, comparison_direction="LT", **kind)
+    else:
+        way = "EQ" if name == "EQ" else "LT"
+        less = block.op("compare", *keys, to=I1, comparison_direction=way, **kind)
+    made = sort_of(block.returns(less), tensor(F32, 2, 2), dimension=1)
+    x = np.array([[INF, 1], [2, 3]], np.float32)
+    masks = [
+        mask for label, mask in open_slices(made.main.body.operations[-2], [x]) if label != NO_ORDER
+    ]
+    open_ = np.logical_or.reduce(masks) if masks else np.zeros(2, bool)
+    assert open_.tolist() == [name in ("bitcast_convert", "TOTALORDER"), False]
 
 
 def test_slices_of_a_negative_dimension_that_are_not_sorted_are_named() -> None:

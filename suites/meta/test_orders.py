@@ -1,0 +1,81 @@
+"""Windows whose elements are taken in an order that is not the specification's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.bounds.orders import LABEL, TILES, tiled
+from conformance.compare import judge
+from conformance.tolerance import RULES
+from conformance.verdict import Verdict
+from generators.bodies import several
+from generators.invalid.misses import tensor
+from generators.reduction import padding_of
+from reference.evaluate import evaluate
+from reference.program import Attribute, Program, Value, single_op
+from reference.types import Array, element_type
+
+UI8 = element_type("ui8")
+AFFINE = next(body for make in several(UI8) if (body := make()).name == "affine maps")
+"""x -> a x + b, one map after the other: associative, not commutative."""
+
+
+def running(size: int) -> Program:
+    """All maps up to each one."""
+    values = (Value("a", tensor(UI8, size)), Value("b", tensor(UI8, size)))
+    padding = padding_of(((size - 1, 0),))
+    given: dict[str, Attribute] = {"window_dimensions": (size,), "padding": padding}
+    types = (tensor(UI8, size),) * 2
+    return single_op("reduce_window", (*values, *AFFINE.identity), types, given, (AFFINE.region,))
+
+
+def composed(a: Array, b: Array, order: list[int]) -> tuple[int, int]:
+    slope, offset = 1, 0
+    for n in order:
+        slope, offset = slope * int(a[n]) % 256, (offset * int(a[n]) + int(b[n])) % 256
+    return slope, offset
+
+
+@pytest.mark.parametrize(("size", "tile"), [(17, 16), (129, 16), (70, 32)])
+def test_what_comes_before_a_tile_taken_after_it_is_named(size: int, tile: int) -> None:
+    random = np.random.default_rng(size)
+    inputs = tuple(x.astype(np.uint8) for x in random.integers(0, 128, (2, size)) * 2 + 1)
+    made = running(size)
+    expected = evaluate(made, inputs)
+    right = [composed(inputs[0], inputs[1], [*range(n + 1)]) for n in range(size)]
+    assert np.array_equal(np.stack(expected, axis=-1), right)
+    starts = [n - n % tile for n in range(size)]
+    tiled = [
+        composed(inputs[0], inputs[1], [*range(start, n + 1), *range(start)])
+        for n, start in enumerate(starts)
+    ]
+    actual = [np.array(row, np.uint8) for row in zip(*tiled, strict=True)]
+    found = judge(made, inputs, expected, actual, RULES["windowed reduction"])
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, TILES)
+    assert found.wrong == np.count_nonzero(actual[1] != expected[1])
+    actual[1][-1] += 1
+    found = judge(made, inputs, expected, actual, RULES["windowed reduction"])
+    assert (Verdict.DIVERGENT, "wrong value") in found.findings
+
+
+def test_the_last_place_of_a_dimension_after_all_others_is_named() -> None:
+    """As XLA folds windows with a padding of one at the end of their last dimension."""
+    types = (tensor(UI8, 2, 3), tensor(UI8, 2, 3))
+    values = tuple(Value(name, of) for name, of in zip("ab", types, strict=True))
+    given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
+    result = (tensor(UI8, 1, 1),) * 2
+    made = single_op("reduce_window", (*values, *AFFINE.identity), result, given, (AFFINE.region,))
+    a = np.array([[1, 3, 5], [7, 9, 11]], np.uint8)
+    expected = evaluate(made, (a, a))
+    for order, kind in (([0, 1, 3, 4, 2, 5], LABEL), ([0, 1, 4, 3, 2, 5], "wrong value")):
+        actual = [np.array([[n]], np.uint8) for n in composed(a.ravel(), a.ravel(), order)]
+        found = judge(made, (a, a), expected, actual, RULES["windowed reduction"])
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
+def test_tiles_of_tiles_are_in_that_order_too() -> None:
+    """Of 300 elements there are 19 tiles of 16, more than 16: their own folds are done by tiles."""
+    assert tiled(5, 300, 16) == [0, 1, 2, 3, 4, 5]
+    assert tiled(17, 300, 16) == [16, 17, *range(16)]
+    assert tiled(288, 300, 16) == [288, *range(256, 288), *range(256)]
