@@ -201,8 +201,11 @@ class _Judging:
         judgement = judge(*taken, expected, got, rule, platform=self._platform)
         if not judgement.verdict.fails or malformed(expected, got) is not None:
             return judgement
-        if self._is_near(operation, expected, got) or self._in_window(number, operation, got):
+        if self._is_near(operation, expected, got):
             return None
+        judgement = self._in_window(number, operation, got, judgement)
+        if judgement is None or judgement.verdict is Verdict.FLUSHED:
+            return judgement
         return rewritten(self._program, operation, self._values, expected, got, judgement)
 
     def _refuted(self, operation: Operation, got: tuple[Array, ...]) -> Judgement | None:
@@ -238,26 +241,29 @@ class _Judging:
                 return False
         return True
 
-    def _in_window(self, number: int, operation: Operation, got: tuple[Array, ...]) -> bool:
-        """Whether results are right if cheap operands, and their cheap operands, are computed
-        again within the operation."""
+    def _in_window(
+        self, number: int, operation: Operation, got: tuple[Array, ...], judgement: Judgement
+    ) -> Judgement | None:
+        """None where results are right if cheap operands, and their cheap operands, are computed
+        again within the operation; else the mildest judgement on it and these."""
         kept = {number}
         for _ in range(WINDOW):
             names = {v.name for n in kept for v in self._operations[n].operands}
             more = {self._makers[name] for name in names if name in self._makers}
             wider = kept | {n for n in more if cheap(self._operations[n])}
             if wider == kept:
-                return False
+                break
             kept = wider
             group = part(self._program, kept, operation.results, self._makers)
             given = [self._values.get(value.name) for value in group.main.arguments]
             inputs = [one for one in given if one is not None]
             if len(inputs) < len(given):
-                return False
+                break
             found = judge_program(Permitted(group, inputs, self._platform), got)
             if not found.verdict.fails:
-                return True
-        return False
+                return None
+            judgement = min(judgement, found, key=lambda one: one.verdict.severity)
+        return judgement
 
     # --- Loops and branches ----------------------------------------------------------------------
 
