@@ -9,7 +9,7 @@ a tile to the body as its second argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -72,11 +72,12 @@ def out_of_order(
         if not any(mask.any() for mask in wrong):
             return nothing
         others = [
-            (LABEL, _in_other_orders(one, operands))
+            (LABEL, outcomes(one, operands))
             for one in (operation, *coarse.operations(operation, operands))
+            for outcomes in (_in_other_orders, _in_halves)
         ]
         explained = [{label: np.zeros_like(mask) for label in (LABEL, TILES)} for mask in wrong]
-        for label, outcomes in (*others, (LABEL, _in_halves(parts)), (TILES, _by_tiles(parts))):
+        for label, outcomes in (*others, (TILES, _by_tiles(parts))):
             for results in outcomes:
                 for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
                     explained[number][label] |= ~_apart(mine, got, bounds[number])
@@ -186,22 +187,37 @@ def _permuted(
             yield tuple(x.transpose(back) for x in results)
 
 
-def _in_halves(parts: Reduction) -> Iterator[tuple[Array, ...]]:
+def _in_halves(operation: Operation, operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
     """The results when all of a window up to some place along one dimension comes before all that
     is behind that place."""
-    leaves = parts.leaves
-    if not isinstance(leaves, Windows):
-        return
-    places = np.indices(leaves.window_dimensions).reshape(len(leaves.window_dimensions), -1)
-    for axis, size in enumerate(leaves.window_dimensions):
-        for end in range(1, size if axis else 1):  # the first dimension is gone through first
+    window: tuple[int, ...] = dict[str, Any](operation.attributes).get("window_dimensions", ())
+    places = np.indices(window).reshape(len(window), -1)
+    for axis, size in list(enumerate(window))[1:]:  # the first dimension is gone through first
+        for end in range(1, size):
             order = np.argsort(places[axis] >= end, kind="stable")
-            at = np.broadcast_to(order[:, None], (len(order), int(np.prod(leaves.shape))))
-            for schedule in (folding.init_then_tree, one_after_the_other):
-                yield _rearranged(parts, at, schedule)
+            yield from _rearranged(operation, operands, order)
 
 
-def _rearranged(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:
+def _rearranged(
+    operation: Operation, operands: tuple[Array, ...], order: Array
+) -> Iterator[tuple[Array, ...]]:
+    """The results when place n of every window is what was place `order[n]`."""
+
+    def selection(lanes: Callable[..., Any], rows: Rows) -> Rows:
+        return folding.tree(lanes, tuple(x[order] for x in rows))
+
+    parts = taken_apart(operation, operands, selection)
+    if operation.name == "select_and_scatter":
+        yield folding.scheduled(
+            parts.body.lanes, parts.values, parts.inits, parts.leaves, folding.init_then_tree
+        )
+        return
+    at = np.broadcast_to(order[:, None], (len(order), int(np.prod(parts.leaves.shape))))
+    for schedule in (folding.init_then_tree, one_after_the_other):
+        yield _by_places(parts, at, schedule)
+
+
+def _by_places(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:
     """The results when leaf n of each is what was leaf `at[n]`."""
 
     def moved(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:
@@ -235,7 +251,7 @@ def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
             [[*range(size - 1 - i), *(size - 1 - i + n for n in o)] for i, o in enumerate(orders)]
         )
 
-        yield _rearranged(parts, rows[place].T, folding.init_then_tree)
+        yield _by_places(parts, rows[place].T, folding.init_then_tree)
 
 
 def tiled(last: int, size: int, tile: int) -> list[int]:

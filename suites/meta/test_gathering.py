@@ -347,6 +347,11 @@ def test_updates_without_indices_all_go_to_one_place() -> None:
     assert evaluate(made, inputs)[0].tolist() == [8, 6, 7]
     last = [np.array([7, 6, 7], np.int32)]
     assert judged(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
+    block = Block.of(SI32, SI32)
+    less = block.returns(block.op("subtract", *block.arguments))  # in any order the same
+    made = program("scatter", types, (tensor(SI32, 3),), (less,), **given)
+    last = [np.array([3, 6, 7], np.int32)]
+    assert judged(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
     types = {"x": tensor(F32, 3), "i": tensor(SI32, 0, 2), "u": tensor(F32, 2)}
     made = program("scatter", types, (tensor(F32, 3),), (fold_of("add", F32).region,), **given)
     inputs = [one if n == 1 else one.astype(np.float32) for n, one in enumerate(inputs)]

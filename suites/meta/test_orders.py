@@ -9,8 +9,8 @@ from conformance.bounds.orders import LABEL, TILES, tiled
 from conformance.compare import judge
 from conformance.tolerance import RULES
 from conformance.verdict import Verdict
-from generators.bodies import several
-from generators.invalid.misses import tensor
+from generators.bodies import fold_of, selector, several
+from generators.invalid.misses import program, tensor
 from generators.reduction import padding_of
 from reference.evaluate import evaluate
 from reference.program import Attribute, Program, Value, single_op
@@ -71,6 +71,24 @@ def test_the_last_place_of_a_dimension_after_all_others_is_named() -> None:
     for order, kind in (([0, 1, 3, 4, 2, 5], LABEL), ([0, 1, 4, 3, 2, 5], "wrong value")):
         actual = [np.array([[n]], np.uint8) for n in composed(a.ravel(), a.ravel(), order)]
         found = judge(made, (a, a), expected, actual, RULES["windowed reduction"])
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
+def test_a_selection_between_equals_in_such_an_order_is_named() -> None:
+    """Of equal elements the one whose place comes first is selected."""
+    types = {"x": tensor(UI8, 2, 3), "source": tensor(UI8, 1, 1), "init": tensor(UI8)}
+    given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
+    regions = (selector(UI8, "LE"), fold_of("add", UI8).region)
+    made = program("select_and_scatter", types, (types["x"],), regions, **given)
+    inputs = (
+        np.array([[1, 1, 0], [0, 1, 1]], np.uint8),
+        np.array([[7]], np.uint8),
+        np.array(0, np.uint8),
+    )
+    expected = evaluate(made, inputs)
+    assert expected[0].tolist() == [[0, 0, 7], [0, 0, 0]]
+    for actual, kind in (([[0, 0, 0], [7, 0, 0]], LABEL), ([[0, 7, 0], [0, 0, 0]], "wrong value")):
+        found = judge(made, inputs, expected, [np.array(actual, np.uint8)], RULES["scatter"])
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
