@@ -292,6 +292,15 @@ def _other_formula(d: Differing) -> Answer:
             yield Verdict.DIVERGENT, habit.label, explained
 
 
+def _taken_for_iota(d: Differing) -> Answer:
+    """A constant -0, 1, 2, ... taken for an iota, which begins with +0."""
+    if not (d.type.is_float or d.type.is_complex) or d.expected.size < PAIR:
+        return
+    numbers = d.expected.reshape(-1).astype(np.complex128)
+    if np.array_equal(numbers, np.arange(numbers.size)):
+        yield Verdict.DIVERGENT, "taken for iota", (d.where == 0) & (d.got == 0)
+
+
 def _special_values(d: Differing) -> Answer:
     if not (d.type.is_float or d.type.is_complex):
         return
@@ -430,6 +439,7 @@ QUESTIONS: tuple[Question, ...] = (
     _other_reading,
     _flushed,
     _other_formula,
+    _taken_for_iota,
     _special_values,
     _swapped,
     _rewritten,

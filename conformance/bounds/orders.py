@@ -191,10 +191,10 @@ def _in_halves(operation: Operation, operands: tuple[Array, ...]) -> Iterator[tu
     """The results when all of a window up to some place along one dimension comes before all that
     is behind that place."""
     window: tuple[int, ...] = dict[str, Any](operation.attributes).get("window_dimensions", ())
-    places = np.indices(window).reshape(len(window), -1)
     for axis, size in list(enumerate(window))[1:]:  # the first dimension is gone through first
+        place = np.indices(window)[axis].reshape(-1)
         for end in range(1, size):
-            order = np.argsort(places[axis] >= end, kind="stable")
+            order = np.argsort(place >= end, kind="stable")
             yield from _rearranged(operation, operands, order)
 
 

@@ -63,6 +63,9 @@ INF, NAN = float("inf"), float("nan")
 WRONG = [
     Wrong("negate", ("f32",), ([0.0, 1.0],), [0.0, -1.0], D, "signed zero"),
     Wrong("add", ("f32", "f32"), ([-0.0], [-0.0]), [0.0], D, "signed zero"),
+    Wrong("ceil", ("f32",), ([-0.5, 1.0, 2.0],), [0.0, 1.0, 2.0], D, "taken for iota"),
+    Wrong("ceil", ("f32",), ([-0.5, 1.0, 3.0],), [0.0, 1.0, 3.0], D, "signed zero"),
+    Wrong("ceil", ("f32",), ([-0.5],), [0.0], D, "signed zero"),
     Wrong("add", ("f32", "f32"), ([1.0], [2.0]), [3.0 + 3 * 2 * EPS], I, "accuracy"),
     Wrong("add", ("f32", "f32"), ([1.0], [2.0]), [-3.0], D, "sign"),
     Wrong("add", ("f32", "f32"), ([1.0], [2.0]), [4.5], D, "wrong value"),
