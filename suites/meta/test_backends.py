@@ -284,6 +284,9 @@ SEEN: dict[str, tuple[tuple[Program, tuple[Array, ...]], Verdict]] = {
     "wrong_zero_sign": (unary("floor", special("f32")), Verdict.DIVERGENT),
     "flush_to_zero": (binary("multiply", "f32", np.ones(8, np.float32)), Verdict.FLUSHED),
     "denormal_inputs_zero": (binary("multiply", "f32", np.ones(8, np.float32)), Verdict.FLUSHED),
+    "compare_denormals_as_zero": (
+        binary("maximum", "f32", np.full(8, -1e-45, np.float32)), Verdict.FLUSHED,
+    ),
     "off_by_three_ulp": (binary("add", "f32", np.ones(8, np.float32)), Verdict.INACCURATE),
     "off_by_100_ulp": (unary("exponential", array([0.5, 1, -3])), Verdict.INACCURATE),
     "low_precision": (binary("multiply", "f32", array([1.2345] * 8)), Verdict.INACCURATE),
