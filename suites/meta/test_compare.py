@@ -73,6 +73,10 @@ WRONG = [
     Wrong("add", ("f32", "f32"), ([1.0], [2.0]), [NAN], D, "NaN"),
     Wrong("add", ("f32", "f32"), ([3e38], [3e38]), [3.4028235e38], D, "infinity"),
     Wrong("add", ("f32", "f32"), ([1e-40], [1e-40]), [0.0], F, "subnormal result"),
+    Wrong(
+        "subtract", ("complex<f64>", "complex<f64>"), ([1e300 + 4e-308j], [3e-308j]), [1e300],
+        F, "subnormal result",
+    ),
     Wrong("multiply", ("f32", "f32"), ([1e-40], [1e30]), [0.0], F, "subnormal input"),
     Wrong("log", ("f32",), ([1e-40],), [-INF], F, "subnormal input"),
     Wrong("is_finite", ("f32",), ([INF],), [True], D, "wrong value", "i1"),
