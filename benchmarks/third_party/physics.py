@@ -193,7 +193,7 @@ def dynamiqs_lindblad() -> Made:
         h = amplitude * (a + a.dag())
         psi = dq.fock(4, 0)
         out = dq.mesolve(
-            h, [0.3 * a], psi, t, method=dq.method.Euler(0.05), options=dq.Options(progress_meter=None)
+            h, [0.3 * a], psi, t, method=dq.method.Euler(0.05), progress_meter=False
         )
         return out.states.to_jax()
 

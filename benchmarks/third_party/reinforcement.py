@@ -81,8 +81,8 @@ def gymnax_pendulum_rollout() -> Made:
         def step(carry, action):
             key, state = carry
             key, sub = jax.random.split(key)
-            obs, state, reward, done, _ = env.step(sub, state, action, params)
-            return (key, state), (obs, reward, done)
+            obs, state, reward, *rest = env.step(sub, state, action, params)
+            return (key, state), (obs, reward, rest[0])
 
         return jax.lax.scan(step, (key, state), actions)[1]
 

@@ -256,12 +256,17 @@ def interpax_cubic_2d() -> Made:
     return run, (jnp.linspace(0.05, 0.93, 9), jnp.linspace(-0.8, 0.9, 9), x, y, f)
 
 
-@recipe("quax")
+@recipe("quax", "equinox")
 def quax_lora() -> Made:
+    import equinox as eqx
     import quax
+    from quax.examples.lora import LoraArray
 
-    def run(w, a, b, x):
-        lora = quax.examples.lora.LoraArray(w, 2, a=a, b=b)
-        return quax.quaxify(jnp.dot)(lora, x)
+    lora = LoraArray(normal(0, 6, 5), rank=2, key=jax.random.PRNGKey(0))
+    params, static = eqx.partition(lora, eqx.is_array)
 
-    return run, (normal(0, 6, 5), normal(1, 6, 2), normal(2, 2, 5), normal(3, 5))
+    def loss(params, x):
+        lora = eqx.combine(params, static)
+        return jnp.sum(quax.quaxify(jnp.dot)(lora, x) ** 2)
+
+    return jax.value_and_grad(loss), (params, normal(3, 5))
