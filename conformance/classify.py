@@ -18,11 +18,10 @@ import numpy as np
 from conformance.bounds import coarse
 from conformance.differing import Differing
 from conformance.distance import bound_distances, part_distances
+from conformance.reductions import reduced_otherwise
 from conformance.verdict import Verdict
 from reference import elementary
-from reference.evaluate import EvaluationError, evaluate
 from reference.ops import OPS
-from reference.program import Function, Operation, Program, Region
 from reference.rounding import round_to, to_float64, ulp_size
 from reference.types import Array, element_type_of, to_bits
 from reference.unspecified import unspecified
@@ -227,12 +226,8 @@ def _flushed_whole(d: Differing) -> Array:
     flushed = [_flush(operand) for operand in d.operands]
     if all(new is old for new, old in zip(flushed, d.operands, strict=True)):
         return nothing
-    given = dict(zip(d.operation.operands, flushed, strict=True))  # one value may come twice
-    body = Region(tuple(given), (d.operation, Operation("return", d.operation.results)))
-    types = tuple(value.type for value in d.operation.results)
-    try:
-        results = evaluate(Program((Function("main", body, types),)), tuple(given.values()))
-    except EvaluationError:
+    results = d.evaluated(flushed)
+    if results is None:
         return nothing
     other = results[d.number].reshape(-1)[d.where]
     alike = d.same(other) | _is_flushed(d, other)
@@ -430,6 +425,7 @@ QUESTIONS: tuple[Question, ...] = (
     _other_reading,
     _flushed,
     _other_formula,
+    reduced_otherwise,
     _special_values,
     _swapped,
     _rewritten,
