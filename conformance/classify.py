@@ -18,10 +18,11 @@ import numpy as np
 from conformance.bounds import coarse
 from conformance.differing import Differing
 from conformance.distance import bound_distances, part_distances
-from conformance.reductions import reduced_otherwise
 from conformance.verdict import Verdict
 from reference import elementary
+from reference.evaluate import EvaluationError, evaluate
 from reference.ops import OPS
+from reference.program import Function, Operation, Program, Region
 from reference.rounding import round_to, to_float64, ulp_size
 from reference.types import Array, element_type_of, to_bits
 from reference.unspecified import unspecified
@@ -226,8 +227,12 @@ def _flushed_whole(d: Differing) -> Array:
     flushed = [_flush(operand) for operand in d.operands]
     if all(new is old for new, old in zip(flushed, d.operands, strict=True)):
         return nothing
-    results = d.evaluated(flushed)
-    if results is None:
+    given = dict(zip(d.operation.operands, flushed, strict=True))  # one value may come twice
+    body = Region(tuple(given), (d.operation, Operation("return", d.operation.results)))
+    types = tuple(value.type for value in d.operation.results)
+    try:
+        results = evaluate(Program((Function("main", body, types),)), tuple(given.values()))
+    except EvaluationError:
         return nothing
     other = results[d.number].reshape(-1)[d.where]
     alike = d.same(other) | _is_flushed(d, other)
@@ -283,7 +288,7 @@ def _other_formula(d: Differing) -> Answer:
     for habit in d.rule.habits:
         if not habit.flushes:
             explained = d.explained(habit)
-            yield Verdict.INACCURATE, habit.label, explained & _right_size(d)
+            yield Verdict.INACCURATE, habit.label, explained & _right_size(d) & d.right_zeros
             yield Verdict.DIVERGENT, habit.label, explained
 
 
@@ -425,7 +430,6 @@ QUESTIONS: tuple[Question, ...] = (
     _other_reading,
     _flushed,
     _other_formula,
-    reduced_otherwise,
     _special_values,
     _swapped,
     _rewritten,

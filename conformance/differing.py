@@ -13,9 +13,9 @@ from conformance.distance import bound_distances, ulp_distances
 from conformance.rule import Habit, Rule
 from conformance.verdict import Element
 from reference import quantized
-from reference.evaluate import EvaluationError, evaluate, given_attributes
+from reference.evaluate import given_attributes
 from reference.ops import OPS
-from reference.program import Function, Operation, Program, Region, TensorType
+from reference.program import Operation, TensorType
 from reference.rounding import to_float64
 from reference.types import Array, ElementType, element_type_of, to_bits
 from reference.zeros import is_negative, is_zero
@@ -104,7 +104,8 @@ class Differing:
         included."""
         if self.by_habit is None:
             return np.zeros(len(self.where), np.bool_)
-        return (self.by_habit(habit).reshape(-1)[self.where] <= 1) & self.right_zeros
+        near = self.by_habit(habit).reshape(-1)[self.where] <= 1
+        return near if habit.signs else near & self.right_zeros
 
     @property
     def bounded(self) -> bool:
@@ -147,16 +148,6 @@ class Differing:
             if quantized.involved(self.operation):
                 return quantized.evaluate(self.operation, list(operands), apply)[0]
             return apply(self.operation, list(operands))[0]
-
-    def evaluated(self, operands: Sequence[Array]) -> tuple[Array, ...] | None:
-        """The op's results on other operands, whole ones; None where it does not take them."""
-        given = dict(zip(self.operation.operands, operands, strict=True))  # a value may come twice
-        body = Region(tuple(given), (self.operation, Operation("return", self.operation.results)))
-        types = tuple(value.type for value in self.operation.results)
-        try:
-            return evaluate(Program((Function("main", body, types),)), tuple(given.values()))
-        except EvaluationError:
-            return None
 
     def same(self, other: Array) -> Array:
         """Which actual elements are what `other` says: alike in every bit, or both NaN."""
