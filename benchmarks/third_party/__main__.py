@@ -28,7 +28,9 @@ def main() -> None:
     checking.add_argument("names", nargs="*", help="parts of names; else all")
     checking.add_argument("--backend", default=["cpu"], nargs="+", help="as of hlo-conformance")
     checking.add_argument("--faults", action="store_true", help="fakes with gross errors instead")
-    checking.add_argument("--inputs", choices=("real", "drawn"), nargs="+", default=["real", "drawn"])
+    checking.add_argument(
+        "--inputs", choices=("real", "drawn"), nargs="+", default=["real", "drawn"]
+    )
     checking.add_argument("--timeout", type=float, default=240.0, help="seconds for a program")
     checking.add_argument("--jobs", type=int, default=1, help="programs at a time")
     arguments = parser.parse_args()

@@ -43,9 +43,9 @@ def flax_mlp_dropout_step() -> Made:
 
     def step(params, state, x, y, key, number):
         rngs = {"dropout": jax.random.fold_in(key, number)}
-        loss, grads = jax.value_and_grad(
-            lambda p: cross_entropy(model.apply(p, x, rngs=rngs), y)
-        )(params)
+        loss, grads = jax.value_and_grad(lambda p: cross_entropy(model.apply(p, x, rngs=rngs), y))(
+            params
+        )
         updates, state = tx.update(grads, state, params)
         return optax.apply_updates(params, updates), state, loss
 
@@ -174,7 +174,11 @@ def flax_lstm_scan_grad() -> Made:
     model = nn.RNN(nn.OptimizedLSTMCell(16))
     x, y = normal(0, 3, 9, 8), normal(1, 3, 9, 16)
     params = model.init(jax.random.PRNGKey(0), x)
-    return jax.value_and_grad(lambda p, x, y: jnp.mean((model.apply(p, x) - y) ** 2)), (params, x, y)
+    return jax.value_and_grad(lambda p, x, y: jnp.mean((model.apply(p, x) - y) ** 2)), (
+        params,
+        x,
+        y,
+    )
 
 
 @recipe("flax")
@@ -441,9 +445,7 @@ def jraph_graph_network() -> Made:
         )
         net = jraph.GraphNetwork(
             lambda e, s, r, g: jax.nn.relu(jnp.concatenate([e, s, r, g], -1) @ w["e"]),
-            lambda n, s, r, g: jnp.tanh(
-                jnp.concatenate([n, s, r], -1) @ w["n"]
-            ),
+            lambda n, s, r, _g: jnp.tanh(jnp.concatenate([n, s, r], -1) @ w["n"]),
             None,
         )
         out = net(graph)
@@ -465,7 +467,7 @@ def jraph_graph_attention() -> Made:
         )
         gat = jraph.GAT(
             lambda n: n @ w,
-            lambda s, r, e: jax.nn.leaky_relu(jnp.concatenate([s, r], -1) @ a[:, None]),
+            lambda s, r, _e: jax.nn.leaky_relu(jnp.concatenate([s, r], -1) @ a[:, None]),
             jax.nn.elu,
         )
         return gat(graph).nodes

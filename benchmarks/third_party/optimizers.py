@@ -83,9 +83,7 @@ def optax_lbfgs_linesearch() -> Made:
     def step(params, state, a, b):
         function = lambda p: value(p, a, b)  # noqa: E731
         loss, grads = optax.value_and_grad_from_state(function)(params, state=state)
-        updates, state = tx.update(
-            grads, state, params, value=loss, grad=grads, value_fn=function
-        )
+        updates, state = tx.update(grads, state, params, value=loss, grad=grads, value_fn=function)
         return optax.apply_updates(params, updates), state
 
     return step, (params, tx.init(params), a, b)

@@ -192,9 +192,7 @@ def dynamiqs_lindblad() -> Made:
     def run(amplitude, t):
         h = amplitude * (a + a.dag())
         psi = dq.fock(4, 0)
-        out = dq.mesolve(
-            h, [0.3 * a], psi, t, method=dq.method.Euler(0.05), progress_meter=False
-        )
+        out = dq.mesolve(h, [0.3 * a], psi, t, method=dq.method.Euler(0.05), progress_meter=False)
         return out.states.to_jax()
 
     return run, (jnp.float32(0.7), jnp.linspace(0.0, 0.5, 3))

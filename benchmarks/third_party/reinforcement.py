@@ -34,7 +34,13 @@ def rlax_categorical_q_learning() -> Made:
             )
         )
 
-    arguments = (normal(0, 4, 3, 11), classes(1, 3, 4), normal(2, 4), jnp.full(4, 0.9), normal(3, 4, 3, 11))
+    arguments = (
+        normal(0, 4, 3, 11),
+        classes(1, 3, 4),
+        normal(2, 4),
+        jnp.full(4, 0.9),
+        normal(3, 4, 3, 11),
+    )
     return jax.value_and_grad(loss), arguments
 
 

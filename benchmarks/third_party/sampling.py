@@ -41,7 +41,9 @@ def numpyro_hmc_step() -> Made:
     import numpyro.infer
 
     x, y = _data()
-    kernel = numpyro.infer.HMC(_regression, trajectory_length=0.3, step_size=0.1, adapt_mass_matrix=False)
+    kernel = numpyro.infer.HMC(
+        _regression, trajectory_length=0.3, step_size=0.1, adapt_mass_matrix=False
+    )
     state = kernel.init(jax.random.PRNGKey(0), 5, None, (x, y), {})
     return lambda state, x, y: kernel.sample(state, (x, y), {}), (state, x, y)
 
@@ -103,7 +105,12 @@ def tfp_gaussian_process_grad() -> Made:
         ).log_prob(y)
 
     x = jnp.linspace(0.0, 2.0, 7)[:, None]
-    return jax.value_and_grad(density, (0, 1)), (jnp.float64(1.2), jnp.float64(0.4), x, jnp.sin(x[:, 0]))
+    return jax.value_and_grad(density, (0, 1)), (
+        jnp.float64(1.2),
+        jnp.float64(0.4),
+        x,
+        jnp.sin(x[:, 0]),
+    )
 
 
 @recipe("tfp-nightly")

@@ -9,7 +9,7 @@ from .networks import normal
 from .recipe import Made, recipe
 
 
-def _predators(t, y, args):
+def _predators(_, y, args):
     a, b, c, d = args
     return jnp.stack([a * y[0] - b * y[0] * y[1], -c * y[1] + d * y[0] * y[1]])
 
@@ -39,7 +39,7 @@ def diffrax_tsit5_adaptive() -> Made:
 def diffrax_kvaerno3_stiff() -> Made:
     import diffrax
 
-    def robertson(t, y, args):
+    def robertson(_, y, args):
         a, b, c = args
         f0 = -a * y[0] + c * y[1] * y[2]
         f2 = b * y[1] ** 2
@@ -68,8 +68,8 @@ def diffrax_sde_heun() -> Made:
     def solve(y0, key):
         path = diffrax.VirtualBrownianTree(0.0, 1.0, 0.05, (2,), key)
         terms = diffrax.MultiTerm(
-            diffrax.ODETerm(lambda t, y, _: -0.5 * y),
-            diffrax.ControlTerm(lambda t, y, _: 0.2 * jnp.diag(y), path),
+            diffrax.ODETerm(lambda _, y, _args: -0.5 * y),
+            diffrax.ControlTerm(lambda _, y, _args: 0.2 * jnp.diag(y), path),
         )
         return diffrax.diffeqsolve(terms, diffrax.Heun(), 0.0, 1.0, 0.1, y0, max_steps=16).ys
 
@@ -87,7 +87,13 @@ def diffrax_neural_ode_grad() -> Made:
     def loss(params, y0, target):
         net = eqx.combine(params, static)
         ys = diffrax.diffeqsolve(
-            diffrax.ODETerm(lambda t, y, _: net(y)), diffrax.Heun(), 0.0, 1.0, 0.25, y0, max_steps=8
+            diffrax.ODETerm(lambda _, y, _args: net(y)),
+            diffrax.Heun(),
+            0.0,
+            1.0,
+            0.25,
+            y0,
+            max_steps=8,
         ).ys
         return jnp.sum((ys[0] - target) ** 2)
 
@@ -99,7 +105,7 @@ def optimistix_levenberg_marquardt() -> Made:
     import optimistix as optx
 
     def solve(y0, t, data):
-        def residual(y, args):
+        def residual(y, _):
             return y[0] * jnp.exp(-y[1] * t) + y[2] - data
 
         solver = optx.LevenbergMarquardt(rtol=1e-6, atol=1e-6)
@@ -115,12 +121,10 @@ def optimistix_bfgs() -> Made:
     import optimistix as optx
 
     def solve(y0):
-        def rosenbrock(y, args):
+        def rosenbrock(y, _):
             return jnp.sum(100.0 * (y[1:] - y[:-1] ** 2) ** 2 + (1 - y[:-1]) ** 2)
 
-        return optx.minimise(
-            rosenbrock, optx.BFGS(1e-3, 1e-3), y0, max_steps=8, throw=False
-        ).value
+        return optx.minimise(rosenbrock, optx.BFGS(1e-3, 1e-3), y0, max_steps=8, throw=False).value
 
     return solve, (jnp.asarray([-0.5, 0.8]),)
 
@@ -168,9 +172,7 @@ def lineax_qr_svd_tridiagonal() -> Made:
     def solve(a, b, d, low, up):
         least = lx.linear_solve(lx.MatrixLinearOperator(a), b, lx.QR()).value
         other = lx.linear_solve(lx.MatrixLinearOperator(a), b, lx.SVD()).value
-        three = lx.linear_solve(
-            lx.TridiagonalLinearOperator(d, low, up), b, lx.Tridiagonal()
-        ).value
+        three = lx.linear_solve(lx.TridiagonalLinearOperator(d, low, up), b, lx.Tridiagonal()).value
         return least, other, three
 
     return solve, (normal(0, 7, 4), normal(1, 7), 5 + normal(2, 7), normal(3, 6), normal(4, 6))

@@ -32,9 +32,7 @@ def _without_nan(name: str, operand: Array, init: Array) -> tuple[Array, Array] 
     return _replaced(operand, np.isnan(to_float64(operand)), init), init
 
 
-def _without_the_greater_zero(
-    name: str, operand: Array, init: Array
-) -> tuple[Array, Array] | None:
+def _without_the_greater_zero(name: str, operand: Array, init: Array) -> tuple[Array, Array] | None:
     """For a minimum without the smaller one, -0."""
     if name not in _EXTREMA:
         return None

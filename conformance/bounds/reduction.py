@@ -262,9 +262,7 @@ _JUDGED: dict[str, Any] = {
     "either_zero": either_zero,
 }
 REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED, habits=HABITS)
-WINDOWED = Rule(
-    "windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED, habits=HABITS
-)
+WINDOWED = Rule("windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED, habits=HABITS)
 SCATTERED = Rule("scatter", "each place: " + _TEXT, _SOURCE, **_JUDGED)
 MAPPED = Rule(
     "map",
