@@ -291,7 +291,7 @@ def _other_formula(d: Differing) -> Answer:
     for habit in d.rule.habits:
         if not habit.flushes:
             explained = d.explained(habit)
-            yield Verdict.INACCURATE, habit.label, explained & _right_size(d)
+            yield Verdict.INACCURATE, habit.label, explained & _right_size(d) & d.right_zeros
             yield Verdict.DIVERGENT, habit.label, explained
 
 

@@ -321,7 +321,7 @@ def check(
 def _must_exist(files: list[str], inputs: Path | None, backend: str) -> None:
     from conformance.arguments import load
     from conformance.backends import BACKENDS
-    from conformance.backends.faults import FAULTS
+    from conformance.backends.faults import FAULTS, chosen
     from conformance.planning import unknown
 
     for path in files:
@@ -331,8 +331,13 @@ def _must_exist(files: list[str], inputs: Path | None, backend: str) -> None:
     family, _, fault = backend.partition(":")
     if family not in BACKENDS or (fault and family != "reference"):
         raise _RefusedError(unknown("backend", backend, BACKENDS))
-    if fault and fault not in FAULTS:
+    if fault and fault.partition("@")[0] not in FAULTS:
         raise _RefusedError(unknown("fault", fault, FAULTS))
+    if fault:
+        try:
+            chosen(fault)
+        except KeyError as error:
+            raise _RefusedError(str(error.args[0])) from None
     if inputs is not None:
         load(inputs)
 

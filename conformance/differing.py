@@ -104,7 +104,8 @@ class Differing:
         included."""
         if self.by_habit is None:
             return np.zeros(len(self.where), np.bool_)
-        return (self.by_habit(habit).reshape(-1)[self.where] <= 1) & self.right_zeros
+        near = self.by_habit(habit).reshape(-1)[self.where] <= 1
+        return near if habit.signs else near & self.right_zeros
 
     @property
     def bounded(self) -> bool:

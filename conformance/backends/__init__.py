@@ -25,7 +25,8 @@ BACKENDS: dict[str, Callable[[str], Backend]] = {
     "tpu": _pjrt,
     "reference": _reference,
 }
-"""What opens each backend, given the whole name (`reference:FAULT` for the faulty ones)."""
+"""What opens each backend, given the whole name (`reference:FAULT` or `reference:FAULT@OP` for the
+faulty ones)."""
 
 
 def open_backend(name: str) -> Backend:

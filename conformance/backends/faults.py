@@ -7,7 +7,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn
 
@@ -16,7 +16,9 @@ import psutil
 
 from conformance.backends import wrong_operations as wrong
 from conformance.backends.base import Failed, Rejected, Unsupported
+from conformance.backends.steps import Step
 from conformance.backends.wrong_operations import Wrong, all_spoiled, on_elements, spoiled
+from reference.ops import OPS
 from reference.program import Program
 from reference.types import BOOLEAN, Array, element_type_of, to_bits
 
@@ -247,3 +249,24 @@ _HARMLESS: dict[str, Fault] = {
 
 FAULTS: dict[str, Fault] = {**_HARMLESS, **_VALUES, **_ANSWERS}
 """Every fault by its name, as in `reference:NAME`; `right` is none."""
+
+
+def chosen(name: str) -> Fault:
+    """The fault of that name; of `NAME@OP` confined to operations of that op.
+
+    Raises:
+        KeyError: when there is no such fault, with the names there are, or it cannot be confined.
+    """
+    fault, at, op = name.partition("@")
+    if fault not in FAULTS:
+        raise KeyError(f"unknown fault {fault!r}; known: {', '.join(FAULTS)}")
+    if not at:
+        return FAULTS[fault]
+    wrong = FAULTS[fault].operation
+    if wrong is None or op not in OPS:
+        raise KeyError(f"fault {fault!r} cannot be confined to operations {op!r}")
+
+    def confined(step: Step, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+        return (wrong if step.operation.name == op else Step.right)(step, operands)
+
+    return replace(FAULTS[fault], operation=confined)

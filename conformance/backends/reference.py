@@ -14,7 +14,7 @@ from importlib.metadata import version
 import numpy as np
 
 from conformance.backends.base import HOST, BackendError, Description, Failed, Rejected, Unsupported
-from conformance.backends.faults import FAULTS, Execution, Fault
+from conformance.backends.faults import Execution, Fault, chosen
 from conformance.backends.steps import Step
 from reference.evaluate import EvaluationError, check, evaluate
 from reference.ops import OPS
@@ -25,19 +25,17 @@ _STRUCTURE = frozenset({"return", "func.return", "func.call", "call"})
 
 
 class ReferenceBackend:
-    """`reference`, or `reference:FAULT` for one with that fault."""
+    """`reference`; `reference:FAULT` for one with that fault, `reference:FAULT@OP` for one that
+    has it in operations of that op only."""
 
     def __init__(self, name: str = "reference") -> None:
         """Choose the fault by the part of the name after the colon.
 
         Raises:
-            KeyError: when there is no such fault, with the names there are.
+            KeyError: when there is no such fault, with the names there are; see `faults.chosen`.
         """
-        chosen = name.partition(":")[2] or "right"
-        if chosen not in FAULTS:
-            raise KeyError(f"unknown fault {chosen!r}; known: {', '.join(FAULTS)}")
         self.name = name
-        self._fault = FAULTS[chosen]
+        self._fault = chosen(name.partition(":")[2] or "right")
 
     def describe(self) -> Description:
         """What is wrong with it, and the version of numpy that it computes with."""

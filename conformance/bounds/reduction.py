@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.bounds.extrema import HABITS
 from conformance.bounds.orders import Found, out_of_order, without_padding
 from conformance.rule import Rule
 from reference import accumulation
@@ -260,8 +261,8 @@ _JUDGED: dict[str, Any] = {
     "refutes": ordered_otherwise,
     "either_zero": either_zero,
 }
-REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED)
-WINDOWED = Rule("windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED)
+REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED, habits=HABITS)
+WINDOWED = Rule("windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED, habits=HABITS)
 SCATTERED = Rule("scatter", "each place: " + _TEXT, _SOURCE, **_JUDGED)
 MAPPED = Rule(
     "map",

@@ -32,7 +32,15 @@ from reference.program import (
     Value,
     single_op,
 )
-from reference.types import ALL, ELEMENT_TYPES, Array, bits_dtype, element_type_of, to_bits
+from reference.types import (
+    ALL,
+    ELEMENT_TYPES,
+    Array,
+    bits_dtype,
+    element_type,
+    element_type_of,
+    to_bits,
+)
 
 
 def typed(*shape: int, of: str = "f32") -> TensorType:
@@ -71,6 +79,28 @@ def test_unknown_names_say_what_is_known():
         open_backend("cpu:3")
     with pytest.raises(KeyError, match=r"unknown fault 'nonsense'; known: right, .*hang"):
         open_backend("reference:nonsense")
+    for name in ("sign_lost@nonsense", "reversed_elements@add"):
+        with pytest.raises(KeyError, match="cannot be confined to operations"):
+            open_backend(f"reference:{name}")
+
+
+def test_a_fault_may_be_confined_to_one_op():
+    x = Value("x", TensorType((2,), element_type("f32")))
+    y, z = (Value(name, x.type) for name in "yz")
+    body = (
+        Operation("negate", (x,), (y,)),
+        Operation("multiply", (x, x), (z,)),
+        Operation("return", (y, z)),
+    )
+    program = Program((Function("main", Region((x,), body), (x.type, x.type)),))
+    given = np.array([2.0, -3.0], np.float32)
+    right = execute("reference", program, given)
+    confined = execute("reference:sign_lost@negate", program, given)
+    assert [one.tolist() for one in right] == [[-2.0, 3.0], [4.0, 9.0]]
+    assert [one.tolist() for one in confined] == [[2.0, 3.0], [4.0, 9.0]]
+    other = execute("reference:off_by_100_ulp@multiply", program, given)
+    assert other[0].tolist() == right[0].tolist()
+    assert other[1].tolist() != right[1].tolist()
 
 
 @pytest.mark.parametrize("name", ["gpu", "tpu"])

@@ -1,0 +1,123 @@
+"""Exported programs checked, on the inputs that came with them and on drawn ones, as a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from conformance.check import Checked, Settings
+from conformance.checking import Batch, check_batch
+from conformance.executors.local import Call, Died, TimedOut
+from conformance.expectations import load
+from conformance.isolation import why
+from conformance.runner import executor_of, versions
+
+FAULTS = (
+    "sign_lost",
+    "sign_lost@dot_general",
+    "sign_lost@multiply",
+    "transposed_operands@dot_general",
+    "transposed_operands@subtract",
+    "transposed_operands@select",
+    "low_precision@exponential",
+    "one_wrong_element",
+    "reversed_elements",
+)
+"""Gross errors: what concerns a program must be called wrong in it, unless it is harmless there."""
+
+EVALUATIONS = 8
+"""As many evaluations of a program fit in the time for it, as `hlo-conformance check` has it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one program on one kind of inputs (real or drawn)."""
+
+    name: str
+    inputs: str
+    backend: str
+    checked: Checked
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """The verdict, told apart where all of it is known."""
+        return ("known " if self.checked.known else "") + self.checked.verdict.value
+
+    def line(self) -> str:
+        """The row of the table."""
+        where = self.checked.operation and f"at {self.checked.operation}"
+        told = " ".join(filter(None, (self.checked.kind, where)))
+        fault = self.backend.partition(":")[2]
+        of = f"{self.name:34} {self.inputs:6}{fault and f' {fault:32}'} {self.verdict:12}"
+        return f"{of} {self.seconds:7.1f} s  {told[:110]}".rstrip()
+
+
+def _timed(file: str, settings: Settings) -> tuple[Checked, float]:
+    begun = perf_counter()
+    return check_batch(Batch(0, (file,), settings))[0], perf_counter() - begun
+
+
+def rows(
+    programs: Sequence[Path], inputs: Sequence[str], backend: str, timeout: float, jobs: int
+) -> Iterator[Row]:
+    """Every program on every kind of inputs, as they are done, each given `timeout` seconds."""
+    known = load(None, (backend,), versions())
+
+    def calls() -> Iterator[Call]:
+        for program in programs:
+            for kind in inputs:
+                archive = program.with_suffix(".npz") if kind == "real" else None
+                settings = Settings(backend, archive, 0, known, timeout / EVALUATIONS)
+                yield Call((program.stem, kind), _timed, (str(program), settings), timeout)
+
+    with executor_of(backend, jobs=jobs, preload=("conformance.checking",)) as executor:
+        for ended in executor.results(calls()):
+            if ended is None:
+                continue
+            name, kind = ended.call.name
+            if isinstance(ended.value, Died | TimedOut):
+                verdict, kind_of, message = why(ended.value)
+                checked, seconds = Checked(name, verdict, kind_of, "", message), timeout
+            elif isinstance(ended.value, Exception):
+                raise ended.value
+            else:
+                checked, seconds = ended.value
+            yield Row(name, kind, backend, checked, seconds)
+
+
+def check_all(
+    folder: Path,
+    names: Sequence[str],
+    inputs: Sequence[str],
+    backends: Sequence[str],
+    *,
+    timeout: float,
+    jobs: int,
+) -> None:
+    """Prints a line for each program and each kind of inputs, what did not pass, and counts.
+
+    Small programs come first. `names` are parts of names, none of which means all.
+    """
+    programs = [
+        one
+        for one in sorted(folder.glob("*.mlir"), key=lambda path: path.stat().st_size)
+        if not names or any(part in one.stem for part in names)
+    ]
+    found: list[Row] = []
+    for backend in backends:
+        for row in rows(programs, inputs, backend, timeout, jobs):
+            print(row.line(), flush=True)
+            found.append(row)
+    print("\nNot passed:")
+    for row in sorted(found, key=lambda row: (row.name, row.inputs, row.backend)):
+        if row.verdict != "pass":
+            print(f"{row.line()}\n    {row.checked.message}  {' '.join(row.checked.known)}")
+    for backend in backends:
+        for kind in inputs:
+            of = Counter(r.verdict for r in found if (r.inputs, r.backend) == (kind, backend))
+            counts = ", ".join(f"{count} {verdict}" for verdict, count in of.most_common())
+            print(f"{backend}, {kind} inputs: {counts} of {of.total()}")
