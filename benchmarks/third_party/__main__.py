@@ -8,7 +8,8 @@ from pathlib import Path
 from .recipe import RECIPES, Recipe
 
 
-def _chosen(names: list[str]) -> list[Recipe]:
+def chosen(names: list[str]) -> list[Recipe]:
+    """The recipes whose names have one of these parts; all where there are none."""
     from . import networks, optimizers, physics, reinforcement, sampling, solvers
 
     _ = networks, optimizers, physics, reinforcement, sampling, solvers
@@ -47,7 +48,7 @@ def main() -> None:
             jobs=arguments.jobs,
         )
         return
-    recipes = _chosen(arguments.names)
+    recipes = chosen(arguments.names)
     if arguments.command == "list":
         for one in recipes:
             print(f"{one.name:38} {' '.join(one.packages)}")
