@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_HERE = re.compile(r'"(?:-|<\w+>)":(\d+):(\d+)')
+_HERE = re.compile(r'"-":(\d+):(\d+)')
 
 
 def position(location: str) -> tuple[int, int] | None:

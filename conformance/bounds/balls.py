@@ -29,13 +29,15 @@ class Arithmetic:
     """The type that operations round in, and their errors in units of its roundoff u.
 
     `quotient` and `root` are what a division and a square root may err by; `flushes` says whether
-    what is smaller than the smallest normal number may become zero.
+    what is smaller than the smallest normal number may become zero, `whole` whether constants are
+    taken as they are written, not rounded to the operands' type.
     """
 
     of: ElementType
     quotient: float = 1.0
     root: float = 1.0
     flushes: bool = False
+    whole: bool = False
 
 
 class Ball(np.lib.mixins.NDArrayOperatorsMixin):

@@ -7,14 +7,16 @@ other formulas lose is no excuse: those that compilers are known to use
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from conformance.bounds import normalization_formulas as formulas
-from conformance.bounds.balls import Arithmetic, Ball, exactly, hull, rounded
+from conformance.bounds.balls import Arithmetic, Ball, exactly, rounded
 from conformance.bounds.normalization_formulas import Formula, Step
 from conformance.bounds.underflow import has_flushing_modes
 from conformance.rule import GPU_PLATFORMS, Habit, Measure, Rule
@@ -31,7 +33,7 @@ _LARGE = ("operand", "grad_output")
 _BARELY = 1.0 + 2.0**-20
 """The least error of what is not permitted, in units of what is."""
 
-_F32 = ELEMENT_TYPES["f32"]
+_F16, _F32 = ELEMENT_TYPES["f16"], ELEMENT_TYPES["f32"]
 _GPU_QUOTIENT = 5.0
 """In u, of f32 on a GPU: 2 ulp off the correctly rounded quotient (tolerance.DIVIDED)."""
 
@@ -43,15 +45,10 @@ def _step(operation: Operation, operands: tuple[Array, ...], arithmetic: Arithme
         name: wide(array if name in _LARGE else ops.per_feature(array, operands[0], index))
         for name, array in zip(OPS[operation.name].operands, operands, strict=True)
     }
-    rounded_ones = ops.constants(operands[0], index, epsilon)
-    whole = np.float32(epsilon), operands[0].size // max(operands[0].shape[index], 1)
-    added, count = (
-        # in wider arithmetic a constant may not have been rounded to the operands' type
-        exactly(one, arithmetic)
-        if arithmetic.of == element_type_of(operands[0])
-        else hull(exactly(one, arithmetic), exactly(other, arithmetic))
-        for one, other in zip(rounded_ones, whole, strict=True)
-    )
+    constants = ops.constants(operands[0], index, epsilon)
+    if arithmetic.whole:
+        constants = np.float32(epsilon), operands[0].size // max(operands[0].shape[index], 1)
+    added, count = (exactly(one, arithmetic) for one in constants)
     return Step(
         operation.name,
         {name: exactly(array, arithmetic) for name, array in given.items()},
@@ -154,19 +151,26 @@ def _loose(of: ElementType) -> Arithmetic:
     return Arithmetic(of, quotient=3.0, root=4.0, flushes=has_flushing_modes(of))
 
 
-def _wider(of: ElementType) -> Arithmetic:
-    """Narrow types in f32."""
-    return _in_steps(of) if of.bits >= _F32.bits else Arithmetic(_F32, flushes=True)
+def _in_wider(arithmetic: Chosen) -> Iterator[Chosen]:
+    """An arithmetic of narrow types in wider ones: constants rounded or not, subnormal numbers (an
+    epsilon for one) flushed or not."""
+    for wider, whole, flushes in itertools.product((_F32, _F16), (True, False), (False, True)):
+        yield partial(_as_in, arithmetic, wider, whole, flushes)
 
 
-def _loose_and_wider(of: ElementType) -> Arithmetic:
-    return _loose(of if of.bits >= _F32.bits else _F32)
+def _as_in(
+    arithmetic: Chosen, wider: ElementType, whole: bool, flushes: bool, of: ElementType
+) -> Arithmetic:
+    found = arithmetic(of if of.bits >= wider.bits else wider)
+    return replace(found, whole=whole, flushes=flushes and has_flushing_modes(found.of))
 
 
 def _habits() -> Iterator[Habit]:
-    """The other formulas, in the operands' type and in f32, from what is nearest to the text."""
-    yield Habit("wider arithmetic", measure_by(formulas.literal, _wider, explains=True))
-    for chosen in (_loose, _loose_and_wider):
+    """The other formulas, in the operands' type and in wider ones, from what is nearest to the
+    text."""
+    for chosen in _in_wider(_in_steps):
+        yield Habit("wider arithmetic", measure_by(formulas.literal, chosen, explains=True))
+    for chosen in (_loose, *_in_wider(_loose)):
         for label, formula, names in formulas.OTHERS:
             yield Habit(label, _only(names, measure_by(formula, chosen, explains=True)))
 

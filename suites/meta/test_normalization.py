@@ -482,3 +482,24 @@ def test_balls_keep_the_sign_of_an_exact_zero() -> None:
     ball = exactly(np.array([-0.0, 0.0]), Arithmetic(ELEMENT_TYPES["f32"]))
     root = 1 / np.sqrt(ball)
     assert root.low.tolist() == root.high.tolist() == [-np.inf, np.inf]
+
+
+def test_an_epsilon_kept_in_wider_arithmetic_is_no_excuse_for_anything() -> None:
+    """1e-5 is 0 in f8E4M3B11FNUZ; folded in f16, where it is none, x s and mean s cancel to 0."""
+    of = ELEMENT_TYPES["f8E4M3B11FNUZ"]
+    row, whole = TensorType((1,), of), TensorType((1, 1), of)
+    names = ("scale", "offset", "mean", "variance")
+    program = single_op(
+        "batch_norm_inference",
+        (Value("operand", whole), *(Value(name, row) for name in names)),
+        (whole,),
+        {"epsilon": float(np.float32(1e-5)), "feature_index": 1},
+    )
+    numbers = ([[8.0]], [-0.6875], [-0.28125], [8.0], [0.0])
+    operands = tuple(np.array(one).astype(of.storage) for one in numbers)
+    (expected,) = evaluate(program, operands)
+    assert np.isnan(expected.astype(np.float64)).all()  # 0 / 0
+    for got, kind in ((0.0, "folded normalization"), (-0.28125, "wider arithmetic"), (28.0, "NaN")):
+        actual = np.full((1, 1), got).astype(of.storage)
+        found = judge(program, operands, (expected,), (actual,), RULES["batch normalization"])
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
