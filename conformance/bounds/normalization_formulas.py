@@ -57,8 +57,9 @@ def reciprocal_root(step: Step) -> tuple[Ball, ...]:
         return _normalized(step, _by_reciprocal, ops.moments)
     x, scale, mean, variance, grad_output = step.given.values()
     centered, factor = x - mean, _reciprocal(variance, step.epsilon)
-    literally = literal(step)
-    along = ops.total(grad_output * centered, step.axes) * centered / (variance + step.epsilon)
+    literally, spread = literal(step), variance + step.epsilon
+    product = ops.total(grad_output * centered, step.axes) * centered
+    along = hull(product / spread, product * (1 / spread))  # which may be subnormal, and flushed
     inner = grad_output * step.count - literally[2] - along
     grad_scale = ops.total(grad_output * (centered * factor), step.axes)
     return scale * factor / step.count * inner, grad_scale, literally[2]
@@ -100,6 +101,9 @@ def _reordered(step: Step, covariance: Ball) -> tuple[Ball, ...]:
         covariance * centered / spread,
         covariance / spread * centered,
         covariance * (centered / spread),
+        covariance * centered * (1 / spread),
+        covariance * (1 / spread) * centered,
+        covariance * (centered * (1 / spread)),
     )
     inner = grad_output * step.count - grad_offset - along
     grad_operand = hull(

@@ -216,6 +216,23 @@ def _inits_between(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     return tree(lanes, lanes(*spread, *rows))
 
 
+def inits_every(count: int) -> Schedule:
+    """An init value before every so many leaves, as what is computed in tiles may have it."""
+
+    def schedule(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
+        start = [row[None] for row in init_row(rows, inits)]
+        if not len(rows[0]):
+            return init_row(rows, inits)
+        starts = range(0, len(rows[0]), count)
+        spread = (
+            np.concatenate([part for at in starts for part in (init, x[at : at + count])])
+            for init, x in zip(start, rows, strict=True)
+        )
+        return tree(lanes, tuple(spread))
+
+    return schedule
+
+
 def one_after_the_other(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     """One element after the other, as loops do."""
     folded = init_row(rows, inits)
@@ -241,6 +258,9 @@ SCHEDULES: tuple[Schedule, ...] = (
     _tree_then_init,
     _shifted_tree,
     _inits_between,
+    inits_every(4),
+    inits_every(16),
+    inits_every(64),
     one_after_the_other,
     _right,
 )

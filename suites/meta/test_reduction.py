@@ -39,6 +39,7 @@ from reference.program import (
 )
 from reference.rounding import to_float64
 from reference.types import ALL, Array, ElementType, element_type
+from reference.unspecified.reduction import inits_every
 from suites.meta.reductions import (
     LOOPS,
     OPS_HERE,
@@ -449,3 +450,15 @@ def test_subnormals_may_be_flushed_in_a_whole_reduction() -> None:
     program, arrays = reducing(fold_of("add", F32), (numbers,))
     zero = np.zeros((), np.float32)
     assert judged(program, arrays, (zero,), "reduce") is Verdict.FLUSHED
+
+
+@pytest.mark.parametrize(("size", "inits"), [(0, 1), (3, 1), (4, 1), (5, 2), (17, 5)])
+def test_init_values_may_stand_before_every_few_elements(size: int, inits: int) -> None:
+    """As what is computed in tiles has them: the specification permits any number, anywhere."""
+
+    def added(left: Array, right: Array) -> tuple[Array, ...]:
+        return (left + right,)
+
+    rows = (np.arange(2 * size).reshape(size, 2),)
+    (total,) = inits_every(4)(added, rows, (np.array(1000),))
+    assert total.tolist() == (rows[0].sum(axis=0) + 1000 * inits).tolist()
