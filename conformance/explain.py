@@ -91,16 +91,17 @@ class Explainer:
         known: dict[str, None] = {}
         new: Wrong | None = None
         explained: set[int] = set()
-        unknown: set[int] = set()
         for one in steps.wrong:
+            outermost = id(one.within[0] if one.within else one.operation)
             ids = self._known(one)
+            if not ids:  # one is enough: what comes after it need not be asked about
+                new = one
+                explained.discard(outermost)
+                break
             known |= dict.fromkeys(ids)
-            outermost = one.within[0] if one.within else one.operation
-            (explained if ids else unknown).add(id(outermost))
-            if not ids:
-                new = new or one
+            explained.add(outermost)
         shifts = [*steps.adopted]
-        shifts += [one for one in steps.differing if id(one.operation) in explained - unknown]
+        shifts += [one for one in steps.differing if id(one.operation) in explained]
         left = None
         if known:
             left = self._left(program, inputs, actual, judgement, steps, shifts, infeeds, new)
