@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
 from conformance.compare import Judgement
-from conformance.parts import part, returning, shows, used_by
+from conformance.parts import makers_of, part, returning, shows, used_by
 from conformance.permitted import Permitted
 from conformance.perturb import judge_program, judge_result
 from conformance.stepwise import Run
@@ -109,7 +109,7 @@ class Search:
         it goes wrong with none of these groups.
         """
         operations = program.main.body.operations[:-1]
-        makers = {v.name: n for n, one in enumerate(operations) for v in one.results}
+        makers = makers_of(program)
         kept = {last}
         while not self._is_bad_group(program, kept, last, values, least):
             before = {

@@ -44,10 +44,11 @@ def judge_program(permitted: Permitted, actual: Sequence[Array]) -> Judgement:
         return Judgement(Verdict.DIVERGENT, *bad, total, total, None, None, (), Errors())
     permitted.only([n for n, one in enumerate(expected) if _differs(one, actual[n])])
     judged = [judge_result(permitted, n, actual[n]) for n in range(len(expected))]
-    return combine(judged) if judged else _passed(0)
+    return combine(judged) if judged else passed(0)
 
 
-def _passed(total: int) -> Judgement:
+def passed(total: int) -> Judgement:
+    """The judgement on a program of which all elements, so many, are permitted."""
     return Judgement(Verdict.PASS, "", "", 0, total, None, None, (), Errors())
 
 
@@ -81,16 +82,16 @@ def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
     """The judgement on result `number`."""
     expected = permitted.expected[number]
     if not isinstance(expected, np.ndarray):
-        return _passed(0)
+        return passed(0)
     different = ~alike(expected, actual)
     if not different.any():
-        return _passed(expected.size)
+        return passed(expected.size)
     where = np.flatnonzero(different)
     codes = _Explained(permitted, number, actual.reshape(-1)[where], where).all()
     counts = Counter(codes)
     worst = max(counts, key=lambda found: (found[0].severity, gravity(found[1]), counts[found]))
     if worst[0] is Verdict.PASS:
-        return _passed(expected.size)
+        return passed(expected.size)
     chosen = where[[i for i, found in enumerate(codes) if found == worst]]
     elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:SHOWN])
     first = elements[0]

@@ -15,6 +15,7 @@ from conformance.alone import alone
 from conformance.compare import Judgement
 from conformance.hull import alike, within
 from conformance.moves import rule_of, tolerances
+from conformance.parts import makers_of
 from conformance.separate import hands_on
 from conformance.verdict import Verdict
 from reference.evaluate import EvaluationError, evaluate
@@ -75,9 +76,10 @@ def _near(operation: Operation, values: Mapping[str, Array], other: Array, got: 
 
 def _source(program: Program, value: Value) -> Operation | None:
     """The operation that made a value, before it was handed on by broadcasts and the like."""
-    makers = {v.name: one for one in program.main.body.operations for v in one.results}
+    operations, makers = program.main.body.operations, makers_of(program)
     while True:
-        maker = makers.get(value.name)
+        number = makers.get(value.name)
+        maker = None if number is None else operations[number]
         if maker is None or OPS[maker.name].lifts or not hands_on(maker):
             return maker
         value = maker.operands[0]

@@ -16,12 +16,12 @@ from conformance.backends.base import BackendError
 from conformance.compare import Judgement, malformed
 from conformance.parts import needed, returning, shows
 from conformance.permitted import Permitted
-from conformance.perturb import in_doubt, judge_program, judge_result
+from conformance.perturb import in_doubt, judge_program, judge_result, passed
 from conformance.phases import phase
 from conformance.separate import cheap
 from conformance.shifts import Shift
 from conformance.stepwise import Run, Steps, steps
-from conformance.verdict import Errors, Verdict
+from conformance.verdict import Verdict
 from reference.evaluate import EvaluationError
 from reference.program import Operation, Program, TensorType, Value
 from reference.types import Array
@@ -75,35 +75,33 @@ class Settling:
         permitted: Permitted,
     ) -> Settled:
         """The conclusion on what a program returned, `permitted` being what it may return."""
-        passed = Judgement(
-            Verdict.PASS, "", "", 0, sum(one.size for one in actual), None, None, (), Errors()
-        )
+        right = passed(sum(one.size for one in actual))
         if malformed(permitted.expected, actual) is not None:
             return Settled(judge_program(permitted, actual))
         numbers = in_doubt(permitted, actual)
         if not numbers:
-            return Settled(passed)
+            return Settled(right)
         found = steps(self.run, self.platform, program, inputs, numbers)
         if found is None or found.wrong:
             judgement = judge_program(permitted, actual)
             return Settled(judgement if found is None else _blamed(judgement, found), found)
         adopted = len(found.adopted)
         if found.gives(actual) and not found.unsettled:
-            return Settled(passed, found, adopted, follows=True)
+            return Settled(right, found, adopted, follows=True)
         judgement = judge_program(permitted, actual)
         if judgement.verdict is Verdict.PASS:
             return Settled(judgement)
         if found.adopted:
             left = self._left(program, inputs, actual, found.adopted, judgement)
             if left.verdict is Verdict.PASS:
-                return Settled(passed, found, adopted)
+                return Settled(right, found, adopted)
             judgement = left if left.verdict.fails else judgement
         ends = program.main.body.operations[-1].operands
         wanted = [ends[number] for number in numbers]
         given = [actual[number] for number in numbers]
         for cut in _cuts(needed(program, wanted), found.adopted):
             if self._follows(program, inputs, wanted, given, cut):
-                return Settled(passed, found, adopted, follows=True)
+                return Settled(right, found, adopted, follows=True)
         return Settled(judgement, found)
 
     def _left(
