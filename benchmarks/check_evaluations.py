@@ -16,10 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from conformance.inlining import inlined
-from conformance.parse import parse_module
-from conformance.permitted import Permitted
-from reference.program import Program
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.stablehlo.parse import parse_module
+from conformance.transforms.inline import inlined
+from reference.ir.program import Program
 
 ROUNDS = 5
 

@@ -17,8 +17,8 @@ from time import perf_counter
 
 import numpy as np
 
-from conformance.parse import parse_module
-from reference.evaluate import evaluate
+from conformance.stablehlo.parse import parse_module
+from reference.interpreter.evaluate import evaluate
 
 GOAL = 50
 """Times faster than the interpreter."""

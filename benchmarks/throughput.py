@@ -2,7 +2,8 @@
 
 Three ways of working through the same mix of ops, measured in one run:
 
-(a) this harness: `conformance.runner.run` with its worker processes, its judging and its store;
+(a) this harness: `conformance.campaign.runner.run` with its worker processes, its judging and
+    its store;
 (b) a plain `@given` loop: one case at a time, `jax.jit`, `numpy.testing.assert_allclose`;
 (c) XLA alone: nothing but compiling and executing the very modules that (a) used, on the very
     inputs, with as many processes as (a) has workers.
@@ -25,11 +26,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-from conformance.backends import open_backend
-from conformance.planning import PROFILES
-from conformance.progress import Watcher
-from conformance.runner import Options, plan, run
-from conformance.summary import RunData
+from conformance.backends.registry import open_backend
+from conformance.campaign.planning import PROFILES
+from conformance.campaign.progress import Watcher
+from conformance.campaign.runner import Options, plan, run
+from conformance.results.summary import RunData
 
 MIX = (
     "abs", "add", "ceil", "compare", "cosine", "divide", "exponential", "floor", "log", "maximum",
@@ -118,7 +119,7 @@ def harness(arguments: argparse.Namespace) -> tuple[Rate, RunData]:
 def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
     """Replay the tasks of (a) with a recording backend; one file of modules per worker."""
     PROFILES["benchmark"] = arguments.cases
-    from conformance import tasks
+    from conformance.campaign import tasks
 
     recorder = Recorder(open_backend("cpu"))
     tasks._opened = lambda _: (recorder, "cpu")

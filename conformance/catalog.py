@@ -6,8 +6,8 @@ import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance import tolerance as t
-from conformance.bounds import (
+from conformance.tolerance import rules as t
+from conformance.tolerance.bounds import (
     contraction,
     convolution,
     fft,
@@ -19,12 +19,12 @@ from conformance.bounds import (
     reduction,
     sorting,
 )
-from conformance.rule import Rule
-from generators.columns import Column, columns_of
-from generators.ops import ELEMENT_TYPES_OF
-from generators.quantized_types import QuantizedColumn
-from reference.ops import OPS
-from reference.types import ElementType
+from conformance.tolerance.rule import Rule
+from generators.case.quantized_types import QuantizedColumn
+from generators.cells.columns import Column, columns_of
+from generators.families.table import ELEMENT_TYPES_OF
+from reference.ir.types import ElementType
+from reference.ops.table import OPS
 
 ARITHMETIC = "arithmetic"
 ELEMENTARY = "elementary functions"

@@ -22,9 +22,9 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must not wait for
-    from conformance.check import Checked, Settings
-    from conformance.planning import Options
-    from conformance.summary import RunData
+    from conformance.campaign.planning import Options
+    from conformance.check.file import Checked, Settings
+    from conformance.results.summary import RunData
 
 NAME = "hlo-conformance"
 DEFAULT_OUT = Path("hlo-conformance-results")
@@ -97,7 +97,7 @@ def run(
     ] = False,
 ) -> int:
     """Test every cell of a profile; the same command continues a run that was interrupted."""
-    from conformance.planning import Options
+    from conformance.campaign.planning import Options
 
     return _run(
         Options(
@@ -127,9 +127,9 @@ def _parts(shard: str) -> tuple[int, int]:
 
 
 def _run(options: Options) -> int:
-    from conformance import runner
-    from conformance.planning import plan
-    from conformance.progress import watcher
+    from conformance.campaign import runner
+    from conformance.campaign.planning import plan
+    from conformance.campaign.progress import watcher
 
     if not plan(options).cells:
         raise _NothingTestedError("no op has a cell of that element type: nothing was tested")
@@ -146,7 +146,7 @@ class _NothingTestedError(_RefusedError):
 
 
 def _write_reports(data: RunData, out: Path, baseline: RunData | None = None) -> None:
-    from conformance.summary import write_json
+    from conformance.results.summary import write_json
     from reports import html, junit, markdown
 
     try:
@@ -162,7 +162,7 @@ def _write_reports(data: RunData, out: Path, baseline: RunData | None = None) ->
 
 
 def _print_result(data: RunData, out: Path) -> None:
-    from conformance.summary import summarise
+    from conformance.results.summary import summarise
 
     summary = summarise(data)
     counts = summary["denominators"]
@@ -202,8 +202,8 @@ def report(
     ] = None,
 ) -> int:
     """Write the reports of a run again: HTML, JUnit, Markdown, JSON."""
-    from conformance.changes import changes, in_words
-    from conformance.summary import load
+    from conformance.results.difference import changes, in_words
+    from conformance.results.summary import load
 
     data = load(db)
     other = None if baseline is None else _load_baseline(baseline)
@@ -219,8 +219,8 @@ def report(
 
 
 def _load_baseline(path: Path) -> RunData:
-    from conformance.store import StoreError
-    from conformance.summary import load
+    from conformance.results.store import StoreError
+    from conformance.results.summary import load
 
     try:
         return load(path)
@@ -237,8 +237,8 @@ def replay(
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds it may take.")] = 60.0,
 ) -> int:
     """Run a recorded case again; exits with 1 when it still fails."""
-    from conformance import replay as replaying
-    from conformance.summary import load
+    from conformance.campaign import replay as replaying
+    from conformance.results.summary import load
 
     data = load(db)
     try:
@@ -286,12 +286,12 @@ def check(
 
     Exits with 1 when one goes wrong in a way that no expectation knows.
     """
-    from conformance.check import Settings
-    from conformance.expectations import load
-    from conformance.limit import EVALUATIONS
-    from conformance.progress import FilesBar
-    from conformance.runner import versions
-    from conformance.saving import prepare
+    from conformance.campaign.progress import FilesBar
+    from conformance.campaign.runner import versions
+    from conformance.check.file import Settings
+    from conformance.check.saving import prepare
+    from conformance.executors.limit import EVALUATIONS
+    from conformance.gate.expectations import load
 
     _must_exist(files, inputs, backend)
     if describe:
@@ -319,10 +319,10 @@ def check(
 
 
 def _must_exist(files: list[str], inputs: Path | None, backend: str) -> None:
-    from conformance.arguments import load
-    from conformance.backends import BACKENDS
-    from conformance.backends.faults import FAULTS, chosen
-    from conformance.planning import unknown
+    from conformance.backends.fake.faults import FAULTS, chosen
+    from conformance.backends.registry import BACKENDS
+    from conformance.campaign.planning import unknown
+    from conformance.frontends.arguments import load
 
     for path in files:
         if not Path(path).is_file():
@@ -343,7 +343,7 @@ def _must_exist(files: list[str], inputs: Path | None, backend: str) -> None:
 
 
 def _describe(files: list[str], format: LinesFormat) -> int:  # noqa: A002 - the option's name
-    from conformance.describing import described, lines_of
+    from conformance.check.describing import described, lines_of
 
     codes: set[int] = set()
     for file in files:
@@ -363,11 +363,11 @@ def _verdicts(
     files: list[str], settings: Settings, timeout: float, jobs: int | None
 ) -> Iterator[Checked]:
     """The verdicts on files, in order, as they come."""
-    from conformance.checking import check_files
-    from conformance.runner import describe, executor_of, workers
+    from conformance.campaign.runner import describe, executor_of, workers
+    from conformance.check.files import check_files
 
     count = min(jobs or workers(settings.backend), len(files))
-    needed = ("conformance.checking",)
+    needed = ("conformance.check.files",)
     with executor_of(settings.backend, jobs=count, preload=needed) as executor:
         describe(executor, settings.backend)
         for checked in check_files(executor, files, settings, timeout, count):
@@ -415,8 +415,8 @@ def ops(
 ) -> int:
     """List the ops, or show one."""
     from conformance import listing
+    from conformance.campaign.planning import unknown
     from conformance.catalog import CATALOG
-    from conformance.planning import unknown
 
     if op is not None and op not in CATALOG:
         raise _RefusedError(unknown("op", op, CATALOG))
@@ -447,7 +447,7 @@ def _print_json(value: Any) -> None:
 
 def main() -> None:
     """Entry point: run the command line and exit with its code."""
-    from conformance import interrupt
+    from conformance.executors import interrupt
 
     interrupt.install()
     sys.exit(guarded(lambda: app(prog_name=NAME, standalone_mode=False)))
@@ -479,11 +479,11 @@ def _complain(line: str) -> None:
 
 
 def _explain(error: Exception) -> tuple[int, str]:
-    from conformance.arguments import InputsError
     from conformance.backends.base import NotAvailable
-    from conformance.expectations import ExpectationError
-    from conformance.planning import UsageError
-    from conformance.store import StoreError
+    from conformance.campaign.planning import UsageError
+    from conformance.frontends.arguments import InputsError
+    from conformance.gate.expectations import ExpectationError
+    from conformance.results.store import StoreError
 
     if hasattr(error, "format_message"):  # typer's usage errors; its classes moved between versions
         message: str = getattr(error, "format_message")()  # noqa: B009

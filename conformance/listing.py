@@ -7,12 +7,12 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from conformance.backends import BACKENDS
 from conformance.backends.base import NotAvailable
+from conformance.backends.registry import BACKENDS
+from conformance.campaign.runner import describe, executor_of
 from conformance.catalog import CATALOG, OLD_NAMES, Row
-from conformance.runner import describe, executor_of
-from generators.invalid import NEAR_MISSES, near_misses
-from reference.ops import OPS
+from generators.invalid.table import NEAR_MISSES, near_misses
+from reference.ops.table import OPS
 
 
 def op_entry(row: Row) -> dict[str, Any]:

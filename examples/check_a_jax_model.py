@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import export
 
-from conformance.check import Settings, check_file
+from conformance.check.file import Settings, check_file
 
 
 def attention(x: jax.Array, query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:

@@ -16,9 +16,9 @@ from typing import Any
 
 import jinja2
 
-from conformance.agreement import open_cases
-from conformance.changes import Change, changes, differences, in_words
-from conformance.summary import RunData
+from conformance.results.agreement import open_cases
+from conformance.results.difference import Change, changes, differences, in_words
+from conformance.results.summary import RunData
 from conformance.verdict import Verdict
 from reports import plots, text, view
 from reports.view import Cell, Finding, Group, Op, View

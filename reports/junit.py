@@ -6,7 +6,7 @@ from pathlib import Path
 
 from junitparser import Failure, JUnitXml, Property, Skipped, TestCase, TestSuite
 
-from conformance.summary import RunData
+from conformance.results.summary import RunData
 from conformance.verdict import Record, Verdict
 from reports import text, view
 from reports.view import Cell, Op, View

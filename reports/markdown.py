@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance.agreement import open_cases
-from conformance.changes import Change, changes, differences, in_words
-from conformance.summary import RunData
+from conformance.results.agreement import open_cases
+from conformance.results.difference import Change, changes, differences, in_words
+from conformance.results.summary import RunData
 from reports import text, view
 from reports.view import Cell, Group, View
 

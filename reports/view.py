@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import cast
 
 from conformance.catalog import CATALOG
-from conformance.inputs import unpack_inputs
-from conformance.store import FILE_NAME, CellKey
-from conformance.summary import RunData
+from conformance.results.inputs import unpack_inputs
+from conformance.results.store import FILE_NAME, CellKey
+from conformance.results.summary import RunData
 from conformance.verdict import Errors, Record, Verdict
-from reference.types import ELEMENT_TYPES, element_type_of, to_bits
+from reference.ir.types import ELEMENT_TYPES, element_type_of, to_bits
 from reports import text
 
 UNTESTED, FILTERED = "untested", "filtered"

@@ -10,11 +10,11 @@ from functools import cache
 import pytest
 from hypothesis import HealthCheck, settings
 
+from conformance.campaign.planning import PROFILES, UsageError, check_names
+from conformance.campaign.runner import executor_of
 from conformance.catalog import cells
 from conformance.executors.local import LocalExecutor
-from conformance.planning import PROFILES, UsageError, check_names
-from conformance.runner import executor_of
-from generators.columns import Invalid
+from generators.cells.columns import Invalid
 
 _SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=_SLOW)

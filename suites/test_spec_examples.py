@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generators.types import ELEMENTWISE_TYPES
-from reference.evaluate import check, evaluate
-from reference.ops import OPS
-from reference.program import Dense, Program, TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES, Array, element_type_of, from_bits
+from generators.case.types import ELEMENTWISE_TYPES
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import Dense, Program, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, from_bits
+from reference.ops.table import OPS
 
 NAN, INF = float("nan"), float("inf")
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from reference.evaluate import check, evaluate
-from reference.program import single_op
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import single_op
 from suites.test_spec_examples_data_movement import Example, si64
 
 IDENTITIES = [[[1, 0], [0, 1]]] * 2

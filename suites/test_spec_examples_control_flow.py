@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.parse import parse_module
-from reference.evaluate import check, evaluate
+from conformance.stablehlo.parse import parse_module
+from reference.interpreter.evaluate import check, evaluate
 
 EXAMPLES: dict[str, tuple[str, list[Any]]] = {
     "after_all": (

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reference.evaluate import check, evaluate, violations
-from reference.program import Attribute, Dense
+from reference.interpreter.evaluate import check, evaluate, violations
+from reference.ir.program import Attribute, Dense
 from suites.test_spec_examples_data_movement import Example, si64, type_of
 
 IMAGE = si64(

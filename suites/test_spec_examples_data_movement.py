@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.evaluate import check, evaluate
-from reference.program import Attribute, Program, TensorType, Value, single_op
-from reference.types import Array, element_type_of
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import Attribute, Program, TensorType, Value, single_op
+from reference.ir.types import Array, element_type_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Operands, attributes and results are those of the specification (seeds/004).
 import numpy as np
 import pytest
 
-from reference.evaluate import check, evaluate
+from reference.interpreter.evaluate import check, evaluate
 from suites.test_spec_examples_data_movement import (
     ONE_TO_SIX,
     PADDED,

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from reference.evaluate import check, evaluate
-from reference.program import TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES
 
 
 def test_fft() -> None:

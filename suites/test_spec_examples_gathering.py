@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from generators.bodies import Block
 from generators.invalid.misses import program, tensor
-from reference.evaluate import check, evaluate
-from reference.types import ELEMENT_TYPES
+from generators.regions.bodies import Block
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.types import ELEMENT_TYPES
 
 SI32, SI64 = ELEMENT_TYPES["si32"], ELEMENT_TYPES["si64"]
 

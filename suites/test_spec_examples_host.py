@@ -7,10 +7,10 @@ from collections import deque
 
 import numpy as np
 
-from conformance.parse import parse_module
-from reference.evaluate import check, evaluate
-from reference.host import Channel
-from reference.types import Array
+from conformance.stablehlo.parse import parse_module
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.types import Array
+from reference.ops.host import Channel
 
 MATRIX = np.array([[1, 2], [3, 4]])
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from reference.evaluate import check, evaluate
-from reference.program import TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES
 
 LOWER = np.array([[1, 0, 0], [2, 4, 0], [3, 5, 6]], np.float32)
 TYPE = TensorType((3, 3), ELEMENT_TYPES["f32"])

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from reference.evaluate import check, evaluate
-from reference.ops import OPS
-from reference.program import TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES
+from reference.ops.table import OPS
 
 X = np.array([[[1.0, 2.0], [3.0, 4.0]], [[3.0, 4.0], [1.0, 2.0]]])
 NORMALIZED = np.array([[[0.0, 0.0], [2.0, 2.0]], [[2.0, 2.0], [0.0, 0.0]]])

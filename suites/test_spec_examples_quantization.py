@@ -6,9 +6,9 @@ The specification has one example of each op per kind of operand, all per axis.
 import numpy as np
 import pytest
 
-from conformance.parse import parse_module
-from reference.evaluate import check, evaluate
-from reference.program import TensorType
+from conformance.stablehlo.parse import parse_module
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import TensorType
 
 FIRST = "!quant.uniform<i8:f32:0, {0.1:-30,0.5:-20}>"
 SECOND = "!quant.uniform<i8:f32:0, {0.1:-20,0.2:-30}>"

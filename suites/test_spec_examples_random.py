@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from conformance.compare import judge
-from conformance.tolerance import RULES
+from conformance.judging.compare import judge
+from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
-from reference.evaluate import check, evaluate
-from reference.program import Dense, TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import Dense, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES
 
 
 def test_rng() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generators.bodies import fold_of, selector
-from generators.reduction import padding_of
-from reference.evaluate import check, evaluate
-from reference.program import Attribute, Program, Region, TensorType, Value, single_op
-from reference.types import Array, ElementType, element_type, element_type_of
+from generators.families.reduction import padding_of
+from generators.regions.bodies import fold_of, selector
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import Attribute, Program, Region, TensorType, Value, single_op
+from reference.ir.types import Array, ElementType, element_type, element_type_of
 
 SI64 = element_type("si64")
 

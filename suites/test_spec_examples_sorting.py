@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from generators.bodies import Block
 from generators.invalid.misses import program, tensor
-from reference.evaluate import check, evaluate
-from reference.types import ELEMENT_TYPES
+from generators.regions.bodies import Block
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.types import ELEMENT_TYPES
 
 SI64 = ELEMENT_TYPES["si64"]
 

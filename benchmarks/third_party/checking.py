@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from conformance.check import Checked, Settings
-from conformance.checking import Batch, check_batch
+from conformance.campaign.isolation import why
+from conformance.campaign.runner import executor_of, versions
+from conformance.check.file import Checked, Settings
+from conformance.check.files import Batch, check_batch
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.expectations import load
-from conformance.isolation import why
-from conformance.runner import executor_of, versions
+from conformance.gate.expectations import load
 
 FAULTS = (
     "sign_lost",
@@ -74,7 +74,7 @@ def rows(
                 settings = Settings(backend, archive, 0, known, timeout / EVALUATIONS)
                 yield Call((program.stem, kind), _timed, (str(program), settings), timeout)
 
-    with executor_of(backend, jobs=jobs, preload=("conformance.checking",)) as executor:
+    with executor_of(backend, jobs=jobs, preload=("conformance.check.files",)) as executor:
         for ended in executor.results(calls()):
             if ended is None:
                 continue

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from reference.program import Program
-from reference.types import Array
+from reference.ir.program import Program
+from reference.ir.types import Array
 
 HOST = frozenset({"infeed", "outfeed", "recv", "send"})
 """Ops that wait for a host, or another process, to do its part."""

@@ -24,9 +24,9 @@ from conformance.backends.base import (
     Rejected,
     Unsupported,
 )
-from reference import quantized
-from reference.program import Program, TensorType, ValueType
-from reference.types import Array
+from reference.interpreter import quantized
+from reference.ir.program import Program, TensorType, ValueType
+from reference.ir.types import Array
 
 _HLO = ("cpu", "gpu")
 """Platforms whose client translates to HLO, which has no quantized types: the translation of a
@@ -82,7 +82,7 @@ def one_line(message: str) -> str:
 
 
 def _refused_by_verifier(text: str) -> str | None:
-    from conformance.parse import diagnose
+    from conformance.stablehlo.parse import diagnose
 
     return diagnose(text)
 

@@ -1,0 +1,1 @@
+"""Worker processes, which may die or hang without harm."""

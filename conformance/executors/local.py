@@ -30,7 +30,7 @@ import psutil
 from pebble import CONSTS, ProcessExpired, ProcessPool
 
 from conformance.backends.base import NotAvailable
-from conformance.interrupt import raise_if_seen
+from conformance.executors.interrupt import raise_if_seen
 from conformance.phases import Phase, noted, read
 
 DEFAULT_MEMORY_LIMIT = 6 << 30
@@ -228,7 +228,7 @@ def _context(preload: list[str]) -> ForkServerContext:
     them because what a worker is told to do first is a function of it.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["conformance.cli", "conformance.runner", *preload])
+    context.set_forkserver_preload(["conformance.cli", "conformance.campaign.runner", *preload])
     return context
 
 

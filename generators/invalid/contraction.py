@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/contraction.py."""
+"""Near misses of the ops of reference/ops/contraction.py."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from generators.invalid.misses import Miss, Misses, program, tensor
 from generators.invalid.quantized_products import Axes, Element, Ids, mistyped, quantized
-from reference.contraction import ALGORITHM
-from reference.program import Attribute, Program, TensorType
-from reference.types import ELEMENT_TYPES
+from reference.ir.program import Attribute, Program, TensorType
+from reference.ir.types import ELEMENT_TYPES
+from reference.ops.contraction import ALGORITHM
 
 _F32 = ELEMENT_TYPES["f32"]
 _LHS, _RHS, _RESULT = (2, 3, 4), (2, 4, 5), (2, 3, 5)

@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/control_flow.py and of `composite`.
+"""Near misses of the ops of reference/ops/control_flow.py and of `composite`.
 
 Tokens and tuples are made within main, which takes and returns tensors alone: so what is refused
 is the operation, and not what goes in and out.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from generators.invalid.misses import Miss, Misses
-from generators.writing import BlockWriter, Writer, scalar
-from reference.program import (
+from generators.programs.writing import BlockWriter, Writer, scalar
+from reference.ir.program import (
     Attribute,
     Function,
     Program,
@@ -21,7 +21,7 @@ from reference.program import (
     Value,
     ValueType,
 )
-from reference.types import ELEMENT_TYPES
+from reference.ir.types import ELEMENT_TYPES
 
 _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "i1", "bf16", "complex<f32>"))
 TOKEN = TokenType()

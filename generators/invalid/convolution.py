@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/convolution.py."""
+"""Near misses of the ops of reference/ops/convolution.py."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from generators.invalid.misses import Miss, Misses, program, tensor
 from generators.invalid.quantized_products import Axes, Element, Ids, mistyped, quantized
-from reference.program import Attribute, Dense, Program, TensorType
-from reference.types import ELEMENT_TYPES
+from reference.ir.program import Attribute, Dense, Program, TensorType
+from reference.ir.types import ELEMENT_TYPES
 
 _F32, _SI64 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["si64"]
 _LHS, _RHS, _RESULT = (2, 6, 5, 4), (3, 2, 4, 6), (2, 4, 4, 6)

@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/data_movement.py."""
+"""Near misses of the ops of reference/ops/data_movement.py."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from reference.program import Program, QuantizedType, TensorType
-from reference.types import ELEMENT_TYPES, ElementType
+from reference.ir.program import Program, QuantizedType, TensorType
+from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _F32, _F64, _SI8, _SI32, _SI64 = (
     ELEMENT_TYPES[name] for name in ("f32", "f64", "si8", "si32", "si64")

@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/dynamism.py."""
+"""Near misses of the ops of reference/ops/dynamism.py."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from generators.invalid.data_movement import broadcasts, quantized, reshapes, steps
 from generators.invalid.misses import Miss, Misses, program, tensor
-from reference.program import Attribute, Dense, Program, TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES, ElementType
+from reference.ir.program import Attribute, Dense, Program, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _F32, _I1, _SI32, _SI64 = (ELEMENT_TYPES[name] for name in ("f32", "i1", "si32", "si64"))
 _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "bf16", "complex<f32>"))

@@ -12,14 +12,14 @@ from itertools import chain
 
 import numpy as np
 
-from generators.elementwise import BINARY
+from generators.case.types import ELEMENTWISE_TYPES
+from generators.families.elementwise import BINARY
 from generators.invalid import quantized_elementwise
 from generators.invalid.misses import Miss, Misses
-from generators.profiles import RESULT_OF, same
-from generators.types import ELEMENTWISE_TYPES
-from reference.elementwise import COMPARE_TYPES, compare_types_of
-from reference.program import Attribute, Dense, Program, TensorType, Value, single_op
-from reference.types import ALL, ELEMENT_TYPES, ElementType, Kind
+from generators.values.profiles import RESULT_OF, same
+from reference.ir.program import Attribute, Dense, Program, TensorType, Value, single_op
+from reference.ir.types import ALL, ELEMENT_TYPES, ElementType, Kind
+from reference.ops.elementwise import COMPARE_TYPES, compare_types_of
 
 _SHAPE = (2, 3)
 _OTHER_SHAPES = ((2, 4), (3, 2), (2,), (2, 3, 1), (1, 3), (), (0, 3))

@@ -1,12 +1,12 @@
-"""Near misses of the ops of reference/fft.py."""
+"""Near misses of the ops of reference/ops/fft.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from reference.program import Program, TensorType
-from reference.types import ELEMENT_TYPES as TYPES
+from reference.ir.program import Program, TensorType
+from reference.ir.types import ELEMENT_TYPES as TYPES
 
 _F32, _F64, _C64, _C128 = (TYPES[name] for name in ("f32", "f64", "complex<f32>", "complex<f64>"))
 

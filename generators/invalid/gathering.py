@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/gathering.py."""
+"""Near misses of the ops of reference/ops/indexed/gathering.py."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from generators.bodies import Block
 from generators.invalid.data_movement import quantized
 from generators.invalid.misses import Miss, Misses, tensor
-from reference.program import Attribute, Dense, Program, Region, TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES, ElementType
+from generators.regions.bodies import Block
+from reference.ir.program import Attribute, Dense, Program, Region, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _F32, _F64, _I1, _SI32, _SI64 = (
     ELEMENT_TYPES[name] for name in ("f32", "f64", "i1", "si32", "si64")

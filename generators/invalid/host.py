@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/host.py."""
+"""Near misses of the ops of reference/ops/host.py."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from generators.host import SELF
+from generators.families.host import SELF
 from generators.invalid.control_flow import TOKEN, begun, ended, others
 from generators.invalid.misses import Miss, Misses
-from generators.writing import BlockWriter
-from reference.host import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
-from reference.program import (
+from generators.programs.writing import BlockWriter
+from reference.ir.program import (
     Attribute,
     Dense,
     FutureType,
@@ -21,7 +20,8 @@ from reference.program import (
     Value,
     ValueType,
 )
-from reference.types import Array, element_type
+from reference.ir.types import Array, element_type
+from reference.ops.host import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 
 _TYPES = tuple(element_type(name) for name in ("f32", "si64", "bf16"))
 

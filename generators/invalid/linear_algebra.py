@@ -1,12 +1,12 @@
-"""Near misses of the ops of reference/linear_algebra.py."""
+"""Near misses of the ops of reference/ops/linear_algebra.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from reference.program import Attribute, Program, QuantizedType, TensorType
-from reference.types import ELEMENT_TYPES as TYPES
+from reference.ir.program import Attribute, Program, QuantizedType, TensorType
+from reference.ir.types import ELEMENT_TYPES as TYPES
 
 _F32, _F64, _C64 = (TYPES[name] for name in ("f32", "f64", "complex<f32>"))
 _PER_AXIS = QuantizedType(TYPES["si8"], -128, 127, _F32, (0.5, 0.25, 1.0), (0, 0, 0), 1)

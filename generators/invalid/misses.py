@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from reference.program import Attribute, Program, Region, TensorType, Value, single_op
-from reference.types import ElementType
+from reference.ir.program import Attribute, Program, Region, TensorType, Value, single_op
+from reference.ir.types import ElementType
 
 Miss = tuple[str, Program]
 """The id of the constraint that is broken, and the program that breaks it."""

@@ -1,13 +1,13 @@
-"""Near misses of the ops of reference/normalization.py."""
+"""Near misses of the ops of reference/ops/normalization.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from reference.ops import OPS
-from reference.program import Program, TensorType
-from reference.types import ELEMENT_TYPES as TYPES
+from reference.ir.program import Program, TensorType
+from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ops.table import OPS
 
 _F32, _OTHERS = TYPES["f32"], (TYPES["f64"], TYPES["bf16"])
 _SHAPE, _FEATURES = (2, 3, 4), 3

@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/quantization.py."""
+"""Near misses of the ops of reference/ops/quantization.py."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from generators.invalid.misses import Miss, Misses, program, tensor
 from generators.invalid.quantized_elementwise import BY_COLUMN, BY_ROW, CODES, HALF
-from reference.program import TensorType
-from reference.types import ELEMENT_TYPES
+from reference.ir.program import TensorType
+from reference.ir.types import ELEMENT_TYPES
 
 _F32, _F16, _SI8 = (ELEMENT_TYPES[name] for name in ("f32", "f16", "si8"))
 _SHAPE = (2, 3)

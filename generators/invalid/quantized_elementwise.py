@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from generators.elementwise import BINARY
+from generators.families.elementwise import BINARY
 from generators.invalid.misses import Miss, program
-from reference.elementwise import (
+from reference.ir.notation import Admitted
+from reference.ir.program import Program, QuantizedType, TensorType
+from reference.ir.types import ELEMENT_TYPES
+from reference.ops.elementwise import (
     ANY_PER_TENSOR,
     ARITHMETIC,
     FLOAT,
     FLOAT_OR_COMPLEX,
     SIGNED_ARITHMETIC,
 )
-from reference.notation import Admitted
-from reference.ops import OPS
-from reference.program import Program, QuantizedType, TensorType
-from reference.types import ELEMENT_TYPES
+from reference.ops.table import OPS
 
 _SHAPE = (2, 3)
 _I1, _F32 = (ELEMENT_TYPES[name] for name in ("i1", "f32"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reference.program import QuantizedType
-from reference.types import ELEMENT_TYPES, ElementType
+from reference.ir.program import QuantizedType
+from reference.ir.types import ELEMENT_TYPES, ElementType
 
 F16, F32, F64 = (ELEMENT_TYPES[name] for name in ("f16", "f32", "f64"))
 Element = ElementType | QuantizedType

@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/random.py."""
+"""Near misses of the ops of reference/ops/random.py."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from reference.program import Dense, Program, TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES as TYPES
+from reference.ir.program import Dense, Program, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES as TYPES
 
 _F32, _F64, _SI32, _SI64, _UI64 = (TYPES[name] for name in ("f32", "f64", "si32", "si64", "ui64"))
 _SCALAR, _SIZES, _RESULT = tensor(_F32), tensor(_SI64, 2), tensor(_F32, 2, 3)

@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/reduction.py."""
+"""Near misses of the ops of reference/ops/folds/reduction.py."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from generators.bodies import Block, literal, selector
+from generators.families.reduction import padding_of
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.reduction import padding_of
-from reference.program import Attribute, Dense, Program, QuantizedType, Region, TensorType, Value
-from reference.types import ElementType, element_type
+from generators.regions.bodies import Block, literal, selector
+from reference.ir.program import Attribute, Dense, Program, QuantizedType, Region, TensorType, Value
+from reference.ir.types import ElementType, element_type
 
 _F32, _F64, _F16, _SI32, _I1 = (element_type(name) for name in ("f32", "f64", "f16", "si32", "i1"))
 

@@ -1,14 +1,14 @@
-"""Near misses of the ops of reference/sorting.py."""
+"""Near misses of the ops of reference/ops/sorts/sorting.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from generators.bodies import Block
 from generators.invalid.data_movement import quantized
 from generators.invalid.misses import Miss, Misses, program, tensor
-from reference.program import Program, Region, TensorType, Value
-from reference.types import ELEMENT_TYPES, ElementType
+from generators.regions.bodies import Block
+from reference.ir.program import Program, Region, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _F32, _F64, _I1, _SI32 = (ELEMENT_TYPES[name] for name in ("f32", "f64", "i1", "si32"))
 _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "bf16", "ui8"))

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reference import quantized
-from reference.program import Operation, Region
-from reference.regions import Body
-from reference.rounding import to_float64
-from reference.types import Array, element_type_of
+from reference.interpreter import quantized
+from reference.ir.program import Operation, Region
+from reference.ir.regions import Body
+from reference.ir.types import Array, element_type_of
+from reference.numerics.rounding import to_float64
 from reference.unspecified.elementwise import ORDERED, open_elements
 from reference.unspecified.quantization import open_codes
 from reference.unspecified.reasons import Open

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reference.program import Operation
-from reference.types import Array
+from reference.ir.program import Operation
+from reference.ir.types import Array
 from reference.unspecified.reasons import Open, Reason
 
 

@@ -1,4 +1,4 @@
-"""What the specification leaves open of the results of the ops of reference/data_movement.py.
+"""What the specification leaves open of the results of the ops of reference/ops/data_movement.py.
 
 Nothing: start indices out of range are clamped, and which NaN is moved is not for the comparison
 to look at.

@@ -1,12 +1,12 @@
-"""What the specification leaves open of the results of the ops of reference/dynamism.py."""
+"""What the specification leaves open of the results of the ops of reference/ops/dynamism.py."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reference.program import Operation
-from reference.types import Array
+from reference.ir.program import Operation
+from reference.ir.types import Array
 from reference.unspecified.elementwise import open_elements
 from reference.unspecified.reasons import Open, Reason
 

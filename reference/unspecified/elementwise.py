@@ -22,12 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from reference import arithmetic, elementary
-from reference.arithmetic import widened
-from reference.conversion import reduced
-from reference.program import Operation
-from reference.rounding import to_float64
-from reference.types import Array, ElementType, NonFinite, element_type_of, to_bits
+from reference.ir.program import Operation
+from reference.ir.types import Array, ElementType, NonFinite, element_type_of, to_bits
+from reference.numerics import arithmetic
+from reference.numerics.arithmetic import widened
+from reference.numerics.conversion import reduced
+from reference.numerics.elementary import functions
+from reference.numerics.rounding import to_float64
 from reference.unspecified.reasons import Open
 
 Reason = Callable[[Operation, Sequence[Array], Array], Sequence[Open]]
@@ -444,7 +445,7 @@ def _in_float64(apply: Callable[..., Any]) -> Callable[..., Array]:
 
 
 def _elementary(operation: Operation, operands: Sequence[Array], _: Array) -> Array:
-    return elementary.wide(operation.name, *operands)
+    return functions.wide(operation.name, *operands)
 
 
 # --- Which reason for which op -------------------------------------------------------------------
@@ -502,6 +503,6 @@ _VALUES: dict[str, Callable[[Operation, Sequence[Array], Array], Array]] = {
     "round_nearest_afz": _in_float64(arithmetic.away_from_zero),
     "round_nearest_even": _in_float64(np.rint),
     "subtract": _in_float64(np.subtract),
-    **dict.fromkeys(elementary.REAL, _elementary),
+    **dict.fromkeys(functions.REAL, _elementary),
 }
 """The value of a result before its rounding; ops not named give values that their type has."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from reference.fft import inner_inverse
-from reference.products import wide
-from reference.program import Operation
-from reference.types import Array, element_type_of
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.products import wide
+from reference.ops.fft import inner_inverse
 from reference.unspecified.reasons import Open, Reason
 
 _NOISE = 8

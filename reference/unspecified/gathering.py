@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from reference import accumulation
-from reference.evaluate import EvaluationError, body_of
-from reference.gather import start_indices_of
-from reference.leaves import Segments
-from reference.program import Operation
-from reference.scatter import start_indices_of as scatter_starts
-from reference.schedules import (
+from reference.interpreter.evaluate import EvaluationError, body_of
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics import accumulation
+from reference.numerics.contributions import Segments
+from reference.ops.indexed.gather import start_indices_of
+from reference.ops.indexed.scatter import start_indices_of as scatter_starts
+from reference.ops.indexed.update_orders import (
     MOST_ORDERED,
     Scattering,
     contested,
     taken_apart,
     update_positions,
 )
-from reference.types import Array, element_type_of
 from reference.unspecified.bodies import open_in_lanes
 from reference.unspecified.reasons import Open, Reason
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from reference.linear_algebra import adjoint, coefficients, factor
-from reference.products import wide
-from reference.program import Operation
-from reference.types import Array
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from reference.numerics.products import wide
+from reference.ops.linear_algebra import adjoint, coefficients, factor
 from reference.unspecified.reasons import Open, Reason
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from reference import quantized
-from reference.program import Operation, QuantizedType
-from reference.quantization import along, rounded_scales
-from reference.rounding import round_to, to_float64
-from reference.types import Array
+from reference.interpreter import quantized
+from reference.ir.program import Operation, QuantizedType
+from reference.ir.types import Array
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.quantization import along, rounded_scales
 from reference.unspecified.reasons import Open, Reason
 
 REASONS: dict[str, tuple[Reason, ...]] = {}

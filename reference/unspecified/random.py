@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reference.products import wide
-from reference.program import Operation
-from reference.types import Array
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from reference.numerics.products import wide
 from reference.unspecified.reasons import Open, Reason
 
 

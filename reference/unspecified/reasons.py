@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reference.program import Operation
-from reference.types import Array
+from reference.ir.program import Operation
+from reference.ir.types import Array
 
 Open = tuple[str, Array]
 """A label, and a mask that broadcasts to the result's shape."""

@@ -17,22 +17,23 @@ from typing import Any
 
 import numpy as np
 
-from reference import accumulation, folding, monoids
-from reference.evaluate import EvaluationError, body_of
-from reference.folding import Lanes, Rows, Schedule, components, init_row, tree
-from reference.leaves import Leaves, Slices, Windows
-from reference.program import Operation
-from reference.regions import Body
-from reference.types import Array, element_type_of, to_bits
-from reference.unspecified.bodies import open_in_lanes
-from reference.unspecified.reasons import Open, Reason
-from reference.windows import (
+from reference.interpreter.evaluate import EvaluationError, body_of
+from reference.ir.program import Operation
+from reference.ir.regions import Body
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics import accumulation, monoids
+from reference.numerics.contributions import Leaves, Slices, Windows
+from reference.ops.folds import folding
+from reference.ops.folds.folding import Lanes, Rows, Schedule, components, init_row, tree
+from reference.ops.folds.windows import (
     NOWHERE,
     Tree,
     leaves_of_scatter,
     leaves_of_windows,
     selected_index,
 )
+from reference.unspecified.bodies import open_in_lanes
+from reference.unspecified.reasons import Open, Reason
 
 _SEQUENTIAL = 32
 """Leaves; more are not folded one after the other, which takes a call of the body for each."""

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from reference.evaluate import EvaluationError, body_of
-from reference.program import Operation
-from reference.regions import Body
-from reference.sorting import keys_of, permutation
-from reference.types import Array
+from reference.interpreter.evaluate import EvaluationError, body_of
+from reference.ir.program import Operation
+from reference.ir.regions import Body
+from reference.ir.types import Array
+from reference.ops.sorts.sorting import keys_of, permutation
 from reference.unspecified.bodies import open_in_lanes
 from reference.unspecified.reasons import Open, Reason
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.check import Checked, Settings, check_file
-from reference.evaluate import evaluate
-from reference.program import Operation, Program
-from reference.types import Array
+from conformance.check.file import Checked, Settings, check_file
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
 
 REFERENCE = Settings("reference")
 

@@ -5,7 +5,7 @@ A number is a Fraction, one of the strings below, or for zeros +0 or -0: a float
 
 from fractions import Fraction
 
-from reference.types import Array, ElementType, FloatFormat, NonFinite, to_bits
+from reference.ir.types import Array, ElementType, FloatFormat, NonFinite, to_bits
 
 Number = Fraction | float | str
 

@@ -6,25 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from reference.evaluate import evaluate
-from reference.program import Attribute, TensorType, Value, single_op
-from reference.types import (
-    FLOATS,
-    Array,
-    ElementType,
-    element_type_of,
-    from_bits,
-    to_bits,
-)
-from reference.unspecified import unspecified
-from suites.meta.exact import (
-    INF,
-    NAN,
-    NEGATIVE_INF,
-    Number,
-    is_negative,
-    numbers,
-)
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Attribute, TensorType, Value, single_op
+from reference.ir.types import FLOATS, Array, ElementType, element_type_of, from_bits, to_bits
+from reference.unspecified.table import unspecified
+from suites.meta.exact import INF, NAN, NEGATIVE_INF, Number, is_negative, numbers
 
 REAL_TYPES = list(FLOATS)
 """All floating-point types, for parametrisation."""

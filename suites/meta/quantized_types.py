@@ -1,7 +1,7 @@
 """Quantized types in few words, for tests."""
 
-from reference.program import QuantizedType
-from reference.types import ELEMENT_TYPES, ElementType
+from reference.ir.program import QuantizedType
+from reference.ir.types import ELEMENT_TYPES, ElementType
 
 F32 = ELEMENT_TYPES["f32"]
 

@@ -11,22 +11,14 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import CATALOG
-from conformance.compare import judge
+from conformance.judging.compare import judge
 from conformance.verdict import Verdict
-from generators.bodies import Monoid
-from reference.evaluate import body_of, evaluate
-from reference.program import (
-    Dense,
-    Operation,
-    Program,
-    Region,
-    TensorType,
-    Value,
-    single_op,
-)
-from reference.regions import closed
-from reference.types import Array, ElementType, element_type, element_type_of
-from reference.unspecified import unspecified
+from generators.regions.bodies import Monoid
+from reference.interpreter.evaluate import body_of, evaluate
+from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value, single_op
+from reference.ir.regions import closed
+from reference.ir.types import Array, ElementType, element_type, element_type_of
+from reference.unspecified.table import unspecified
 
 F32, F64, F16, BF16, SI32, SI8, UI8, I1, C64 = (
     element_type(name)

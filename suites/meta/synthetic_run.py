@@ -9,8 +9,8 @@ import numpy as np
 
 from conformance.backends.base import Description
 from conformance.catalog import CATALOG
-from conformance.inputs import pack_inputs
-from conformance.summary import Known, RunData
+from conformance.results.inputs import pack_inputs
+from conformance.results.summary import Known, RunData
 from conformance.verdict import HISTOGRAM_EDGES, Detail, Element, Errors, Record, Timing, Verdict
 from reports import html
 

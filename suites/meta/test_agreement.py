@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from conformance.agreement import open_cases
-from conformance.runner import Options, run
+from conformance.campaign.runner import Options, run
+from conformance.results.agreement import open_cases
 from conformance.verdict import Detail, Element, Record, Verdict
 from reports.html import render as render_html
 from reports.markdown import markdown

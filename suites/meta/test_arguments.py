@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.arguments import Given, InputsError, Parameter, given, load
-from conformance.check import Settings
+from conformance.check.file import Settings
+from conformance.frontends.arguments import Given, InputsError, Parameter, given, load
 from conformance.verdict import Verdict
-from reference.program import Function, Operation, Program, Region, TensorType, Value
-from reference.types import ELEMENT_TYPES
+from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
 from suites.meta.checking import checked
 
 # --- What is no archive --------------------------------------------------------------------------

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.assertions import Assertion, rewrite
-from conformance.check import Checked, Settings, check_file, merged
-from conformance.modules import NotChecked, Unit, units
-from conformance.parse import places
+from conformance.check.file import Checked, Settings, check_file, merged
+from conformance.frontends.assertions import Assertion, rewrite
+from conformance.frontends.modules import NotChecked, Unit, units
+from conformance.stablehlo.parse import places
 from conformance.verdict import Verdict
-from reference.program import TensorType, Value
-from reference.types import element_type
+from reference.ir.program import TensorType, Value
+from reference.ir.types import element_type
 from suites.meta.checking import ALONE, FAULTY, REFERENCE, TEST_PROGRAM, checked
 
 

@@ -10,19 +10,19 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from conformance.backends import BACKENDS, open_backend
 from conformance.backends.base import Failed, NotAvailable, Rejected, Unsupported
-from conformance.backends.faults import FAULTS
+from conformance.backends.fake.faults import FAULTS
 from conformance.backends.pjrt import classify, one_line
+from conformance.backends.registry import BACKENDS, open_backend
 from conformance.catalog import CATALOG
-from conformance.compare import judge
-from conformance.emit_stablehlo import emit, merge
-from conformance.parse import parse_module
+from conformance.judging.compare import judge
+from conformance.stablehlo.emit import emit, merge
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
-from generators.ops import ELEMENT_TYPES_OF
-from generators.plan import cases
-from generators.values import materialise
-from reference.program import (
+from generators.cells.plan import cases
+from generators.families.table import ELEMENT_TYPES_OF
+from generators.values.contents import materialise
+from reference.ir.program import (
     Dense,
     Function,
     Operation,
@@ -32,7 +32,7 @@ from reference.program import (
     Value,
     single_op,
 )
-from reference.types import (
+from reference.ir.types import (
     ALL,
     ELEMENT_TYPES,
     Array,
@@ -266,7 +266,7 @@ def test_messages_are_one_line_without_paths():
 def test_the_cpu_backend_starts_no_other_platform():
     code = """
 import jax
-from conformance.backends import open_backend
+from conformance.backends.registry import open_backend
 open_backend("cpu")
 import jax._src.xla_bridge as bridge
 assert not bridge.backends_are_initialized()
@@ -428,7 +428,7 @@ def test_invalid_programs_are_rejected_unless_told_otherwise():
 _CHILD = """
 import sys
 import numpy as np
-from conformance.backends import open_backend
+from conformance.backends.registry import open_backend
 from reference.program import TensorType, Value, single_op
 from reference.types import ELEMENT_TYPES
 values = np.array([float(text) for text in sys.argv[2:]], np.float32)

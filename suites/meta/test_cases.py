@@ -2,13 +2,13 @@
 
 import pytest
 
-from conformance.emit_stablehlo import emit
-from conformance.parse import diagnose, parse_module
-from generators.ops import BUILDERS, ELEMENT_TYPES_OF
-from generators.plan import cases
-from generators.values import materialise
-from reference.evaluate import check, evaluate
-from reference.types import ALL
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import diagnose, parse_module
+from generators.cells.plan import cases
+from generators.families.table import BUILDERS, ELEMENT_TYPES_OF
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.types import ALL
 
 CASES = 3
 """Cases of each cell."""

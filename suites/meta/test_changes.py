@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.changes import Change, changes, differences, in_words, tally
-from conformance.summary import RunData
+from conformance.results.difference import Change, changes, differences, in_words, tally
+from conformance.results.summary import RunData
 from conformance.verdict import Record, Verdict
 from reports import html, markdown
 from suites.meta import synthetic_run as synthetic

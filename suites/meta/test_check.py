@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from jax import export, lax
 
-from conformance import check as checking_one
 from conformance.backends.pjrt import PjrtBackend
-from conformance.check import Checked, Settings, check_file
+from conformance.check import file as checking_one
+from conformance.check.file import Checked, Settings, check_file
 from conformance.cli import app, guarded
-from conformance.emit_stablehlo import emit
-from conformance.modules import Unit, units
-from conformance.parse import parse_module
+from conformance.frontends.modules import Unit, units
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
-from reference.program import Dense, Operation, Program
+from reference.ir.program import Dense, Operation, Program
 from suites.meta.checking import ALONE, FAULTY, TEST_PROGRAM, checked
 
 # --- Whole programs from JAX ---------------------------------------------------------------------

@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance import check as checking_one
-from conformance.alone import alone, column
 from conformance.backends.base import Executable
 from conformance.backends.pjrt import PjrtBackend
+from conformance.campaign.runner import versions
 from conformance.catalog import CATALOG
-from conformance.check import Checked, Settings, check_file, merged
+from conformance.check import file as checking_one
+from conformance.check.file import Checked, Settings, check_file, merged
 from conformance.cli import app, guarded
-from conformance.emit_stablehlo import emit
-from conformance.expectations import Expectation, load
-from conformance.extensions import EXTENSIONS, beyond, extension
-from conformance.parse import parse_module
-from conformance.runner import versions
-from conformance.shifts import Shift
+from conformance.frontends.extensions import EXTENSIONS, beyond, extension
+from conformance.gate.expectations import Expectation, load
+from conformance.judging.perturbation.overrides import Shift
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from conformance.transforms.outline import alone, column
 from conformance.verdict import Verdict
-from generators.columns import Invalid
-from generators.plan import cases
-from reference.program import Operation, Program, Region, TensorType, Value
-from reference.types import Array, element_type
+from generators.cells.columns import Invalid
+from generators.cells.plan import cases
+from reference.ir.program import Operation, Program, Region, TensorType, Value
+from reference.ir.types import Array, element_type
 from suites.meta.checking import checked, values_of
 
 SHIPPED = load(None, ("cpu",), versions())

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from conformance.campaign.planning import PROFILES
 from conformance.catalog import CATALOG
 from conformance.cli import app, guarded
-from conformance.planning import PROFILES
-from conformance.store import FILE_NAME
+from conformance.results.store import FILE_NAME
 
 FILES = ["index.html", "junit.xml", "results.sqlite", "summary.json", "summary.md"]
 SMOKE = ("--op", "add", "--element-type", "f32", "--profile", "smoke")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG
-from conformance.compare import SAMPLED_POINTS, WORST_POINTS, combine, judge, merge_errors
-from conformance.rule import Ulps
-from conformance.tolerance import RULES
+from conformance.judging.compare import SAMPLED_POINTS, WORST_POINTS, combine, judge, merge_errors
+from conformance.tolerance.rule import Ulps
+from conformance.tolerance.rules import RULES
 from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
-from reference.evaluate import evaluate
-from reference.ops import OPS
-from reference.program import Dense, Program, TensorType, Value, single_op
-from reference.types import ALL, Array, element_type, from_bits, to_bits
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Dense, Program, TensorType, Value, single_op
+from reference.ir.types import ALL, Array, element_type, from_bits, to_bits
+from reference.ops.table import OPS
 
 
 def tensor(name: str, values: Any) -> Array:
@@ -24,7 +24,7 @@ def tensor(name: str, values: Any) -> Array:
 
 
 def program_of(op: str, operands: tuple[Array, ...], result: str, **attributes: Any) -> Program:
-    from reference.types import element_type_of
+    from reference.ir.types import element_type_of
 
     types = [TensorType(a.shape, element_type_of(a)) for a in operands]
     values = tuple(Value(f"a{i}", of) for i, of in enumerate(types))
@@ -135,8 +135,8 @@ def test_wrong_results_get_their_verdict_and_class(case: Wrong) -> None:
 
 @pytest.mark.parametrize("op", list(CATALOG))
 def test_the_reference_itself_is_never_accused(op: str) -> None:
-    from generators.plan import cases
-    from generators.values import materialise
+    from generators.cells.plan import cases
+    from generators.values.contents import materialise
 
     for of in CATALOG[op].element_types:
         for case in cases(op, of, 7, 3):

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.campaign.tasks import Task, run_task
 from conformance.catalog import CATALOG, Cell
-from conformance.compare import judge
-from conformance.comparing import comparing_coarsely, written_anew
-from conformance.tasks import Task, run_task
+from conformance.judging.compare import judge
+from conformance.tolerance.models.flushed_comparison import comparing_coarsely, written_anew
 from conformance.verdict import Verdict
-from generators.bodies import Block, fold_of, selector, several
 from generators.invalid.misses import program, tensor
-from reference.evaluate import body_of, evaluate
-from reference.program import Program, Region, TensorType
-from reference.types import Array, ElementType, element_type
+from generators.regions.bodies import Block, fold_of, selector, several
+from reference.interpreter.evaluate import body_of, evaluate
+from reference.ir.program import Program, Region, TensorType
+from reference.ir.types import Array, ElementType, element_type
 
 F32, BF16, C64, SI32, I1 = (
     element_type(name) for name in ("f32", "bf16", "complex<f32>", "si32", "i1")

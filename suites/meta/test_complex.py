@@ -6,21 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reference.types import (
-    ELEMENT_TYPES,
-    Array,
-    to_bits,
-)
-from suites.meta.exact import (
-    NAN,
-    nearest,
-    numbers,
-    same,
-)
-from suites.meta.one_op import (
-    DIRECTIONS,
-    run,
-)
+from reference.ir.types import ELEMENT_TYPES, Array, to_bits
+from suites.meta.exact import NAN, nearest, numbers, same
+from suites.meta.one_op import DIRECTIONS, run
 from suites.meta.test_elementwise import BINARY
 
 COMPLEX_SAMPLES = [

@@ -12,20 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.constraints import ConstraintViolation
-from reference.elementwise import (
-    ANY,
-    ANY_PER_TENSOR,
-    ARITHMETIC,
-    COMPARE_TYPES,
-    FLOAT,
-    LOGICAL,
-    compare_types_of,
-)
-from reference.evaluate import check, violations
-from reference.notation import same_shape
-from reference.ops import OPS as EVERY_OP
-from reference.program import (
+from reference.interpreter.evaluate import check, violations
+from reference.ir.constraints import ConstraintViolation
+from reference.ir.notation import same_shape
+from reference.ir.program import (
     Dense,
     Operation,
     QuantizedType,
@@ -36,7 +26,17 @@ from reference.program import (
     attributes,
     single_op,
 )
-from reference.types import ALL, ELEMENT_TYPES
+from reference.ir.types import ALL, ELEMENT_TYPES
+from reference.ops.elementwise import (
+    ANY,
+    ANY_PER_TENSOR,
+    ARITHMETIC,
+    COMPARE_TYPES,
+    FLOAT,
+    LOGICAL,
+    compare_types_of,
+)
+from reference.ops.table import OPS as EVERY_OP
 
 SPECIFICATION = json.loads(
     (Path(__file__).parent / "data" / "elementwise_constraints.json").read_text()

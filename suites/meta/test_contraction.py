@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.bounds.contraction import CONTRACTED
-from conformance.compare import Judgement, judge
+from conformance.judging.compare import Judgement, judge
+from conformance.tolerance.bounds.contraction import CONTRACTED
 from conformance.verdict import Verdict
-from generators import plan
-from generators.values import materialise
-from reference.evaluate import check, evaluate, violations
-from reference.products import matmul, wide
-from reference.program import Operation, Program, QuantizedType, TensorType, Value, single_op
-from reference.rounding import round_to, to_float64
-from reference.types import ELEMENT_TYPES as TYPES
-from reference.types import Array, ElementType, element_type_of, to_bits
+from generators.cells import plan
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import check, evaluate, violations
+from reference.ir.program import Operation, Program, QuantizedType, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ir.types import Array, ElementType, element_type_of, to_bits
+from reference.numerics.products import matmul, wide
+from reference.numerics.rounding import round_to, to_float64
 
 SI32, F32, F64, BF16 = (TYPES[name] for name in ("si32", "f32", "f64", "bf16"))
 
@@ -483,7 +483,7 @@ def test_a_reference_that_sums_otherwise_never_alarms() -> None:
 
 
 def _in_order(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
-    from reference.contraction import Dimensions, arranged
+    from reference.ops.contraction import Dimensions, arranged
 
     of = Dimensions(*(
         given[f"{side}_{part}_dimensions"] for part in ("batching", "contracting")

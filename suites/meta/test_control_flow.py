@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.backends.reference import ReferenceBackend
-from conformance.compare import judge
-from conformance.emit_stablehlo import emit
-from conformance.parse import parse_module
-from conformance.tolerance import DATA
+from conformance.backends.fake.reference import ReferenceBackend
+from conformance.judging.compare import judge
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.rules import DATA
 from conformance.verdict import Verdict
-from generators.control_flow import BUILDERS, IDENTITIES
-from generators.plan import cases
-from generators.values import materialise
-from reference.control_flow import same_type
-from reference.custom_calls import BUILT_IN
-from reference.evaluate import EvaluationError, check, evaluate, violations
-from reference.ops import OPS
-from reference.program import (
+from generators.cells.plan import cases
+from generators.families.control_flow import BUILDERS, IDENTITIES
+from generators.values.contents import materialise
+from reference.custom_calls.targets import BUILT_IN
+from reference.interpreter.evaluate import EvaluationError, check, evaluate, violations
+from reference.ir.program import (
     FutureType,
     Operation,
     Program,
@@ -32,9 +30,11 @@ from reference.program import (
     TupleType,
     ValueType,
 )
-from reference.regions import Body
-from reference.types import ALL, ELEMENT_TYPES, Array
-from reference.unspecified import unspecified
+from reference.ir.regions import Body
+from reference.ir.types import ALL, ELEMENT_TYPES, Array
+from reference.ops.control_flow import same_type
+from reference.ops.table import OPS
+from reference.unspecified.table import unspecified
 
 F32, SI32 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["si32"]
 VECTOR = TensorType((3,), F32)

@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reference.evaluate import evaluate
-from reference.program import TensorType, Value, single_op
-from reference.types import (
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import (
     ALL,
     ELEMENT_TYPES,
     Array,
@@ -17,19 +17,9 @@ from reference.types import (
     from_bits,
     to_bits,
 )
-from reference.unspecified import unspecified
-from suites.meta.exact import (
-    Number,
-    exact,
-    nearest,
-    numbers,
-    same,
-)
-from suites.meta.one_op import (
-    codes,
-    run,
-    samples,
-)
+from reference.unspecified.table import unspecified
+from suites.meta.exact import Number, exact, nearest, numbers, same
+from suites.meta.one_op import codes, run, samples
 
 
 def meanings(array: Array) -> list[Number]:

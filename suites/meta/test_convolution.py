@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.bounds.convolution import CONVOLVED
-from conformance.compare import judge
+from conformance.judging.compare import judge
+from conformance.tolerance.bounds.convolution import CONVOLVED
 from conformance.verdict import Verdict
-from generators import plan
-from generators.convolution import ELEMENT_TYPES
-from reference import convolution as implementation
-from reference.convolution import Geometry, convolved, geometry, num_windows
-from reference.evaluate import EvaluationError, check, evaluate, violations
-from reference.program import (
+from generators.cells import plan
+from generators.families.convolution import ELEMENT_TYPES
+from reference.interpreter.evaluate import EvaluationError, check, evaluate, violations
+from reference.ir.program import (
     Attribute,
     Dense,
     Operation,
@@ -25,8 +23,10 @@ from reference.program import (
     Value,
     single_op,
 )
-from reference.types import ELEMENT_TYPES as TYPES
-from reference.types import Array, element_type_of, to_bits
+from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.ops import convolution as implementation
+from reference.ops.convolution import Geometry, convolved, geometry, num_windows
 
 F32, SI64 = TYPES["f32"], TYPES["si64"]
 

@@ -7,12 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generators.data_movement import BUILDERS, INDEX_TYPES
-from generators.plan import cases
-from generators.programs import Case
-from generators.values import materialise
-from reference.constraints import ConstraintViolation
-from reference.data_movement_types import (
+from generators.case.case import Case
+from generators.cells.plan import cases
+from generators.families.data_movement import BUILDERS, INDEX_TYPES
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate, violations
+from reference.ir.constraints import ConstraintViolation
+from reference.ir.program import (
+    Dense,
+    Operation,
+    QuantizedType,
+    TensorType,
+    Value,
+    attributes,
+    single_op,
+)
+from reference.ir.types import ALL, ELEMENT_TYPES, Array, to_bits
+from reference.ops.data_movement_types import (
     broadcast_in_dim_type,
     broadcast_type,
     concatenate_type,
@@ -23,17 +34,6 @@ from reference.data_movement_types import (
     slice_type,
     transpose_type,
 )
-from reference.evaluate import evaluate, violations
-from reference.program import (
-    Dense,
-    Operation,
-    QuantizedType,
-    TensorType,
-    Value,
-    attributes,
-    single_op,
-)
-from reference.types import ALL, ELEMENT_TYPES, Array, to_bits
 
 F32, SI8, SI64 = (ELEMENT_TYPES[name] for name in ("f32", "si8", "si64"))
 Index = tuple[int, ...]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from jax import export
 
-from conformance.check import Settings, check_file
+from conformance.check.file import Settings, check_file
 from conformance.cli import app, guarded
 from conformance.verdict import Verdict
 from suites.meta.checking import FAULTY, TEST_PROGRAM

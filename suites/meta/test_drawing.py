@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check import Settings
-from conformance.drawing import drawn, finite_share
-from conformance.drawn_numbers import array_of
-from conformance.modules import Unit, units
-from conformance.needs import ANY, NONZERO, POSITIVE, Need, both
-from conformance.uses import needs_of
-from reference.evaluate import EvaluationError, evaluate
-from reference.program import Program, TensorType
-from reference.types import Array, element_type
+from conformance.check.file import Settings
+from conformance.frontends.inputs.drawing import drawn, finite_share
+from conformance.frontends.inputs.drawn_numbers import array_of
+from conformance.frontends.inputs.needs import ANY, NONZERO, POSITIVE, Need, both
+from conformance.frontends.inputs.uses import needs_of
+from conformance.frontends.modules import Unit, units
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Program, TensorType
+from reference.ir.types import Array, element_type
 from suites.meta.checking import checked
 
 

@@ -5,17 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.backends import open_backend
 from conformance.backends.base import Executable, Unsupported
-from conformance.emit_stablehlo import emit
-from conformance.parse import diagnose
-from generators.data_movement import INDEX_TYPES
-from generators.dynamism import BUILDERS, ELEMENT_TYPES
-from generators.invalid import dynamism, near_misses
-from generators.plan import cases
-from generators.values import materialise
-from reference.evaluate import EvaluationError, check, evaluate, violations
-from reference.program import (
+from conformance.backends.registry import open_backend
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import diagnose
+from generators.cells.plan import cases
+from generators.families.data_movement import INDEX_TYPES
+from generators.families.dynamism import BUILDERS, ELEMENT_TYPES
+from generators.invalid import dynamism
+from generators.invalid.table import near_misses
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import EvaluationError, check, evaluate, violations
+from reference.ir.program import (
     Dense,
     Operation,
     Program,
@@ -25,9 +26,9 @@ from reference.program import (
     attributes,
     single_op,
 )
-from reference.types import ALL, Array, element_type_of, to_bits
-from reference.types import ELEMENT_TYPES as TYPES
-from reference.unspecified import unspecified
+from reference.ir.types import ALL, Array, element_type_of, to_bits
+from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.unspecified.table import unspecified
 
 F32, SI32, SI64 = (TYPES[name] for name in ("f32", "si32", "si64"))
 

@@ -10,11 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from reference import elementary, elementary_complex
-from reference.complex_balls import BALLS
-from reference.elementary import FUNCTIONS, REAL, absolute, divide, multiply, wide, wide_complex
-from reference.rounding import HAS_EXTENDED, next_up, round_to, to_float64
-from reference.types import (
+from reference.ir.types import (
     COMPLEX,
     ELEMENT_TYPES,
     FLOATS,
@@ -23,6 +19,18 @@ from reference.types import (
     from_bits,
     to_bits,
 )
+from reference.numerics.elementary import complex_functions, functions
+from reference.numerics.elementary.complex_balls import BALLS
+from reference.numerics.elementary.functions import (
+    FUNCTIONS,
+    REAL,
+    absolute,
+    divide,
+    multiply,
+    wide,
+    wide_complex,
+)
+from reference.numerics.rounding import HAS_EXTENDED, next_up, round_to, to_float64
 
 F16, BF16, F32, F64 = (ELEMENT_TYPES[name] for name in ("f16", "bf16", "f32", "f64"))
 NARROW = [t for t in FLOATS if t.bits <= 8]
@@ -365,7 +373,7 @@ def test_without_extended_precision_all_results_are_the_same(name, monkeypatch):
         operands = [round_to(operand, of) for operand in operands_of(name, of, count)]
         want = FUNCTIONS[name](*operands)
         with monkeypatch.context() as patch:
-            patch.setattr(elementary, "HAS_EXTENDED", False)
+            patch.setattr(functions, "HAS_EXTENDED", False)
             got = FUNCTIONS[name](*operands)
         assert_same(to_float64(got), to_float64(want), operands)
 
@@ -567,18 +575,18 @@ def test_lengths_against_mpfr(of):
     np.testing.assert_array_equal(absolute(np.array(odd, of.storage)), [INF, INF, INF, NAN, 0])
 
 
-@pytest.mark.parametrize("name", elementary_complex.FAST)
+@pytest.mark.parametrize("name", complex_functions.FAST)
 def test_the_bounds_of_the_complex_fast_step(name):
     of = COMPLEX[1]
     operands = [complex_operands(of, 100, 71)]
     if name in ("power", "multiply", "divide"):
         operands.append(complex_operands(of, 100, 72)[::-1])
-    parts = elementary_complex._parts(tuple(operands))
-    regular = ~elementary_complex._special(name, parts)
+    parts = complex_functions._parts(tuple(operands))
+    regular = ~complex_functions._special(name, parts)
     parts = [part[regular] for part in parts]
     with np.errstate(all="ignore"):
-        wider = [part.astype(elementary_complex.AT_HAND.dtype) for part in parts]
-        fast = elementary_complex.FAST[name](*wider)
+        wider = [part.astype(complex_functions.AT_HAND.dtype) for part in parts]
+        fast = complex_functions.FAST[name](*wider)
     checked = 0
     for index, row in enumerate(zip(*(part.tolist() for part in parts), strict=True)):
         if any(part != 0 and not 1e-60 < abs(part) < 1e60 for part in row):
@@ -687,8 +695,8 @@ def test_complex_without_extended_precision(of, monkeypatch):
         operands = (z, w) if name in (*BINARY, "multiply", "divide") else (z,)
         want = function(*operands)
         with monkeypatch.context() as patch:
-            patch.setattr(elementary_complex, "HAS_EXTENDED", False)
-            patch.setattr(elementary_complex, "AT_HAND", elementary_complex._DOUBLE)
+            patch.setattr(complex_functions, "HAS_EXTENDED", False)
+            patch.setattr(complex_functions, "AT_HAND", complex_functions._DOUBLE)
             got, length = function(*operands), absolute(z)
         np.testing.assert_array_equal(to_bits(got), to_bits(want), err_msg=name)
         np.testing.assert_array_equal(length, absolute(z))

@@ -13,14 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.program import Attribute
-from reference.types import (
-    ELEMENT_TYPES,
-    Array,
-    ElementType,
-    NonFinite,
-    to_bits,
-)
+from reference.ir.program import Attribute
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, NonFinite, to_bits
 from suites.meta.exact import (
     INF,
     NAN,

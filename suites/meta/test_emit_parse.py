@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance.backends import open_backend
-from conformance.emit_stablehlo import EmitError, emit, emit_batch, merge
-from conformance.parse import ParseError, diagnose, parse_module
-from generators.ops import ELEMENT_TYPES_OF
-from generators.plan import cases
-from reference.evaluate import evaluate
-from reference.program import (
+from conformance.backends.registry import open_backend
+from conformance.stablehlo.emit import EmitError, emit, emit_batch, merge
+from conformance.stablehlo.parse import ParseError, diagnose, parse_module
+from generators.cells.plan import cases
+from generators.families.table import ELEMENT_TYPES_OF
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import (
     Dense,
     Function,
     Operation,
@@ -27,7 +27,7 @@ from reference.program import (
     attributes,
     single_op,
 )
-from reference.types import ALL, ELEMENT_TYPES, bits_dtype, to_bits
+from reference.ir.types import ALL, ELEMENT_TYPES, bits_dtype, to_bits
 
 F32 = ELEMENT_TYPES["f32"]
 SI64 = ELEMENT_TYPES["si64"]

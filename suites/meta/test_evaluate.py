@@ -7,10 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from reference import evaluate as module
-from reference.evaluate import EvaluationError, check, evaluate
-from reference.ops import OPS, OpSemantics
-from reference.program import (
+from reference.interpreter import evaluate as module
+from reference.interpreter.evaluate import EvaluationError, check, evaluate
+from reference.ir.program import (
     Dense,
     Function,
     Operation,
@@ -21,8 +20,9 @@ from reference.program import (
     attributes,
     single_op,
 )
-from reference.regions import Body
-from reference.types import ALL, ELEMENT_TYPES, Array, from_bits
+from reference.ir.regions import Body
+from reference.ir.types import ALL, ELEMENT_TYPES, Array, from_bits
+from reference.ops.table import OPS, OpSemantics
 
 F32 = ELEMENT_TYPES["f32"]
 VECTOR = TensorType((3,), F32)

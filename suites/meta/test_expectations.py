@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.expectations import ExpectationError, known_by, load, read, stale
+from conformance.gate.expectations import ExpectationError, known_by, load, read, stale
 from conformance.verdict import Record, Verdict
 
 VERSIONS = {"jaxlib": "0.10.2"}

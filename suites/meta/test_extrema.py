@@ -8,16 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from conformance.bounds.extrema import HABITS
 from conformance.catalog import CATALOG
-from conformance.compare import judge
-from conformance.expectations import load
-from conformance.rule import Habit
+from conformance.gate.expectations import load
+from conformance.judging.compare import judge
+from conformance.tolerance.models.extrema import HABITS
+from conformance.tolerance.rule import Habit
 from conformance.verdict import Record, Verdict
-from generators.bodies import fold_of
-from reference.evaluate import evaluate
-from reference.program import TensorType, Value, single_op
-from reference.types import Array, element_type
+from generators.regions.bodies import fold_of
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import Array, element_type
 from suites.meta.reductions import reducing, row
 
 F32 = element_type("f32")

@@ -1,18 +1,18 @@
 """Each way to misbehave is caught, with the right verdict and class; what is allowed is not.
 
-The fake backend evaluates the reference and then spoils it (conformance/backends/faults.py). Tasks
-run in this process here; backends that die, hang or take all memory are for test_runner.py.
+The fake backend evaluates the reference and then spoils it (conformance/backends/fake/faults.py).
+Tasks run in this process here; backends that die, hang or take all memory are for test_runner.py.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from conformance.backends.faults import FAULTS
+from conformance.backends.fake.faults import FAULTS
+from conformance.campaign.tasks import NOT_DETERMINISTIC, ONLY_IN_BATCH, Task, run_task
 from conformance.catalog import CATALOG, Cell
-from conformance.tasks import NOT_DETERMINISTIC, ONLY_IN_BATCH, Task, run_task
 from conformance.verdict import Record, Verdict
-from reference.types import element_type
+from reference.ir.types import element_type
 
 D, I, F, U = (  # noqa: E741 - short in a table
     Verdict.DIVERGENT,

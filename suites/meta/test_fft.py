@@ -6,16 +6,16 @@ import mpmath
 import numpy as np
 import pytest
 
-from conformance.compare import judge
-from conformance.tolerance import RULES
+from conformance.judging.compare import judge
+from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
-from generators.shaped_values import fill_shaped
-from generators.values import fill
-from reference.evaluate import evaluate
-from reference.fft import bins, fft
-from reference.program import TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES, element_type_of
-from reference.unspecified import unspecified
+from generators.values.contents import fill
+from generators.values.shaped_values import fill_shaped
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, element_type_of
+from reference.ops.fft import bins, fft
+from reference.unspecified.table import unspecified
 
 TRANSFORMED = RULES["Fourier transform"]
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 23, 30, 37)

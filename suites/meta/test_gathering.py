@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.bounds.gathering import GATHERED, SCATTERED_UPDATES
-from conformance.bounds.out_of_bounds import BOUND, WINDOW
-from conformance.compare import judge
-from conformance.tolerance import DATA
+from conformance.judging.compare import judge
+from conformance.tolerance.bounds.gathering import GATHERED, SCATTERED_UPDATES
+from conformance.tolerance.models.out_of_bounds import BOUND, WINDOW
+from conformance.tolerance.rules import DATA
 from conformance.verdict import Verdict
-from generators.bodies import Block, fold_of
+from generators.case.case import Case
+from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
-from generators.plan import cases
-from generators.programs import Case
-from generators.values import materialise
-from reference.evaluate import EvaluationError, body_of, check, evaluate
-from reference.gather import torch_index_select
-from reference.gathering import gather_type, scatter_type
-from reference.indexing import wide_indices
-from reference.ops import OPS
-from reference.program import Dense, Operation, Program, Region, TensorType, Value, single_op
-from reference.regions import closed
-from reference.schedules import alike, contested, impossible, taken_apart
-from reference.types import ELEMENT_TYPES, Array, to_bits
-from reference.unspecified import unspecified
+from generators.regions.bodies import Block, fold_of
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import EvaluationError, body_of, check, evaluate
+from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value, single_op
+from reference.ir.regions import closed
+from reference.ir.types import ELEMENT_TYPES, Array, to_bits
+from reference.ops.indexed.gather import torch_index_select
+from reference.ops.indexed.gathering import gather_type, scatter_type
+from reference.ops.indexed.indexing import wide_indices
+from reference.ops.indexed.update_orders import alike, contested, impossible, taken_apart
+from reference.ops.table import OPS
+from reference.unspecified.table import unspecified
 
 F32, F64, F16, SI32, SI64, SI8, UI8, SI4, I1, C64 = (
     ELEMENT_TYPES[name]

@@ -16,21 +16,28 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from generators.codes import Words, decode, nearest, step, top
-from generators.elementwise import compare_attributes, precisions
-from generators.float_profiles import core_codes, special_codes
-from generators.invalid import NOT_ALONE, near_misses
-from generators.ops import STRATEGIES, builder, strategy
-from generators.plan import case, cases
-from generators.profiles import rows
-from generators.programs import Case, InputRecipe
-from generators.types import ELEMENTWISE_TYPES as ELEMENT_TYPES_OF
-from generators.types import bitcast_results
-from generators.values import CORRELATIONS, PROFILES, correlated, fill, materialise, profiles_of
-from reference.evaluate import check
-from reference.ops import OPS
-from reference.program import Dense, TensorType, Value, single_op
-from reference.types import ALL, COMPLEX, ELEMENT_TYPES, FLOATS, INTEGERS, ElementType, to_bits
+from generators.case.case import Case, InputRecipe
+from generators.case.types import ELEMENTWISE_TYPES as ELEMENT_TYPES_OF
+from generators.case.types import bitcast_results
+from generators.cells.plan import case, cases
+from generators.families.elementwise import compare_attributes, precisions
+from generators.families.table import STRATEGIES, builder, strategy
+from generators.invalid.table import NOT_ALONE, near_misses
+from generators.values.codes import Words, decode, nearest, step, top
+from generators.values.contents import (
+    CORRELATIONS,
+    PROFILES,
+    correlated,
+    fill,
+    materialise,
+    profiles_of,
+)
+from generators.values.float_profiles import core_codes, special_codes
+from generators.values.profiles import rows
+from reference.interpreter.evaluate import check
+from reference.ir.program import Dense, TensorType, Value, single_op
+from reference.ir.types import ALL, COMPLEX, ELEMENT_TYPES, FLOATS, INTEGERS, ElementType, to_bits
+from reference.ops.table import OPS
 
 ROOT = Path(__file__).parents[2]
 CELLS = [(op, of) for op, types in ELEMENT_TYPES_OF.items() for of in types]

@@ -6,18 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.backends import open_backend
 from conformance.backends.base import Unsupported
-from conformance.backends.reference import ReferenceBackend
-from conformance.emit_stablehlo import emit
-from conformance.parse import parse_module
-from generators.host import BUILDERS
-from generators.plan import cases
-from generators.values import materialise
-from reference.evaluate import EvaluationError, evaluate
-from reference.host import Channel
-from reference.ops import OPS
-from reference.program import (
+from conformance.backends.fake.reference import ReferenceBackend
+from conformance.backends.registry import open_backend
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from generators.cells.plan import cases
+from generators.families.host import BUILDERS
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import (
     Function,
     FutureType,
     Operation,
@@ -27,7 +25,9 @@ from reference.program import (
     TokenType,
     Value,
 )
-from reference.types import ALL, ELEMENT_TYPES, Array
+from reference.ir.types import ALL, ELEMENT_TYPES, Array
+from reference.ops.host import Channel
+from reference.ops.table import OPS
 
 VECTOR = TensorType((2,), ELEMENT_TYPES["si32"])
 

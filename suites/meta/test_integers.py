@@ -6,27 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.program import Attribute
-from reference.types import (
-    ALL,
-    ELEMENT_TYPES,
-    INTEGERS,
-    SIGNED,
-    Array,
-    ElementType,
-    to_bits,
-)
-from suites.meta.exact import (
-    integers,
-    wrap,
-)
-from suites.meta.one_op import (
-    DIRECTIONS,
-    codes,
-    pairs,
-    run,
-    samples,
-)
+from reference.ir.program import Attribute
+from reference.ir.types import ALL, ELEMENT_TYPES, INTEGERS, SIGNED, Array, ElementType, to_bits
+from suites.meta.exact import integers, wrap
+from suites.meta.one_op import DIRECTIONS, codes, pairs, run, samples
 
 
 def quotient(x: int, y: int) -> int:

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from jax import export
 
-from conformance.check import Settings, check_file
-from conformance.equations import violation
-from conformance.nearby import clusters, solve
-from conformance.permitted import Permitted
-from conformance.perturb import judge_program
+from conformance.check.file import Settings, check_file
+from conformance.judging.lapack.backward_error import clusters, solve
+from conformance.judging.lapack.residuals import violation
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.judge import judge_program
 from conformance.verdict import Verdict
-from reference.custom_calls import call_built_in
-from reference.errors import EvaluationError
-from reference.program import Operation, Program, TensorType, Value, single_op
-from reference.types import Array, element_type_of
+from reference.custom_calls.targets import call_built_in
+from reference.ir.errors import EvaluationError
+from reference.ir.program import Operation, Program, TensorType, Value, single_op
+from reference.ir.types import Array, element_type_of
 
 RANDOM = np.random.default_rng(7)
 TYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}

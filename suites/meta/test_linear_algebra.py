@@ -7,16 +7,16 @@ import mpmath
 import numpy as np
 import pytest
 
-from conformance.compare import judge
-from conformance.tolerance import RULES
+from conformance.judging.compare import judge
+from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
-from generators.shaped_values import fill_shaped
-from reference.evaluate import evaluate
-from reference.linear_algebra import TRANSPOSITIONS, cholesky, coefficients, triangular_solve
-from reference.program import TensorType, Value, single_op
-from reference.rounding import round_to, to_float64, ulp_size
-from reference.types import ELEMENT_TYPES, element_type_of
-from reference.unspecified import unspecified
+from generators.values.shaped_values import fill_shaped
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, element_type_of
+from reference.numerics.rounding import round_to, to_float64, ulp_size
+from reference.ops.linear_algebra import TRANSPOSITIONS, cholesky, coefficients, triangular_solve
+from reference.unspecified.table import unspecified
 
 FACTORED, SOLVED = RULES["Cholesky decomposition"], RULES["triangular system"]
 WIDE_ENOUGH = ("f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>")

@@ -2,14 +2,14 @@
 
 import pytest
 
+from conformance.campaign.planning import MISSES_PER_ID, Options, plan_of
+from conformance.campaign.replay import find, replay
+from conformance.campaign.runner import run
+from conformance.campaign.tasks import Task, run_task
 from conformance.catalog import CATALOG, Cell, cells
-from conformance.planning import MISSES_PER_ID, Options, plan_of
-from conformance.replay import find, replay
-from conformance.runner import run
-from conformance.tasks import Task, run_task
 from conformance.verdict import Verdict
-from generators.columns import INVALID, column, miss_count, ordered_misses
-from reference.ops import OPS
+from generators.cells.columns import INVALID, column, miss_count, ordered_misses
+from reference.ops.table import OPS
 
 
 def test_every_op_with_constraints_has_a_cell_of_near_misses() -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from jax import export
 
-from conformance.arguments import Parameter
-from conformance.check import Settings
-from conformance.lexical import blanked, comments, put_back, set_aside, without_locations
-from conformance.modules import Unit, units
-from conformance.naming import parameters, value_names
+from conformance.check.file import Settings
+from conformance.frontends.arguments import Parameter
+from conformance.frontends.modules import Unit, units
+from conformance.frontends.naming import parameters, value_names
+from conformance.stablehlo.lexical import blanked, comments, put_back, set_aside, without_locations
 from conformance.verdict import Verdict
 from suites.meta.checking import REFERENCE, checked
 

@@ -6,18 +6,18 @@ import mpmath
 import numpy as np
 import pytest
 
-from conformance.bounds.balls import Arithmetic, Ball, exactly
-from conformance.compare import judge
-from conformance.tolerance import RULES
+from conformance.judging.compare import judge
+from conformance.tolerance.bounds.balls import Arithmetic, Ball, exactly
+from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
-from generators.shaped_values import fill_shaped
-from generators.values import fill
-from reference.evaluate import evaluate
-from reference.ops import OPS
-from reference.program import TensorType, Value, single_op
-from reference.rounding import round_to, to_float64
-from reference.types import ELEMENT_TYPES, FLOATS, element_type_of
-from reference.unspecified import unspecified
+from generators.values.contents import fill
+from generators.values.shaped_values import fill_shaped
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, FLOATS, element_type_of
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.table import OPS
+from reference.unspecified.table import unspecified
 
 NORMALIZED = RULES["batch normalization"]
 HABITS = {habit.label for habit in NORMALIZED.habits}

@@ -8,9 +8,9 @@ import pytest
 from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir.dialects import stablehlo
 
-from conformance.check import Settings
-from conformance.older import ADVICE, NOTE, respelled
-from conformance.parse import parse_module
+from conformance.check.file import Settings
+from conformance.frontends.older import ADVICE, NOTE, respelled
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from suites.meta.checking import FAULTY, checked
 

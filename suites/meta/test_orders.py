@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.bounds.orders import LABEL, TILES, tiled
-from conformance.compare import judge
-from conformance.tolerance import RULES
+from conformance.judging.compare import judge
+from conformance.tolerance.models.orders import LABEL, TILES, tiled
+from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
-from generators.bodies import fold_of, selector, several
+from generators.families.reduction import padding_of
 from generators.invalid.misses import program, tensor
-from generators.reduction import padding_of
-from reference.evaluate import evaluate
-from reference.program import Attribute, Program, Value, single_op
-from reference.types import Array, element_type
+from generators.regions.bodies import fold_of, selector, several
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Attribute, Program, Value, single_op
+from reference.ir.types import Array, element_type
 
 UI8 = element_type("ui8")
 AFFINE = next(body for make in several(UI8) if (body := make()).name == "affine maps")

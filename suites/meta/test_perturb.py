@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance import inlining
-from conformance.emit_stablehlo import emit
-from conformance.following import flush
-from conformance.inlining import NotInlined, closed, inlined
-from conformance.moves import moved
-from conformance.parse import parse_module
-from conformance.permitted import Permitted
-from conformance.perturb import is_single, judge_program, permits
+from conformance.judging.perturbation.error_model import moved
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.hook import flush
+from conformance.judging.perturbation.judge import is_single, judge_program, permits
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from conformance.transforms import inline
+from conformance.transforms.inline import NotInlined, closed, inlined
 from conformance.verdict import Verdict
-from reference.evaluate import evaluate
-from reference.types import Array, to_bits
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import Array, to_bits
 
 
 def parsed(text: str):
@@ -344,7 +344,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 
 
 def test_calls_of_calls_without_end_are_not_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inlining, "MOST_OPERATIONS", 2000)
+    monkeypatch.setattr(inline, "MOST_OPERATIONS", 2000)
     functions = [
         f"func.func private @f{i}(%x: tensor<f32>) -> tensor<f32> {{\n"
         + "".join(

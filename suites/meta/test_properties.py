@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.catalog import CATALOG
-from conformance.compare import judge
-from conformance.emit_stablehlo import emit
-from conformance.parse import parse_module
+from conformance.judging.compare import judge
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
-from generators.ops import STRATEGIES
-from generators.programs import Case
-from generators.values import materialise
-from reference.evaluate import check, evaluate, mismatch
-from reference.types import ElementType, to_bits
+from generators.case.case import Case
+from generators.families.table import STRATEGIES
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import check, evaluate, mismatch
+from reference.ir.types import ElementType, to_bits
 
 CELLS = [(op, of) for op, row in CATALOG.items() for of in row.element_types]
 Drawn = tuple[tuple[str, ElementType], Case]

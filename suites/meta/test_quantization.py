@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG, Cell, cells
-from conformance.compare import judge
-from conformance.emit_stablehlo import EmitError, emit
-from conformance.parse import ParseError, diagnose, parse_module
+from conformance.judging.compare import judge
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.stablehlo.parse import ParseError, diagnose, parse_module
 from conformance.verdict import Verdict
-from generators.columns import column, columns_of
-from generators.ops import ELEMENT_TYPES_OF
-from generators.plan import cases
-from generators.quantized import quantized_columns
-from generators.quantized_types import PER_AXIS, PER_TENSOR, QUANTIZED_COLUMNS
-from generators.values import fill, materialise
-from reference import quantized
-from reference.evaluate import check, evaluate
-from reference.program import (
+from generators.case.quantized_types import PER_AXIS, PER_TENSOR, QUANTIZED_COLUMNS
+from generators.cells.columns import column, columns_of
+from generators.cells.plan import cases
+from generators.families.table import ELEMENT_TYPES_OF
+from generators.quantized.columns import quantized_columns
+from generators.values.contents import fill, materialise
+from reference.interpreter import quantized
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import (
     Attribute,
     Dense,
     Function,
@@ -34,10 +34,10 @@ from reference.program import (
     attributes,
     single_op,
 )
-from reference.quantization import broken_type, dequantize, quantize, requantize
-from reference.rounding import round_to
-from reference.types import ELEMENT_TYPES, Array, ElementType
-from reference.unspecified import unspecified
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType
+from reference.numerics.rounding import round_to
+from reference.ops.quantization import broken_type, dequantize, quantize, requantize
+from reference.unspecified.table import unspecified
 from suites.meta.exact import exact, nearest, numbers
 from suites.meta.quantized_types import F32, quant
 

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from conformance.backends import open_backend
 from conformance.backends.base import Rejected, Unsupported
-from conformance.bounds.quantization import rule_for
+from conformance.backends.registry import open_backend
 from conformance.catalog import CATALOG
-from conformance.compare import judge
-from conformance.emit_stablehlo import emit
+from conformance.judging.compare import judge
+from conformance.stablehlo.emit import emit
+from conformance.tolerance.bounds.quantization import rule_for
 from conformance.verdict import Verdict
-from reference.evaluate import evaluate
-from reference.program import QuantizedType, TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import QuantizedType, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES
 from suites.meta.quantized_types import F32, quant
 
 

@@ -6,16 +6,16 @@ import math
 import numpy as np
 import pytest
 
-from conformance.bounds.random import deviates
-from conformance.compare import judge
-from conformance.tolerance import RULES
+from conformance.judging.compare import judge
+from conformance.tolerance.bounds.random import deviates
+from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
-from reference.counter_based import philox_4x32, philox_bits, threefry_2x32, threefry_bits
-from reference.evaluate import EvaluationError, evaluate
-from reference.program import Dense, TensorType, Value, single_op
-from reference.random import rng_bit_generator
-from reference.rounding import to_float64
-from reference.types import ELEMENT_TYPES, FLOATS, INTEGERS, element_type_of, to_bits
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Dense, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, FLOATS, INTEGERS, element_type_of, to_bits
+from reference.numerics.counter_based import philox_4x32, philox_bits, threefry_2x32, threefry_bits
+from reference.numerics.rounding import to_float64
+from reference.ops.random import rng_bit_generator
 
 DISTRIBUTED, GENERATED = RULES["distribution"], RULES["random bits"]
 FULL, PI = 0xFFFFFFFF, (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344)

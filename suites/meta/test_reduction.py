@@ -10,35 +10,28 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from conformance.bounds.orders import LABEL, UNPADDED
-from conformance.bounds.reduction import (
+from conformance.catalog import CATALOG
+from conformance.judging.compare import judge
+from conformance.tolerance.bounds.reduction import (
     map_bound,
     ordered_otherwise,
     reduction_bound,
     rounding_operations,
 )
-from conformance.catalog import CATALOG
-from conformance.compare import judge
-from conformance.distance import bound_distances
+from conformance.tolerance.models.orders import LABEL, UNPADDED
+from conformance.tolerance.ulp import bound_distances
 from conformance.verdict import Verdict
-from generators import bodies
-from generators.bodies import Block, Monoid, fold_of, literal, selector
-from generators.plan import cases
-from generators.reduction import padding_of
-from generators.values import fill, materialise
-from reference.evaluate import evaluate
-from reference.leaves import Segments, Slices, Windows
-from reference.ops import OPS
-from reference.program import (
-    Attribute,
-    Program,
-    Region,
-    TensorType,
-    Value,
-    single_op,
-)
-from reference.rounding import to_float64
-from reference.types import ALL, Array, ElementType, element_type
+from generators.cells.plan import cases
+from generators.families.reduction import padding_of
+from generators.regions import bodies
+from generators.regions.bodies import Block, Monoid, fold_of, literal, selector
+from generators.values.contents import fill, materialise
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Attribute, Program, Region, TensorType, Value, single_op
+from reference.ir.types import ALL, Array, ElementType, element_type
+from reference.numerics.contributions import Segments, Slices, Windows
+from reference.numerics.rounding import to_float64
+from reference.ops.table import OPS
 from reference.unspecified.reduction import inits_every
 from suites.meta.reductions import (
     LOOPS,

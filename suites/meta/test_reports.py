@@ -13,7 +13,7 @@ import pytest
 from junitparser import Failure, JUnitXml, Skipped
 
 from conformance.catalog import CATALOG
-from conformance.summary import cell_summaries, denominators
+from conformance.results.summary import cell_summaries, denominators
 from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
 from reports import html, junit, markdown, plots, text, view
 from suites.meta import synthetic_run as synthetic

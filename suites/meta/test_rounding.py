@@ -1,4 +1,4 @@
-"""reference.rounding against the definition: every code, every midpoint, independent oracles."""
+"""numerics.rounding against the definition: every code, every midpoint, independent oracles."""
 
 from fractions import Fraction
 
@@ -6,7 +6,8 @@ import gmpy2
 import numpy as np
 import pytest
 
-from reference.rounding import (
+from reference.ir.types import ELEMENT_TYPES, FLOATS, NonFinite, bits_dtype, from_bits, to_bits
+from reference.numerics.rounding import (
     from_ordinal,
     integers_to,
     next_down,
@@ -16,7 +17,6 @@ from reference.rounding import (
     to_float64,
     ulp_size,
 )
-from reference.types import ELEMENT_TYPES, FLOATS, NonFinite, bits_dtype, from_bits, to_bits
 
 NARROW = [t for t in FLOATS if t.bits <= 16]
 F16, F32, F64 = (ELEMENT_TYPES[name] for name in ("f16", "f32", "f64"))

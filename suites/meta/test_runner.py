@@ -16,20 +16,20 @@ import numpy as np
 import psutil
 import pytest
 
-from conformance import interrupt
+from conformance.campaign.planning import PROFILES, Options, UsageError, plan
+from conformance.campaign.progress import Tally, Watcher
+from conformance.campaign.runner import run
+from conformance.campaign.tasks import NOT_DETERMINISTIC, ONLY_IN_BATCH, Task, joined, run_task
 from conformance.catalog import CATALOG, Cell, cells
+from conformance.executors import interrupt
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
-from conformance.expectations import ExpectationError
-from conformance.planning import PROFILES, Options, UsageError, plan
-from conformance.progress import Tally, Watcher
-from conformance.runner import run
-from conformance.store import FILE_NAME, Store
-from conformance.summary import load
-from conformance.tasks import NOT_DETERMINISTIC, ONLY_IN_BATCH, Task, joined, run_task
+from conformance.gate.expectations import ExpectationError
+from conformance.results.store import FILE_NAME, Store
+from conformance.results.summary import load
 from conformance.verdict import Verdict
-from generators.plan import case
-from generators.values import materialise
-from reference.types import ELEMENT_TYPES
+from generators.cells.plan import case
+from generators.values.contents import materialise
+from reference.ir.types import ELEMENT_TYPES
 
 F32 = ELEMENT_TYPES["f32"]
 
@@ -275,7 +275,7 @@ def test_a_folder_of_another_run_is_refused(finished: Path, change: dict, named:
 
 
 def test_other_versions_are_another_run(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.runner.versions", lambda: {"jaxlib": "99"})
+    monkeypatch.setattr("conformance.campaign.runner.versions", lambda: {"jaxlib": "99"})
     with pytest.raises(UsageError, match=r"version of jaxlib \S+ there and 99 here"):
         run(options(finished))
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.arguments import load
-from conformance.check import Settings
+from conformance.check.file import Settings
+from conformance.check.saving import write_arrays
 from conformance.cli import app, guarded
-from conformance.emit_stablehlo import emit, spell
-from conformance.saving import write_arrays
+from conformance.frontends.arguments import load
+from conformance.stablehlo.emit import emit, spell
 from conformance.verdict import Verdict
-from reference.program import Function, Operation, Program, Region, TensorType, Value
-from reference.types import ELEMENT_TYPES
+from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
 from suites.meta.checking import FAULTY, TEST_PROGRAM, checked
 
 LOW = "reference:low_precision"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.parse import parse_module
-from conformance.permitted import Permitted
-from conformance.perturb import judge_program
-from conformance.separate import VERSIONS, separated
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.judge import judge_program
+from conformance.judging.perturbation.separate_uses import VERSIONS, separated
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
-from reference.types import Array
+from reference.ir.types import Array
 
 MASKED = """
 func.func @main(%x: tensor<2x8xf32>, %s: tensor<f32>) -> tensor<2x8xf32> {{

@@ -12,23 +12,23 @@ import numpy as np
 import pytest
 from jax import lax
 
-from conformance.bounds.sorting import NEGATIVE, SORTED, in_order, same_elements
-from conformance.compare import judge
-from conformance.parse import parse_module
+from conformance.judging.compare import judge
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.bounds.sorting import NEGATIVE, SORTED, in_order, same_elements
 from conformance.verdict import Verdict
-from generators.bodies import Block
-from generators.comparators import comparators
-from generators.invalid import near_misses
+from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
-from generators.plan import cases
-from generators.values import materialise
-from reference import sorting
-from reference.comparators import order_of
-from reference.evaluate import body_of, check, evaluate
-from reference.ops import OPS
-from reference.program import Program, Region, TensorType
-from reference.regions import Body
-from reference.types import ALL, ELEMENT_TYPES, Array, from_bits, to_bits
+from generators.invalid.table import near_misses
+from generators.regions.bodies import Block
+from generators.regions.comparators import comparators
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import body_of, check, evaluate
+from reference.ir.program import Program, Region, TensorType
+from reference.ir.regions import Body
+from reference.ir.types import ALL, ELEMENT_TYPES, Array, from_bits, to_bits
+from reference.ops.sorts import sorting
+from reference.ops.sorts.comparators import order_of
+from reference.ops.table import OPS
 from reference.unspecified.sorting import NO_ORDER, open_slices
 
 F32, F64, BF16, SI32, SI64, UI8, I1, C64 = (

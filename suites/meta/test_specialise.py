@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from jax import export, lax
 
-from conformance.check import Settings, check_file
-from conformance.dialects import legalised
-from conformance.parse import Unreadable, parse_module
-from conformance.specialise import specialised
+from conformance.check.file import Settings, check_file
+from conformance.frontends.dialects import legalised
+from conformance.frontends.symbolic_shapes import specialised
+from conformance.stablehlo.parse import Unreadable, parse_module
 from conformance.verdict import Verdict
-from reference.dynamic_calls import dynamic_top_k
-from reference.evaluate import evaluate
-from reference.program import TensorType
-from reference.types import ELEMENT_TYPES
+from reference.custom_calls.dynamic import dynamic_top_k
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TensorType
+from reference.ir.types import ELEMENT_TYPES
 
 F32 = ELEMENT_TYPES["f32"]
 

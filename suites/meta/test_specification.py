@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from conformance.catalog import CATALOG, OLD_NAMES
-from generators.columns import ordered_misses
-from generators.invalid import NEAR_MISSES, NOT_ALONE
-from reference.evaluate import check
-from reference.ops import OPS
+from generators.cells.columns import ordered_misses
+from generators.invalid.table import NEAR_MISSES, NOT_ALONE
+from reference.interpreter.evaluate import check
+from reference.ops.table import OPS
 
 SPECIFICATION = json.loads((Path(__file__).parent / "data" / "specification.json").read_text())
 

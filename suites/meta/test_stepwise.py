@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance import check as checking_one
-from conformance.backends.reference import ReferenceBackend
-from conformance.check import Checked, Settings
-from conformance.expectations import Expectation, load
-from conformance.runner import versions
-from reference.evaluate import evaluate
-from reference.program import Operation, Program
-from reference.types import Array
+from conformance.backends.fake.reference import ReferenceBackend
+from conformance.campaign.runner import versions
+from conformance.check import file as checking_one
+from conformance.check.file import Checked, Settings
+from conformance.gate.expectations import Expectation, load
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
 from suites.meta.checking import checked
 
 Change = Callable[[Program, Operation, tuple[Any, ...]], tuple[Any, ...]]

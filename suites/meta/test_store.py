@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.compare import merge_errors
-from conformance.inputs import pack_inputs, unpack_inputs
-from conformance.store import Store, StoreError
-from conformance.summary import load, read, summarise
+from conformance.judging.compare import merge_errors
+from conformance.results.inputs import pack_inputs, unpack_inputs
+from conformance.results.store import Store, StoreError
+from conformance.results.summary import load, read, summarise
 from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
-from reference.types import ALL, element_type_of, from_bits, to_bits
+from reference.ir.types import ALL, element_type_of, from_bits, to_bits
 
 CELL = ("add", "complex<f32>", "cpu")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check import Settings
-from conformance.modules import NotChecked, Unit, units
-from conformance.saving import write_arrays
+from conformance.check.file import Settings
+from conformance.check.saving import write_arrays
+from conformance.frontends.modules import NotChecked, Unit, units
 from conformance.verdict import Verdict
-from reference.program import TensorType
+from reference.ir.program import TensorType
 from suites.meta.checking import checked
 
 LOW = Settings("reference:low_precision")

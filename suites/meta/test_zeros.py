@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.campaign.planning import PROFILES
 from conformance.catalog import CATALOG
-from conformance.compare import Judgement, judge
-from conformance.planning import PROFILES
+from conformance.judging.compare import Judgement, judge
 from conformance.verdict import Verdict
-from generators.bodies import Block, fold_of, selector
-from generators.plan import cases
-from generators.reduction import padding_of
-from generators.values import materialise
-from reference.evaluate import evaluate
-from reference.program import Attribute, Operation, Program, Region, TensorType, Value, single_op
-from reference.types import ALL, Array, ElementType, element_type, element_type_of
-from reference.unspecified import unspecified
-from reference.zeros import is_negative_zero, is_zero
+from generators.cells.plan import cases
+from generators.families.reduction import padding_of
+from generators.regions.bodies import Block, fold_of, selector
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Attribute, Operation, Program, Region, TensorType, Value, single_op
+from reference.ir.types import ALL, Array, ElementType, element_type, element_type_of
+from reference.numerics.zeros import is_negative_zero, is_zero
+from reference.unspecified.table import unspecified
 from suites.meta.reductions import last, reducing, row
 
 BF16, F16, F32, F64, F8, FNUZ, C64, C128 = (

@@ -1,0 +1,1 @@
+"""The reference as a backend, which can be told to misbehave."""

@@ -1,0 +1,272 @@
+"""The ways in which the fake backend can misbehave, by name."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NoReturn
+
+import numpy as np
+import psutil
+
+from conformance.backends.base import Failed, Rejected, Unsupported
+from conformance.backends.fake import wrong_operations as wrong
+from conformance.backends.fake.steps import Step
+from conformance.backends.fake.wrong_operations import Wrong, all_spoiled, on_elements, spoiled
+from reference.ir.program import Program
+from reference.ir.types import BOOLEAN, Array, element_type_of, to_bits
+from reference.ops.table import OPS
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One execution that has the right results, and what came before it."""
+
+    program: Program
+    number: int
+    previous: list[Array]
+    right: list[Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One way to misbehave: at most one of the functions is usually given.
+
+    `compile` is called before a program is compiled, `start` before it is run, `operation` in
+    place of each operation but constants, `results` on what main returns. A `harmless` fault
+    stays within the specification: a backend with it must not be accused.
+    """
+
+    description: str
+    operation: Wrong | None = None
+    results: Callable[[Execution], list[Array]] | None = None
+    start: Callable[[Sequence[Array]], None] | None = None
+    compile: Callable[[Program], None] | None = None
+    accepts_invalid: bool = False
+    harmless: bool = False
+
+
+def _abort(_: object) -> NoReturn:
+    os.abort()
+
+
+def _hang(_: object) -> NoReturn:
+    while True:
+        time.sleep(3600)
+
+
+def _allocate(_: object) -> NoReturn:
+    """Take memory, touching every page, until a limit stops it or the machine has a tenth left."""
+    taken: list[bytes] = []
+    while psutil.virtual_memory().percent < 90:
+        taken.append(b"\1" * (64 << 20))
+    raise MemoryError(f"{len(taken) * 64} MiB taken, no more to be had")
+
+
+def _abort_on_nan(inputs: Sequence[Array]) -> None:
+    for array in inputs:
+        of = element_type_of(array)
+        if (of.is_float or of.is_complex) and bool(np.isnan(array).any()):
+            os.abort()
+
+
+def _hang_on_negative_zero(inputs: Sequence[Array]) -> None:
+    for array in inputs:
+        of = element_type_of(array)
+        code = 1 << (of.bits - 1)
+        if (
+            of.is_float
+            and of.float_format.has_negative_zero
+            and bool((to_bits(array) == code).any())
+        ):
+            _hang(array)
+
+
+def _abort_on_large(inputs: Sequence[Array]) -> None:
+    if any(array.size > 200 for array in inputs):
+        os.abort()
+
+
+def _refuse(kind: type[Exception], message: str) -> Callable[[object], NoReturn]:
+    def refuse(_: object) -> NoReturn:
+        raise kind(message)
+
+    return refuse
+
+
+def _print(_: object) -> None:
+    print("a backend that talks", flush=True)
+    print("a backend that complains", file=sys.stderr, flush=True)
+
+
+def _one_wrong(execution: Execution) -> list[Array]:
+    """One element, chosen by the content, of every result."""
+    return [spoiled(array, zlib.crc32(to_bits(array).tobytes())) for array in execution.right]
+
+
+def _last_wrong(execution: Execution) -> list[Array]:
+    """The last element: integers are one too large, others have a bit flipped."""
+    changed: list[Array] = []
+    for array in execution.right:
+        of = element_type_of(array)
+        if of.is_integer and array.size:
+            flat = array.copy().reshape(-1)
+            flat[-1:] = (flat[-1:].astype(np.int64) + 1).astype(of.storage)
+            changed.append(flat.reshape(array.shape))
+        else:
+            changed.append(spoiled(array, -1))
+    return changed
+
+
+def _wrong_shape(execution: Execution) -> list[Array]:
+    return [array.reshape((1, *array.shape)) for array in execution.right]
+
+
+def _wrong_type(execution: Execution) -> list[Array]:
+    other = {True: np.dtype(np.float64), False: np.dtype(np.float32)}
+    return [
+        array.astype(other[array.dtype == np.float32]) for array in map(_plain, execution.right)
+    ]
+
+
+def _plain(array: Array) -> Array:
+    return np.real(array) if np.iscomplexobj(array) else array
+
+
+def _missing(execution: Execution) -> list[Array]:
+    return execution.right[:-1]
+
+
+def _extra(execution: Execution) -> list[Array]:
+    return [*execution.right, *execution.right[-1:]]
+
+
+def _stale(execution: Execution) -> list[Array]:
+    return execution.previous or execution.right
+
+
+def _flaky(execution: Execution) -> list[Array]:
+    return all_spoiled(execution.right) if execution.number % 2 == 0 else execution.right
+
+
+def _batch_only(execution: Execution) -> list[Array]:
+    calls = [op for op in execution.program.main.body.operations if op.name == "func.call"]
+    return all_spoiled(execution.right) if len(calls) > 1 else execution.right
+
+
+def _reversed(execution: Execution) -> list[Array]:
+    """The elements in reversed order, as a wrong layout would have them."""
+    return [array.reshape(-1)[::-1].reshape(array.shape) for array in execution.right]
+
+
+def _uninitialised(execution: Execution) -> list[Array]:
+    """Elements from the 1025th on are never written."""
+    kept: list[Array] = []
+    for array in execution.right:
+        flat = array.copy().reshape(-1)
+        flat[1024:] = 0
+        kept.append(flat.reshape(array.shape))
+    return kept
+
+
+def _inverted(execution: Execution) -> list[Array]:
+    truth = BOOLEAN[0].storage
+    return [~array if array.dtype == truth else array for array in execution.right]
+
+
+_VALUES: dict[str, Fault] = {
+    "wrong_zero_sign": Fault("zeros have the other sign", on_elements(wrong.other_zero)),
+    "flush_to_zero": Fault("subnormal operands and results are zero", wrong.flush),
+    "denormal_inputs_zero": Fault("subnormal operands are zero", wrong.flush_inputs),
+    "compare_denormals_as_zero": Fault("comparisons flush subnormals", wrong.compare_flushed),
+    "off_by_three_ulp": Fault("results are 3 ulp up", on_elements(partial(wrong.moved, ulps=3))),
+    "off_by_100_ulp": Fault("results are 100 ulp up", on_elements(partial(wrong.moved, ulps=100))),
+    "low_precision": Fault("f32 is computed like bf16", on_elements(wrong.like_bfloat16)),
+    "nan_dropped": Fault("NaN results are 0", on_elements(wrong.without_nan)),
+    "infinity_dropped": Fault("infinities are finite", on_elements(wrong.without_infinity)),
+    "sign_lost": Fault("results lose their sign", on_elements(wrong.without_sign)),
+    "nan_equal": Fault("NaN equals NaN", wrong.equal_nans),
+    "saturating_arithmetic": Fault("integer arithmetic saturates", wrong.saturate_arithmetic),
+    "saturating_conversion": Fault("conversions saturate", wrong.saturate_conversion),
+    "wrong_tie_rounding": Fault("ties round away from zero", wrong.ties_away),
+    "double_rounding": Fault("conversions round to f32 first", wrong.round_twice),
+    "transposed_operands": Fault("lhs and rhs are swapped", wrong.swap_operands),
+    "wrong_constant_folding": Fault("constants are folded wrongly", wrong.fold_wrongly),
+    "integer_truncated_to_32_bits": Fault("64-bit integers lose bits", wrong.truncate_to_32_bits),
+    "unsigned_as_signed": Fault("unsigned operands are read as signed", wrong.unsigned_as_signed),
+    "shift_arithmetic": Fault("logical shifts copy the sign", wrong.shift_arithmetically),
+    "floor_division": Fault("integer division rounds down", wrong.floor_division),
+    "complex_parts_swapped": Fault("real and imaginary parts are swapped", wrong.swap_parts),
+    "one_wrong_element": Fault("one element of each result is wrong", results=_one_wrong),
+    "off_by_one_last_element": Fault("the last element is wrong", results=_last_wrong),
+    "reversed_elements": Fault("elements are in reversed order", results=_reversed),
+    "tail_not_written": Fault("elements from the 1025th on are 0", results=_uninitialised),
+    "booleans_inverted": Fault("i1 results are inverted", results=_inverted),
+    "batch_only": Fault("wrong in modules of several programs", results=_batch_only),
+    "flaky": Fault("wrong every other execution", results=_flaky),
+    "stale_result": Fault("gives the results of the execution before", results=_stale),
+}
+"""Faults in what is computed."""
+
+_ANSWERS: dict[str, Fault] = {
+    "wrong_shape": Fault("results have another shape", results=_wrong_shape),
+    "wrong_type": Fault("results have another element type", results=_wrong_type),
+    "missing_result": Fault("the last result is missing", results=_missing),
+    "extra_result": Fault("there is one result too many", results=_extra),
+    "reject": Fault("refuses every program", compile=_refuse(Rejected, "refused")),
+    "accepts_invalid": Fault("compiles invalid programs", accepts_invalid=True),
+    "unsupported": Fault("knows no op", compile=_refuse(Unsupported, "not implemented")),
+    "internal_error": Fault("cannot compile", compile=_refuse(Failed, "INTERNAL: broken")),
+    "runtime_error": Fault("cannot execute", start=_refuse(Failed, "INTERNAL: broken")),
+    "python_error": Fault("raises what it must not", start=_refuse(RuntimeError, "a defect")),
+    "abort": Fault("aborts its process on execution", start=_abort),
+    "abort_on_compile": Fault("aborts its process on compilation", compile=_abort),
+    "abort_on_nan": Fault("aborts its process when an input has NaN", start=_abort_on_nan),
+    "abort_on_large": Fault("aborts on inputs of over 200 elements", start=_abort_on_large),
+    "hang": Fault("never ends an execution", start=_hang),
+    "hang_on_compile": Fault("never ends a compilation", compile=_hang),
+    "hang_on_negative_zero": Fault("hangs on inputs with -0", start=_hang_on_negative_zero),
+    "allocate": Fault("allocates all memory", start=_allocate),
+}
+"""Faults in how it answers."""
+
+_HARMLESS: dict[str, Fault] = {
+    "right": Fault("the reference", harmless=True),
+    "shift_masked": Fault("shift amounts are modulo the width", wrong.mask_shifts, harmless=True),
+    "other_nans": Fault(
+        "NaNs have the other sign",
+        on_elements(wrong.other_nans, but=wrong.SIGN_ONLY),
+        harmless=True,
+    ),
+    "noisy": Fault("writes to stdout and stderr", start=_print, harmless=True),
+}
+"""What the specification allows."""
+
+FAULTS: dict[str, Fault] = {**_HARMLESS, **_VALUES, **_ANSWERS}
+"""Every fault by its name, as in `reference:NAME`; `right` is none."""
+
+
+def chosen(name: str) -> Fault:
+    """The fault of that name; of `NAME@OP` confined to operations of that op.
+
+    Raises:
+        KeyError: when there is no such fault, with the names there are, or it cannot be confined.
+    """
+    fault, at, op = name.partition("@")
+    if fault not in FAULTS:
+        raise KeyError(f"unknown fault {fault!r}; known: {', '.join(FAULTS)}")
+    if not at:
+        return FAULTS[fault]
+    wrong = FAULTS[fault].operation
+    if wrong is None or op not in OPS:
+        raise KeyError(f"fault {fault!r} cannot be confined to operations {op!r}")
+
+    def confined(step: Step, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+        return (wrong if step.operation.name == op else Step.right)(step, operands)
+
+    return replace(FAULTS[fault], operation=confined)

@@ -1,0 +1,418 @@
+"""Operations computed wrongly, each in one way that real backends have been wrong in.
+
+Every function takes the operation about to be computed and its operands, and gives results. What
+a fault does not concern is computed right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from conformance.backends.fake.steps import Step
+from conformance.tolerance.models.flushed_comparison import written_anew
+from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
+from reference.numerics.rounding import (
+    from_ordinal,
+    next_down,
+    next_up,
+    ordinal,
+    round_to,
+    to_float64,
+)
+
+Operands = tuple[Array, ...]
+Results = tuple[Array, ...]
+Wrong = Callable[[Step, Operands], Results]
+
+_MOVES = frozenset({"bitcast_convert", "select", "iota", "real", "imag", "complex", "clamp"})
+SIGN_ONLY = frozenset({"abs", "negate"})
+_BITWISE = _MOVES | SIGN_ONLY | {"maximum", "minimum"}
+
+
+def on_elements(change: Callable[[Array], Array], *, but: frozenset[str] = frozenset()) -> Wrong:
+    """The fault that changes the floating-point results of arithmetic, complex ones by parts.
+
+    Ops that only move bits stay right, and those named in `but`.
+    """
+
+    def wrong(step: Step, operands: Operands) -> Results:
+        results = step.right(operands)
+        if step.operation.name in _MOVES | but:
+            return results
+        return tuple(each_part(change, result) for result in results)
+
+    return wrong
+
+
+def each_part(change: Callable[[Array], Array], array: Array) -> Array:
+    """`change` of a floating-point array, or of both parts of a complex one, else the array."""
+    of = element_type_of(array)
+    if of.is_float:
+        return change(array)
+    if of.is_complex:
+        parts = np.stack([np.real(array), np.imag(array)], axis=-1)
+        changed = np.ascontiguousarray(change(parts))
+        return changed.view(of.storage).reshape(array.shape)
+    return array
+
+
+def chosen(mask: Array, yes: Array, no: Array) -> Array:
+    """Elements of `yes` where the mask holds, else of `no`; bits and type kept."""
+    of = element_type_of(no)
+    return from_bits(np.where(mask, to_bits(yes), to_bits(no)), of)
+
+
+def _negated_where(mask: Array, array: Array) -> Array:
+    of, bits = element_type_of(array), to_bits(array)
+    sign = np.array(1 << (of.bits - 1), bits.dtype)
+    return from_bits(np.where(mask, bits ^ sign, bits), of)
+
+
+def other_zero(array: Array) -> Array:
+    """Every zero with the other sign, where the type has both."""
+    of = element_type_of(array)
+    if not of.float_format.has_negative_zero:
+        return array
+    return _negated_where(to_float64(array) == 0, array)
+
+
+def flushed(array: Array) -> Array:
+    """Every subnormal as a zero of its sign."""
+    of = element_type_of(array)
+    if not of.float_format.has_zero:
+        return array
+    value = to_float64(array)
+    subnormal = (value != 0) & (np.abs(value) < of.float_format.smallest_normal)
+    zero = round_to(np.copysign(0.0, value), of)
+    return chosen(subnormal, zero, array)
+
+
+def moved(array: Array, ulps: int) -> Array:
+    """Every finite value, zeros excepted, that many steps up, where it stays finite."""
+    of = element_type_of(array)
+    top = ordinal(round_to(np.array(of.float_format.max_finite), of))
+    number = ordinal(array)
+    value = to_float64(array)
+    stays = np.isfinite(value) & (value != 0) & (number + ulps != 0) & (number <= top - ulps)
+    return chosen(stays, from_ordinal(np.where(stays, number + ulps, 0), of), array)
+
+
+def without_nan(array: Array) -> Array:
+    """Every NaN as 0 (1 in a type without zero)."""
+    of = element_type_of(array)
+    value = 0.0 if of.float_format.has_zero else 1.0
+    return chosen(np.isnan(to_float64(array)), round_to(np.full(array.shape, value), of), array)
+
+
+def without_infinity(array: Array) -> Array:
+    """Every infinity as the largest finite value of its sign."""
+    of = element_type_of(array)
+    value = to_float64(array)
+    top = round_to(np.copysign(of.float_format.max_finite, value), of)
+    return chosen(np.isinf(value), top, array)
+
+
+def without_sign(array: Array) -> Array:
+    """Every negative value made positive."""
+    of = element_type_of(array)
+    if not of.float_format.has_negative_zero:
+        return array
+    return from_bits(to_bits(array) & np.array((1 << (of.bits - 1)) - 1, to_bits(array).dtype), of)
+
+
+def other_nans(array: Array) -> Array:
+    """Every NaN with the other sign, where the type has several NaNs: none of them is wrong."""
+    of = element_type_of(array)
+    if not (of.float_format.has_infinity and of.float_format.has_nan):
+        return array
+    return _negated_where(np.isnan(to_float64(array)), array)
+
+
+def like_bfloat16(array: Array) -> Array:
+    """Results of f32 with the precision of bf16."""
+    if element_type_of(array).name != "f32":
+        return array
+    return to_float64(round_to(to_float64(array), element_type("bf16"))).astype(np.float32)
+
+
+def flush_inputs(step: Step, operands: Operands) -> Results:
+    """Subnormal operands of arithmetic are taken for zero."""
+    if step.operation.name in _BITWISE:
+        return step.right(operands)
+    return step.right(tuple(each_part(flushed, operand) for operand in operands))
+
+
+def flush(step: Step, operands: Operands) -> Results:
+    """Subnormal operands and results of arithmetic are zero."""
+    results = flush_inputs(step, operands)
+    if step.operation.name in _BITWISE:
+        return results
+    return tuple(each_part(flushed, result) for result in results)
+
+
+def compare_flushed(step: Step, operands: Operands) -> Results:
+    """Subnormals are zeros to every comparison; what it chooses, of equals the second, is moved
+    unflushed."""
+    regions = (written_anew(region, (False, False)) for region in step.operation.regions)
+    step = step.changed(regions=tuple(regions))
+    name = step.operation.name
+    if any(not _real_or_complex(element_type_of(operand)) for operand in operands):
+        return step.right(operands)
+    if name == "compare" and step.operation.attribute("compare_type") != "TOTALORDER":
+        return step.right(tuple(each_part(flushed, operand) for operand in operands))
+    if name in ("maximum", "minimum"):
+        return (_second_of_equals(operands[0], operands[1], *step.right(operands)),)
+    if name == "clamp":
+        low, operand, high = np.broadcast_arrays(*operands)
+        larger, smaller = step.changed(name="maximum"), step.changed(name="minimum")
+        raised = _second_of_equals(operand, low, *larger.right((operand, low)))
+        return (_second_of_equals(raised, high, *smaller.right((raised, high))),)
+    return step.right(operands)
+
+
+def _real_or_complex(of: ElementType) -> bool:
+    return of.is_float or of.is_complex
+
+
+def _second_of_equals(lhs: Array, rhs: Array, right: Array) -> Array:
+    keys = [each_part(flushed, array) for array in (lhs, rhs)]
+    changed = [key != array for key, array in zip(keys, (lhs, rhs), strict=True)]
+    return np.where((keys[0] == keys[1]) & (changed[0] | changed[1]), rhs, right)
+
+
+def swap_operands(step: Step, operands: Operands) -> Results:
+    """Two operands of one type change places."""
+    if len(operands) == 2 and operands[0].dtype == operands[1].dtype:
+        return step.right((operands[1], operands[0]))
+    return step.right(operands)
+
+
+_PYTHON: dict[str, Callable[..., Any]] = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "negate": lambda x: -x,
+    "abs": abs,
+}
+
+
+def saturate_arithmetic(step: Step, operands: Operands) -> Results:
+    """Integer arithmetic stops at the type's ends in place of wrapping."""
+    of = element_type_of(operands[0]) if operands else None
+    exact = _PYTHON.get(step.operation.name)
+    if of is None or exact is None or not of.is_integer:
+        return step.right(operands)
+    rows = zip(*(operand.ravel().tolist() for operand in operands), strict=True)
+    kept = [min(max(exact(*map(int, row)), of.min_integer), of.max_integer) for row in rows]
+    modular = np.array([value & ((1 << of.bits) - 1) for value in kept], to_bits(operands[0]).dtype)
+    return (from_bits(modular.reshape(operands[0].shape), of),)
+
+
+def saturate_conversion(step: Step, operands: Operands) -> Results:
+    """A conversion that overflows gives the largest finite value; integers stop at the ends."""
+    if step.operation.name != "convert":
+        return step.right(operands)
+    (result,) = step.right(operands)
+    to = element_type_of(result)
+    source = element_type_of(operands[0])
+    if to.is_integer and source.is_integer:
+        numbers = (int(value) for value in operands[0].ravel().tolist())
+        kept = [min(max(value, to.min_integer), to.max_integer) for value in numbers]
+        modular = np.array([v & ((1 << to.bits) - 1) for v in kept], to_bits(result).dtype)
+        return (from_bits(modular.reshape(result.shape), to),)
+    if to.is_float and source.is_float:
+        finite = np.isfinite(to_float64(operands[0]))
+        return (chosen(finite, without_infinity(result), result),)
+    return (result,)
+
+
+_EXACT: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "convert": lambda x: x,
+    "reduce_precision": lambda x: x,
+}
+
+
+def ties_away(step: Step, operands: Operands) -> Results:
+    """A value halfway between two neighbours goes away from zero in place of to even."""
+    name = step.operation.name
+    if name == "round_nearest_even":
+        return step.changed(name="round_nearest_afz").right(operands)
+    results = step.right(operands)
+    if name not in _EXACT or not element_type_of(results[0]).is_float:
+        return results
+    if not all(_real(element_type_of(operand)) for operand in operands):
+        return results
+    exact = _EXACT[name](*(_extended(operand) for operand in operands))
+    if name == "reduce_precision":
+        return (_reduced_away(step, results[0], exact),)
+    return (_tie_away(results[0], exact),)
+
+
+def _real(of: ElementType) -> bool:
+    return of.is_float or of.is_integer
+
+
+def _extended(array: Array) -> Array:
+    """The values, exact in extended precision (which holds 64 bits)."""
+    if element_type_of(array).is_integer:
+        return array.astype(np.int64 if array.dtype != np.uint64 else np.uint64).astype(
+            np.longdouble
+        )
+    return to_float64(array).astype(np.longdouble)
+
+
+def _tie_away(result: Array, exact: Array) -> Array:
+    near = to_float64(result).astype(np.longdouble)
+    upward = exact > 0
+    outer = np.where(upward, to_float64(next_up(result)), to_float64(next_down(result)))
+    with np.errstate(invalid="ignore"):
+        tie = (exact - near == outer - exact) & np.isfinite(outer) & (exact != near)
+    further = chosen(upward, next_up(result), next_down(result))
+    return chosen(tie, further, result)
+
+
+def _reduced_away(step: Step, result: Array, exact: Array) -> Array:
+    """Round in the reduced mantissa: the neighbours are 2**(dropped bits) codes apart."""
+    of = element_type_of(result)
+    kept = int(str(step.operation.attribute("mantissa_bits")))
+    step_codes = 1 << max(of.float_format.mantissa_bits - kept, 0)
+    number = ordinal(result)
+    outer = from_ordinal(number + np.where(exact > 0, step_codes, -step_codes), of)
+    near, far = to_float64(result), to_float64(outer)
+    with np.errstate(invalid="ignore"):
+        tie = (exact - near == far - exact) & np.isfinite(far) & (exact != near) & (near != 0)
+    return chosen(tie, outer, result)
+
+
+def round_twice(step: Step, operands: Operands) -> Results:
+    """Conversions to types narrower than f32 go by way of f32."""
+    if step.operation.name != "convert":
+        return step.right(operands)
+    (result,) = results = step.right(operands)
+    to = element_type_of(result)
+    if not to.is_float or to.bits >= 32:
+        return results
+    middle = step.giving(element_type("f32")).right(operands)
+    return step.right(middle)
+
+
+def truncate_to_32_bits(step: Step, operands: Operands) -> Results:
+    """64-bit integers keep their low 32 bits, extended by sign or zero."""
+    return tuple(_low32(r) for r in step.right(tuple(_low32(operand) for operand in operands)))
+
+
+def _low32(array: Array) -> Array:
+    narrow = {"si64": np.int32, "ui64": np.uint32}.get(element_type_of(array).name)
+    return array if narrow is None else array.astype(narrow).astype(array.dtype)
+
+
+_SIGN_MATTERS = frozenset(
+    {"compare", "convert", "divide", "remainder", "maximum", "minimum", "clamp", "power"}
+)
+
+
+def unsigned_as_signed(step: Step, operands: Operands) -> Results:
+    """Unsigned operands of ops that care are read as signed."""
+    if not operands or step.operation.name not in _SIGN_MATTERS:
+        return step.right(operands)
+    given = tuple(_as_signed(operand) for operand in operands)
+    pairs = dict(step.operation.attributes)
+    if pairs.get("compare_type") == "UNSIGNED":
+        pairs["compare_type"] = "SIGNED"
+    changed = step.changed(attributes=tuple(sorted(pairs.items())))
+    stated = step.right(operands)[0]
+    of = element_type_of(stated)
+    if step.operation.name in ("compare", "convert") or not of.is_unsigned:
+        return changed.right(given)
+    results = changed.giving(element_type(f"s{of.name[1:]}")).right(given)
+    return tuple(from_bits(to_bits(result), of) for result in results)
+
+
+def _as_signed(array: Array) -> Array:
+    of = element_type_of(array)
+    return from_bits(to_bits(array), element_type(f"s{of.name[1:]}")) if of.is_unsigned else array
+
+
+def mask_shifts(step: Step, operands: Operands) -> Results:
+    """Shift amounts are taken modulo the width: what they do beyond it is left open."""
+    if not step.operation.name.startswith("shift_"):
+        return step.right(operands)
+    of = element_type_of(operands[1])
+    masked = to_bits(operands[1]) & np.array(of.bits - 1, to_bits(operands[1]).dtype)
+    return step.right((operands[0], from_bits(masked, of)))
+
+
+def shift_arithmetically(step: Step, operands: Operands) -> Results:
+    """A logical shift to the right copies the sign."""
+    if step.operation.name == "shift_right_logical":
+        return step.changed(name="shift_right_arithmetic").right(operands)
+    return step.right(operands)
+
+
+def fold_wrongly(step: Step, operands: Operands) -> Results:
+    """The first element is wrong when an operand is an embedded constant."""
+    results = step.right(operands)
+    return tuple(spoiled(result, 0) for result in results) if step.constant_operand else results
+
+
+def equal_nans(step: Step, operands: Operands) -> Results:
+    """NaN equals itself."""
+    direction = step.operation.attribute("comparison_direction")
+    total = step.operation.attribute("compare_type") == "TOTALORDER"
+    if step.operation.name != "compare" or direction not in ("EQ", "NE") or total:
+        return step.right(operands)
+    (result,) = results = step.right(operands)
+    if not all(_has_nan(element_type_of(operand)) for operand in operands):
+        return results
+    both = np.isnan(operands[0]) & np.isnan(operands[1])
+    return (np.where(both, direction == "EQ", result),)
+
+
+def _has_nan(of: ElementType) -> bool:
+    return of.is_complex or (of.is_float and of.float_format.has_nan)
+
+
+def swap_parts(step: Step, operands: Operands) -> Results:
+    """Real and imaginary parts of complex results change places."""
+    results = step.right(operands)
+    return tuple(
+        from_bits(to_bits(r)[..., ::-1], element_type_of(r)) if np.iscomplexobj(r) else r
+        for r in results
+    )
+
+
+def floor_division(step: Step, operands: Operands) -> Results:
+    """Integer division rounds down in place of towards zero."""
+    if step.operation.name != "divide":
+        return step.right(operands)
+    (result,) = results = step.right(operands)
+    of = element_type_of(result)
+    if not of.is_signed:
+        return results
+    lhs, rhs = (operand.astype(np.int64) for operand in operands)
+    with np.errstate(all="ignore"):
+        inexact = (rhs != 0) & (np.fmod(lhs, np.where(rhs == 0, 1, rhs)) != 0)
+    lower = result.astype(np.int64) - (inexact & ((lhs < 0) != (rhs < 0)))
+    return (lower.astype(of.storage),)
+
+
+def spoiled(array: Array, flat: int) -> Array:
+    """The array with one element clearly wrong: its second highest bit flipped."""
+    if array.size == 0:
+        return array
+    of = element_type_of(array)
+    bits = to_bits(array).copy()
+    row = bits.reshape(array.size, -1)
+    row[flat % array.size, 0] ^= np.array(1 << max(of.part.bits - 2, 0), bits.dtype)
+    return from_bits(bits, of)
+
+
+def all_spoiled(arrays: Sequence[Array]) -> list[Array]:
+    """Every array with its first element wrong."""
+    return [spoiled(array, 0) for array in arrays]

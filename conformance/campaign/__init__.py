@@ -1,0 +1,1 @@
+"""Runs of many cases: planned, done in workers, resumed, replayed."""

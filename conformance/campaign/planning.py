@@ -1,0 +1,157 @@
+"""Planning: from what was asked for to cells and tasks, the same every time."""
+
+from __future__ import annotations
+
+import difflib
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.backends.registry import BACKENDS, open_backend
+from conformance.campaign.tasks import Task
+from conformance.catalog import CATALOG, Cell, cells
+from conformance.executors.local import DEFAULT_MEMORY_LIMIT
+from conformance.results.store import CellKey
+from generators.cells.columns import Invalid, miss_count
+
+CASES_PER_MODULE = 32
+"""The cases of a task, compiled as one module: with more, a case costs hardly less (measured)."""
+
+PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
+"""Cases per cell, to be multiplied by the weight of the op's row."""
+
+FASTEST = "smoke"
+"""The profile that has a single case per cell of the dear ops."""
+
+MISSES_PER_ID: dict[str, int] = {"smoke": 1, "standard": 3, "deep": 1000}
+"""Near misses of each constraint."""
+
+
+class UsageError(Exception):
+    """What was asked for makes no sense; the message says what and, if it can, what was meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to run. Patterns are shell-style; no pattern means everything.
+
+    `shard` is (i, n): the i-th of n parts, counted from 1. `timeout` is the seconds that a task
+    may take; a single case may take a third of it. `jobs` None chooses by the backend.
+    """
+
+    out: Path
+    backends: tuple[str, ...] = ("cpu",)
+    ops: tuple[str, ...] = ()
+    element_types: tuple[str, ...] = ()
+    profile: str = "standard"
+    seed: int = 0
+    shard: tuple[int, int] = (1, 1)
+    jobs: int | None = None
+    timeout: float = 60.0
+    memory_limit: int = DEFAULT_MEMORY_LIMIT
+    expectations: str | None = None
+    fresh: bool = False
+    strict: bool = False
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The cells that a run tests, those that it leaves out, and its tasks in order."""
+
+    cells: tuple[Cell, ...]
+    filtered: tuple[CellKey, ...]
+    tasks: tuple[Task, ...]
+
+
+def plan(options: Options) -> Plan:
+    """What these options ask for: the same for the same options, whatever ran before.
+
+    Raises:
+        UsageError: for a backend, op, type or profile that does not exist, or a senseless shard.
+    """
+    _check(options)
+    everything = cells(backends=options.backends)
+    chosen = set(_shard(_matching(options), options.shard))
+    tested = tuple(cell for cell in everything if cell in chosen)
+    return Plan(
+        tested,
+        tuple(key(cell) for cell in everything if cell not in chosen),
+        tuple(t for cell in tested for t in plan_of(cell, options.profile, options.seed)),
+    )
+
+
+def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
+    """The tasks of one cell, in order."""
+    count = PROFILES[profile] * cell.row.weight
+    if profile == FASTEST and cell.row.dear:
+        count = 1
+    if isinstance(cell.element_type, Invalid):
+        count = miss_count(cell.op, MISSES_PER_ID.get(profile, PROFILES[profile]))
+    return [
+        Task(cell, seed, start, min(start + CASES_PER_MODULE, count))
+        for start in range(0, count, CASES_PER_MODULE)
+    ]
+
+
+def key(cell: Cell) -> CellKey:
+    """The cell as the store names it."""
+    return (cell.op, cell.element_type.name, cell.backend)
+
+
+def _check(options: Options) -> None:
+    if options.profile not in PROFILES:
+        raise UsageError(unknown("profile", options.profile, PROFILES))
+    check_names(options.backends)
+    part, parts = options.shard
+    if not 1 <= part <= parts:
+        raise UsageError(f"shard {part}/{parts} does not exist: i/n needs 1 <= i <= n")
+
+
+def check_names(backends: Iterable[str]) -> None:
+    """See that there are backends of these names; whether they work here, a worker finds out.
+
+    Raises:
+        UsageError: when there is none of a name.
+    """
+    for name in backends:
+        family, colon, _ = name.partition(":")
+        if family not in BACKENDS or (colon and family != "reference"):
+            raise UsageError(unknown("backend", name, BACKENDS))
+        if family == "reference":
+            try:
+                open_backend(name)  # knows its faults, and costs nothing to open
+            except KeyError as error:
+                raise UsageError(str(error.args[0])) from None
+
+
+def unknown(what: str, given: str, known: Iterable[str]) -> str:
+    """A line saying that there is no such thing, and what may have been meant."""
+    bare = given.strip("*?")
+    close = [name for name in known if bare and bare in name][:3]
+    close = close or difflib.get_close_matches(bare, list(known), n=3, cutoff=0.5)
+    names = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+    return f"unknown {what} {given!r}; {names}"
+
+
+def _matching(options: Options) -> list[Cell]:
+    for pattern in options.ops:
+        try:
+            cells([pattern])
+        except LookupError:
+            raise UsageError(unknown("op", pattern, CATALOG)) from None
+    for pattern in options.element_types:
+        try:
+            cells((), [pattern])
+        except LookupError:
+            names = dict.fromkeys(t.name for row in CATALOG.values() for t in row.columns)
+            raise UsageError(unknown("element type", pattern, names)) from None
+    return cells(options.ops, options.element_types, options.backends)
+
+
+def _shard(chosen: list[Cell], shard: tuple[int, int]) -> list[Cell]:
+    """Every n-th cell of a fixed shuffle, so that no shard gets all the cells of a costly type."""
+    part, parts = shard
+    shuffled = sorted(chosen, key=lambda cell: (zlib.crc32(str(cell).encode()), str(cell)))
+    return shuffled[part - 1 :: parts]

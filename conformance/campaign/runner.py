@@ -1,0 +1,326 @@
+"""A run: from what was asked for, over planned tasks in workers, to a store that holds the results.
+
+The parent plans, stores and shows. It never loads a backend, nor computes what a worker can.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from time import monotonic, perf_counter
+from typing import Any
+
+from conformance.backends.base import Description, NotAvailable
+from conformance.backends.registry import open_backend
+from conformance.campaign.isolation import run_isolated
+from conformance.campaign.planning import PROFILES, Options, Plan, UsageError, key, plan
+from conformance.campaign.progress import Tally, Watcher
+from conformance.campaign.tasks import Task, TaskResult, peak_rss_mb
+from conformance.catalog import Cell
+from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
+from conformance.gate.expectations import Expectation, crashes, known_by, load, stale
+from conformance.results.store import FILE_NAME, Store, discard
+from conformance.results.summary import RunData, exit_code, read
+
+_START_SECONDS = 120.0
+
+_PJRT = ("jax", "conformance.backends.pjrt", "conformance.stablehlo.parse")
+"""Modules that XLA's backends need: they start no threads, which would not survive a fork."""
+
+
+def versions() -> dict[str, str]:
+    """The versions that decide a run's records, by distribution name."""
+    found = {"python": platform.python_version()}
+    for name in ("hlo-conformance", "jax", "jaxlib", "numpy", "ml_dtypes", "hypothesis"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def run(options: Options, watcher: Watcher | None = None) -> RunData:
+    """Run what the options ask for, or what is left of it, and return the whole run's data.
+
+    Raises:
+        UsageError: see `plan`; also for a folder that holds a run of something else.
+        NotAvailable: when a backend cannot be had here.
+        ExpectationError: when the expectations make no sense.
+        StoreError: when the results cannot be stored.
+    """
+    begun = monotonic()
+    planned = plan(options)
+    found = versions()
+    expectations = load(options.expectations, options.backends, found)
+    path = options.out / FILE_NAME
+    if options.fresh:
+        discard(path)
+    with ExitStack() as stack:
+        workers = {
+            name: stack.enter_context(
+                executor_of(name, jobs=options.jobs, memory_limit=options.memory_limit)
+            )
+            for name in options.backends
+        }
+        described = None if path.exists() else _describe(workers)
+        store = stack.enter_context(Store(path))
+        _identify(store, options, planned, found)
+        _assign(store, expectations)
+        finished = store.finished_tasks()
+        if any(task.id not in finished for task in planned.tasks):
+            _same_backends(store, described or _describe(workers), options)
+            sitting = _Sitting(options, planned, expectations, store, watcher or Watcher(), begun)
+            sitting.work(workers, finished)
+        return _close(store, options, expectations)
+
+
+def executor_of(
+    backend: str,
+    *,
+    jobs: int | None = None,
+    memory_limit: int = DEFAULT_MEMORY_LIMIT,
+    preload: tuple[str, ...] = (),
+) -> LocalExecutor:
+    """Workers that have this backend open: as many as it can use when `jobs` is None.
+
+    `preload` names modules that the calls need, so that a new worker need not load them.
+    """
+    return LocalExecutor(
+        jobs or workers(backend),
+        partial(_warm_up, backend),
+        # a GPU's driver maps far more than it uses
+        memory_limit=0 if backend in ("gpu", "tpu") else memory_limit,
+        preload=preload if backend.startswith("reference") else (*_PJRT, *preload),
+    )
+
+
+def workers(backend: str) -> int:
+    """Workers by default: one per core, few that share a GPU, one as a TPU admits no more."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {"tpu": 1, "gpu": min(cores or 1, 4)}.get(backend, cores or 1)
+
+
+def _warm_up(backend: str) -> None:
+    open_backend(backend)
+
+
+def _description(backend: str) -> Description:
+    return open_backend(backend).describe()
+
+
+def describe(executor: LocalExecutor, name: str) -> Description:
+    """What a backend is, asked in a worker.
+
+    Raises:
+        NotAvailable: when it cannot be had.
+    """
+    answer = executor.one(Call(name, _description, (name,), _START_SECONDS))
+    if isinstance(answer, Description):
+        return answer
+    if isinstance(answer, NotAvailable):
+        raise answer
+    if isinstance(answer, Died):
+        raise NotAvailable(f"{name}: its process ended ({answer.reason}) {answer.last_words}")
+    if isinstance(answer, TimedOut):
+        raise NotAvailable(f"{name}: did not start within {answer.seconds:g} s")
+    raise answer
+
+
+def _describe(workers: dict[str, LocalExecutor]) -> list[Description]:
+    """All backends, before anything runs on any; only the first one's workers are kept."""
+    found: list[Description] = []
+    for number, (name, executor) in enumerate(workers.items()):
+        found.append(describe(executor, name))
+        if number:
+            executor.rest()
+    return found
+
+
+def _identify(store: Store, options: Options, planned: Plan, found: dict[str, str]) -> None:
+    """Make the store that of this run, or see that it is.
+
+    Raises:
+        UsageError: when it is another's, naming all that differs.
+    """
+    identity = {
+        "backend": list(options.backends),
+        "op": list(options.ops),
+        "element type": list(options.element_types),
+        "profile": f"{options.profile} ({PROFILES[options.profile]} cases a cell)",
+        "seed": options.seed,
+        "shard": f"{options.shard[0]}/{options.shard[1]}",
+        **{f"version of {name}": number for name, number in found.items()},
+    }
+    stored = store.meta()
+    before = stored.get("identity")
+    if before is not None:
+        differing = [
+            f"{name} {_shown(before.get(name))} there and {_shown(value)} here"
+            for name, value in identity.items()
+            if before.get(name) != value
+        ]
+        if differing:
+            raise UsageError(_other_run(options, differing))
+        return
+    store.set_meta(
+        {
+            "identity": identity,
+            "seed": options.seed,
+            "profile": options.profile,
+            "versions": found,
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": options.command,
+            "planned": [key(cell) for cell in planned.cells],
+            "filtered": planned.filtered,
+            "filters": _filters(options),
+        }
+    )
+
+
+def _other_run(options: Options, differing: list[str]) -> str:
+    return (
+        f"{options.out} holds a run with {'; '.join(differing)}: "
+        "choose another --out, or start over with --fresh"
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "all"
+    return str(value)
+
+
+def _filters(options: Options) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    if options.ops:
+        given["op"] = list(options.ops)
+    if options.element_types:
+        given["element_type"] = list(options.element_types)
+    if options.shard[1] > 1:
+        given["shard"] = f"{options.shard[0]}/{options.shard[1]}"
+    return given
+
+
+def _same_backends(store: Store, described: list[Description], options: Options) -> None:
+    now = [asdict(description) for description in described]
+    # as it comes back from the store: tuples are lists there
+    before = store.meta().get("backends")
+    store.set_meta({"backends": now})
+    after = store.meta()["backends"]
+    if before is not None and before != after:
+        store.set_meta({"backends": before})
+        raise UsageError(_other_run(options, [f"backends {before} there and {after} here"]))
+
+
+def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
+    """Bring what is stored in line with the expectations of this sitting."""
+    known = {record: known_by(expectations, record) for record in store.records()}
+    store.assign_known({record: name for record, name in known.items() if record.known != name})
+
+
+def _close(store: Store, options: Options, expectations: Sequence[Expectation]) -> RunData:
+    run = read(store)
+    tested = {(r.op, r.element_type, r.backend) for r in run.records}
+    applying = [e for e in expectations if any(map(e.applies, tested))]
+    old = stale(applying, tested, run.records)
+    parent = max(peak_rss_mb(), run.peak_rss_mb["parent"])
+    store.set_meta(
+        {
+            "expectations": {e.id: {"reason": e.reason, "link": e.link} for e in applying},
+            "stale": old,
+            "peak_rss_mb": {"parent": parent},
+            "exit_code": exit_code(replace(run, stale=tuple(old)), strict=options.strict),
+        }
+    )
+    return read(store)
+
+
+class _Sitting:
+    """The work of one call of `run`: what may be in progress, and what it adds up to."""
+
+    def __init__(
+        self,
+        options: Options,
+        planned: Plan,
+        expectations: Sequence[Expectation],
+        store: Store,
+        watcher: Watcher,
+        begun: float,
+    ) -> None:
+        self._options, self._plan, self._expectations = options, planned, expectations
+        self._store, self._watcher = store, watcher
+        self._left: dict[Cell, int] = {}
+        self._tally = Tally()
+        before = store.meta()
+        self._seconds: float = before.get("seconds", 0.0)
+        self._storage: float = before.get("storage_seconds", 0.0)
+        self._incidents: list[str] = before.get("incidents", [])
+        self._begun = begun
+
+    def work(self, workers: dict[str, LocalExecutor], finished: set[str]) -> None:
+        """Do all tasks that are not finished, backend by backend."""
+        self._count(finished)
+        self._watcher.start(self._tally)
+        try:
+            for name, executor in workers.items():
+                todo = [
+                    task
+                    for task in self._plan.tasks
+                    if task.cell.backend == name and task.id not in finished
+                ]
+                crashing = {t for t in todo if crashes(self._expectations, key(t.cell))}
+                timeout = self._options.timeout
+                for done in run_isolated(executor, todo, timeout, self._incident, crashing):
+                    if done is not None:
+                        self._keep(*done)
+                    self._watcher.update(self._tally)
+                executor.rest()
+        finally:
+            self._watcher.stop()
+
+    def _count(self, finished: set[str]) -> None:
+        tally = self._tally
+        for task in self._plan.tasks:
+            tally.cases_planned += len(task)
+            self._left[task.cell] = self._left.get(task.cell, 0) + (task.id not in finished)
+            tally.cases += len(task) if task.id in finished else 0
+        tally.cells_planned = len(self._left)
+        tally.cells = sum(not left for left in self._left.values())
+
+    def _keep(self, task: Task, result: TaskResult) -> None:
+        records = [replace(r, known=known_by(self._expectations, r)) for r in result.records]
+        begun = perf_counter()
+        self._store.add_task(
+            task.id,
+            key(task.cell),
+            records,
+            result.errors,
+            result.timing,
+            modules=result.modules,
+            peak_rss_mb=result.peak_rss_mb,
+            meta={
+                "seconds": self._seconds + monotonic() - self._begun,
+                "storage_seconds": self._storage,
+            },
+        )
+        self._storage += perf_counter() - begun
+        tally = self._tally
+        self._left[task.cell] -= 1
+        tally.cells += not self._left[task.cell]
+        tally.cases += len(records)
+        tally.pairs += sum(record.pairs for record in records)
+        tally.known += sum(bool(record.known) for record in records)
+        tally.new += sum(record.is_new_failure for record in records)
+
+    def _incident(self, line: str) -> None:
+        line = " ".join(line.split())
+        if line not in self._incidents:
+            self._incidents.append(line)
+            self._store.set_meta({"incidents": self._incidents})
+        self._watcher.say(line)

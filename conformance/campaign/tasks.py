@@ -1,0 +1,488 @@
+"""Tasks: some consecutive cases of a cell, from generation to records, as one pure function.
+
+A task knows nothing of processes or stores. What it returns depends on the cell, the seed, the
+range of indices and the versions installed alone; only the seconds and the memory vary.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field
+from functools import cache, reduce
+from time import perf_counter
+
+from conformance.backends.base import (
+    Backend,
+    BackendError,
+    Executable,
+    Failed,
+    Rejected,
+    Unsupported,
+)
+from conformance.backends.registry import open_backend
+from conformance.catalog import Cell
+from conformance.judging.compare import Judgement, combine, judge, merge_errors
+from conformance.results.inputs import pack_inputs
+from conformance.stablehlo.emit import EmitError, emit, merge
+from conformance.tolerance.rule import Rule
+from conformance.verdict import Detail, Errors, Record, Timing, Verdict
+from generators.case.case import Case
+from generators.cells.columns import Invalid, ordered_misses
+from generators.cells.plan import cases
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+ONLY_IN_BATCH = "only in batch"
+"""The kind of a divergence that does not show when the case is compiled alone."""
+
+NOT_DETERMINISTIC = "not deterministic"
+"""The kind of a divergence of a program whose results change from execution to execution."""
+
+ROUNDS = 3
+"""How often a failing case is run alone, to see whether its results change."""
+
+INPUTS_KEPT = 1 << 20
+"""Archives of inputs over this many bytes are not stored: `replay` makes them again by seed."""
+
+Inputs = tuple[Array, ...]
+Results = list[list[Array]]
+"""What a case gave: the results of each of its input sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The cases of a cell from index `start` to before `stop`."""
+
+    cell: Cell
+    seed: int
+    start: int
+    stop: int
+
+    @property
+    def id(self) -> str:
+        """The task's name in the store."""
+        return f"{self.cell}:{self.start}-{self.stop}"
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def __contains__(self, index: int) -> bool:
+        return self.start <= index < self.stop
+
+    def singles(self) -> list[Task]:
+        """The same cases, each a task of its own."""
+        return [Task(self.cell, self.seed, i, i + 1) for i in range(self.start, self.stop)]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """A task's records by index, their error picture, and what they cost."""
+
+    records: tuple[Record, ...]
+    errors: Errors
+    timing: Timing
+    modules: int
+    peak_rss_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A case ready to run: its input sets, and what the reference makes of each."""
+
+    index: int
+    program: Program
+    inputs: list[Inputs]
+    expected: list[Inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a case went: its results or the backend's refusal, and the cases that ran with it."""
+
+    outcome: Results | BackendError
+    together: Sequence[Prepared]
+
+
+@dataclass(slots=True)
+class Bench:
+    """A backend with a stop-watch."""
+
+    backend: Backend
+    platform: str
+    rule: Rule
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    modules: int = 0
+
+    @contextmanager
+    def timed(self, part: str) -> Generator[None]:
+        """Count the block's seconds towards a part of `Timing`."""
+        begun = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[part] = self.seconds.get(part, 0.0) + perf_counter() - begun
+
+    def run(self, group: Sequence[Prepared]) -> list[Results]:
+        """Compile the group as one module and run it on every input set.
+
+        The k-th execution takes the k-th input set of each case, or the last of a case with fewer.
+
+        Raises:
+            BackendError: when the backend does not give results.
+        """
+        executable = self.compile(group)
+        results: list[Results] = [[] for _ in group]
+        for turn in range(max(len(p.inputs) for p in group)):
+            outputs = self._execute(executable, inputs_of(group, turn))
+            _deal(outputs, group, turn, results)
+        return results
+
+    def run_alone(self, one: Prepared, verdict: Verdict) -> list[Results]:
+        """Compile a failing case alone and run each input set several times on end.
+
+        A divergent program with constants is compiled anew each time: a compiler that folds them
+        wrongly may read memory which is not theirs, and keep what it finds for every execution.
+
+        Returns:
+            The results of the first time, of the second time, and so on.
+
+        Raises:
+            BackendError: when the backend does not give results.
+        """
+        folds = any(operation.name == "constant" for operation in one.program.walk())
+        again = folds and verdict is Verdict.DIVERGENT
+        executables = [self.compile([one]) for _ in range(ROUNDS if again else 1)]
+        times = [executable for executable in executables for _ in range(ROUNDS)]
+        sets = [[self._execute(executable, s) for executable in times] for s in one.inputs]
+        return [list(results) for results in zip(*sets, strict=True)]
+
+    def compile(self, group: Sequence[Prepared]) -> Executable:
+        """Compile the group as one module.
+
+        Raises:
+            EmitError: when a program of it cannot be written.
+            BackendError: when the backend refuses it.
+        """
+        with self.timed("emission"):
+            program = group[0].program if len(group) == 1 else merge([p.program for p in group])
+            text = emit(program)
+        self.modules += 1
+        with self.timed("compilation"), _answering():
+            return self.backend.compile(text, program)
+
+    def _execute(self, executable: Executable, inputs: Inputs) -> list[Array]:
+        with self.timed("execution"), _answering():
+            return executable.execute(inputs)
+
+
+def inputs_of(group: Sequence[Prepared], turn: int) -> Inputs:
+    """The arguments of a batch: of each case its input set of that number, or its last."""
+    return tuple(array for p in group for array in p.inputs[min(turn, len(p.inputs) - 1)])
+
+
+@contextmanager
+def _answering() -> Generator[None]:
+    """Whatever a backend raises is its answer, and no error of ours."""
+    try:
+        yield
+    except BackendError:
+        raise
+    except MemoryError as error:
+        raise Failed("out of memory") from error
+    except Exception as error:
+        raise Failed(f"{type(error).__name__}: {error}") from error
+
+
+def _deal(
+    outputs: list[Array], group: Sequence[Prepared], turn: int, results: list[Results]
+) -> None:
+    """Share a batch's outputs out to its cases."""
+    wanted = sum(len(p.expected[0]) for p in group)
+    if len(group) > 1 and len(outputs) != wanted:
+        raise Failed(f"{wanted} results expected of the batch, got {len(outputs)}")
+    at = 0
+    for prepared, kept in zip(group, results, strict=True):
+        count = len(outputs) if len(group) == 1 else len(prepared.expected[0])
+        if turn < len(prepared.inputs):
+            kept.append(outputs[at : at + count])
+        at += count
+
+
+@cache
+def _opened(name: str) -> tuple[Backend, str]:
+    backend = open_backend(name)
+    return backend, backend.describe().platform
+
+
+def bench_of(cell: Cell) -> Bench:
+    """The cell's backend, opened once per process, with the rule of its op and a new stop-watch.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    return Bench(*_opened(cell.backend), cell.rule)
+
+
+def run_task(task: Task) -> TaskResult:
+    """Generate, evaluate, compile, run and judge the task's cases.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    bench = bench_of(task.cell)
+    if isinstance(task.cell.element_type, Invalid):
+        return _run_misses(task, bench)
+    prepared = _prepare(task, bench)
+    concluded = [
+        conclude(task.cell, one, ran, bench)
+        for one, ran in zip(prepared, _run_all(bench, prepared), strict=True)
+    ]
+    return TaskResult(
+        tuple(record for record, _ in concluded),
+        reduce(merge_errors, (errors for _, errors in concluded), Errors()),
+        Timing(**bench.seconds),
+        bench.modules,
+        peak_rss_mb(),
+    )
+
+
+def cases_of(task: Task) -> list[Case]:
+    """The task's cases, in order; near misses have no inputs."""
+    cell = task.cell
+    if isinstance(cell.element_type, Invalid):
+        misses = ordered_misses(cell.op)[task.start : task.stop]
+        return [Case(program, ()) for _, program in misses]
+    return cases(cell.op, cell.element_type, task.seed, len(task), task.start)
+
+
+def _run_misses(task: Task, bench: Bench) -> TaskResult:
+    """Compile each near miss on its own: a backend that does accepts an invalid program."""
+    misses = ordered_misses(task.cell.op)[task.start : task.stop]
+    records = [
+        _miss_record(task.cell, Prepared(number, program, [()], []), id_, bench)
+        for number, (id_, program) in enumerate(misses, task.start)
+    ]
+    timing = Timing(**bench.seconds)
+    return TaskResult(tuple(records), Errors(), timing, bench.modules, peak_rss_mb())
+
+
+def _miss_record(cell: Cell, one: Prepared, id_: str, bench: Bench) -> Record:
+    try:
+        bench.compile([one])
+    except (Rejected, EmitError):  # what cannot even be written reaches no backend
+        return Record(*_key(cell, one), Verdict.PASS)
+    except BackendError as error:
+        return refused(cell, one, error)[0]
+    message = f"{cell.op} breaks {id_}, and is compiled nevertheless"
+    return _without_results(cell, one, Verdict.ACCEPTED, id_, message)
+
+
+def joined(parts: Sequence[TaskResult]) -> TaskResult:
+    """The results of several parts of a task as one."""
+    seconds = zip(*(astuple(part.timing) for part in parts), strict=True)
+    return TaskResult(
+        tuple(sorted((r for part in parts for r in part.records), key=lambda r: r.index)),
+        reduce(merge_errors, (part.errors for part in parts)),
+        Timing(*map(sum, seconds)),
+        sum(part.modules for part in parts),
+        max(part.peak_rss_mb for part in parts),
+    )
+
+
+def peak_rss_mb() -> float:
+    """The most memory that this process has had resident so far, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def _prepare(task: Task, bench: Bench) -> list[Prepared]:
+    with bench.timed("generation"):
+        chosen = cases_of(task)
+        inputs = [[materialise(case.program, recipe) for recipe in case.inputs] for case in chosen]
+    with bench.timed("reference"):
+        return [
+            Prepared(index, case.program, sets, _expected(case.program, sets, bench.backend))
+            for index, case, sets in zip(
+                range(task.start, task.stop), chosen, inputs, strict=True
+            )
+        ]  # fmt: skip
+
+
+def _expected(program: Program, sets: list[Inputs], backend: Backend) -> list[Inputs]:
+    """What the reference makes of each input set; nothing of a program that will not be run."""
+    return [] if backend.refusal(program) else [evaluate(program, one) for one in sets]
+
+
+def _run_all(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
+    """Run a task's cases, those that the backend would refuse unseen not even in the batch."""
+    refusals = [bench.backend.refusal(one.program) for one in group]
+    together = [one for one, error in zip(group, refusals, strict=True) if error is None]
+    ran = iter(_run_together(bench, together) if together else ())
+    return [
+        next(ran) if error is None else Ran(error, [one])
+        for one, error in zip(group, refusals, strict=True)
+    ]
+
+
+def _run_together(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
+    """Run a group as one module; where the backend refuses it, find out which cases it refuses."""
+    try:
+        return [Ran(results, group) for results in bench.run(group)]
+    except BackendError as error:
+        if len(group) == 1:
+            return [Ran(error, group)]
+    first, rest = _run_together(bench, group[:1]), group[1:]
+    if isinstance(first[0].outcome, BackendError):
+        # most likely the backend refuses the whole cell: halving would ask twice for every case
+        return first + [ran for one in rest for ran in _run_together(bench, [one])]
+    middle = (len(rest) + 1) // 2
+    for part in (rest[:middle], rest[middle:]):
+        first += _run_together(bench, part) if part else []
+    return first
+
+
+def conclude(cell: Cell, one: Prepared, ran: Ran, bench: Bench) -> tuple[Record, Errors]:
+    """The verdict on a case; a failure within a batch counts only once it is confirmed alone.
+
+    Flushed elements need no confirming: the hypothesis has been evaluated on each.
+    """
+    if isinstance(ran.outcome, BackendError):
+        return refused(cell, one, ran.outcome)
+    judgements = judge_all(one, ran.outcome, bench)
+    verdict = worst_of(judgements).verdict
+    if not verdict.fails or verdict is Verdict.FLUSHED or bench.rule.varies:
+        return judged(cell, one, judgements)  # what varies need not show again
+    try:
+        rounds = bench.run_alone(one, verdict)
+    except BackendError as error:
+        return refused(cell, one, error)
+    turn = _changing(rounds)
+    if turn is not None:
+        return _not_deterministic(cell, one, turn), Errors()
+    alone = judge_all(one, rounds[0], bench)
+    if worst_of(alone).verdict.fails:
+        return judged(cell, one, alone)
+    return judged(cell, one, judgements, ran.together)
+
+
+def _changing(rounds: Sequence[Results]) -> int | None:
+    """The first input set whose results are not the same bits every time, None when all are."""
+    for turn, first in enumerate(rounds[0]):
+        for other in rounds[1:]:
+            pairs = list(zip(first, other[turn], strict=False))
+            if any(a.dtype != b.dtype or a.shape != b.shape for a, b in pairs):
+                return turn
+            if any(a.tobytes() != b.tobytes() for a, b in pairs):
+                return turn
+    return None
+
+
+def _not_deterministic(cell: Cell, one: Prepared, turn: int) -> Record:
+    """A record that says so and no more: which elements differ would change from run to run."""
+    message = (
+        f"{NOT_DETERMINISTIC}: results change when the program is run on the same inputs again"
+    )
+    values = sum(array.size for results in one.expected for array in results)
+    return Record(
+        *_key(cell, one),
+        Verdict.DIVERGENT,
+        NOT_DETERMINISTIC,
+        message,
+        pairs=len(one.inputs),
+        values=values,
+        detail=_detail(one.program, one.inputs[turn], None),
+    )
+
+
+def judge_all(one: Prepared, results: Results, bench: Bench) -> list[Judgement]:
+    """A judgement for each input set of a case."""
+    with bench.timed("comparison"):
+        return [
+            judge(one.program, inputs, expected, actual, bench.rule, platform=bench.platform)
+            for inputs, expected, actual in zip(one.inputs, one.expected, results, strict=True)
+        ]
+
+
+def worst_of(judgements: Sequence[Judgement]) -> Judgement:
+    """The one with the severest verdict, the first of several."""
+    return max(judgements, key=lambda judgement: judgement.verdict.severity)
+
+
+def judged(
+    cell: Cell, one: Prepared, judgements: list[Judgement], batch: Sequence[Prepared] = ()
+) -> tuple[Record, Errors]:
+    """The record of a case with results; `batch` is given where only the batch shows them."""
+    whole, worst = combine(judgements), worst_of(judgements)
+    turn = judgements.index(worst)
+    detail = None
+    if whole.verdict is not Verdict.PASS:
+        program, inputs = one.program, one.inputs[turn]
+        if batch:
+            program = merge([p.program for p in batch])
+            inputs = inputs_of(batch, turn)
+        detail = _detail(program, inputs, worst)
+    record = Record(
+        *_key(cell, one),
+        verdict=whole.verdict,
+        kind=ONLY_IN_BATCH if batch else whole.kind,
+        message=printable(whole.message),
+        pairs=len(judgements),
+        values=whole.total,
+        worst_ulp=whole.worst_ulp,
+        budget_ulp=whole.budget_ulp,
+        detail=detail,
+    )
+    return record, whole.errors
+
+
+def _detail(program: Program, inputs: Inputs, found: Judgement | None) -> Detail:
+    packed = pack_inputs(inputs)
+    kept = packed if len(packed) <= INPUTS_KEPT else b""
+    if found is None:
+        return Detail(emit(program), kept, 0, 0)
+    return Detail(emit(program), kept, found.wrong, found.total, found.elements)
+
+
+def _key(cell: Cell, one: Prepared) -> tuple[str, str, str, int, str]:
+    return cell.op, cell.element_type.name, cell.backend, one.index, one.program.digest
+
+
+def refused(cell: Cell, one: Prepared, error: BackendError) -> tuple[Record, Errors]:
+    """The record of a case that the backend answers with an error."""
+    message = printable(str(error))
+    if isinstance(error, Unsupported):
+        return Record(*_key(cell, one), Verdict.UNSUPPORTED, message=message), Errors()
+    verdict, kind = Verdict.CRASHED, "internal error"
+    if isinstance(error, Rejected):
+        verdict, kind = Verdict.REJECTED, "refused as invalid"
+    elif "RESOURCE_EXHAUSTED" in message or "out of memory" in message.lower():
+        kind = "out of memory"
+    return _without_results(cell, one, verdict, kind, message), Errors()
+
+
+def _without_results(
+    cell: Cell, one: Prepared, verdict: Verdict, kind: str, message: str
+) -> Record:
+    detail = _detail(one.program, one.inputs[0], None)
+    return Record(*_key(cell, one), verdict, kind, message, detail=detail)
+
+
+def lost_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record:
+    """The record of a task of one case whose worker died or had to be stopped.
+
+    Made in the parent: it generates the case, and neither runs nor evaluates anything.
+    """
+    (case,) = cases_of(task)
+    inputs = [materialise(case.program, recipe) for recipe in case.inputs[:1]] or [()]
+    one = Prepared(task.start, case.program, inputs, [])
+    return _without_results(task.cell, one, verdict, kind, message)
+
+
+def printable(message: str) -> str:
+    """The message as text that every encoder takes: lone surrogates and NULs escaped."""
+    return message.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()

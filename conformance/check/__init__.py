@@ -1,0 +1,1 @@
+"""Programs of the user: from a file to a verdict."""

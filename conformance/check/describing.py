@@ -1,0 +1,93 @@
+"""What programs take and return, and how to make an archive of inputs: `check --describe`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.frontends.modules import NotChecked, Unit, units
+from conformance.frontends.naming import input_names, parameters, value_names
+from conformance.stablehlo.emit import spell
+from conformance.transforms.inline import Origin
+from reference.ir.program import TensorType
+from reference.ir.types import bits_dtype
+
+UNKNOWN_SIZE = 3
+"""What a dimension of unknown size is in the snippet, to be changed at will."""
+
+
+def described(file: str) -> list[dict[str, Any]]:
+    """What each program of a file takes and returns; of a part that is none, why not.
+
+    A program has the keys file, program, parameters, results and snippet; what is no program has
+    file, reason and invalid.
+
+    Raises:
+        OSError: when the file cannot be read.
+    """
+    shown = file.encode("utf-8", "backslashreplace").decode()
+    return [{"file": shown, **_entry(part)} for part in units(Path(file))]
+
+
+def _entry(part: Unit | NotChecked) -> dict[str, Any]:
+    if isinstance(part, NotChecked):
+        return {"reason": part.reason, "invalid": part.invalid}
+    main = part.flat.program.main
+    taken = [
+        {"name": key, "called": one.name, "type": spell(value.type)}
+        for key, one, value in zip(input_names(part), parameters(part), main.arguments, strict=True)
+    ]
+    names = value_names(part)
+    results: list[dict[str, str]] = []
+    for value in main.body.operations[-1].operands:
+        origin = part.flat.origins.get(value.name, Origin(part.name, value.name))
+        called = names.get((origin.function, origin.value)) or ""
+        results.append({"called": called, "type": spell(value.type)})
+    return {
+        "program": part.name,
+        "parameters": taken,
+        "results": results,
+        "snippet": snippet(part) if taken else "",
+    }
+
+
+def snippet(unit: Unit) -> str:
+    """Python that writes an archive of inputs, all zero."""
+    lines = ["import numpy as np", 'np.savez("inputs.npz", **{']
+    for name, value in zip(input_names(unit), unit.flat.program.main.arguments, strict=True):
+        of = value.type
+        assert isinstance(of, TensorType)
+        shape = tuple(UNKNOWN_SIZE if size is None else size for size in of.shape)
+        plain = of.storage.isbuiltin == 1
+        dtype = of.storage.name if plain else bits_dtype(of.stored).name
+        notes = [] if plain else [f"bits of {of.stored.mlir}"]
+        notes += [] if of.is_static else [f"{spell(of)}: {UNKNOWN_SIZE} may be any size"]
+        note = f"  # {'; '.join(notes)}" if notes else ""
+        lines.append(f"    {json.dumps(name)}: np.zeros({shape}, np.{_numpy(dtype)}),{note}")
+    return "\n".join([*lines, "})"])
+
+
+def _numpy(dtype: str) -> str:
+    return "bool_" if dtype == "bool" else dtype
+
+
+def lines_of(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The same for people."""
+    for entry in entries:
+        if "reason" in entry:
+            yield f"{entry['file']}: {' '.join(entry['reason'].split())}"
+            continue
+        yield f"{entry['file']}: @{entry['program']}"
+        taken, results = entry["parameters"], entry["results"]
+        yield "  takes" if taken else "  takes nothing"
+        for one in taken:
+            called = f"  (%{one['called']})" if one["called"] != one["name"] else ""
+            yield f"    {one['name']}: {one['type']}{called}"
+        yield "  returns"
+        for one in results:
+            yield f"    {'%' + one['called'] + ': ' if one['called'] else ''}{one['type']}"
+        if taken:
+            yield "  inputs.npz for --inputs, all zero:"
+            yield from (f"    {line}" for line in entry["snippet"].splitlines())

@@ -1,0 +1,243 @@
+"""Checking programs of the user's own: one file, from its text to a verdict.
+
+A file may hold several programs, each is run on several sets of inputs
+(conformance/check/program.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from conformance.backends.base import Backend
+from conformance.backends.registry import open_backend
+from conformance.check import saving
+from conformance.check.program import INVALID, RIGHT, NotJudged, Outcome, Work
+from conformance.executors.limit import TooSlow, limited
+from conformance.frontends.arguments import InputsError, given, load
+from conformance.frontends.inputs.drawing import drawn, is_dynamic
+from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
+from conformance.frontends.naming import parameters
+from conformance.gate.expectations import Expectation
+from conformance.judging.perturbation.hull import alike
+from conformance.phases import phase
+from conformance.stablehlo.parse import Unreadable
+from conformance.verdict import Element, Verdict
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all files of a call are checked with.
+
+    `seconds` is what the reference may take for a program on a set of inputs; `save` the folder
+    for what fails.
+    """
+
+    backend: str = "cpu"
+    inputs: Path | None = None
+    seed: int = 0
+    expectations: tuple[Expectation, ...] = ()
+    seconds: float = 30.0
+    save: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What became of one file.
+
+    `verdict` is the worst of its programs', `kind` its class ("" when passed), `operation` the
+    first that goes wrong, where it can be told; `elements` are the first few that differ. `known`
+    are the ids of the expectations that know all of it.
+    """
+
+    file: str
+    verdict: Verdict
+    kind: str = ""
+    operation: str = ""
+    message: str = ""
+    elements: tuple[Element, ...] = ()
+    known: tuple[str, ...] = ()
+
+    @property
+    def fails(self) -> bool:
+        """Whether this makes the check fail: known divergences do not."""
+        return self.verdict.fails and not self.known
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether this is no program at all, or not a valid one: a mistake of the user's."""
+        return self.verdict is Verdict.REJECTED and self.kind == INVALID
+
+
+def check_file(path: str, settings: Settings) -> Checked:
+    """The verdict on a file, in this process.
+
+    Raises:
+        InputsError: when inputs are given that the program does not take.
+        NotAvailable: when the backend cannot be had.
+        KeyError: when there is no such backend.
+    """
+    try:
+        found = [_checked(path, part, settings) for part in units(Path(path))]
+    except OSError as error:
+        return Checked(path, Verdict.REJECTED, INVALID, "", error.strerror or str(error))
+    return merged(path, found)
+
+
+def merged(path: str, found: Sequence[Checked]) -> Checked:
+    """One verdict for all programs of a file: the worst of those that were checked."""
+    if not found:
+        return Checked(path, Verdict.UNSUPPORTED, "nothing to check", "", "the file has no program")
+    left = [one for one in found if one.verdict is Verdict.UNSUPPORTED]
+    done = [one for one in found if one.verdict is not Verdict.UNSUPPORTED]
+    worst = _worst(done or left)
+    message = worst.message
+    if done and left:
+        note = f"{len(left)} of {len(found)} programs not checked: {left[0].message}"
+        message = f"{message}; {note}" if message else note
+    known = _known(done) if worst.known else ()
+    return replace(worst, file=path, message=message, known=known)
+
+
+class _Verdict(Protocol):
+    """What a file, a program, or a program on some inputs has come to."""
+
+    @property
+    def verdict(self) -> Verdict: ...
+    @property
+    def known(self) -> tuple[str, ...]: ...
+
+
+_V = TypeVar("_V", bound=_Verdict)
+
+
+def _worst(found: Sequence[_V]) -> _V:
+    """The worst of several: what fails and is not known, before what is."""
+    return max(found, key=lambda one: (one.verdict.fails and not one.known, one.verdict.severity))
+
+
+def _known(found: Sequence[_Verdict]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(id_ for one in found for id_ in one.known))
+
+
+def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
+    if isinstance(part, NotChecked):
+        if part.invalid:
+            return Checked(path, Verdict.REJECTED, INVALID, "", part.reason)
+        return Checked(path, Verdict.UNSUPPORTED, "not read", "", part.reason)
+    named = "" if part.name == "main" else f"@{part.name}: "
+    try:
+        sets, notes = _inputs(part, settings)
+        backend, platform = _opened(settings.backend)
+        found: list[Outcome] = []
+        if is_dynamic(part.flat.program) and settings.backend not in RIGHT:
+            part = _made_over(part, sets, found)
+        work = Work(
+            part, settings.backend, backend, platform, settings.expectations, settings.seconds
+        )
+        for number, inputs in enumerate(sets, start=1):
+            origin = _origin(settings, inputs, number, len(sets))
+            with phase("inputs", number, len(sets)):
+                found.append(_judged(path, part, inputs, origin, work, settings))
+            if found[-1].verdict.fails and not found[-1].known:
+                break
+    except NotJudged as reason:
+        return Checked(path, Verdict.UNSUPPORTED, reason.kind, "", named + str(reason))
+    except TooSlow as reason:
+        return Checked(path, Verdict.UNSUPPORTED, "not evaluated", "", named + str(reason))
+    worst = _worst(found)
+    message = "; ".join(filter(None, (worst.message, *notes, part.note)))
+    message = named + message if message else ""
+    known = _known(found) if worst.known else ()
+    return Checked(path, worst.verdict, worst.kind, worst.operation, message, worst.elements, known)
+
+
+def _origin(settings: Settings, inputs: Sequence[Array], number: int, count: int) -> str:
+    """Which set of inputs this is; "" where there are none."""
+    if not inputs:
+        return ""
+    return "given inputs" if settings.inputs else f"drawn inputs, set {number} of {count}"
+
+
+def _judged(
+    path: str, unit: Unit, inputs: tuple[Array, ...], origin: str, work: Work, settings: Settings
+) -> Outcome:
+    """The outcome on a set of inputs, which is told and saved where it fails."""
+    if settings.save is None:
+        return _on(origin, work.judged(inputs))
+    folder = saving.Folder(settings.save, path, unit, inputs, settings.backend, origin)
+    folder.begin()
+    try:
+        outcome = work.judged(inputs)
+    except BaseException:
+        folder.remove()
+        raise
+    if not outcome.verdict.fails:
+        folder.remove()
+        return outcome
+    folder.end(outcome, *work.both(inputs))
+    return _on(origin, outcome, f"saved in {folder.path}")
+
+
+def _on(origin: str, outcome: Outcome, *notes: str) -> Outcome:
+    """The outcome, with a note where it fails on some inputs of several."""
+    if not outcome.verdict.fails:
+        return outcome
+    return replace(outcome, message="; ".join(filter(None, (outcome.message, origin, *notes))))
+
+
+@cache
+def _opened(name: str) -> tuple[Backend, str]:
+    backend = open_backend(name)
+    return backend, backend.describe().platform
+
+
+def _drawn(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
+    def evaluated(inputs: tuple[Array, ...]) -> Sequence[Array]:
+        with limited(settings.seconds):
+            return evaluate(unit.flat.program, inputs, infeeds=unit.infeeds)
+
+    return drawn(unit.flat.program, settings.seed, evaluated)
+
+
+def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[Outcome]) -> Unit:
+    """A program of unknown sizes made over for those of the inputs, as backends need it.
+
+    If it does not mean the same for the reference, that is an outcome of its own.
+    """
+    try:
+        static = of_sizes(unit, sets[0])
+    except Unreadable as error:
+        raise NotJudged(str(error), "not implemented by the backend") from None
+    try:
+        before, after = (evaluate(one.flat.program, sets[0]) for one in (unit, static))
+    except EvaluationError as error:
+        raise NotJudged(str(error)) from None
+    if not all(
+        a.shape == b.shape and alike(a, b).all() for a, b in zip(before, after, strict=True)
+    ):
+        message = "with sizes written into it by jaxlib's shape refinement it means something else"
+        found.append(Outcome(Verdict.DIVERGENT, "sizes", message))
+    return static
+
+
+@phase("drawing")
+def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tuple[str, ...]]:
+    """The sets of inputs, and what is to be said of them."""
+    program = unit.flat.program
+    if settings.inputs is None or not program.main.arguments:
+        try:
+            return _drawn(unit, settings), ()
+        except (InputsError, EvaluationError) as error:
+            raise NotJudged(str(error), "no inputs") from None
+    try:
+        found = given(program, load(settings.inputs), parameters(unit))
+    except InputsError as error:
+        raise InputsError(f"@{unit.name}: {error}") from None
+    ignored = ", ".join(found.ignored)
+    return [found.arrays], ((f"not taken: {ignored} of the archive",) if ignored else ())

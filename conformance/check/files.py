@@ -1,0 +1,120 @@
+"""Checking many files: in worker processes, a batch of files at a time, answers in order.
+
+A worker that dies or hangs takes its batch with it; the files of the batch are then checked one by
+one, and only those that do it again are blamed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from conformance.backends.base import NotAvailable
+from conformance.campaign.isolation import why
+from conformance.campaign.planning import UsageError
+from conformance.check.file import Checked, Settings, check_file
+from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.frontends.arguments import InputsError
+from conformance.verdict import Verdict
+
+BATCH = 16
+"""Files in a batch; fewer where that would leave workers idle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Files to be checked in one call, from the one numbered `start`."""
+
+    start: int
+    files: tuple[str, ...]
+    settings: Settings
+
+    def singles(self) -> Iterator[Batch]:
+        """The same files, each a batch of its own."""
+        for number, file in enumerate(self.files):
+            yield Batch(self.start + number, (file,), self.settings)
+
+
+def check_batch(batch: Batch) -> tuple[Checked, ...]:
+    """The verdicts on a batch's files, in this process."""
+    return tuple(_checked(file, batch.settings) for file in batch.files)
+
+
+def _checked(file: str, settings: Settings) -> Checked:
+    try:
+        return check_file(file, settings)
+    except (NotAvailable, InputsError, UsageError):
+        raise
+    except MemoryError:
+        return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", "out of memory")
+    except RecursionError:
+        return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", "nested too deeply")
+    except Exception as error:  # ours, and no reason to leave the other files unchecked
+        if os.environ.get("HLO_CONFORMANCE_DEBUG"):
+            raise
+        message = f"{type(error).__name__}: {error}; please report it"
+        return Checked(file, Verdict.UNSUPPORTED, "defect of hlo-conformance", "", message)
+
+
+def batches(files: Sequence[str], settings: Settings, jobs: int) -> list[Batch]:
+    """The files in batches of consecutive ones."""
+    size = max(1, min(BATCH, len(files) // (4 * jobs)))
+    return [
+        Batch(start, tuple(files[start : start + size]), settings)
+        for start in range(0, len(files), size)
+    ]
+
+
+def check_files(
+    executor: LocalExecutor,
+    files: Sequence[str],
+    settings: Settings,
+    timeout: float,
+    jobs: int,
+) -> Generator[Checked | None]:
+    """Check files in workers and yield the verdicts in the order of the files.
+
+    A file may take `timeout` seconds; so may a batch, the files of which are then given as much
+    one by one. Yields None now and then, while nothing is ready.
+
+    Raises:
+        NotAvailable: when the backend cannot be had, or no worker can be started.
+        InputsError: when inputs are given that a program does not take.
+        UsageError: when what fails cannot be saved.
+    """
+    waiting = batches(files, settings, jobs)
+    calls = (Call(one, check_batch, (one,), timeout) for one in waiting)
+    ready: dict[int, Checked] = {}
+    following = 0
+    for ended in executor.results(calls):
+        if ended is not None:
+            for number, checked in _taken(executor, ended, timeout):
+                ready[number] = checked
+        if following not in ready:
+            yield None
+        while following in ready:
+            yield ready.pop(following)
+            following += 1
+
+
+def _taken(executor: LocalExecutor, ended: Ended, timeout: float) -> deque[tuple[int, Checked]]:
+    """The verdicts of a batch by number; none yet where it must be done again, file by file."""
+    batch: Batch = ended.call.name
+    value: object = ended.value
+    found: deque[tuple[int, Checked]] = deque()
+    if isinstance(value, tuple):
+        verdicts = cast("tuple[Checked, ...]", value)
+        found.extend((batch.start + n, checked) for n, checked in enumerate(verdicts))
+        return found
+    if not isinstance(value, (Died, TimedOut)):
+        raise value if isinstance(value, Exception) else NotAvailable(str(value))
+    if len(batch.files) > 1:
+        for single in batch.singles():
+            executor.push(Call(single, check_batch, (single,), timeout))
+        return found
+    verdict, kind, message = why(value)
+    found.append((batch.start, Checked("".join(batch.files), verdict, kind, "", message)))
+    return found

@@ -1,0 +1,322 @@
+"""One program on a backend: compiled once, run and judged on each set of inputs.
+
+A program is judged as a whole by perturbed evaluation (conformance/judging/perturbation/judge.py)
+and by the backend's own values (conformance/triage/conclusion.py), or by what it asserts itself,
+where it is one of StableHLO's test programs; of one that fails, the operation that goes wrong is
+named, unless all of it is known (conformance/triage/attribute.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from conformance.backends.base import (
+    Backend,
+    BackendError,
+    Executable,
+    Failed,
+    Rejected,
+    Unsupported,
+)
+from conformance.executors.limit import limited
+from conformance.frontends.extensions import beyond
+from conformance.frontends.modules import Unit
+from conformance.frontends.naming import described
+from conformance.gate.expectations import Expectation
+from conformance.judging.compare import Judgement, judge, malformed
+from conformance.judging.differences import decimal
+from conformance.judging.perturbation.error_model import rule_of
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.hull import alike
+from conformance.judging.perturbation.judge import is_single, judge_program, permits
+from conformance.phases import phase
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.triage.attribute import Explainer, Fault
+from conformance.triage.conclusion import Settling
+from conformance.triage.isolate import Steps, steps
+from conformance.triage.localise import Search
+from conformance.verdict import Element, Errors, Verdict
+from reference.interpreter.evaluate import EvaluationError, check, evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+
+INVALID = "invalid program"
+"""The class of a file that holds no program, or one that breaks constraints."""
+
+KEPT = 32
+"""Compiled programs that are kept: the search asks for the same ones on other inputs."""
+
+RIGHT = ("reference", "reference:right")
+"""The names of the backend that is the reference itself."""
+
+
+class NotJudged(Exception):
+    """A program that is not checked, and why: `kind` is the class."""
+
+    def __init__(self, message: str, kind: str = "not evaluated") -> None:
+        """The reason, and its class."""
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a program on one set of inputs."""
+
+    verdict: Verdict
+    kind: str = ""
+    message: str = ""
+    operation: str = ""
+    elements: tuple[Element, ...] = ()
+    known: tuple[str, ...] = ()
+
+
+class Work:
+    """One program on a backend: compiled once, run and judged on each set of inputs."""
+
+    def __init__(
+        self, unit: Unit, name: str, backend: Backend, platform: str,
+        expectations: tuple[Expectation, ...], seconds: float,
+    ) -> None:  # fmt: skip
+        """`name` is the backend's, `seconds` what the reference may take for an evaluation."""
+        self._unit, self._backend, self._platform = unit, backend, platform
+        self._is_reference, self._seconds = name in RIGHT, seconds
+        self._settling = Settling(self.run, platform)
+        self._explainer = Explainer(Search(self.run, platform), expectations, name)
+        self._executables: dict[str, Executable] = {}
+
+    def judged(self, inputs: tuple[Array, ...]) -> Outcome:
+        """The outcome on one set of inputs."""
+        program = self._unit.flat.program
+        broken, notes = beyond(check(program))
+        if broken and not self._unit.assertions:  # tests tell what they expect nevertheless
+            return self._of_invalid(*broken[0])
+        outcome = self._of_valid(program, inputs)
+        told = (outcome.message, *(() if broken else notes))
+        return replace(outcome, message="; ".join(filter(None, told)))
+
+    def _of_valid(self, program: Program, inputs: tuple[Array, ...]) -> Outcome:
+        try:
+            with limited(self._seconds):
+                permitted = Permitted(program, inputs, self._platform, self._unit.infeeds)
+        except EvaluationError as error:
+            if error.operation is None:
+                raise NotJudged(str(error)) from None
+            where = described(self._unit, error.operation)
+            raise NotJudged(f"{error.problem} ({where})") from None
+        try:
+            actual = self._results(permitted, inputs)
+        except Unsupported as error:
+            raise NotJudged(str(error), "not implemented by the backend") from None
+        except BackendError as error:
+            refused = _refused(error)
+            return self._if_known(refused) if is_single(program) else _outcome(refused)
+        if self._unit.assertions:
+            outcome = self._by_assertions(permitted, actual)
+        elif is_single(program):
+            return self._if_known(self._alone(permitted, inputs, actual))
+        else:
+            return self._of_several(program, inputs, permitted, actual)
+        if not outcome.verdict.fails or self._is_reference:
+            return outcome
+        found = steps(self.run, self._platform, program, inputs, range(len(actual)))
+        judgement = judge_program(permitted, actual)
+        return self._explained(outcome, judgement, program, inputs, actual, found)
+
+    def _of_several(
+        self, program: Program, inputs: tuple[Array, ...], permitted: Permitted,
+        actual: Sequence[Array],
+    ) -> Outcome:  # fmt: skip
+        """The outcome of a program of several operations."""
+        if self._is_reference:
+            return _outcome(judge_program(permitted, actual))
+        settled = self._settling.settled(program, inputs, actual, permitted)
+        judgement = settled.judgement
+        message = "; ".join(filter(None, (judgement.message, settled.note)))
+        outcome = replace(_outcome(judgement), message=message)
+        if not outcome.verdict.fails:
+            return outcome
+        return self._explained(outcome, judgement, program, inputs, actual, settled.steps)
+
+    def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> Outcome:
+        """A program that breaks constraints: a backend should refuse it."""
+        where = described(self._unit, operation)
+        message = f"breaks {', '.join(ids)} of {operation.name}"
+        if not self._is_reference:
+            try:
+                self._compiled(self._unit.flat.program)
+            except BackendError:
+                return Outcome(Verdict.REJECTED, INVALID, message, where)
+            return Outcome(Verdict.ACCEPTED, ", ".join(ids), message, where)
+        return Outcome(Verdict.REJECTED, INVALID, message, where)
+
+    def _results(self, permitted: Permitted, inputs: tuple[Array, ...]) -> Sequence[Array]:
+        if self._is_reference:
+            return permitted.expected
+        return next(self.run(self._unit.flat.program, [inputs]))
+
+    def both(self, inputs: tuple[Array, ...]) -> tuple[Sequence[Array] | None, ...]:
+        """What the reference and the backend make of a set of inputs, each None where nothing."""
+        program = self._unit.flat.program
+        try:
+            expected = evaluate(program, inputs, infeeds=self._unit.infeeds)
+        except EvaluationError:
+            expected = None
+        try:
+            return expected, next(self.run(program, [inputs]))
+        except BackendError:
+            return expected, None
+
+    def run(self, program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        """The backend's results of a program on each set of inputs.
+
+        Raises:
+            BackendError: the backend's answer, when it is an error.
+        """
+        executable = self._compiled(program)
+        for inputs in sets:
+            try:
+                with phase("executing"):
+                    results = executable.execute(inputs)
+                yield results
+            except BackendError:
+                raise
+            except Exception as error:
+                raise Failed(f"{type(error).__name__}: {error}") from error
+
+    def _compiled(self, program: Program) -> Executable:
+        refusal = self._backend.refusal(program)
+        if refusal is not None:
+            raise refusal
+        try:
+            whole = program is self._unit.flat.program
+            text = self._unit.text if whole and self._unit.text else emit(program)
+            if text not in self._executables:
+                while len(self._executables) >= KEPT:
+                    del self._executables[next(iter(self._executables))]
+                with phase("compiling"):
+                    self._executables[text] = self._backend.compile(text, program)
+            return self._executables[text]
+        except EmitError as error:
+            raise Unsupported(str(error)) from None
+        except BackendError:
+            raise
+        except Exception as error:
+            raise Failed(f"{type(error).__name__}: {error}") from error
+
+    def _alone(
+        self, permitted: Permitted, inputs: tuple[Array, ...], actual: Sequence[Array]
+    ) -> Judgement:
+        """The judgement on a program of one operation, by that op's own rule."""
+        program = self._unit.flat.program
+        rule = rule_of(program.main.body.operations[-2])
+        assert rule is not None
+        return judge(program, inputs, permitted.expected, actual, rule, platform=self._platform)
+
+    def _if_known(self, judgement: Judgement) -> Outcome:
+        """The outcome of a program of one operation: that is the one that goes wrong."""
+        outcome = _outcome(judgement)
+        if not outcome.verdict.fails:
+            return outcome
+        operation = self._unit.flat.program.main.body.operations[-2]
+        where, known = described(self._unit, operation), self._explainer.known(operation, judgement)
+        return replace(outcome, operation=where, known=known)
+
+    def _by_assertions(self, permitted: Permitted, actual: Sequence[Array]) -> Outcome:
+        """The worst of a test program's own assertions."""
+        bad = malformed(permitted.expected, actual)
+        if bad is not None:
+            return Outcome(Verdict.DIVERGENT, *bad)
+        outcomes = [Outcome(Verdict.PASS)]
+        for number, assertion in enumerate(self._unit.assertions):
+            got, want = actual[2 * number], actual[2 * number + 1]
+            fails = assertion.fails(got, want)
+            if fails.any() and assertion.is_near:
+                fails &= ~self._as_right(permitted, 2 * number, got, want)
+            if not fails.any():
+                continue
+            open_ = _left_open(permitted, 2 * number) & fails
+            verdict, kind = Verdict.DIVERGENT, "expectation"
+            if open_.all() or (open_ == fails).all():
+                verdict, kind = Verdict.UNSPECIFIED, permitted.reasons[0]
+            outcomes.append(_failed(verdict, kind, assertion.name, fails, got, want))
+        return max(outcomes, key=lambda one: one.verdict.severity)
+
+    def _as_right(self, permitted: Permitted, number: int, got: Array, want: Array) -> Array:
+        """Which elements may be either: expected values are some backend's own, and rounded.
+
+        Where the assertion permits less than the roundings of the program come to, an expected
+        value that a backend may give is no reason to find fault with another such value.
+        """
+        either = permits(permitted, number, want)
+        return either if self._is_reference else either & permits(permitted, number, got)
+
+    @phase("locating")
+    def _explained(
+        self, outcome: Outcome, judgement: Judgement, program: Program,
+        inputs: tuple[Array, ...], actual: Sequence[Array], found: Steps | None,
+    ) -> Outcome:  # fmt: skip
+        """The outcome with the operation that goes wrong first, or first of those not known."""
+        infeeds = self._unit.infeeds
+        why = self._explainer.explained(program, inputs, actual, judgement, found, infeeds)
+        fault = why.new or why.first
+        if fault is None:
+            return outcome
+        where = described(self._unit, fault.operation, fault.within)
+        elements = fault.judgement.elements or outcome.elements
+        kind, first = outcome.kind, f"first wrong: {self._told(fault)}: {fault.judgement.message}"
+        if why.is_known or why.judgement is None:
+            if self._unit.assertions:
+                kind = fault.judgement.kind or kind
+            message, known = f"{outcome.message}; {first}", why.known if why.is_known else ()
+            return Outcome(outcome.verdict, kind, message, where, elements, known)
+        left, ids = why.judgement, ", ".join(why.known)
+        message = f"{left.message}; beside what is known as {ids}, {first}"
+        if why.new is None:
+            message = f"{left.message}; {first}, known as {ids}; what else is wrong was not found"
+        return Outcome(left.verdict, left.kind, message, where, elements)
+
+    def _told(self, fault: Fault) -> str:
+        """The operation at fault, and those without which it is right."""
+        told = described(self._unit, fault.operation, fault.within)
+        others = [one for one in fault.group if one is not fault.operation]
+        if others:
+            told += ", together with " + ", ".join(described(self._unit, one) for one in others)
+        return told
+
+
+def _left_open(permitted: Permitted, number: int) -> Array:
+    """Which elements of a result depend on what the specification leaves open."""
+    want = permitted.expected[number]
+    varying = np.zeros(want.shape, np.bool_)
+    for one in permitted.filled():
+        varying |= ~alike(want, one[number])
+    return varying
+
+
+def _outcome(judgement: Judgement) -> Outcome:
+    return Outcome(
+        judgement.verdict, judgement.kind, judgement.message, elements=judgement.elements
+    )
+
+
+def _refused(error: BackendError) -> Judgement:
+    verdict, kind = Verdict.CRASHED, "internal error"
+    if isinstance(error, Rejected):
+        verdict, kind = Verdict.REJECTED, "refused as invalid"
+    return Judgement(verdict, kind, str(error), 0, 0, None, None, (), Errors())
+
+
+def _failed(
+    verdict: Verdict, kind: str, name: str, fails: Array, got: Array, want: Array
+) -> Outcome:
+    index = tuple(int(i) for i in np.argwhere(fails)[0])
+    one, other = (np.asarray(array[index]).reshape(1) for array in (want, got))
+    message = (
+        f"check.{name}: {int(fails.sum())} of {fails.size} elements; at {list(index)} "
+        f"expected {decimal(one)}, got {decimal(other)}"
+    )
+    return Outcome(verdict, kind, message)

@@ -1,0 +1,189 @@
+"""What is written of a failing check: a folder with the program, its inputs and its results.
+
+So another tool can go on from it, and `check` itself can be run again on just that. The inputs are
+written before the backend runs, as it may take the process with it; a folder of what passes is
+removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from conformance.campaign.planning import UsageError
+from conformance.frontends.modules import Unit
+from conformance.frontends.naming import input_names
+from conformance.stablehlo.emit import EmitError, emit, spell
+from conformance.verdict import Verdict
+from reference.ir.types import Array, element_type_of, to_bits
+
+PROGRAM, EXECUTED = "program.mlir", "executed.mlir"
+INPUTS, EXPECTED, ACTUAL = "inputs.npz", "expected.npz", "actual.npz"
+VERDICT = "verdict.json"
+
+_UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
+_LONGEST = 60
+"""Characters of a name that are kept in the name of a folder."""
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder for what fails, and see whether it can be written to.
+
+    Raises:
+        UsageError: when it cannot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror or error}") from error
+
+
+class _Outcome(Protocol):
+    """What a program on some inputs has come to."""
+
+    @property
+    def verdict(self) -> Verdict: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def known(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The folder of one program of a file on one set of inputs.
+
+    `origin` says which inputs these are, in words; `parent` is the folder that the user named.
+    """
+
+    parent: Path
+    file: str
+    unit: Unit
+    inputs: Sequence[Array]
+    backend: str
+    origin: str
+
+    @property
+    def path(self) -> Path:
+        """Where it is: a name that is safe anywhere, of this file, program and inputs alone."""
+        absolute = str(Path(self.file).absolute())
+        digest = hashlib.sha256(absolute.encode("utf-8", "surrogateescape")).hexdigest()[:6]
+        above = len(self.unit.source) - len(self.unit.source.lstrip("\n"))
+        part = [f"line{above + 1}"] if above else []  # a file may hold several of one name
+        names = (Path(self.file).stem, digest, *part, self.unit.name, self.origin)
+        return self.parent / "-".join(map(_safe, names))
+
+    def begin(self) -> None:
+        """Write the program and the inputs.
+
+        Raises:
+            UsageError: when they cannot be written.
+        """
+        try:
+            shutil.rmtree(self.path, ignore_errors=True)
+            self.path.mkdir(parents=True)
+            (self.path / PROGRAM).write_text(self.unit.source, encoding="utf-8")
+            if not self.unit.text:
+                _write_executed(self.path, self.unit)
+            write_arrays(
+                self.path / INPUTS, dict(zip(input_names(self.unit), self.inputs, strict=True))
+            )
+            self._write({"verdict": "no answer"})
+        except OSError as error:
+            raise UsageError(f"cannot write to {self.path}: {error.strerror or error}") from error
+
+    def end(
+        self,
+        outcome: _Outcome,
+        expected: Sequence[Array] | None,
+        actual: Sequence[Array] | None,
+    ) -> None:
+        """Write the verdict and the results, the reference's and the backend's, where these are.
+
+        Raises:
+            UsageError: when they cannot be written.
+        """
+        try:
+            for name, results in ((EXPECTED, expected), (ACTUAL, actual)):
+                if results is not None:
+                    arrays = {f"result_{number}": array for number, array in enumerate(results)}
+                    write_arrays(self.path / name, arrays)
+            self._write(
+                {
+                    "verdict": outcome.verdict.value,
+                    "class": outcome.kind,
+                    "operation": outcome.operation,
+                    "message": outcome.message,
+                    "known": ", ".join(outcome.known),
+                }
+            )
+        except OSError as error:
+            raise UsageError(f"cannot write to {self.path}: {error.strerror or error}") from error
+
+    def remove(self) -> None:
+        """Remove all of it: nothing fails."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _write(self, verdict: Mapping[str, str]) -> None:
+        arguments = self.unit.flat.program.main.arguments
+        given = f"--inputs {INPUTS} " if arguments else ""
+        again = f"hlo-conformance check {PROGRAM} {given}--backend {shlex.quote(self.backend)}"
+        shown = {
+            "file": self.file.encode("utf-8", "backslashreplace").decode(),
+            "program": self.unit.name,
+            **verdict,
+            "backend": self.backend,
+            "inputs": self.origin,
+            "parameters": {
+                name: spell(value.type)
+                for name, value in zip(input_names(self.unit), arguments, strict=True)
+            },
+            "again": again,
+        }
+        (self.path / VERDICT).write_text(json.dumps(shown, indent=2) + "\n", encoding="utf-8")
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
+    """An .npz archive of arrays; of types that numpy does not have, their bits.
+
+    numpy.savez takes no array called `file`, and saves types of ml_dtypes as void.
+    """
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, _plain(array), allow_pickle=False)
+
+
+def _plain(array: Array) -> Array:
+    if element_type_of(array).storage.isbuiltin == 1:
+        return np.asarray(array)
+    return to_bits(array)
+
+
+def _safe(part: str) -> str:
+    return _UNSAFE.sub("_", part)[:_LONGEST].strip("._") or "_"
+
+
+def _write_executed(own: Path, unit: Unit) -> None:
+    """The program as the backend is given it, where that is not the text of the file."""
+    try:
+        (own / EXECUTED).write_text(emit(unit.flat.program), encoding="utf-8")
+    except EmitError:
+        return  # a backend is given nothing then, as the verdict says

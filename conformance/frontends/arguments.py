@@ -1,0 +1,209 @@
+"""Inputs of a program to check, out of an .npz archive; frontends/inputs/ draws others."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reference.ir.program import Program, TensorType
+from reference.ir.types import Array, bits_dtype, from_bits
+
+
+class InputsError(ValueError):
+    """Inputs that are not what the program takes, or cannot be had: one line."""
+
+
+def load(path: Path) -> dict[str, Array]:
+    """The arrays of an .npz archive by name.
+
+    Raises:
+        InputsError: when it cannot be read as one.
+    """
+    try:
+        with path.open("rb") as file:  # numpy leaves it open where it can't read it
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise InputsError(f"{path}: one array, not an archive of them (.npz)")
+            found: dict[str, Any] = {name: archive[name] for name in archive.files}
+    except (InputsError, KeyboardInterrupt):
+        raise
+    except OSError as error:
+        raise InputsError(f"{path}: {error.strerror or _NO_ARCHIVE}") from error
+    except Exception as error:  # numpy, zipfile and zlib each have errors of their own
+        raise InputsError(f"{path}: {_unreadable(error)}") from error
+    for name, array in found.items():
+        if not isinstance(array, np.ndarray):
+            raise InputsError(f"{path}: {name} is no array")
+    return found
+
+
+_NO_ARCHIVE = "no .npz archive of arrays that numpy can read"
+
+
+def _unreadable(error: Exception) -> str:
+    """Why numpy could not read a file, for people."""
+    if "Object arrays" in str(error):
+        return "it holds Python objects, not arrays of numbers"
+    if isinstance(error, MemoryError):
+        return "an array of it does not fit in memory"
+    if isinstance(error, (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)):
+        return f"a damaged .npz archive: {' '.join(str(error).split())[:120]}"
+    return _NO_ARCHIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a program's parameter is called: in the text, and by who wrote the program ("")."""
+
+    name: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A program's inputs out of an archive, and the names of its arrays that are none of them."""
+
+    arrays: tuple[Array, ...]
+    ignored: tuple[str, ...] = ()
+
+
+def given(program: Program, arrays: Mapping[str, Array], named: Sequence[Parameter]) -> Given:
+    """The program's inputs out of an archive.
+
+    By the parameters' names, or those that the program's author gave them; in order as `arr_0`,
+    ...; in order too where neither the archive nor the program has names that tell. An archive may
+    hold more than the program takes, as jit leaves out arguments that nothing depends on: what has
+    no name of a parameter is ignored, and of arrays without names those are taken that alone fit
+    by type, in order.
+
+    Types that numpy does not have (bf16, f8, i4, ...) are given as the arrays of ml_dtypes that
+    numpy saves as void, or as unsigned integers of the same width that hold their bits; a quantized
+    tensor as its codes.
+
+    Raises:
+        InputsError: naming the parameter that is missing or not of its type.
+    """
+    types: list[TensorType] = []
+    for number, parameter in enumerate(program.main.arguments):
+        if not isinstance(parameter.type, TensorType):
+            raise InputsError(f"{_what(number, named)} is no tensor")
+        types.append(parameter.type)
+    keys = _keys(arrays, named, types)
+    found = [
+        _as(arrays[key], of, _what(number, named))
+        for number, (key, of) in enumerate(zip(keys, types, strict=True))
+    ]
+    return Given(tuple(found), tuple(name for name in arrays if name not in keys))
+
+
+_NUMBERED = re.compile(r"arr_(\d+)")
+_GENERIC = re.compile(r"(?:arg|a)?_?\d+")
+"""Names that printers and compilers give, which say nothing."""
+
+
+def _what(number: int, named: Sequence[Parameter]) -> str:
+    return f"parameter {number} (%{named[number].name})"
+
+
+def _keys(
+    arrays: Mapping[str, Array], named: Sequence[Parameter], types: Sequence[TensorType]
+) -> list[str]:
+    """Which array of an archive each parameter takes."""
+    by_name, by_label = [one.name for one in named], [one.label for one in named]
+    whole = [k for k in (by_name, by_label) if len({*k}) == len(k) and arrays.keys() >= {*k}]
+    if len(whole) == 2 and by_name != by_label:
+        raise InputsError(
+            f"{', '.join(by_name)} are called {', '.join(by_label)} by the program's author, and "
+            "the archive has both names; leave out the arrays that the program does not take"
+        )
+    if whole:
+        return whole[0]
+    numbered = {int(found[1]): key for key in arrays if (found := _NUMBERED.fullmatch(key))}
+    each = [
+        next((key for key in (one.name, one.label, numbered.get(i, "")) if key in arrays), "")
+        for i, one in enumerate(named)
+    ]
+    if len({*each}) == len(each) == len(arrays) and "" not in each:
+        return each
+    in_order = [numbered[number] for number in sorted(numbered)]
+    if not numbered and not any(each) and all(_GENERIC.fullmatch(o.label or o.name) for o in named):
+        in_order = list(arrays)
+    if len(in_order) != len(arrays) or len(in_order) < len(named):
+        takes = ", ".join(_told(one) for one in named) or "nothing"
+        has = ", ".join(sorted(arrays)) or "nothing"
+        raise InputsError(f"the program takes {takes}; the archive has {has}")
+    return in_order if len(in_order) == len(named) else _that_fit(in_order, arrays, named, types)
+
+
+def _told(one: Parameter) -> str:
+    return f"{one.name} ({one.label})" if one.label and one.label != one.name else one.name
+
+
+def _that_fit(
+    keys: Sequence[str],
+    arrays: Mapping[str, Array],
+    named: Sequence[Parameter],
+    types: Sequence[TensorType],
+) -> list[str]:
+    """Those arrays that fit the parameters in order, where only one choice of them does."""
+    fits = [[_fits(arrays[key], of) for of in types] for key in keys]
+    first = _embedded(fits, range(len(keys)))
+    last = _embedded([row[::-1] for row in fits[::-1]], range(len(keys))[::-1])
+    if first is None or last is None:
+        raise InputsError(
+            f"of the archive's {len(keys)} arrays, no {len(types)} have in order the types that "
+            f"the program takes ({', '.join(map(str, types))})"
+        )
+    last.reverse()
+    if first != last:
+        number = next(i for i in range(len(types)) if first[i] != last[i])
+        raise InputsError(
+            f"the archive has {len(keys)} arrays and the program takes {len(types)}: "
+            f"{_what(number, named)} may be {keys[first[number]]} or {keys[last[number]]}; "
+            f"leave out what it does not take, or name them {', '.join(o.name for o in named)}"
+        )
+    return [keys[at] for at in first]
+
+
+def _embedded(fits: Sequence[Sequence[bool]], places: Sequence[int]) -> list[int] | None:
+    """The earliest places at which all the types fit in order; None where there are none."""
+    taken: list[int] = []
+    for place, row in zip(places, fits, strict=True):
+        if len(taken) < len(row) and row[len(taken)]:
+            taken.append(place)
+    return taken if len(taken) == len(fits[0]) else None
+
+
+def _fits(array: Array, of: TensorType) -> bool:
+    try:
+        _as(array, of, "")
+    except InputsError:
+        return False
+    return True
+
+
+def _as(array: Array, of: TensorType, what: str) -> Array:
+    agrees = len(array.shape) == of.rank and all(
+        size in (None, actual) for size, actual in zip(of.shape, array.shape, strict=False)
+    )
+    if not agrees:
+        raise InputsError(f"{what} is {of}; given shape {list(array.shape)}")
+    element = of.stored
+    storage = element.storage
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype == storage:
+        return np.ascontiguousarray(array).reshape(array.shape)
+    same_width = array.dtype.itemsize == storage.itemsize
+    if same_width and array.dtype.kind == "V":
+        return np.ascontiguousarray(array).view(storage).reshape(array.shape)
+    if storage.isbuiltin != 1 and array.dtype == bits_dtype(element):
+        codes = array if element.bits >= 8 else array & np.uint8((1 << element.bits) - 1)
+        return np.asarray(from_bits(codes, element))
+    raise InputsError(f"{what} is {of}, stored as {storage}; given {array.dtype}")

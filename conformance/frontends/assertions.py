@@ -1,0 +1,276 @@
+"""What StableHLO's own test programs assert of their values, and when an assertion holds.
+
+Two spellings are understood here: custom calls (`@check.expect_eq` and others, in the programs made
+from JAX's tests) and the ops of the `check` dialect (in the interpreter's tests), which jaxlib does
+not register: their assembly is rewritten to custom calls before MLIR parses it. A third one, of
+another dialect with that name, is `iree_checks`'s.
+
+Source: StableHLO, stablehlo/tests/CheckOps.td and what its translator does with custom calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from conformance.frontends.iree_checks import DENSE, TYPE, VALUE, call, constant
+from conformance.frontends.iree_checks import rewrite as from_iree
+from reference.ir.program import Dense, Function, Operation, TensorType, Value
+from reference.ir.types import Array, element_type_of
+from reference.numerics.rounding import ordinal, to_float64
+
+CALL = "custom_call"
+CLOSE_ULPS = 3
+"""What a custom call of `check.expect_close` permits, which has no attribute to say it."""
+
+CALL_TOLERANCE, OP_TOLERANCE, EQ_TOLERANCE = 1e-3, 1e-4, 1e-4
+"""Absolute errors: of the custom call expect_almost_eq, of the op of that name, of check.eq."""
+
+_PREFIX = "check."
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One assertion: that two values are equal, near in absolute terms, or near in ulp.
+
+    `tolerance` is the absolute error permitted (None: not judged so), to which `relative` times
+    the expected value's magnitude is added; `ulps` the smallest and largest distance in ulp (None:
+    not judged so); with neither, the values must be equal.
+    """
+
+    name: str
+    actual: Value
+    expected: Value
+    tolerance: float | None = None
+    ulps: tuple[int, int] | None = None
+    relative: float = 0.0
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it is content with values that are nearly, rather than exactly, the same."""
+        return self.tolerance is not None or (self.ulps is not None and self.ulps[0] == 0)
+
+    def fails(self, actual: Array, expected: Array) -> Array:
+        """The elements for which it does not hold, a mask of the arrays' shape.
+
+        Equal is what `==` says, which knows no sign of zero; NaN equals NaN, whatever its bits.
+        """
+        of = element_type_of(expected)
+        if not (of.is_float or of.is_complex):
+            return np.asarray(actual != expected)
+        if of.is_complex:
+            real = self._fails(np.array(np.real(actual)), np.array(np.real(expected)))
+            imag = self._fails(np.array(np.imag(actual)), np.array(np.imag(expected)))
+            return real | imag
+        return self._fails(actual, expected)
+
+    def _fails(self, actual: Array, expected: Array) -> Array:
+        with np.errstate(all="ignore"):
+            got, want = to_float64(actual), to_float64(expected)
+            same = (got == want) | (np.isnan(got) & np.isnan(want))
+            if self.tolerance is not None:
+                permitted = self.tolerance + (self.relative * np.abs(want) if self.relative else 0)
+                return ~(same | (np.isfinite(want) & (np.abs(got - want) <= permitted)))
+            if self.ulps is None:
+                return ~same
+            low, high = self.ulps
+            apart = _ulps_apart(actual, expected)
+            outside = [not low <= one <= high for one in apart]
+            return np.asarray(outside, np.bool_).reshape(expected.shape)
+
+
+MOST_ULPS = (1 << 64) - 1
+"""The distance in ulp of a finite number from one that is not."""
+
+
+def _ulps_apart(actual: Array, expected: Array) -> list[int]:
+    """Distances in ulp as CheckOps counts them: zeros are one number, so are all NaNs."""
+    finite = np.isfinite(to_float64(actual)) & np.isfinite(to_float64(expected))
+    got, want = to_float64(actual), to_float64(expected)
+    same = (got == want) | (np.isnan(got) & np.isnan(want))
+    left, right = ordinal(actual).reshape(-1), ordinal(expected).reshape(-1)
+    return [
+        0 if alike else (abs(int(a) - int(b)) if both else MOST_ULPS)
+        for a, b, both, alike in zip(
+            left, right, finite.reshape(-1), same.reshape(-1), strict=True
+        )
+    ]  # fmt: skip
+
+
+# --- From a program ------------------------------------------------------------------------------
+
+
+def is_assertion(operation: Operation) -> bool:
+    """Whether this is a custom call of the check dialect."""
+    target = operation.attribute("call_target_name")
+    return operation.name == CALL and str(target).startswith(_PREFIX)
+
+
+def take_out(function: Function) -> tuple[Function, tuple[Assertion, ...]]:
+    """The function without its assertions, and these.
+
+    It returns what the assertions speak of, an actual and an expected value for each, in place of
+    its own results. Assertions that return whether they hold return true.
+
+    Raises:
+        ValueError: for an assertion that is not known, or is made within a region.
+    """
+    kept: list[Operation] = []
+    found: list[Assertion] = []
+    for operation in function.body.operations[:-1]:
+        if not is_assertion(operation):
+            if any(is_assertion(inner) for inner in _inside(operation)):
+                raise ValueError(f"an assertion within the body of {operation.name}")
+            kept.append(operation)
+            continue
+        found.append(_assertion(operation))
+        if operation.results:
+            kept.append(_truth(operation))
+    if not found:
+        return function, ()
+    shown = tuple(value for one in found for value in (one.actual, one.expected))
+    body = replace(function.body, operations=(*kept, Operation("return", shown)))
+    types = tuple(value.type for value in shown)
+    return replace(function, body=body, result_types=types), tuple(found)
+
+
+def _inside(operation: Operation) -> Iterator[Operation]:
+    for region in operation.regions:
+        for inner in region.operations:
+            yield inner
+            yield from _inside(inner)
+
+
+def _assertion(operation: Operation) -> Assertion:
+    name = str(operation.attribute("call_target_name")).removeprefix(_PREFIX)
+    if len(operation.operands) != 2:
+        raise ValueError(f"{_PREFIX}{name} of {len(operation.operands)} operands")
+    given = dict(
+        pair.split("=", 1) for pair in str(operation.attribute("backend_config", "")).split()
+    )
+    actual, expected = operation.operands
+    if name in ("expect_eq", "expect_eq_const"):
+        return Assertion(name, actual, expected)
+    if name in ("expect_almost_eq", "expect_almost_eq_const"):
+        tolerance = float(given.get("tolerance", CALL_TOLERANCE))
+        return Assertion(
+            name, actual, expected, tolerance, relative=float(given.get("relative", 0))
+        )
+    if name == "expect_close":
+        bounds = int(given.get("min", 0)), int(given.get("max", CLOSE_ULPS))
+        return Assertion(name, actual, expected, ulps=bounds)
+    if name == "eq":
+        return Assertion(name, actual, expected, EQ_TOLERANCE)
+    raise ValueError(f"{_PREFIX}{name} is not known")
+
+
+def _truth(operation: Operation) -> Operation:
+    """A constant true in place of an assertion's result."""
+    (result,) = operation.results
+    of = result.type
+    assert isinstance(of, TensorType)
+    value = Dense.of(np.ones(of.static_shape, of.storage), of)
+    return Operation("constant", (), operation.results, (("value", value),))
+
+
+# --- From text -----------------------------------------------------------------------------------
+
+_CONST = re.compile(
+    rf"check\.(expect_eq_const|expect_almost_eq_const)\s+({VALUE})\s*,\s*"
+    rf"({DENSE})\s*:\s*({TYPE})"
+    rf"(?:(?:\s*,\s*|\s*\{{\s*)tolerance\s*=\s*([-\w.+]+)(?:\s*:\s*f64)?(?:\s*\}})?)?"
+)
+_PAIR = re.compile(
+    rf"check\.(expect_eq|expect_almost_eq)\s+({VALUE})\s*,\s*({VALUE})"
+    rf"(?:\s*,\s*tolerance\s*=\s*([-\w.+]+)(?:\s*:\s*f64)?)?\s*:\s*({TYPE})"
+)
+_CLOSE = re.compile(
+    rf"check\.expect_close\s+({VALUE})\s*,\s*({VALUE})\s*,\s*max_ulp_difference\s*=\s*(\d+)"
+    rf"(?:\s*:\s*ui64)?(?:\s*,\s*min_ulp_difference\s*=\s*(\d+)(?:\s*:\s*ui64)?)?"
+    rf"\s*:\s*({TYPE})\s*,\s*({TYPE})"
+)
+_GENERIC = re.compile(
+    rf"\"check\.(expect_\w+)\"\(({VALUE})(?:,\s*({VALUE}))?\)\s*"
+    rf"(?:<?\{{(.*?)\}}>?)?\s*:\s*\(({TYPE})(?:,\s*({TYPE}))?\)\s*->\s*\(\)"
+)
+_PROBED = re.compile(
+    rf"({VALUE})\s*=\s*interpreter\.probe\s+({VALUE})\s*,\s*probe_id\s*=\s*\"([^\"]*)\""
+    rf"\s*:\s*({TYPE})"
+)
+_PRINTED = re.compile(rf"interpreter\.print\s+{VALUE}\s*:\s*{TYPE}")
+_SERIALIZED = re.compile(
+    rf"check\.expect_serialized_eq\s+({VALUE})\s*,\s*probe_id\s*=\s*\"([^\"]*)\""
+    rf"(?:\s*,\s*iter\s*=\s*(\d+))?(?:\s*:\s*ui?32)?\s*:\s*({TYPE})"
+)
+
+
+def rewrite(text: str) -> str:
+    """A module's text with the check dialect's ops as custom calls, line by line as it was.
+
+    An op on a constant becomes a constant and a custom call. Probes of values outside of loops
+    are the values themselves; those within a loop stay, and MLIR's parser says so.
+    """
+    text = from_iree(text)
+    if _PREFIX not in text and "interpreter." not in text:
+        return text
+    text = _PRINTED.sub("", text)
+    names = iter(range(text.count(_PREFIX)))
+    text = _without_probes(text)
+    text = _CONST.sub(lambda m: _with_constant(m, f"%check__{next(names)}"), text)
+    text = _PAIR.sub(lambda m: call(m[1], m[2], m[3], m[5], _tolerance(m[1], m[4])), text)
+    text = _CLOSE.sub(
+        lambda m: call("expect_close", m[1], m[2], m[5], f"min={m[4] or 0} max={m[3]}"), text
+    )
+    return _GENERIC.sub(lambda m: _from_generic(m, f"%check__{next(names, 'x')}"), text)
+
+
+def _tolerance(name: str, given: str | None) -> str:
+    return f"tolerance={given or OP_TOLERANCE}" if "almost" in name else ""
+
+
+def _with_constant(found: re.Match[str], name: str) -> str:
+    assertion, actual, value, of, tolerance = found.groups()
+    tolerance = _tolerance(assertion, tolerance)
+    return constant(name, value, of) + call(assertion, actual, name, of, tolerance)
+
+
+def _from_generic(found: re.Match[str], name: str) -> str:
+    """`"check.expect_close"(%a, %b) {max_ulp_difference = 3 : ui64} : ...`."""
+    assertion, actual, expected, inside, of, _ = found.groups()
+    inside = inside or ""
+    limits = {key: re.search(rf"\b{key}\s*=\s*([-\w.+]+)", inside) for key in _LIMITS}
+    given = {key: match[1] for key, match in limits.items() if match}
+    tolerance = _tolerance(assertion, given.get("tolerance"))
+    if assertion == "expect_close":
+        least, most = given.get("min_ulp_difference", 0), given.get("max_ulp_difference", 1)
+        tolerance = f"min={least} max={most}"
+    if expected is not None:
+        return call(assertion, actual, expected, of, tolerance)
+    value = re.search(rf"value\s*=\s*({DENSE})", inside)
+    if value is None:
+        return found[0]
+    return constant(name, value[1], of) + call(assertion, actual, name, of, tolerance)
+
+
+_LIMITS = ("tolerance", "min_ulp_difference", "max_ulp_difference")
+
+
+def _without_probes(text: str) -> str:
+    """Probes as barriers, and what is asserted of them as assertions about the value probed."""
+    probed: dict[str, str] = {}
+
+    def barrier(found: re.Match[str]) -> str:
+        result, operand, probe, of = found.groups()
+        probed.setdefault(probe, result)
+        return f'{result} = "stablehlo.optimization_barrier"({operand}) : ({of}) -> {of}'
+
+    def asserted(found: re.Match[str]) -> str:
+        expected, probe, iteration, of = found.groups()
+        if probe not in probed or iteration is not None:
+            return found[0]
+        return call("expect_eq", probed[probe], expected, of, "")
+
+    return _SERIALIZED.sub(asserted, _PROBED.sub(barrier, text))

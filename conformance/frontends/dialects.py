@@ -1,0 +1,107 @@
+"""From what other tools write to StableHLO text: bytecode, portable artifacts, CHLO ops.
+
+Source: jaxlib's passes and deserialisers (0.10.2 and 0.12.0, measured).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from jax.interpreters.mlir import make_ir_context
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.passmanager import PassManager
+
+from conformance.stablehlo.parse import ParseError, Unreadable
+
+BYTECODE = b"ML\xefR"
+"""How MLIR's bytecode begins, and so a portable artifact of StableHLO."""
+
+_LEGALISE = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
+_CHLO = re.compile(r'=\s*"?chlo\.(\w+)')
+
+
+def module_text(data: bytes) -> str:
+    """The text of a module: of MLIR text itself, of bytecode and portable artifacts their modules'.
+
+    Raises:
+        ParseError: when it is neither.
+        Unreadable: for an artifact of versions or dialects that jaxlib cannot read.
+    """
+    if data.startswith(BYTECODE):
+        return _from_bytecode(data)
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        hint = "of an export of jax, give mlir_module() or mlir_module_serialized"
+        raise ParseError(f"neither text nor bytecode of MLIR; {hint}") from None
+
+
+def _from_bytecode(data: bytes) -> str:
+    with make_ir_context() as context:
+        context.allow_unregistered_dialects = False
+        try:
+            if b"StableHLO_v" in data[:64]:
+                module = stablehlo.deserialize_portable_artifact(context, data)
+            else:
+                module = ir.Module.parse(data)
+        except (ir.MLIRError, ValueError, RuntimeError) as error:
+            newer = _newer(data)
+            if newer:
+                raise Unreadable(newer) from None
+            reason = str(error).strip().partition("\n")[0]
+            raise ParseError(f"bytecode that jaxlib cannot read: {reason}") from None
+        return spelled(module)
+
+
+def _newer(data: bytes) -> str:
+    """Why a portable artifact of a later version cannot be read; "" where it is none."""
+    written = re.search(rb"StableHLO_v(\d+)\.(\d+)\.(\d+)", data[:64])
+    known = stablehlo.get_current_version()
+    if written is None or tuple(map(int, written.groups())) <= tuple(map(int, known.split("."))):
+        return ""
+    version = b".".join(written.groups()).decode()
+    return f"a portable artifact of StableHLO {version}, later than {known}, which jaxlib has"
+
+
+def legalised(text: str) -> str:
+    """The module with CHLO ops expanded to StableHLO's, each in the place of what it came from.
+
+    A text without them is returned as it is.
+
+    Raises:
+        ParseError: when the text is no valid module.
+        Unreadable: when jaxlib has no expansion for one.
+    """
+    if "chlo." not in text:
+        return text
+    register()
+    with make_ir_context():
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError:
+            return text  # the parser says what is wrong with it
+        if not _CHLO.search(str(module)):
+            return text
+        try:
+            PassManager.parse(_LEGALISE).run(module.operation)
+        except ir.MLIRError as error:
+            found = [str(one.message) for one in error.error_diagnostics]
+            reason = (found or [str(error)])[0].partition("\n")[0]
+            raise Unreadable(f"CHLO: {reason}") from None
+        left = sorted({f"chlo.{name}" for name in _CHLO.findall(str(module))})
+        if left:
+            raise Unreadable(f"jaxlib has no expansion of {', '.join(left)}")
+        return spelled(module)
+
+
+@cache
+def register() -> None:
+    """Make StableHLO's passes known to MLIR, once in a process."""
+    stablehlo.register_stablehlo_passes()
+
+
+def spelled(module: ir.Module) -> str:
+    """The text of a module, with the places of its operations."""
+    return str(module.operation.get_asm(enable_debug_info=True))

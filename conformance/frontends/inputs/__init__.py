@@ -1,0 +1,1 @@
+"""Inputs drawn for a program by what it does with its parameters."""

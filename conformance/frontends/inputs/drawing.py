@@ -1,0 +1,181 @@
+"""Inputs of a program to check, drawn: by type, and by what the program does with a parameter.
+
+Inputs that no program is made for (a negative variance, an index out of range) make results NaN
+or alike, and NaN compared with NaN tells nothing. What parameters should be,
+`conformance.frontends.inputs.uses` finds; where most results are no numbers all the same, tamer
+inputs are tried.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from conformance.frontends.arguments import InputsError
+from conformance.frontends.extensions import beyond
+from conformance.frontends.inputs.drawn_numbers import array_of
+from conformance.frontends.inputs.needs import ANY, Need
+from conformance.frontends.inputs.uses import needs_of
+from generators.values.contents import fill
+from reference.interpreter.evaluate import EvaluationError, check
+from reference.ir.program import Program, TensorType, ValueType
+from reference.ir.types import Array, element_type_of
+
+PROFILES = ("within:-1:1", "unit", "within:-2:2")
+"""Value profiles of drawn inputs, an input set each: whole numbers first, where much is exact.
+
+They are small, so that what whole programs do with them (exponentials of sums of products) stays
+within range; what other values do, `--inputs` can tell."""
+
+_INTEGERS = ("within:0:3", "small_integers", "within:-4:12")
+"""Those of integer inputs, which are mostly indices, classes and the like."""
+
+_TAMER = ("eighths", "positive", "increasing")
+"""Inputs tried where results are no numbers: of at most an eighth; from that up to 1; of at most 1,
+each row in increasing order, as the nodes of an interpolation."""
+
+ENOUGH = 0.9
+"""The share of results that should be finite numbers, of those that are floating-point."""
+
+MANY = 3000
+"""Operations of a program beyond which only the first input set is evaluated and improved: the
+others are drawn alike."""
+
+SECONDS = 10.0
+"""Beyond so many seconds of evaluations no better inputs are looked for, in any program."""
+
+MOST_ELEMENTS = 1 << 24
+"""Elements of one input beyond which none are drawn."""
+
+SIZES = (3, 4, 8, 2, 5, 1)
+"""What unknown dimension sizes are tried to be, all alike, until a program can be evaluated."""
+
+Inputs = tuple[Array, ...]
+Evaluate = Callable[[Inputs], Sequence[Array]]
+"""evaluate(inputs): the program's results; raises EvaluationError."""
+
+
+def is_dynamic(program: Program) -> bool:
+    """Whether a parameter has a dimension of unknown size."""
+    types = (parameter.type for parameter in program.main.arguments)
+    return any(isinstance(of, TensorType) and not of.is_static for of in types)
+
+
+def drawn(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]:
+    """Several input sets for a program of one function; a single empty one without parameters.
+
+    Dimensions of unknown sizes get the first of several sizes, the same one all, that the program
+    takes; so do, in programs that have such, integer parameters of rank 0, as jax passes the sizes
+    that its programs are polymorphic in. The same seed gives the same inputs, but where time does
+    not allow to look for better ones.
+
+    Raises:
+        InputsError: for a parameter whose contents cannot be drawn.
+        EvaluationError: when the program takes none of the sizes.
+    """
+    if not program.main.arguments:
+        return [()]
+    broken, _ = beyond(check(program))
+    needs = (ANY,) * len(program.main.arguments) if broken else needs_of(program)
+    if not is_dynamic(program):
+        sets = _Sets(program, needs, seed)
+        return [sets.of(n) for n in range(len(PROFILES))] if broken else _improved(sets, evaluate)
+    reasons: list[EvaluationError] = []
+    for size in SIZES:
+        sets = _Sets(program, needs, seed, size)
+        try:
+            evaluate(sets.of(0))
+        except EvaluationError as error:
+            reasons.append(error)
+        else:
+            return _improved(sets, evaluate)
+    raise reasons[0]
+
+
+class _Sets:
+    """The input sets of one program, each by number, and in tamer versions."""
+
+    def __init__(
+        self, program: Program, needs: Sequence[Need], seed: int, size: int | None = None
+    ) -> None:
+        arguments = program.main.arguments
+        self._types = [_sized(number, a.type, size) for number, a in enumerate(arguments)]
+        self._needs, self._seed, self._size = needs, seed, size
+        self.operations = sum(1 for _ in program.walk())
+
+    def of(self, number: int, tamer: str = "") -> Inputs:
+        return tuple(
+            self._array(position, number, tamer) for position in range(len(self._types))
+        )  # fmt: skip
+
+    def _array(self, position: int, number: int, tamer: str) -> Array:
+        of, need = self._types[position], self._needs[position]
+        seed = self._seed + (number << 32) + (position << 64)
+        if self._size is not None and of.rank == 0 and of.stored.is_integer and of.stored.bits >= 8:
+            return fill(of, f"values:{self._size}", seed)
+        array = array_of(of, need, number, tamer, seed)
+        return fill(of, _profile(of, number), seed) if array is None else array
+
+
+def _sized(number: int, of: ValueType, size: int | None) -> TensorType:
+    if not isinstance(of, TensorType):
+        raise InputsError(f"parameter {number} is no tensor")
+    shape = tuple(size if one is None else one for one in of.shape)
+    if math.prod(one or 0 for one in shape) > MOST_ELEMENTS:
+        raise InputsError(f"parameter {number} is {of}: too large to be drawn")
+    return TensorType(shape, of.stored)
+
+
+def _profile(of: TensorType, number: int) -> str:
+    """The profile of a parameter that may be anything of its type."""
+    element = of.element
+    if element.is_boolean:
+        return "bits"
+    if not element.is_integer:
+        return PROFILES[number]
+    if element.bits < 4:
+        return "within:0:1"
+    if number == 0 or element.bits < 8:
+        return "within:0:3"
+    return "within:0:12" if element.is_unsigned else _INTEGERS[number]
+
+
+def _improved(sets: _Sets, evaluate: Evaluate) -> list[Inputs]:
+    """The sets, each in the version that gives the most numbers, as far as that is looked at."""
+    until = time.monotonic() + SECONDS
+    kept = ""
+    found: list[Inputs] = []
+    for number in range(len(PROFILES)):
+        if number == 0 or (sets.operations <= MANY and time.monotonic() < until):
+            kept = _best(sets, number, evaluate, until)
+        found.append(sets.of(number, kept))
+    return found
+
+
+def _best(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> str:
+    """Which version of a set gives enough numbers as results, or else the most."""
+    best, most = "", -1.0
+    for tamer in ("", *_TAMER):
+        try:
+            share = finite_share(evaluate(sets.of(number, tamer)))
+        except EvaluationError:
+            share = -1.0  # perhaps of these numbers alone: a solver that gives up, say
+        if share > most:
+            best, most = tamer, share
+        if most >= ENOUGH or time.monotonic() > until:
+            break
+    return best
+
+
+def finite_share(results: Sequence[Array]) -> float:
+    """Which share of the floating-point elements of results are finite numbers; 1 without such."""
+    finite = total = 0
+    for array in results:
+        of = element_type_of(array)
+        if of.is_float or of.is_complex:
+            finite += int(np.isfinite(array).sum())
+            total += array.size
+    return finite / total if total else 1.0

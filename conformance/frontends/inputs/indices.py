@@ -1,0 +1,120 @@
+"""Which operands are indices, and how far they go: an access inside of what is accessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from conformance.frontends.inputs.need_rules import Found, Known, Rule
+from conformance.frontends.inputs.needs import ANY, Need
+from reference.ir.program import Operation, TensorType, Value
+
+
+def _shape(value: Value) -> tuple[int | None, ...]:
+    return value.type.shape if isinstance(value.type, TensorType) else ()
+
+
+def _integers(attribute: Any) -> tuple[int, ...]:
+    return tuple(int(one) for one in attribute) if isinstance(attribute, tuple) else ()
+
+
+def _starts(starts: Sequence[Value], shape: Sequence[int | None], sizes: Sequence[Any]) -> Found:
+    for start, size, taken in zip(starts, shape, sizes, strict=False):
+        if size is not None and isinstance(taken, int):
+            yield start, Need(0, max(size - taken, 0))
+
+
+def _dynamic_slice(operation: Operation, _: Need, __: Known) -> Found:
+    operand, *starts = operation.operands
+    yield from _starts(starts, _shape(operand), _integers(operation.attribute("slice_sizes")))
+
+
+def _dynamic_update_slice(operation: Operation, _: Need, __: Known) -> Found:
+    operand, update, *starts = operation.operands
+    yield from _starts(starts, _shape(operand), _shape(update))
+
+
+def _case(operation: Operation, _: Need, __: Known) -> Found:
+    if operation.name == "case":
+        yield operation.operands[0], Need(0, len(operation.regions) - 1)
+
+
+def _torch_index_select(operation: Operation, _: Need, __: Known) -> Found:
+    operand, index = operation.operands
+    dimension = operation.attribute("dim")
+    size = _shape(operand)[dimension] if isinstance(dimension, int) else None
+    if size is not None:
+        yield index, Need(0, max(size - 1, 0))
+
+
+def _gather(operation: Operation, _: Need, known: Known) -> Found:
+    operand, indices = operation.operands[:2]
+    map_ = _integers(operation.attribute("start_index_map"))
+    sizes = _integers(operation.attribute("slice_sizes")) or (1,) * len(_shape(operand))
+    yield from _vectors(operation, indices, _room(_shape(operand), map_, sizes), known, ANY)
+
+
+def _scatter(operation: Operation, _: Need, known: Known) -> Found:
+    count = len(operation.results)
+    operand, indices, update = (operation.operands[n] for n in (0, count, count + 1))
+    shape = _shape(operand)
+    missing = (
+        *_integers(operation.attribute("inserted_window_dims")),
+        *_integers(operation.attribute("input_batching_dims")),
+    )
+    windows = [_shape(update)[d] for d in _integers(operation.attribute("update_window_dims"))]
+    sizes = [1 if d in missing else windows.pop(0) if windows else 1 for d in range(len(shape))]
+    map_ = _integers(operation.attribute("scatter_dims_to_operand_dims"))
+    together = Need(
+        distinct=operation.attribute("unique_indices") is True,
+        in_order=operation.attribute("indices_are_sorted") is True,
+    )
+    yield from _vectors(operation, indices, _room(shape, map_, sizes), known, together)
+
+
+def _room(
+    shape: Sequence[int | None], map_: Sequence[int], sizes: Sequence[int | None]
+) -> list[int | None]:
+    """The last index, for each component of the index vectors, at which a slice is inside."""
+    found: list[int | None] = []
+    for dimension in map_:
+        size, taken = shape[dimension], sizes[dimension]
+        found.append(None if size is None or taken is None else max(size - taken, 0))
+    return found
+
+
+def _vectors(
+    operation: Operation,
+    indices: Value,
+    last: Sequence[int | None],
+    known: Known,
+    together: Need,
+) -> Iterator[tuple[Value, Need]]:
+    """Needs of index vectors: of each component where they are put together from such."""
+    if not last or any(one is None for one in last):
+        return
+    ends = [one for one in last if one is not None]
+    made_by, along = known.makers.get(indices.name), operation.attribute("index_vector_dim")
+    if made_by is None or made_by.name != "concatenate" or made_by.attribute("dimension") != along:
+        yield indices, replace(together, low=0, high=min(ends))
+        return
+    at = 0
+    for part in made_by.operands:
+        width = _shape(part)[int(along)] if isinstance(along, int) else None
+        if width is None:
+            return
+        yield part, Need(0, min(ends[at : at + width], default=0))
+        at += width
+
+
+IN_RANGE: dict[str, Rule] = {
+    "case": _case,
+    "dynamic_gather": _gather,
+    "dynamic_slice": _dynamic_slice,
+    "dynamic_update_slice": _dynamic_update_slice,
+    "gather": _gather,
+    "scatter": _scatter,
+    "torch_index_select": _torch_index_select,
+}
+"""By op: rule(operation, need of its result, known) gives its index operands and their needs."""

@@ -1,0 +1,31 @@
+"""Rules that say of an operation what its operands should be, and what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from conformance.frontends.inputs.needs import BITS, DEFINITE, DOMINANT, Need
+from conformance.frontends.inputs.ranges import Known
+from reference.ir.program import Operation, TensorType, Value
+
+Found = Iterable[tuple[Value, Need]]
+
+
+Rule = Callable[[Operation, Need, Known], Found]
+"""rule(operation, need of its first result, known): operands and what they should be."""
+
+
+def is_integer(value: Value) -> bool:
+    """Whether a value's elements are integers, not booleans."""
+    of = value.type
+    return isinstance(of, TensorType) and of.stored.is_integer and not of.stored.is_boolean
+
+
+def is_complex(value: Value) -> bool:
+    """Whether a value's elements are complex numbers."""
+    return isinstance(value.type, TensorType) and value.type.stored.is_complex
+
+
+def passes_arithmetic(need: Need) -> bool:
+    """Whether arithmetic on what has the form gives something of that form, mostly."""
+    return need.form in (BITS, DEFINITE, DOMINANT)

@@ -1,0 +1,236 @@
+"""Where needs arise: what operations ask of their operands, whatever becomes of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import exp, expm1, inf, isfinite
+
+from conformance.frontends.inputs.need_rules import (
+    Found,
+    Known,
+    Rule,
+    is_complex,
+    is_integer,
+    passes_arithmetic,
+)
+from conformance.frontends.inputs.needs import (
+    ANY,
+    BITS,
+    DEFINITE,
+    DOMINANT,
+    NONZERO,
+    POSITIVE,
+    Need,
+    both,
+    scaled,
+)
+from conformance.frontends.inputs.ranges import Range
+from reference.ir.program import Operation, TensorType, Value
+
+TRIPS = 4
+"""Iterations of a loop whose number is drawn, at most."""
+
+EXPONENTS = 4
+"""The largest exponent that is drawn where it is an integer."""
+
+_LARGEST = 100.0
+"""Exponents beyond which bounds of a logarithm's operand are not computed."""
+
+
+def _sqrt(operation: Operation, need: Need, _: Known) -> Found:
+    (operand,) = operation.operands
+    if not is_complex(operand):
+        positive = need.excludes_zero
+        low = max(need.low, 0.0) ** 2
+        high = need.high**2 if 0 < need.high < 1e100 else inf
+        yield operand, Need(low, high, is_open=positive)
+
+
+def _rsqrt(operation: Operation, _: Need, __: Known) -> Found:
+    yield from ((one, POSITIVE) for one in operation.operands if not is_complex(one))
+
+
+def _log(operation: Operation, need: Need, _: Known) -> Found:
+    (operand,) = operation.operands
+    low, high = _bounds(exp, need)
+    if not is_complex(operand):
+        yield operand, Need(max(low, 0.0), high, is_open=True)
+
+
+def _log_plus_one(operation: Operation, need: Need, _: Known) -> Found:
+    (operand,) = operation.operands
+    low, high = _bounds(expm1, need)
+    if not is_complex(operand):
+        yield operand, Need(max(low, -1.0), high, is_open=True, nonzero=need.nonzero)
+
+
+def _bounds(inverse: Callable[[float], float], need: Need) -> tuple[float, float]:
+    low = inverse(need.low) if abs(need.low) < _LARGEST else -inf
+    return low, inverse(need.high) if abs(need.high) < _LARGEST else inf
+
+
+def _power(operation: Operation, need: Need, known: Known) -> Found:
+    """A positive base, unless the exponent is a whole number; small exponents."""
+    base, exponent = operation.operands
+    range_ = known.ranges[base.name]
+    below_one = need.high <= 1 and need.is_open
+    whole = is_integer(exponent) or _from_integers(exponent, known)
+    if is_integer(base):
+        yield exponent, Need(0, EXPONENTS)
+        return
+    if whole:
+        yield exponent, Need(0, EXPONENTS)
+    if below_one and range_.low >= 0 and range_.high <= 1:
+        yield exponent, POSITIVE
+    elif below_one:
+        yield base, Need(0.0, 1.0, is_open=True)
+        yield exponent, POSITIVE
+    elif not whole and not is_complex(base) and not _is_whole(known.ranges[exponent.name]):
+        yield base, POSITIVE
+    elif need.excludes_zero or known.ranges[exponent.name].low < 0:
+        yield base, POSITIVE if need.low >= 0 else NONZERO
+
+
+def _is_whole(of: Range) -> bool:
+    return of.low == of.high and float(of.low).is_integer()
+
+
+def _from_integers(value: Value, known: Known) -> bool:
+    """Whether a value is converted from integers, possibly broadcast, and so is whole."""
+    made_by = known.makers.get(value.name)
+    while made_by is not None and made_by.name in ("broadcast_in_dim", "reshape", "convert"):
+        (source,) = made_by.operands
+        if is_integer(source):
+            return True
+        made_by = known.makers.get(source.name)
+    return False
+
+
+def _divide(operation: Operation, need: Need, known: Known) -> Found:
+    dividend, divisor = operation.operands
+    low, high = known.ranges[divisor.name]
+    signed = isfinite(need.low) or isfinite(need.high)
+    yield divisor, both(NONZERO, POSITIVE if signed and low < 0 < high else ANY)
+    if passes_arithmetic(need):
+        yield dividend, need
+    elif low > 0 or (signed and low < 0 < high) or low == 0:
+        least = 1 / high if high > 0 else 0.0
+        yield dividend, scaled(need, least or 1.0, 1 / low if low > 0 and least else inf)
+    elif need.nonzero:
+        yield dividend, NONZERO
+
+
+def _remainder(operation: Operation, _: Need, __: Known) -> Found:
+    yield operation.operands[1], NONZERO
+
+
+def _variance(position: int) -> Rule:
+    """A rule of ops that normalize by the square root of an operand and an epsilon."""
+    return lambda operation, _, __: [(operation.operands[position], POSITIVE)]
+
+
+def _form(form: str) -> Rule:
+    return lambda operation, _, __: [(operation.operands[0], Need(form=form))]
+
+
+def _custom_call(operation: Operation, _: Need, __: Known) -> Found:
+    target = str(operation.attribute("call_target_name"))
+    for part, form in (("potrf", DEFINITE), ("trsm", DOMINANT), ("getrf", DOMINANT)):
+        if part in target:
+            yield operation.operands[0], Need(form=form)
+
+
+def _shift(operation: Operation, _: Need, __: Known) -> Found:
+    operand, amount = operation.operands
+    of = operand.type
+    assert isinstance(of, TensorType)
+    yield amount, Need(0, of.stored.bits - 1)
+    if _is_random(operand):
+        yield operand, Need(form=BITS)
+
+
+def _bitwise(operation: Operation, _: Need, __: Known) -> Found:
+    yield from ((one, Need(form=BITS)) for one in operation.operands if _is_random(one))
+
+
+def _is_random(value: Value) -> bool:
+    """Whether a value is of a type that generators of random numbers work with."""
+    of = value.type
+    return is_integer(value) and isinstance(of, TensorType) and of.stored.name in ("ui32", "ui64")
+
+
+def _bitcast(operation: Operation, need: Need, _: Known) -> Found:
+    """Bits of floating-point numbers, where integers are taken for such."""
+    (operand,), (result,) = operation.operands, operation.results
+    of = result.type
+    if is_integer(operand) and isinstance(of, TensorType) and of.stored.is_float:
+        yield operand, replace(need, form=of.stored.name)
+    elif is_integer(operand) and need.form == BITS:
+        yield operand, need
+
+
+def _compare(operation: Operation, _: Need, known: Known) -> Found:
+    """Class labels are compared with positions for equality, lengths and limits for order."""
+    direction = str(operation.attribute("comparison_direction"))
+    for value, other in (operation.operands, operation.operands[::-1]):
+        low, high = known.ranges[other.name]
+        if not (isfinite(low) and isfinite(high) and low < high) or is_complex(value):
+            continue
+        if direction in ("EQ", "NE"):
+            yield value, Need(low, high)
+        elif is_integer(value):
+            first = value is operation.operands[0]
+            beyond = direction == ("GT" if first else "LT")
+            yield value, Need(low + beyond, high + beyond)
+
+
+def _select(operation: Operation, _: Need, known: Known) -> Found:
+    """A mask with minus infinity where it is not true: of a row of those, softmax is NaN."""
+    predicate, on_false = operation.operands[0], operation.operands[2]
+    if known.ranges[on_false.name].high == -inf:
+        yield predicate, POSITIVE
+
+
+def trips(value: Value, known: Known) -> Iterator[tuple[Value, Need]]:
+    """What a loop's condition compares, integers: so that there are a few iterations."""
+    made_by = known.makers.get(value.name)
+    if made_by is None:
+        return
+    if made_by.name in ("and", "or"):
+        for one in made_by.operands:
+            yield from trips(one, known)
+    if made_by.name != "compare" or not is_integer(made_by.operands[0]):
+        return
+    first, second = made_by.operands
+    if str(made_by.attribute("comparison_direction")) in ("GT", "GE"):
+        first, second = second, first
+    yield first, Need(0, 1)
+    yield second, Need(TRIPS // 2, TRIPS)
+
+
+ARISING: dict[str, Rule] = {
+    "and": _bitwise,
+    "batch_norm_grad": _variance(3),
+    "batch_norm_inference": _variance(4),
+    "bitcast_convert": _bitcast,
+    "cholesky": _form(DEFINITE),
+    "compare": _compare,
+    "custom_call": _custom_call,
+    "divide": _divide,
+    "log": _log,
+    "log_plus_one": _log_plus_one,
+    "not": _bitwise,
+    "or": _bitwise,
+    "power": _power,
+    "remainder": _remainder,
+    "rng_bit_generator": _form(BITS),
+    "rsqrt": _rsqrt,
+    "select": _select,
+    "shift_left": _shift,
+    "shift_right_arithmetic": _shift,
+    "shift_right_logical": _shift,
+    "sqrt": _sqrt,
+    "triangular_solve": _form(DOMINANT),
+    "xor": _bitwise,
+}

@@ -1,0 +1,160 @@
+"""How needs go back through arithmetic: what operands must be for a result to be as wanted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, isfinite, log
+
+from conformance.frontends.inputs.need_rules import (
+    Found,
+    Known,
+    Rule,
+    is_complex,
+    passes_arithmetic,
+)
+from conformance.frontends.inputs.needs import (
+    NONNEGATIVE,
+    NONZERO,
+    POSITIVE,
+    Need,
+    at_least,
+    at_most,
+    negated,
+    scaled,
+    shifted,
+)
+from conformance.frontends.inputs.ranges import is_square
+from reference.ir.program import Operation
+
+SMALL = 0.01
+"""A divisor is not made of something this close to zero and a parameter that may be zero."""
+
+
+_SQUARE = 4.0
+"""What squares of drawn numbers come to: E[x^2] - E[x]^2 needs a larger first operand."""
+
+
+def _add(operation: Operation, need: Need, known: Known) -> Found:
+    if passes_arithmetic(need):
+        yield from ((one, Need(form=need.form)) for one in operation.operands)
+    for one, other in (operation.operands, operation.operands[::-1]):
+        low, high = known.ranges[other.name]
+        if low == high:
+            yield one, replace(shifted(need, low), form="")
+        elif isfinite(need.low):
+            left = need.low - low if isfinite(low) else need.low / 2
+            enough = known.ranges[one.name].low >= left and (one is not operation.operands[0])
+            yield one, at_least(left, is_open=need.is_open and not enough)
+        elif isfinite(need.high):
+            left = need.high - high if isfinite(high) else need.high / 2
+            yield one, at_most(left, is_open=need.is_open)
+        if need.nonzero and isfinite(low) and isfinite(high):
+            yield one, _beside(-low, -high)
+
+
+def _beside(low: float, high: float) -> Need:
+    """What is none of the numbers between two, on the side of them where zero is."""
+    low, high = min(low, high), max(low, high)
+    if high <= 0:
+        return POSITIVE if high > -SMALL else at_least(high, is_open=True)
+    return at_most(low, is_open=True) if low > 0 else POSITIVE
+
+
+def _subtract(operation: Operation, need: Need, known: Known) -> Found:
+    one, other = operation.operands
+    if passes_arithmetic(need):
+        yield one, Need(form=need.form)
+    low, high = known.ranges[other.name]
+    if isfinite(low) and isfinite(high):
+        yield one, replace(need, low=need.low + high, high=need.high + low, nonzero=False, form="")
+        if need.nonzero:
+            yield one, NONZERO if low == high == 0 else _beside(low, high)
+    elif low >= 0 and isfinite(need.low):
+        yield one, at_least(need.low + _SQUARE)
+    low, high = known.ranges[one.name]
+    if isfinite(low) and isfinite(high):
+        turned = negated(replace(need, nonzero=False, form=""))
+        yield other, replace(turned, low=turned.low + high, high=turned.high + low)
+        if need.nonzero:
+            yield other, NONZERO if low == high == 0 else _beside(low, high)
+
+
+def _multiply(operation: Operation, need: Need, known: Known) -> Found:
+    if passes_arithmetic(need):
+        yield from ((one, Need(form=need.form)) for one in operation.operands)
+    if sign := is_square(operation, known):
+        wanted = need if sign > 0 else negated(need)
+        root = wanted.high**0.5 if 0 <= wanted.high < inf else inf
+        is_open = need.is_open and isfinite(root)
+        yield operation.operands[0], Need(-root, root, is_open, need.excludes_zero)
+        return
+    need = replace(need, form="")
+    for one, other in (operation.operands, operation.operands[::-1]):
+        low, high = known.ranges[other.name]
+        if low > 0:
+            yield one, scaled(need, low, high)
+        elif high < 0:
+            yield one, scaled(negated(need), -high, -low)
+        elif low >= 0 or need.low >= 0:
+            yield one, scaled(need, 1.0, inf)
+        elif need.nonzero:
+            yield one, NONZERO
+
+
+def _negate(operation: Operation, need: Need, _: Known) -> Found:
+    yield operation.operands[0], negated(need)
+
+
+def _abs(operation: Operation, need: Need, _: Known) -> Found:
+    if not is_complex(operation.operands[0]):
+        nonzero = need.excludes_zero
+        is_open = need.is_open and isfinite(need.high)
+        yield operation.operands[0], Need(-need.high, need.high, is_open, nonzero)
+
+
+def _extreme(operation: Operation, need: Need, _: Known) -> Found:
+    yield from ((one, need) for one in operation.operands)
+
+
+def _sign_of(operation: Operation, need: Need, _: Known) -> Found:
+    """Ops that give a number of the sign of their operand, zero for zero."""
+    low, high = 0.0 if need.low >= 0 else -inf, 0.0 if need.high <= 0 else inf
+    is_open = need.is_open and (isfinite(low) or isfinite(high))
+    yield operation.operands[0], Need(low, high, is_open, need.nonzero)
+
+
+def _exponential(operation: Operation, need: Need, _: Known) -> Found:
+    low = log(need.low) if need.low > 0 else -inf
+    high = log(need.high) if 0 < need.high < inf else inf
+    yield operation.operands[0], Need(low, high, need.is_open and max(abs(low), abs(high)) < inf)
+
+
+def _dot(operation: Operation, need: Need, _: Known) -> Found:
+    if need.low >= 0:
+        sign = POSITIVE if need.excludes_zero else NONNEGATIVE
+        yield from ((one, sign) for one in operation.operands)
+
+
+def _scatter(operation: Operation, need: Need, _: Known) -> Found:
+    count = len(operation.results)
+    yield operation.operands[0], need
+    yield operation.operands[count + 1], need
+
+
+PASSED: dict[str, Rule] = {
+    "abs": _abs,
+    "add": _add,
+    "cbrt": _sign_of,
+    "clamp": lambda operation, need, _: [(operation.operands[1], need)],
+    "dot_general": _dot,
+    "exponential": _exponential,
+    "exponential_minus_one": _sign_of,
+    "maximum": _extreme,
+    "minimum": _extreme,
+    "multiply": _multiply,
+    "negate": _negate,
+    "scatter": _scatter,
+    "sine": _sign_of,
+    "subtract": _subtract,
+    "tanh": _sign_of,
+}

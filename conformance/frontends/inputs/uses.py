@@ -1,0 +1,142 @@
+"""What a program does with its parameters, and so what they should be: needs of values.
+
+Needs arise at operations: a square root, a gather. From there they are followed back to where the
+values come from, through arithmetic, data movement, loops and branches. What cannot be followed is
+left: an input drawn without its need is no mistake, only less telling.
+
+Programs here are one function (see `conformance.transforms.inline`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, isfinite
+
+from conformance.frontends.inputs.indices import IN_RANGE
+from conformance.frontends.inputs.needs import ANY, Need, both
+from conformance.frontends.inputs.needs_arising import ARISING, trips
+from conformance.frontends.inputs.needs_passed import PASSED, SMALL
+from conformance.frontends.inputs.ranges import Known, carried, known_of
+from reference.ir.notation import is_quantized
+from reference.ir.program import Operation, Program, Region, Value
+
+_DEEPEST = 3
+"""Loops in loops up to which bodies are followed twice: what one iteration makes, the next uses."""
+
+
+def needs_of(program: Program) -> tuple[Need, ...]:
+    """What each parameter of main should be; nothing is known of quantized ones."""
+    work = Uses(program)
+    work.follow(program.main.body)
+    return tuple(
+        ANY if is_quantized(argument.type) else work.needs.get(argument.name, ANY)
+        for argument in program.main.arguments
+    )
+
+
+class Uses:
+    """Needs of values by name, found so far, and what is known of values."""
+
+    def __init__(self, program: Program) -> None:
+        """Know the ranges of a program's values, and which operation makes each."""
+        self.needs: dict[str, Need] = {}
+        self._known = known_of(program)
+        self._depth = 0
+
+    def add(self, value: Value, need: Need) -> None:
+        """Note a need, without what of it is fulfilled whatever the program is given."""
+        low, high = self._known.ranges[value.name]
+        if need.is_empty:
+            return
+        if need.low <= low and not (need.is_open and need.low == low):
+            need = replace(need, low=-inf)
+        if need.high >= high and not (need.is_open and need.high == high):
+            need = replace(need, high=inf)
+        if not (isfinite(need.low) or isfinite(need.high)):
+            need = replace(need, is_open=False)
+        if need.nonzero and (low > SMALL or high < -SMALL):
+            need = replace(need, nonzero=False)
+        if need != ANY:
+            self.needs[value.name] = both(self.needs.get(value.name, ANY), need)
+
+    def follow(self, region: Region) -> None:
+        """Find the needs of what an operation of a region takes, the last operation first."""
+        for operation in reversed(region.operations):
+            needs = [self.needs.get(value.name, ANY) for value in operation.results]
+            if operation.regions:
+                self._into(operation, needs)
+            for number, need in enumerate(needs):
+                if need != ANY:
+                    for value in carried(operation, number):
+                        if not _is_guarded(value, operation, self._known):
+                            self.add(value, need)
+            for rules in (ARISING, PASSED, IN_RANGE):
+                if rule := rules.get(operation.name):
+                    need = needs[0] if needs else ANY
+                    for value, found in rule(operation, need, self._known):
+                        self.add(value, found)
+
+    def _into(self, operation: Operation, needs: Sequence[Need]) -> None:
+        """Follow the regions of an operation: what they return, and what they are given."""
+        if operation.name == "while":
+            self._into_loop(operation, needs)
+            return
+        for region in operation.regions:
+            ends = region.operations[-1].operands
+            if operation.name not in _COMPARING:
+                for value, need in zip(ends, needs, strict=False):
+                    self.add(value, need)
+            self.follow(region)
+            given = _given(operation, len(region.arguments))
+            for argument, operand in zip(region.arguments, given, strict=False):
+                self._hand_on(argument, operand)
+
+    def _into_loop(self, operation: Operation, needs: Sequence[Need]) -> None:
+        condition, body = operation.regions
+        self._depth += 1
+        for _ in range(2 if self._depth <= _DEEPEST else 1):
+            carried_ = [self.needs.get(argument.name, ANY) for argument in body.arguments]
+            ends = body.operations[-1].operands
+            for value, need, inside in zip(ends, needs, carried_, strict=True):
+                self.add(value, both(need, inside))
+            self.follow(body)
+        self._depth -= 1
+        for value, need in trips(condition.operations[-1].operands[0], self._known):
+            self.add(value, need)
+        self.follow(condition)
+        for number, operand in enumerate(operation.operands):
+            self.add(operand, needs[number])
+            for region in (body, condition):
+                self._hand_on(region.arguments[number], operand)
+
+    def _hand_on(self, argument: Value, operand: Value) -> None:
+        if need := self.needs.get(argument.name):
+            self.add(operand, need)
+
+
+_COMPARING = ("select_and_scatter", "sort")
+"""Ops whose first region returns what is no result of theirs."""
+
+
+def _given(operation: Operation, count: int) -> tuple[Value, ...]:
+    """The operands whose elements the arguments of a region are."""
+    operands = operation.operands
+    if operation.name in ("reduce", "reduce_window"):
+        return (*operands[count // 2 :], *operands[: count // 2])
+    if operation.name == "scatter":
+        return (*operands[: count // 2], *operands[count // 2 + 1 :])
+    if operation.name == "sort":
+        return tuple(value for value in operands for _ in range(2))
+    return operands if operation.name == "map" else ()
+
+
+def _is_guarded(value: Value, operation: Operation, known: Known) -> bool:
+    """Whether a value is selected where a comparison of itself allows it, else a constant."""
+    if operation.name != "select":
+        return False
+    predicate, *branches = operation.operands
+    others = [known.ranges[one.name] for one in branches if one.name != value.name]
+    made_by = known.makers.get(predicate.name)
+    compared = made_by.operands if made_by is not None and made_by.name == "compare" else ()
+    return any(one.is_finite for one in others) and value.name in {one.name for one in compared}

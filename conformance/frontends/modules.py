@@ -1,0 +1,256 @@
+"""Files of programs: MLIR text, bytecode and portable artifacts, and the programs they hold.
+
+A file of StableHLO's own tests holds many: parts between lines of `// -----`, in each of which
+every function that takes nothing and that nothing calls is a test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conformance.frontends.assertions import Assertion, rewrite, take_out
+from conformance.frontends.dialects import legalised, module_text
+from conformance.frontends.older import ADVICE, NOTE, from_mhlo, is_of_its_time, respelled
+from conformance.frontends.symbolic_shapes import specialised
+from conformance.stablehlo.lexical import blanked, comments, put_back, set_aside
+from conformance.stablehlo.literals import unpacked
+from conformance.stablehlo.parse import ParseError, Unreadable, parse_module
+from conformance.transforms.inline import Inlined, NotInlined, inlined
+from conformance.transforms.tuples import without_tuples
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, ValueType
+from reference.ir.types import Array
+
+_SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*$", re.MULTILINE)
+_REPLICAS = re.compile(r"mhlo\.num_(replicas|partitions)\s*=\s*(\d+)")
+_MUST_FAIL = re.compile(r"// *expected-error")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A program to check: one of those that a file holds.
+
+    `name` is its function's; `text` the module it stands in, lines numbered as in the file, where
+    a backend can be given that text as it is, else "". `flat` is the program with calls written
+    out, without assertions: what these speak of is then what it returns, or else its results that
+    are tensors. `infeeds` are what its infeeds read in turn, where the file says so.
+    """
+
+    name: str
+    program: Program
+    flat: Inlined
+    text: str
+    source: str
+    assertions: tuple[Assertion, ...]
+    infeeds: tuple[tuple[Array, ...], ...] | None = None
+    original: str = ""
+    types: tuple[ValueType, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """A part of a file that is not checked, and why; `invalid` where MLIR refuses the text."""
+
+    reason: str
+    invalid: bool = False
+
+
+def units(path: Path) -> Iterator[Unit | NotChecked]:
+    """The programs of a file, one after the other, and what in it is none.
+
+    Raises:
+        OSError: when the file cannot be read.
+    """
+    try:
+        text = module_text(path.read_bytes())
+    except Unreadable as error:
+        yield NotChecked(str(error))
+        return
+    except ParseError as error:
+        yield NotChecked(str(error), invalid=True)
+        return
+    parts = _parts(text)
+    for part in parts:
+        if len(parts) > 1 and not blanked(part).strip():
+            continue
+        if any(map(_MUST_FAIL.search, comments(part))):
+            yield NotChecked("a test of what must be refused")
+            continue
+        yield from _units(part)
+
+
+def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
+    """The program made over for the sizes of these inputs, static throughout.
+
+    Raises:
+        Unreadable: when that cannot be done.
+    """
+    parameters = (parameter.type for parameter in unit.program.main.arguments)
+    types = tuple(
+        TensorType(array.shape, of.element_type)
+        for array, of in zip(inputs, parameters, strict=True)
+        if isinstance(of, TensorType)
+    )
+    (found,) = _read(unit.original, types)
+    if isinstance(found, NotChecked):
+        raise Unreadable(found.reason)
+    return found
+
+
+def derived(text: str, types: tuple[ValueType, ...] = ()) -> str:
+    """The text of StableHLO alone that a text comes to, its main taking `types` where given.
+
+    Raises:
+        ParseError: when it is no valid module.
+        Unreadable: when it holds what cannot be expanded, or does not take these types.
+    """
+    text = legalised(from_mhlo(text))
+    return legalised(specialised(text, types)) if types else text  # it may write CHLO ops
+
+
+def _parts(text: str) -> list[str]:
+    """The parts of a text, each with the lines before it emptied: line numbers stay true."""
+    parts: list[str] = []
+    begin = 0
+    for found in (*_SEPARATOR.finditer(text), None):
+        end = len(text) if found is None else found.start()
+        parts.append("\n" * text.count("\n", 0, begin) + text[begin:end])
+        begin = end if found is None else found.end()
+    return parts
+
+
+def _units(text: str) -> Iterator[Unit | NotChecked]:
+    for kind, count in _REPLICAS.findall(blanked(text)):
+        if int(count) > 1:
+            yield NotChecked(f"num_{kind} = {count}: programs of one process are checked")
+            return
+    code, strings = set_aside(unpacked(text))
+    code, queues = _of_one_process(rewrite(code))
+    yield from _read(put_back(code, strings), queues=queues)
+
+
+def _read(
+    text: str, types: tuple[ValueType, ...] = (), queues: tuple[str, ...] = (), note: str = ""
+) -> Iterator[Unit | NotChecked]:
+    try:
+        source = derived(text, types)
+        program = parse_module(source)
+    except Unreadable as error:
+        yield NotChecked(str(error))
+        return
+    except ParseError as error:
+        now = respelled(text)
+        if now != text:
+            yield from _read(now, types, queues, NOTE)
+        else:
+            older = bool(note) or is_of_its_time(text)
+            yield NotChecked(f"{error}; {ADVICE}" if older else str(error), invalid=not older)
+        return
+    for entry in _entries(program):
+        found = _unit(program, entry, source, queues)
+        if isinstance(found, Unit):
+            found = replace(found, original=text, types=types, note=note)
+        yield found
+
+
+def _entries(program: Program) -> list[Function]:
+    """main, or else the functions that nothing refers to: tests if some of these take nothing."""
+    for function in program.functions:
+        if function.name == "main":
+            return [function]
+    referred: set[str] = set()
+    for operation in program.walk():
+        for name in ("callee", "decomposition"):
+            referred.add(str(operation.attribute(name)))
+    free = [f for f in program.functions if f.name not in referred] or [program.functions[0]]
+    return [f for f in free if not f.arguments] or free
+
+
+def _of_one_process(text: str) -> tuple[str, tuple[str, ...]]:
+    """The interpreter's runs of a single process as calls, and the functions that feed its infeeds.
+
+    A run of several processes stays as it is, and is not read.
+    """
+    queues: list[str] = []
+
+    def call(found: re.Match[str]) -> str:
+        programs = re.search(r"programs\s*=\s*\[\s*\[\s*@([\w$.-]+)\s*\]\s*\]", found[2])
+        if programs is None:
+            return found[0]
+        infeed = re.search(r"infeed\s*=\s*\[([^\]]*)\]", found[2])
+        queues.extend(re.findall(r"@([\w$.-]+)", infeed[1]) if infeed else ())
+        return f"func.call @{programs[1]}({found[1]}){_LINE.sub('', found[2])} : "
+
+    return _RUN_PARALLEL.sub(call, text), tuple(queues)
+
+
+_RUN_PARALLEL = re.compile(r'"interpreter\.run_parallel"\(([^()]*)\)\s*\{([^{}]*)\}\s*:\s*')
+_LINE = re.compile(r"[^\n]+")
+
+
+def _unit(
+    program: Program, entry: Function, source: str, queues: tuple[str, ...]
+) -> Unit | NotChecked:
+    named_main = entry.name == "main"
+    others = tuple(f for f in program.functions if f is not entry)
+    whole = program if named_main else Program((replace(entry, name="main"), *others))
+    try:
+        flat = without_tuples(inlined(whole))
+        function, assertions = take_out(flat.program.main)
+        infeeds = tuple(_values(program, name) for name in queues)
+    except (NotInlined, ValueError, KeyError) as error:
+        return NotChecked(f"@{entry.name}: {error}")
+    shown = function.body.operations[-1].operands
+    tensors = tuple(value for value in shown if isinstance(value.type, TensorType))
+    if not tensors:
+        return NotChecked(f"@{entry.name}: it returns no tensor")
+    if len(tensors) < len(shown):
+        function = _returning(function, tensors)
+    if assertions:
+        function = _without_unused(function)
+    bare = Program((function, *flat.program.functions[1:]))
+    types = (*(value.type for value in entry.arguments), *entry.result_types)
+    as_is = named_main and not assertions and all(isinstance(of, TensorType) for of in types)
+    text = source if as_is else ""
+    flat = Inlined(bare, flat.origins)
+    return Unit(entry.name, whole, flat, text, source, assertions, infeeds if queues else None)
+
+
+def _values(program: Program, name: str) -> tuple[Array, ...]:
+    """What a function that takes nothing returns."""
+    function = replace(program.function(name), name="main")
+    others = tuple(f for f in program.functions if f.name not in ("main", name))
+    return evaluate(Program((function, *others)), ())
+
+
+def _returning(function: Function, values: tuple[Value, ...]) -> Function:
+    """The function with only these results."""
+    operations = (*function.body.operations[:-1], Operation("return", values))
+    types = tuple(value.type for value in values)
+    return replace(function, body=replace(function.body, operations=operations), result_types=types)
+
+
+_EFFECTS = ("custom_call", "infeed", "outfeed", "send", "recv", "while", "case", "if")
+
+
+def _without_unused(function: Function) -> Function:
+    """The function without the operations that nothing it returns depends on."""
+    used = {value.name for value in function.body.operations[-1].operands}
+    kept: list[Operation] = [function.body.operations[-1]]
+    for operation in reversed(function.body.operations[:-1]):
+        if operation.name in _EFFECTS or any(v.name in used for v in operation.results):
+            kept.append(operation)
+            used |= {value.name for value in operation.operands}
+            used |= {name for region in operation.regions for name in _used(region)}
+    return replace(function, body=replace(function.body, operations=tuple(reversed(kept))))
+
+
+def _used(region: Region) -> Iterator[str]:
+    for operation in region.operations:
+        yield from (value.name for value in operation.operands)
+        for inner in operation.regions:
+            yield from _used(inner)

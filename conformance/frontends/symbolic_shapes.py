@@ -1,0 +1,47 @@
+"""Programs with dimensions of unknown size, made over for inputs of given sizes.
+
+XLA compiles static shapes only. Who runs an export of jax with symbolic shapes refines it first:
+the sizes of the arguments are written into the module, and from there into everything they decide.
+jaxlib has both steps; what they make is a program of static shapes that means the same.
+
+Source: StableHLO, docs/dynamism.md (refinement); jax.export (how it calls what it exported).
+"""
+
+from __future__ import annotations
+
+import jaxlib._jax as private
+from jax.interpreters.mlir import make_ir_context
+from jaxlib.mlir import ir
+from jaxlib.mlir.passmanager import PassManager
+
+from conformance.frontends.dialects import register, spelled
+from conformance.stablehlo.emit import spell
+from conformance.stablehlo.parse import Unreadable
+from reference.ir.program import ValueType
+
+_ARGUMENTS = "builtin.module(stablehlo-refine-arguments{{types={}}})"
+
+
+def specialised(text: str, types: tuple[ValueType, ...]) -> str:
+    """The module's text with `main` taking these types, which are static, and static throughout.
+
+    Raises:
+        Unreadable: when some size does not follow from the arguments' types.
+    """
+    register()
+    listed = ",".join(spell(of) for of in types)
+    with make_ir_context():
+        module = ir.Module.parse(text)
+        try:
+            PassManager.parse(_ARGUMENTS.format(listed)).run(module.operation)
+            refined = private.mlir.refine_polymorphic_shapes(
+                mlir_module=spelled(module).encode(),
+                enable_shape_assertions=True,
+                validate_static_shapes=True,
+            )
+            return spelled(ir.Module.parse(refined))
+        except (ir.MLIRError, ValueError, RuntimeError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise Unreadable(
+                f"its shapes are not decided by those of its inputs: {reason}"
+            ) from None

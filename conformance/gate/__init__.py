@@ -1,0 +1,1 @@
+"""Known divergences: what does not fail a run."""

@@ -1,0 +1,1 @@
+"""Results against expected results: a verdict and a class for each element."""

@@ -1,0 +1,453 @@
+"""What differs and why: a verdict and a class label for each element that is not bit-identical.
+
+The questions stand in `QUESTIONS`, in the order in which they are asked; an element's first yes
+decides. All work is on the differing elements alone, as 1-D arrays, with the operands' elements
+that met there, so that hypotheses ("subnormals are zero", "operands swapped") are tried by
+evaluating the op again on just those.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+import ml_dtypes
+import numpy as np
+
+from conformance.judging.differences import Differing
+from conformance.tolerance.models import subnormal_order
+from conformance.tolerance.ulp import bound_distances, part_distances
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Function, Operation, Program, Region
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.elementary import functions
+from reference.numerics.rounding import round_to, to_float64, ulp_size
+from reference.ops.table import OPS
+from reference.unspecified.table import unspecified
+
+Finding = tuple[Verdict, str]
+"""A verdict and its class label."""
+
+
+@dataclass
+class Findings:
+    """What was found of each differing element: `table[codes[i]]`.
+
+    `outside_accuracy` are the codes whose elements say nothing about accuracy: those left open
+    by the specification, flushed, or wrong beyond measure.
+    """
+
+    codes: Array
+    distances: Array
+    table: list[Finding] = field(default_factory=list[Finding])
+
+    @property
+    def outside_accuracy(self) -> list[int]:
+        """Codes of unspecified, flushed and divergent elements, and of those read otherwise."""
+        apart = (Verdict.UNSPECIFIED, Verdict.FLUSHED, Verdict.DIVERGENT)
+        return [
+            code
+            for code, (verdict, kind) in enumerate(self.table)
+            if verdict in apart or kind == OTHER_READING
+        ]
+
+
+OTHER_READING = "other reading"
+"""The kind of a permitted element whose distance says nothing: another formula gave it."""
+
+PAIR = 2
+FAR = 64
+"""Bounds; an error beyond so many is no lack of accuracy any more."""
+NEARLY_ALL = 0.9
+HALF = 32
+"""Bits of the type that a 64-bit type is most often mistaken for."""
+
+_WRAPPING: dict[str, Callable[..., Array]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "negate": np.negative,
+    "abs": np.abs,
+}
+"""Integer ops on Python's unbounded integers, for those that wrap."""
+
+Answer = Iterable[tuple[Verdict, str, Array]]
+Question = Callable[[Differing], Answer]
+
+
+def find(differing: Differing) -> Findings:
+    """Ask every question of the elements not yet explained, until all are."""
+    findings = Findings(np.full(len(differing.where), -1), differing.distances)
+    with np.errstate(all="ignore"):
+        for question in QUESTIONS:
+            for verdict, kind, mask in question(differing):
+                open_ = (findings.codes < 0) & mask
+                if open_.any():
+                    findings.codes[open_] = len(findings.table)
+                    findings.table.append((verdict, kind))
+            if (findings.codes >= 0).all():
+                break
+    return findings
+
+
+def _refuted(d: Differing) -> Answer:
+    """Wrong whatever is left open; but for what is explained by subnormals treated as zero."""
+    for label, mask in d.refuted:
+        wrong = np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
+        if wrong.any():
+            for verdict, kind, explained in _flushed(d):
+                yield verdict, kind, wrong & explained
+        yield Verdict.DIVERGENT, label, wrong
+
+
+def _permitted(d: Differing) -> Answer:
+    """Equal but for a NaN's payload, or within the budget with the right sign and range."""
+    if d.permitted is not None:
+        yield Verdict.PASS, "", d.permitted.reshape(-1)[d.where]
+    if d.bounded:
+        yield Verdict.PASS, "", d.same(d.want) | ((d.distances <= 1) & d.right_zeros)
+        return
+    if not (d.type.is_float or d.type.is_complex) or d.rule.nan_bits:
+        return
+    if d.type.is_complex:
+        if d.budget:
+            yield Verdict.PASS, "", d.distances <= d.budget
+        yield Verdict.PASS, "", d.same(d.want)
+        return
+    want, got = d.wide
+    yield Verdict.PASS, "", np.isnan(want) & np.isnan(got)
+    if d.budget:
+        right = (np.signbit(want) == np.signbit(got)) & ~_out_of_bounds(d) & ~_overflown(d)
+        yield Verdict.PASS, "", (d.distances <= d.budget) & right
+
+
+def _out_of_bounds(d: Differing) -> Array:
+    if d.rule.bounds is None or not d.is_real:
+        return np.zeros(len(d.where), bool)
+    low, high = d.rule.bounds
+    got = d.wide[1]
+    return (got < low) | (got > high)
+
+
+def _overflown(d: Differing) -> Array:
+    """Finite where infinity is due, and not just because the exact result is so near the limit.
+
+    By number the largest finite value is next to infinity, however large the exact result is.
+    """
+    want, got = d.wide
+    lost = np.isinf(want) & np.isfinite(got)
+    if d.met is not None and lost.any():
+        name, largest = d.operation.name, np.asarray(d.type.float_format.max_finite, np.longdouble)
+        exact = np.abs(functions.wide(name, *d.met)) if name in functions.REAL else np.inf
+        lost &= exact > largest + (d.budget or 0) * ulp_size(largest, d.type)
+    return lost
+
+
+def _left_open(d: Differing) -> Answer:
+    for label, mask in unspecified(d.operation, d.operands, d.expected, d.number):
+        yield Verdict.UNSPECIFIED, label, mask.reshape(-1)[d.where]
+
+
+def _other_reading(d: Differing) -> Answer:
+    if d.met is not None:
+        for reading in d.rule.readings:
+            with np.errstate(all="ignore"):
+                near = d.near(reading(*d.met)) & ~_out_of_bounds(d)
+            yield Verdict.PASS, OTHER_READING, near
+
+
+def _flush(array: Array) -> Array:
+    """The array with its subnormal numbers replaced by zeros of the same sign."""
+    of = element_type_of(array)
+    if of.is_complex:
+        parts = np.stack([np.real(array), np.imag(array)], axis=-1)
+        flushed = _flush(parts)
+        return array if flushed is parts else flushed.view(array.dtype)[..., 0]
+    if not of.is_float or not of.float_format.has_zero:
+        return array
+    wide = to_float64(array)
+    tiny = (np.abs(wide) < of.float_format.smallest_normal) & (wide != 0)
+    return np.where(tiny, round_to(np.copysign(0.0, wide), of), array) if tiny.any() else array
+
+
+def _flushed(d: Differing) -> Answer:
+    """Explained by subnormal results, then inputs, then steps, being treated as zero."""
+    yield from _flushed_at_the_ends(d)
+    for habit in d.rule.habits:
+        if habit.flushes:
+            yield Verdict.FLUSHED, habit.label, d.explained(habit)
+
+
+def _flushed_at_the_ends(d: Differing) -> Answer:
+    """Explained by results, inputs, or what is compared."""
+    if d.type.is_float or d.type.is_complex:
+        yield Verdict.FLUSHED, "subnormal result", _is_flushed(d, d.want)
+    if d.met is None:
+        yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
+        yield Verdict.FLUSHED, "subnormal input", _flushed_whole(d)
+        return
+    flushed = [_flush(array) for array in d.met]
+    touched = [i for i, new in enumerate(flushed) if new is not d.met[i]]
+    for count in range(1, len(touched) + 1):
+        for chosen in itertools.combinations(touched, count):
+            other = d.again(flushed[i] if i in chosen else a for i, a in enumerate(d.met))
+            affected = np.zeros(len(d.where), bool)
+            for i in chosen:
+                changed = to_bits(flushed[i]) != to_bits(d.met[i])
+                affected |= changed.any(axis=-1) if changed.ndim > 1 else changed
+            explained = d.near(other) | _is_flushed(d, other)
+            if d.type.is_float:
+                explained |= (to_float64(other) == 0) & (d.wide[1] == 0)
+            if d.type.is_complex:  # log(0) and the like: what becomes of them is left open
+                explained |= _open_for(d, chosen, flushed, other)
+            yield Verdict.FLUSHED, "subnormal input", affected & explained
+    yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
+
+
+def _compared_flushed(d: Differing) -> Array:
+    """Which elements are explained by comparisons that take subnormals for zeros, and flush
+    nothing."""
+    alone = len(d.operation.results) == 1  # then others of the program are not its results
+    actual = (d.actual,) if alone else d.results
+    whole = len(actual) == len(d.operation.results)
+    if not whole or not all(isinstance(operand, np.ndarray) for operand in d.operands):
+        return np.zeros(len(d.where), np.bool_)
+    masks = subnormal_order.explained(d.operation, d.operands, actual, d.rule)
+    return masks[d.number].reshape(-1)[d.where]
+
+
+def _flushed_whole(d: Differing) -> Array:
+    """Which elements are explained by all operands' subnormals being zeros, for an op that does
+    not work element by element."""
+    nothing = np.zeros(len(d.where), bool)
+    if not all(isinstance(operand, np.ndarray) for operand in d.operands):
+        return nothing
+    flushed = [_flush(operand) for operand in d.operands]
+    if all(new is old for new, old in zip(flushed, d.operands, strict=True)):
+        return nothing
+    given = dict(zip(d.operation.operands, flushed, strict=True))  # one value may come twice
+    body = Region(tuple(given), (d.operation, Operation("return", d.operation.results)))
+    types = tuple(value.type for value in d.operation.results)
+    try:
+        results = evaluate(Program((Function("main", body, types),)), tuple(given.values()))
+    except EvaluationError:
+        return nothing
+    other = results[d.number].reshape(-1)[d.where]
+    alike = d.same(other) | _is_flushed(d, other)
+    if d.type.is_float:
+        alike |= (d.wide[1] == 0) & (to_float64(other) == 0)
+    if d.rule.permits is not None and d.results:
+        seen = tuple(_flush(array) for array in d.results)
+        right = d.rule.permits(d.operation, tuple(flushed), results, seen)[d.number]
+        alike |= False if right is None else right.reshape(-1)[d.where]
+    if d.bound is not None:
+        alike |= bound_distances(other, d.got, d.bound.reshape(-1)[d.where]) <= 1
+    return alike & (d.right_zeros | _zeros_of(d, flushed, results))
+
+
+def _zeros_of(d: Differing, operands: list[Array], results: tuple[Array, ...]) -> Array:
+    """Which elements have no zero of another sign than the results on flushed operands may have."""
+    if d.rule.either_zero is None:
+        return np.ones(len(d.where), np.bool_)
+    either = d.rule.either_zero(d.operation, tuple(operands), results)[d.number]
+    return replace(d, expected=results[d.number], either_zero=either).right_zeros
+
+
+def _open_for(d: Differing, chosen: tuple[int, ...], flushed: list[Array], other: Array) -> Array:
+    """Which elements the specification leaves open once the chosen operands are flushed."""
+    operands = [flushed[i] if i in chosen else array for i, array in enumerate(d.met or ())]
+    open_ = np.zeros(len(d.where), bool)
+    for _, mask in unspecified(d.operation, operands, other):
+        open_ |= mask
+    return open_
+
+
+def _is_flushed(d: Differing, other: Array) -> Array:
+    """Which actual elements are zero where `other` is subnormal.
+
+    Rounding may come before or after the test for tininess, so the smallest normal number counts
+    as one. A complex part may be a sum of two products, each of which may have been lost.
+    """
+    if not (d.type.is_float or d.type.is_complex) or not d.type.float_format.has_zero:
+        return np.zeros(len(d.where), bool)
+    smallest = d.type.float_format.smallest_normal
+    if d.type.is_complex:
+        errors = part_distances(other, d.got)
+        right = [error <= (d.budget or 0) for error in errors]
+        if not d.budget:  # not even what is lost beside a large part
+            parts = ((part(other), part(d.got)) for part in (np.real, np.imag))
+            right = [one & (want == got) for one, (want, got) in zip(right, parts, strict=True)]
+        lost = [np.abs(part(other) - part(d.got)) <= 2 * smallest for part in (np.real, np.imag)]
+        either = [a | b for a, b in zip(right, lost, strict=True)]
+        return either[0] & either[1] & ~(right[0] & right[1])
+    want, got = to_float64(other), d.wide[1]
+    return (np.abs(want) <= smallest) & (want != 0) & (got == 0)
+
+
+def _other_formula(d: Differing) -> Answer:
+    """Explained by another formula than the specification's, which compilers are known to use."""
+    for habit in d.rule.habits:
+        if not habit.flushes:
+            explained = d.explained(habit)
+            yield Verdict.INACCURATE, habit.label, explained & _right_size(d) & d.right_zeros
+            yield Verdict.DIVERGENT, habit.label, explained
+
+
+def _taken_for_iota(d: Differing) -> Answer:
+    """A constant -0, 1, 2, ... taken for an iota, which begins with +0."""
+    if not (d.type.is_float or d.type.is_complex) or d.expected.size < PAIR:
+        return
+    numbers = d.expected.reshape(-1).astype(np.complex128)
+    if np.array_equal(numbers, np.arange(numbers.size)):
+        yield Verdict.DIVERGENT, "taken for iota", (d.where == 0) & (d.got == 0)
+
+
+def _special_values(d: Differing) -> Answer:
+    if not (d.type.is_float or d.type.is_complex):
+        return
+    nan = np.isnan(d.want) != np.isnan(d.got)
+    yield Verdict.DIVERGENT, "NaN", nan
+    if d.type.is_complex:
+        yield Verdict.DIVERGENT, "infinity", np.isinf(d.want) != np.isinf(d.got)
+        alike = (d.distances <= 1) & ~d.right_zeros if d.bounded else d.want == d.got
+        yield Verdict.DIVERGENT, "signed zero", alike
+        return
+    want, got = d.wide
+    yield Verdict.DIVERGENT, "NaN bits", np.isnan(want) & np.isnan(got)
+    yield Verdict.DIVERGENT, "signed zero", (want == 0) & (got == 0)
+    yield Verdict.DIVERGENT, "infinity", np.isinf(want) != np.isinf(got)
+
+
+def _swapped(d: Differing) -> Answer:
+    """Operands swapped: then nearly all elements must say so, not just some that differ."""
+    if len(d.operands) != PAIR or d.met is None or d.operands[0].dtype != d.operands[1].dtype:
+        return
+    whole = replace(d, where=np.arange(d.expected.size))
+    if whole.met is None:
+        return
+    other = whole.again(whole.met[::-1])
+    explained = whole.near(other)
+    if explained.mean() > NEARLY_ALL:
+        yield Verdict.DIVERGENT, "operands swapped", explained[d.where]
+
+
+def _integers(d: Differing) -> Answer:
+    if not d.type.is_integer:
+        return
+    exact = _WRAPPING.get(d.operation.name)
+    if exact is not None and d.met is not None:
+        low, high = d.type.min_integer, d.type.max_integer
+        unbounded = exact(*(array.astype(object) for array in d.met))
+        clipped = np.clip(unbounded, low, high)
+        saturated = (clipped == d.got.astype(object)) & (clipped != unbounded)
+        yield Verdict.DIVERGENT, "saturation", saturated.astype(bool)
+    if d.type.bits > HALF:
+        for half in (np.int32, np.uint32):  # with the sign extended, or zeros
+            extended = d.want.astype(half).astype(d.type.storage)
+            yield Verdict.DIVERGENT, "truncated to 32 bits", d.got == extended
+
+
+_EXACT: dict[str, Callable[..., Array]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "sqrt": np.sqrt,
+    "convert": np.positive,
+    "round_nearest_even": np.positive,
+    "reduce_precision": np.positive,
+}
+"""Values before rounding; in float64 exact, or exact enough for results of 32 bits and fewer."""
+
+_DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
+"""The types that backends compute narrower ones in, to round a second time afterwards."""
+
+
+def _unrounded(d: Differing) -> Array | None:
+    """The exact real results as float64 (long double for integers), where it holds them."""
+    if d.met is None or not d.is_real or d.operation.name not in _EXACT:
+        return None
+    if d.operation.name == "convert" and element_type_of(d.met[0]).is_integer:
+        return d.met[0].astype(np.longdouble)
+    if not all(element_type_of(a).is_float for a in d.met) or d.type.name == "f64":
+        return d.met[0] if d.operation.name == "round_nearest_even" else None
+    return _EXACT[d.operation.name](*(to_float64(array) for array in d.met))
+
+
+def _rounding(d: Differing) -> Answer:
+    """One representable number off: a tie broken the wrong way, or rounded twice."""
+    exact = _unrounded(d)
+    if exact is None:
+        return
+    want, got = d.wide
+    tie = (want - exact == exact - got) & (want != got) & np.isfinite(exact)
+    close = d.distances <= 1
+    whole = d.operation.name == "round_nearest_even"
+    verdict = Verdict.DIVERGENT if whole else Verdict.INACCURATE
+    yield verdict, "tie rounding", tie & (close | whole)
+    for detour in _DETOURS:
+        if np.dtype(detour).itemsize * 8 > d.type.bits:
+            twice = round_to(exact.astype(detour).astype(np.float64), d.type)
+            yield Verdict.INACCURATE, "double rounding", d.same(twice) & close
+
+
+def _rewritten(d: Differing) -> Answer:
+    """A quotient computed as a product with the rounded reciprocal of the divisor."""
+    if d.operation.name == "divide" and d.is_real and d.met is not None:
+        lhs, rhs = d.met
+        divide, multiply = OPS["divide"].evaluate, OPS["multiply"].evaluate
+        reciprocal = divide(np.ones(rhs.shape, rhs.dtype), rhs)
+        alike = d.same(multiply(lhs, reciprocal))
+        yield Verdict.INACCURATE, "reciprocal", alike & (d.distances <= PAIR)
+        lost = d.same(multiply(lhs, _flush(reciprocal)))  # of a divisor near the largest number
+        yield Verdict.DIVERGENT, "reciprocal", alike | lost
+
+
+def _right_size(d: Differing) -> Array:
+    """Which elements are so near that they only lack accuracy: within a few bounds, or half of the
+    significand's digits, and of the right sign."""
+    if d.bounded:
+        return d.distances <= FAR
+    if d.rule.ulps is None or not (d.type.is_float or d.type.is_complex):
+        return np.zeros(len(d.where), np.bool_)
+    limit = float(1 << (d.type.float_format.precision // 2 + 1))
+    finite = np.isfinite(d.want) & np.isfinite(d.got) & (d.distances <= limit)
+    if d.is_real:
+        want, got = d.wide
+        finite &= np.signbit(want) == np.signbit(got)
+    return finite
+
+
+def _accuracy(d: Differing) -> Answer:
+    """The right value with too large an error."""
+    near = _right_size(d)
+    if d.is_real and not d.bounded:
+        yield Verdict.INACCURATE, "out of the function's range", near & _out_of_bounds(d)
+    yield Verdict.INACCURATE, "accuracy", near
+
+
+def _wrong(d: Differing) -> Answer:
+    if d.is_real:
+        want, got = d.wide
+        yield Verdict.DIVERGENT, "sign", (want == -got) & (want != 0)
+    yield Verdict.DIVERGENT, "wrong value", np.ones(len(d.where), bool)
+
+
+QUESTIONS: tuple[Question, ...] = (
+    _refuted,
+    _permitted,
+    _left_open,
+    _other_reading,
+    _flushed,
+    _other_formula,
+    _taken_for_iota,
+    _special_values,
+    _swapped,
+    _rewritten,
+    _rounding,
+    _accuracy,
+    _integers,
+    _wrong,
+)

@@ -1,0 +1,350 @@
+"""Comparison: a backend's results against the reference's, element by element, to a verdict.
+
+The common case, all bits equal, costs two views and one comparison. Only the elements that differ
+are looked at further (conformance/judging/classify.py), each by the same questions in the same
+order: is it within the budget, does the specification leave it open, does another reading of the
+text give it, is it explained by subnormals flushed to zero, and if none of these, what went wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from conformance.judging.classify import Finding, find
+from conformance.judging.differences import Differing
+from conformance.tolerance.rule import Habit, Rule
+from conformance.tolerance.ulp import error_points, histogram_of
+from conformance.verdict import Element, Errors, Verdict, gravity
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.regions import closed
+from reference.ir.types import Array, element_type_of, to_bits
+
+SHOWN = 8
+"""How many differing elements a judgement keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on one set of results: what `judge` found.
+
+    `wrong` counts the elements behind the verdict, `total` all elements of all results.
+    `worst_ulp` is the largest error of a permitted or inaccurate element, `budget_ulp` what it
+    may be; both None where the rule has no budget.
+    `findings` are the verdicts and kinds of all elements that fail, milder ones than the verdict
+    too, where an op's own rule judges.
+    """
+
+    verdict: Verdict
+    kind: str
+    message: str
+    wrong: int
+    total: int
+    worst_ulp: float | None
+    budget_ulp: float | None
+    elements: tuple[Element, ...]
+    errors: Errors
+    findings: tuple[Finding, ...] = ()
+
+
+Operands = Callable[[], tuple[Operation, tuple[Array, ...]]]
+
+
+@dataclass(frozen=True)
+class Together:
+    """All results of a program on one set of inputs, for what is asked of them together."""
+
+    rule: Rule
+    operands: Operands
+    expected: tuple[Array, ...]
+    actual: tuple[Array, ...]
+
+    @cached_property
+    def _bounds(self) -> tuple[Array | None, ...]:
+        if self.rule.bound is None:
+            return (None,) * len(self.expected)
+        with np.errstate(all="ignore"):
+            return self.rule.bound(*self.operands(), self.expected)
+
+    @cached_property
+    def _permitted(self) -> tuple[Array | None, ...]:
+        if self.rule.permits is None:
+            return (None,) * len(self.expected)
+        with np.errstate(all="ignore"):
+            return self.rule.permits(*self.operands(), self.expected, self.actual)
+
+    @cached_property
+    def _measured(self) -> tuple[Array | None, ...]:
+        if self.rule.measure is None:
+            return (None,) * len(self.expected)
+        with np.errstate(all="ignore"):
+            return self.rule.measure(*self.operands(), self.expected, self.actual)
+
+    @cached_property
+    def _refuted(self) -> tuple[Sequence[tuple[str, Array]], ...]:
+        if self.rule.refutes is None:
+            return ((),) * len(self.expected)
+        with np.errstate(all="ignore"):
+            return self.rule.refutes(*self.operands(), self.expected, self.actual)
+
+    @cached_property
+    def _either(self) -> tuple[Array | None, ...]:
+        if self.rule.either_zero is None:
+            return (None,) * len(self.expected)
+        with np.errstate(all="ignore"):
+            return self.rule.either_zero(*self.operands(), self.expected)
+
+    def by_habit(self, habit: Habit, number: int) -> Array:
+        """The errors of result `number` in units of what another formula would permit."""
+        with np.errstate(all="ignore"):
+            return habit.measure(*self.operands(), self.expected, self.actual)[number]
+
+    def bound(self, number: int) -> Array | None:
+        """The largest permitted errors of result `number`, where the rule has such."""
+        return self._bounds[number]
+
+    def permitted(self, number: int) -> Array | None:
+        """Which elements of result `number` are right together with all others."""
+        return self._permitted[number]
+
+    def measured(self, number: int) -> Array | None:
+        """The errors of result `number` in units of what is permitted, if the rule measures."""
+        return self._measured[number]
+
+    def refuted(self, number: int) -> Sequence[tuple[str, Array]]:
+        """Which elements of result `number` no reading of the specification permits, and why."""
+        return self._refuted[number]
+
+    def either_zero(self, number: int) -> Array | None:
+        """Which zeros of result `number` may have either sign, where the rule has such."""
+        return self._either[number]
+
+
+def _tracer(program: Program, inputs: Sequence[Array]) -> Operands:
+    """The program's last operation and its operands, evaluated when first asked for."""
+    kept: list[tuple[Operation, tuple[Array, ...]]] = []
+
+    def operands() -> tuple[Operation, tuple[Array, ...]]:
+        if not kept:
+            main = program.main
+            last = main.body.operations[-2]
+            known: dict[str, Any] = {
+                of.name: array for of, array in zip(main.arguments, inputs, strict=True)
+            }
+            for operation in main.body.operations[:-2]:
+                value = operation.attribute("value")
+                known |= {of.name: getattr(value, "array", None) for of in operation.results}
+            if any(operation.name != "constant" for operation in main.body.operations[:-2]):
+                known |= _all_results(program, inputs)
+            taken = tuple(known[operand.name] for operand in last.operands)
+            kept.append((closed(last, known), taken))
+        return kept[0]
+
+    return operands
+
+
+def _all_results(program: Program, inputs: Sequence[Array]) -> dict[str, Array]:
+    """The values of main, without those of its regions and of the functions it calls."""
+    own = {id(operation) for operation in program.main.body.operations}
+    known: dict[str, Array] = {}
+
+    def keep(operation: Operation, results: tuple[Array, ...]) -> tuple[Array, ...]:
+        if id(operation) not in own:
+            return results
+        known.update(zip((r.name for r in operation.results), results, strict=True))
+        return results
+
+    evaluate(program, inputs, on_result=keep)
+    return known
+
+
+def malformed(expected: Sequence[Array], actual: Sequence[Array]) -> tuple[str, str] | None:
+    """Kind and message when the results are not even of the right number, types and shapes."""
+    if len(actual) != len(expected):
+        return "missing result", f"{len(expected)} results expected, got {len(actual)}"
+    for number, (want, got) in enumerate(zip(expected, actual, strict=True)):
+        if got.dtype != want.dtype:
+            return "wrong element type", (
+                f"result {number}: {element_type_of(want)} expected, got {got.dtype.name}"
+            )
+        if got.shape != want.shape:
+            return "wrong shape", (
+                f"result {number}: shape {list(want.shape)} expected, got {list(got.shape)}"
+            )
+    return None
+
+
+def judge(
+    program: Program,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    actual: Sequence[Array],
+    rule: Rule,
+    *,
+    platform: str = "cpu",
+) -> Judgement:
+    """Judge a backend's results of a program on one set of inputs.
+
+    `expected` are the reference's results; `platform` chooses between figures of the rule.
+    """
+    rule = rule.on(platform)
+    total = sum(array.size for array in expected)
+    bad = malformed(expected, actual)
+    if bad is not None:
+        return Judgement(Verdict.DIVERGENT, *bad, total, total, None, None, (), Errors())
+    together = Together(rule, _tracer(program, inputs), tuple(expected), tuple(actual))
+    numbers = range(len(expected))
+    parts = [_judge_result(program, number, rule, platform, together) for number in numbers]
+    if not parts:  # nothing comes out that could be wrong
+        return Judgement(Verdict.PASS, "", "", 0, 0, None, None, (), Errors())
+    return parts[0] if len(parts) == 1 else combine(parts)
+
+
+def _giver(
+    program: Program, number: int, together: Together
+) -> tuple[Operation, tuple[Array, ...], int]:
+    """The operation that gives result `number` of main, its operands, and which of its results.
+
+    That is the last one; a result of an earlier one counts as handed on by a barrier.
+    """
+    operation, values = together.operands()
+    *_, end = program.main.body.operations
+    value = end.operands[number]
+    names = [result.name for result in operation.results]
+    if value.name in names:
+        return operation, values, names.index(value.name)
+    handed_on = Operation("optimization_barrier", (value,), (value,))
+    return handed_on, (together.expected[number],), 0
+
+
+def _judge_result(
+    program: Program, number: int, rule: Rule, platform: str, together: Together
+) -> Judgement:
+    expected, actual = together.expected[number], together.actual[number]
+    of = element_type_of(expected)
+    budget = rule.budget(of, platform)
+    different = to_bits(actual) != to_bits(expected)
+    if of.is_complex:
+        different = different.any(axis=-1)
+    where = np.flatnonzero(different)
+    if not where.size:
+        return _clean(expected, rule, budget, together.operands)
+    operation, values, place = _giver(program, number, together)
+    bound, permitted = together.bound(number), together.permitted(number)
+    if rule.bound is not None and bound is None and together.measured(number) is None:
+        budget = None  # this result is data
+    differing = Differing(
+        operation, values, expected, actual, where, rule, budget, platform, place, bound,
+        permitted, together.measured(number), together.refuted(number), together.actual,
+        together.either_zero(number),
+        lambda habit: together.by_habit(habit, number),
+    )  # fmt: skip
+    findings = find(differing)
+    errors = Errors()
+    distances = findings.distances
+    specified = ~np.isin(findings.codes, findings.outside_accuracy)
+    if budget is not None:
+        measured = np.zeros(expected.size)
+        measured[where] = distances
+        counted = np.ones(expected.size, bool)
+        counted[where] = specified & np.isfinite(distances)
+        errors.histogram = histogram_of(measured[counted])
+        if rule.unit == "ulp":
+            errors.points = error_points(values, expected, actual, counted)
+        worst = float(measured[counted].max(initial=0.0))
+    else:
+        worst = None
+    return _conclude(number, differing, findings.table, findings.codes, distances, worst, errors)
+
+
+def _clean(expected: Array, rule: Rule, budget: float | None, operands: Operands) -> Judgement:
+    errors = Errors()
+    if budget is not None:
+        errors.histogram[0] = expected.size
+        everything = np.ones(expected.size, bool)
+        if rule.unit == "ulp":
+            errors.points = error_points(operands()[1], expected, expected, everything)
+    worst = None if budget is None else 0.0
+    return Judgement(Verdict.PASS, "", "", 0, expected.size, worst, budget, (), errors)
+
+
+def _conclude(
+    number: int,
+    differing: Differing,
+    table: Sequence[Finding],
+    codes: Array,
+    distances: Array,
+    worst: float | None,
+    errors: Errors,
+) -> Judgement:
+    """The worst verdict among the elements, and its most frequent kind that is not the mildest."""
+    counts = Counter(codes.tolist())
+    severest = max(table[code][0].severity for code in counts)
+    behind = [code for code in counts if table[code][0].severity == severest]
+    finding = table[max(behind, key=lambda n: (gravity(table[n][1]) >= 0, counts[n], -n))]
+    chosen = np.isin(codes, behind)
+    wrong, total = int(chosen.sum()), differing.expected.size
+    if finding[0] is Verdict.PASS:
+        return Judgement(Verdict.PASS, "", "", 0, total, worst, differing.budget, (), errors)
+    order = np.flatnonzero(chosen)
+    order = order[np.argsort(-np.nan_to_num(distances[order], posinf=1e300), kind="stable")]
+    elements = tuple(differing.element(number, int(i), float(distances[i])) for i in order[:SHOWN])
+    first = elements[0]
+    message = (
+        f"{finding[1]}: {wrong} of {total} elements; at {list(first.index)} "
+        f"expected {first.expected}, got {first.actual}"
+    )
+    if first.ulp is not None and differing.budget is not None:
+        message += f" ({first.ulp:g} {differing.rule.unit}, {differing.budget:g} permitted)"
+    failing = tuple(dict.fromkeys(table[code] for code in sorted(counts) if table[code][0].fails))
+    return Judgement(
+        finding[0], finding[1], message, wrong, total, worst, differing.budget,
+        elements, errors, failing,
+    )  # fmt: skip
+
+
+def combine(judgements: Sequence[Judgement]) -> Judgement:
+    """One judgement for several results or input sets: the worst verdict speaks, all count."""
+    severest = max(judgements, key=lambda j: j.verdict.severity)  # the first of the worst
+    errors = Errors()
+    for judgement in judgements:
+        errors = merge_errors(errors, judgement.errors)
+    worst = [j.worst_ulp for j in judgements if j.worst_ulp is not None]
+    budgets = [j.budget_ulp for j in judgements if j.budget_ulp is not None]
+    return Judgement(
+        severest.verdict,
+        severest.kind,
+        severest.message,
+        sum(j.wrong for j in judgements if j.verdict is severest.verdict),
+        sum(j.total for j in judgements),
+        max(worst, default=None),
+        max(budgets, default=None),
+        severest.elements,
+        errors,
+        tuple(dict.fromkeys(finding for one in judgements for finding in one.findings)),
+    )
+
+
+WORST_POINTS, SAMPLED_POINTS = 100, 200
+
+
+def merge_errors(left: Errors, right: Errors) -> Errors:
+    """The errors of both, whatever the order of merging: counts add up, points stay bounded.
+
+    The worst hundred points stay, and of the others the two hundred with the smallest hash of
+    their input, which is a sample that does not depend on what came first.
+    """
+    merged = Errors([a + b for a, b in zip(left.histogram, right.histogram, strict=True)])
+    points = list(dict.fromkeys((*left.points, *right.points)))
+    if len(points) > WORST_POINTS + SAMPLED_POINTS:
+        points.sort(key=lambda p: (-abs(p[1]), p))
+        rest = sorted(points[WORST_POINTS:], key=lambda p: (hash(p[0]), p))
+        points = points[:WORST_POINTS] + rest[:SAMPLED_POINTS]
+    merged.points = sorted(points)
+    return merged

@@ -1,0 +1,205 @@
+"""The elements of a result that are not bit-identical, and everything that may explain them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.rule import Habit, Rule
+from conformance.tolerance.ulp import bound_distances, ulp_distances
+from conformance.verdict import Element
+from reference.interpreter import quantized
+from reference.interpreter.evaluate import given_attributes
+from reference.ir.program import Operation, TensorType
+from reference.ir.types import Array, ElementType, element_type_of, to_bits
+from reference.numerics.rounding import to_float64
+from reference.numerics.zeros import is_negative, is_zero
+from reference.ops.table import OPS
+
+
+@dataclass(frozen=True)
+class Differing:
+    """The elements of one result whose bits differ, and everything that may explain them.
+
+    `where` are their flat indices in the result, which is `number` of the operation's. `bound`
+    has the largest permitted errors of the result's elements, `permitted` those elements that
+    are right by the rule's own say, `measured` the errors as the rule measures them, `refuted`
+    what it finds wrong in any case, where the rule has such; `results` are all actual results.
+    `either_zero` has the zeros that may have either sign.
+    `by_habit` gives the errors of the result's elements against another formula.
+    """
+
+    operation: Operation
+    operands: tuple[Any, ...]
+    expected: Array
+    actual: Array
+    where: Array
+    rule: Rule
+    budget: float | None
+    platform: str
+    number: int = 0
+    bound: Array | None = None
+    permitted: Array | None = None
+    measured: Array | None = None
+    refuted: Sequence[tuple[str, Array]] = ()
+    results: tuple[Array, ...] = ()
+    either_zero: Array | None = None
+    by_habit: Callable[[Habit], Array] | None = None
+
+    @cached_property
+    def type(self) -> ElementType:
+        """The result's element type."""
+        return element_type_of(self.expected)
+
+    @cached_property
+    def want(self) -> Array:
+        """The expected elements, 1-D."""
+        return self.expected.reshape(-1)[self.where]
+
+    @cached_property
+    def got(self) -> Array:
+        """The actual elements, 1-D."""
+        return self.actual.reshape(-1)[self.where]
+
+    @cached_property
+    def is_real(self) -> bool:
+        """Whether the result is floating-point."""
+        return self.type.is_float
+
+    @cached_property
+    def wide(self) -> tuple[Array, Array]:
+        """Expected and actual real elements as float64, exactly."""
+        return to_float64(self.want), to_float64(self.got)
+
+    @cached_property
+    def distances(self) -> Array:
+        """Errors of floating-point and complex elements, in ulp or in units of the bound; inf for
+        anything else."""
+        if self.measured is not None:
+            return self.measured.reshape(-1)[self.where]
+        if self.bound is not None:
+            return bound_distances(self.want, self.got, self.bound.reshape(-1)[self.where])
+        if self.type.is_float or self.type.is_complex:
+            return ulp_distances(self.want, self.got)
+        return np.full(len(self.where), np.inf)
+
+    @cached_property
+    def right_zeros(self) -> Array:
+        """Which elements have no zero of a sign that the rule rules out."""
+        if self.rule.either_zero is None:
+            return np.ones(len(self.where), np.bool_)
+        wrong = is_zero(self.want) & is_zero(self.got)
+        wrong &= is_negative(self.want) != is_negative(self.got)
+        if self.either_zero is not None:
+            shape = (self.expected.size, *wrong.shape[1:])
+            wrong &= ~self.either_zero.reshape(shape)[self.where]
+        return ~(wrong.any(axis=-1) if self.type.is_complex else wrong)
+
+    def explained(self, habit: Habit) -> Array:
+        """Which of the elements are as good as that other formula lets them be, zeros' signs
+        included."""
+        if self.by_habit is None:
+            return np.zeros(len(self.where), np.bool_)
+        near = self.by_habit(habit).reshape(-1)[self.where] <= 1
+        return near if habit.signs else near & self.right_zeros
+
+    @property
+    def bounded(self) -> bool:
+        """Whether distances are in units of what the rule permits, rather than in ulp."""
+        return self.bound is not None or self.measured is not None
+
+    @cached_property
+    def met(self) -> tuple[Array, ...] | None:
+        """The operands' elements that met at each, 1-D; None where shapes do not tell them, and of
+        ops that do not work element by element."""
+        lifts = OPS[self.operation.name].lifts
+        if not (lifts or self.operation.name == "bitcast_convert"):
+            return None
+        if quantized.per_axis(self.operation):
+            return None
+        picked: list[Array] = []
+        for operand in self.operands:
+            if not isinstance(operand, np.ndarray):
+                return None
+            if operand.shape == self.expected.shape:
+                picked.append(operand.reshape(-1)[self.where])
+            elif operand.ndim == 0 and lifts:
+                picked.append(np.broadcast_to(operand, (len(self.where),)).copy())
+            else:
+                return None
+        return tuple(picked) if picked else None
+
+    def again(self, operands: Iterable[Array]) -> Array:
+        """The op's own results on other operand elements."""
+        semantics = OPS[self.operation.name]
+        given = given_attributes(self.operation)
+
+        def apply(plain: Operation, arrays: list[Array]) -> tuple[Array, ...]:
+            of = plain.results[self.number].type
+            if semantics.needs_result and isinstance(of, TensorType):
+                given["result"] = TensorType((len(self.where),), of.element_type)
+            return (semantics.evaluate(*arrays, **given),)
+
+        with np.errstate(all="ignore"):
+            if quantized.involved(self.operation):
+                return quantized.evaluate(self.operation, list(operands), apply)[0]
+            return apply(self.operation, list(operands))[0]
+
+    def same(self, other: Array) -> Array:
+        """Which actual elements are what `other` says: alike in every bit, or both NaN."""
+        alike = to_bits(self.got) == to_bits(other)
+        if self.type.is_complex:
+            parts = [
+                np.isnan(part(self.got)) & np.isnan(part(other)) for part in (np.real, np.imag)
+            ]
+            return (alike | np.stack(parts, axis=-1)).all(axis=-1)
+        if self.type.is_float:
+            alike |= np.isnan(self.got) & np.isnan(other)
+        return alike
+
+    def near(self, other: Array) -> Array:
+        """Which actual elements are within the budget of what `other` says."""
+        alike = self.same(other)
+        if self.budget and not self.bounded:
+            alike |= ulp_distances(other, self.got) <= self.budget
+        return alike
+
+    def element(self, result: int, position: int, distance: float) -> Element:
+        """The element at that position among the differing ones, as records keep it."""
+        flat = int(self.where[position])
+        index = tuple(int(i) for i in np.unravel_index(flat, self.expected.shape))
+        inputs: list[tuple[str, str, str]] = []
+        if self.met is not None:
+            names = OPS[self.operation.name].operands
+            for name, array in zip(names, self.met, strict=True):
+                one = array[position : position + 1]
+                inputs.append((name, decimal(one), hexadecimal(one)))
+        want, got = self.want[position : position + 1], self.got[position : position + 1]
+        ulp = distance if np.isfinite(distance) else None
+        return Element(
+            result, index, decimal(want), hexadecimal(want), decimal(got), hexadecimal(got), ulp,
+            tuple(inputs),
+        )  # fmt: skip
+
+
+def decimal(one: Array) -> str:
+    """The only element of an array in decimal: the shortest digits that give it back."""
+    of = element_type_of(one)
+    if of.is_boolean:
+        return "true" if one[0] else "false"
+    if of.is_integer:
+        return str(int(one[0]))
+    if of.is_complex:
+        return f"({decimal(np.real(one))}, {decimal(np.imag(one))})"
+    return str(one[0]) if of.bits in (32, 64) else repr(float(to_float64(one)[0]))
+
+
+def hexadecimal(one: Array) -> str:
+    """The bits of the only element of an array, all digits, the parts of a complex in order."""
+    of = element_type_of(one)
+    digits = max(1, of.part.bits // 4)
+    return ", ".join(f"0x{int(bits):0{digits}X}" for bits in to_bits(one).reshape(-1))

@@ -1,0 +1,1 @@
+"""Judging calls of LAPACK by backward errors and residuals."""

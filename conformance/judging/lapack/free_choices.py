@@ -1,0 +1,254 @@
+"""What a decomposition leaves open, chosen anew: signs of eigenvectors, bases of spaces, orders.
+
+A program is evaluated with other choices; what then comes out different depends on them, and may
+be what any choice makes it. Matrices that are so ill-conditioned that no figure of their results
+is right stand for those nearby, and where a routine has failed, anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from conformance.judging.lapack.backward_error import (
+    Arrays,
+    Near,
+    Shift,
+    clusters,
+    double,
+    eigenvalues,
+    family,
+    flat,
+    matrices_of,
+    singular_groups,
+    spread,
+    turned_schur,
+    undefined,
+)
+from conformance.judging.perturbation.open_values import other
+from reference.custom_calls.lapack.calls import finite
+from reference.custom_calls.lapack.routines import TOP_K, called, foremost
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.rounding import to_float64
+
+VARIATIONS = 12
+"""How often choices are made anew: all vectors turned; by each bit of their numbers, so that any
+two of 64 are turned against each other; and at random, for what depends on several."""
+
+_BITS = 6
+
+
+def chosen(
+    operation: Operation, operands: Arrays, results: tuple[Any, ...], number: int,
+    random: np.random.Generator, shift: Shift,
+) -> tuple[tuple[Any, ...], str]:  # fmt: skip
+    """The results with other choices made, the `number`-th way, and what is open; "" if nothing."""
+    if operation.attribute("call_target_name") == TOP_K and all(one.size for one in results):
+        found, hidden = _varied_top_k(operation, operands, results, random)
+        return tuple(other(one, hidden, random) for one in found), "equal elements"
+    name = family(operation)
+    if name is None:
+        return results, ""
+    whole = flat(results)
+    found, hidden = _varied(operation, operands, whole, number, random, shift)
+    filled: list[Array] = []
+    for place, one in enumerate(found):
+        mask = spread(hidden, one)
+        if place == len(found) - 1 and one.dtype == np.int32:  # info, of failures too
+            mask = mask & ~finite(matrices_of(name, operands))
+        if undefined(name, operation, place):
+            mask = np.ones(one.shape, np.bool_)
+        one = _other_zeros(one) if number % 2 else one
+        filled.append(other(one, mask, random) if mask.any() else one)
+    gathered: tuple[Any, ...] = tuple(filled)
+    return (gathered if whole is results else (gathered,)), _WHY.get(name, _ILL)
+
+
+def _other_zeros(array: Array) -> Array:
+    """Zeros of the other sign: nothing is said of that."""
+    if array.dtype.kind == "c":
+        parts = [_other_zeros(np.array(part(array))) for part in (np.real, np.imag)]
+        return _joined(*parts)
+    return np.where(array == 0, -array, array) if array.dtype.kind == "f" else array
+
+
+def _joined(real: Array, imag: Array) -> Array:
+    found = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
+    found.real, found.imag = real, imag
+    return found
+
+
+def _varied(
+    operation: Operation, operands: Arrays, results: Arrays, number: int,
+    random: np.random.Generator, shift: Shift,
+) -> tuple[Arrays, Array]:  # fmt: skip
+    """The results with other choices made; the matrices of which all is open.
+
+    Of ill-conditioned matrices the results are those of a problem nearby.
+    """
+    name = family(operation)
+    assert name is not None
+
+    def anywhere(shape: tuple[int, ...]) -> Array:
+        return random.integers(0, 2, shape) * 2.0 - 1.0
+
+    near = Near(operation, operands, results, anywhere, shift)
+    hidden = ~near.usable | _failed(name, results, near.usable)
+    changed = list(results)
+    vary = _VARY.get(name)
+    for index in np.ndindex(near.usable.shape):
+        if not operands[0].size or hidden[index]:
+            continue
+        part = tuple(one[index] for one in results)
+        if not near.close[index]:
+            part = tuple(one[index] for one in near.results)
+        if vary is not None:
+            part = vary(operands[0][index], part, number, random)
+        for place, one in enumerate(part):
+            if changed[place] is results[place]:
+                changed[place] = results[place].copy()
+            changed[place][index] = one
+    return tuple(changed), hidden
+
+
+def _varied_top_k(
+    operation: Operation, operands: Arrays, results: Arrays, random: np.random.Generator
+) -> tuple[Arrays, Array]:
+    """Of equal elements others; and where all is open, as a NaN is neither greater nor less."""
+    axis = int(called((), dict(operation.attributes)).options["reduction_dim"])
+    order = random.permutation(operands[0].shape[axis])
+    values, numbers = (np.take(one, order, axis=axis) for one in operands[:2])
+    nan = np.zeros(values.shape, np.bool_)
+    if element_type_of(values).is_float:
+        nan = np.isnan(to_float64(values))
+    hidden = nan.any(axis=axis, keepdims=True)
+    largest = np.max(values, axis=axis, keepdims=True)
+    first = np.take(results[0], [0], axis=axis)
+    is_largest = bool(((largest == first) | hidden).all())
+    found = foremost(values, numbers, axis, results[0].shape[axis], largest=is_largest)
+    return found, np.broadcast_to(hidden, results[0].shape)
+
+
+def _failed(name: str, results: Arrays, usable: Array) -> Array:
+    """The matrices that the routine has failed on: what it leaves then is not said."""
+    if name in _FALLIBLE and results[-1].shape == usable.shape:
+        return np.asarray(results[-1] != 0)
+    return np.zeros(usable.shape, np.bool_)
+
+
+_FALLIBLE = frozenset({"potrf", "syevd", "gesdd", "geev", "gees", "gtsv"})
+_ILL = "ill-conditioned"
+_WHY = {
+    "syevd": "choice of eigenvectors",
+    "eigh": "choice of eigenvectors",
+    "gesdd": "choice of singular vectors",
+    "geev": "choice of eigenvectors and their order",
+    "gees": "choice of Schur vectors",
+}
+
+
+def _phases(count: int, number: int, random: np.random.Generator, *, whole: bool) -> Array:
+    """Signs, of complex vectors also quarter turns, which leave exact what they cancel in."""
+    turn = 1j if whole else -1.0
+    if number == 0:
+        turned = np.ones(count, np.bool_)
+    elif number <= _BITS:
+        turned = (np.arange(count) >> (number - 1)) % 2 == 1
+    else:
+        turned = random.integers(0, 2, count) == 1
+    return np.where(turned, turn, 1.0)
+
+
+def _rotation(size: int, random: np.random.Generator, *, whole: bool) -> Array:
+    drawn = random.standard_normal((size, size))
+    drawn = drawn + 1j * random.standard_normal((size, size)) if whole else drawn
+    return np.linalg.qr(drawn)[0]
+
+
+def _vary_eigh(a: Array, results: Arrays, number: int, random: np.random.Generator) -> Arrays:
+    whole = results[0].dtype.kind == "c"
+    vectors = double(results[0]) * _phases(len(a), number, random, whole=whole)
+    for group in clusters(results[1], a):
+        if len(group) > 1:
+            vectors[:, group] = vectors[:, group] @ _rotation(len(group), random, whole=whole)
+    return (vectors.astype(results[0].dtype), *results[1:])
+
+
+def _vary_svd(a: Array, results: Arrays, number: int, random: np.random.Generator) -> Arrays:
+    whole = results[2].dtype.kind == "c"
+    left, right = double(results[2]), double(results[3])
+    count = len(results[1])
+    phases = _phases(count, number, random, whole=whole)
+    if left.shape[1] >= count and right.shape[0] >= count:
+        left[:, :count] *= phases
+        right[:count] *= np.conj(phases)[:, None]
+    for group, vanishing in singular_groups(results[1], a):
+        if not vanishing and len(group) > 1:
+            turn = _rotation(len(group), random, whole=whole)
+            left[:, group] = left[:, group] @ turn
+            right[group] = np.conj(turn.T) @ right[group]
+        elif vanishing:
+            columns = [*group, *range(count, left.shape[1])]
+            rows = [*group, *range(count, right.shape[0])]
+            left[:, columns] = left[:, columns] @ _turn(len(columns), number, random, whole=whole)
+            right[rows] = _turn(len(rows), number, random, whole=whole) @ right[rows]
+    return (
+        *results[:2], left.astype(results[2].dtype), right.astype(results[3].dtype), *results[4:]
+    )  # fmt: skip
+
+
+def _turn(size: int, number: int, random: np.random.Generator, *, whole: bool) -> Array:
+    """A turn of a space of which no vector is given: of a line its sign."""
+    if size == 1:
+        return np.diag(_phases(1, number if number == 0 else VARIATIONS, random, whole=whole))
+    return _rotation(size, random, whole=whole)
+
+
+def _vary_eig(_: Array, results: Arrays, number: int, random: np.random.Generator) -> Arrays:
+    """Other signs, and another order, the pairs of a real matrix's eigenvalues together."""
+    count = len(results) - 3
+    values = eigenvalues(results, count)
+    real = count == 2
+    blocks: list[list[int]] = []
+    for j in range(len(values)):
+        if real and np.imag(values[j]) < 0 and blocks:
+            blocks[-1].append(j)
+        else:
+            blocks.append([j])
+    turns = [1.0 + 0j] * len(values), [1.0 + 0j] * len(values)
+    for side in turns:
+        phases = _phases(len(blocks), number, random, whole=False)
+        for block, phase in zip(blocks, phases, strict=True):
+            for j in block:
+                side[j] = phase
+    mixed = (
+        list(reversed(blocks))
+        if number == 0
+        else [blocks[i] for i in random.permutation(len(blocks))]
+    )
+    order = [j for block in mixed for j in block]
+    vectors = tuple(
+        (one * np.array(side))[:, order].astype(one.dtype)
+        for one, side in zip(results[count : count + 2], turns, strict=True)
+    )
+    return (*(one[order] for one in results[:count]), *vectors, results[-1])
+
+
+def _vary_schur(_: Array, results: Arrays, number: int, random: np.random.Generator) -> Arrays:
+    whole = results[0].dtype.kind == "c"
+    phases = _phases(len(results[0]), number, random, whole=whole)
+    return turned_schur(double(results[0]), double(results[1]), phases, results)
+
+
+Vary = Callable[[Array, Arrays, int, np.random.Generator], Arrays]
+
+_VARY: dict[str, Vary] = {
+    "syevd": _vary_eigh,
+    "eigh": _vary_eigh,
+    "gesdd": _vary_svd,
+    "geev": _vary_eig,
+    "gees": _vary_schur,
+}

@@ -1,0 +1,1 @@
+"""Judging programs of several operations by perturbed evaluation."""

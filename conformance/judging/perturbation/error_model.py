@@ -1,0 +1,363 @@
+"""How far the results of one operation may be from the reference's: arrays of absolute errors.
+
+In a program of several operations a backend may do more than in one alone: keep intermediate
+results in a wider type, contract a product and a sum to one rounding, divide by multiplying with a
+reciprocal. So what an operation rounds may be off by one unit in the last place at least, however
+exact the rule of the op alone; what it does not round, such as sums of small integers, may not.
+
+Sources: the rules of conformance/tolerance/rules.py; the StableHLO specification promises no
+accuracy (stablehlo#1156); XLA's flags xla_allow_excess_precision and its algebraic simplifier do
+all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from conformance.catalog import CATALOG
+from conformance.judging.lapack import backward_error
+from conformance.tolerance.bounds.quantization import rule_for
+from conformance.tolerance.rule import Rule
+from reference.interpreter.evaluate import EvaluationError, given_attributes
+from reference.ir.program import Operation, QuantizedType, TensorType
+from reference.ir.types import Array, element_type_of
+from reference.numerics.arithmetic import quiet
+from reference.numerics.rounding import round_to, to_float64, ulp_size
+from reference.ops.table import OPS
+
+EXCESS = 1.0
+"""Units in the last place that any rounding within a program may be off by."""
+
+Directions = Callable[[tuple[int, ...]], Array]
+"""directions(shape): numbers from -1 to 1, the share of its tolerance that each element moves."""
+
+
+def rule_of(operation: Operation) -> Rule | None:
+    """The rule of an op; None of ops that are not in the catalog, which are not moved.
+
+    Custom calls have that of data; those of LAPACK are moved nevertheless
+    (conformance/judging/lapack/backward_error.py).
+    """
+    row = CATALOG.get(operation.name)
+    return None if row is None else rule_for(operation, row.tolerance)
+
+
+def moved(
+    operation: Operation,
+    operands: tuple[Any, ...],
+    results: tuple[Any, ...],
+    directions: Directions,
+    platform: str = "cpu",
+) -> tuple[Any, ...]:
+    """The results moved within their tolerances, as `directions` says."""
+    return movable(operation, operands, results, platform)(directions)
+
+
+Moved = Callable[[Directions], tuple[Any, ...]]
+"""moved(directions): the results of an operation, moved within their tolerances."""
+
+
+def movable(
+    operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], platform: str
+) -> Moved:
+    """What moves the results: their tolerances are worked out once, for several directions."""
+    if backward_error.family(operation) is not None:
+        return quiet(
+            lambda way: backward_error.moved(operation, operands, results, way, shifted_by)
+        )
+    rule = rule_of(operation)
+    if rule is None:
+        return lambda _: results
+    rule = rule.on(platform)
+    if rule.measure is not None and rule.bound is None:
+        return quiet(lambda way: _solved_nearby(operation, operands, results, way))
+    with np.errstate(all="ignore"):
+        errors = tolerances(operation, operands, results, rule, platform)
+        either = _either_zero(operation, operands, results, rule)
+    if all(one is None for one in (*errors, *either)):
+        return lambda _: results
+
+    def move(directions: Directions) -> tuple[Any, ...]:
+        moved: list[Any] = []
+        for result, error, zeros in zip(results, errors, either, strict=True):
+            there = result if error is None else _shifted(result, error, directions, rule)
+            moved.append(there if zeros is None else _signed(there, zeros, directions))
+        return tuple(moved)
+
+    return quiet(move)
+
+
+def _either_zero(
+    operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], rule: Rule
+) -> tuple[Array | None, ...]:
+    """For each result which zeros may have either sign (of complex numbers: in either part)."""
+    if rule.either_zero is None:
+        return (None,) * len(results)
+    found = rule.either_zero(operation, operands, results)
+    return tuple(None if mask is None or not mask.any() else mask for mask in found)
+
+
+def _signed(result: Array, zeros: Array, directions: Directions) -> Array:
+    """The result with zeros of the sign that the directions say, where either is permitted."""
+    of = element_type_of(result)
+    if of.is_complex:
+        parts = [part(result) for part in _PARTS]
+        signed = [
+            np.where(zeros[..., n] & (part == 0), np.copysign(0.0, directions(part.shape)), part)
+            for n, part in enumerate(parts)
+        ]
+        there = np.empty_like(result)
+        there.real, there.imag = signed
+        return there
+    zero = zeros & (to_float64(result) == 0)
+    signed = round_to(np.copysign(0.0, directions(result.shape)), of)
+    return np.where(zero, signed, result).astype(result.dtype)
+
+
+def tolerances(
+    operation: Operation,
+    operands: tuple[Any, ...],
+    results: tuple[Any, ...],
+    rule: Rule,
+    platform: str,
+) -> tuple[Array | None, ...]:
+    """The absolute error permitted of every element (of complex ones: of each part), as float64.
+
+    None where a result is not moved: integers (but codes of quantized numbers), data, and what is
+    exact.
+    """
+    found = _tolerances(operation, operands, results, rule, platform)
+    return tuple(None if error is None or not error.any() else error for error in found)
+
+
+def _tolerances(
+    operation: Operation,
+    operands: tuple[Any, ...],
+    results: tuple[Any, ...],
+    rule: Rule,
+    platform: str,
+) -> tuple[Array | None, ...]:
+    if rule.bound is not None:
+        bounds = rule.bound(operation, operands, results)
+        return tuple(
+            None if bound is None or not _moves(operation, number, result) else bound
+            for number, (bound, result) in enumerate(zip(bounds, results, strict=True))
+        )
+    if rule.ulps is None or operation.name == "reduce_precision":
+        return (None,) * len(results)
+    return tuple(
+        _of_ulps(operation, operands, result, rule, platform)
+        if _moves(operation, number, result)
+        else None
+        for number, result in enumerate(results)
+    )
+
+
+def _moves(operation: Operation, number: int, result: Any) -> bool:
+    if not isinstance(result, np.ndarray) or not result.size:
+        return False
+    of = operation.results[number].type
+    if isinstance(of, TensorType) and isinstance(of.element_type, QuantizedType):
+        return True
+    element = element_type_of(result)
+    return element.is_float or element.is_complex
+
+
+def _of_ulps(
+    operation: Operation, operands: tuple[Array, ...], result: Array, rule: Rule, platform: str
+) -> Array | None:
+    of = element_type_of(result)
+    if rule.ulps is None or not (of.is_float or of.is_complex):
+        return None
+    budget = max(rule.ulps.budget(of, platform), EXCESS)
+    if of.is_complex:
+        larger = np.fmax(np.abs(np.real(result)), np.abs(np.imag(result))).astype(np.float64)
+        error = budget * ulp_size(larger, of.part)
+    else:
+        error = budget * ulp_size(np.abs(to_float64(result)), of)
+        error = np.where(to_float64(result) == 0, 0.0, error)
+    exact = _EXACT.get(operation.name)
+    if exact is not None:
+        error = np.where(exact(operands, result), 0.0, error)
+    return error if error.any() else None
+
+
+def _shifted(result: Array, error: Array, directions: Directions, rule: Rule) -> Array:
+    of = element_type_of(result)
+    if of.is_complex:
+        parts = [
+            part(result).astype(np.float64) + directions(result.shape) * error
+            for part in (np.real, np.imag)
+        ]
+        return np.asarray((parts[0] + 1j * parts[1]).astype(result.dtype))
+    if not of.is_float:  # codes of quantized numbers
+        steps = np.rint(directions(result.shape) * error)
+        low, high = float(of.min_integer), float(of.max_integer)
+        return np.clip(result.astype(np.float64) + steps, low, high).astype(result.dtype)
+    wide = to_float64(result)
+    there = wide + directions(result.shape) * error
+    if rule.bounds is not None:
+        there = np.clip(there, *rule.bounds)
+    kept = (error == 0) | ~np.isfinite(wide) | (wide == 0) & (there == 0)
+    return np.where(kept, result, round_to(np.asarray(there, np.float64), of)).astype(result.dtype)
+
+
+def shifted_by(array: Array, error: Array, directions: Directions) -> Array:
+    """A floating-point or complex array with its elements moved by a share of the errors."""
+    return _shifted(array, error, directions, Rule("", "", ""))
+
+
+def _solved_nearby(
+    operation: Operation,
+    operands: tuple[Any, ...],
+    results: tuple[Any, ...],
+    directions: Directions,
+) -> tuple[Any, ...]:
+    """Ops judged by their backward error: the results on operands that are as far off.
+
+    A backward stable method gives the exact solution of a problem in which every element is off by
+    a few units in the last place times the size of the matrix (Higham, theorems 8.5 and 10.3).
+    """
+    near: list[Any] = []
+    for operand in operands:
+        of = element_type_of(operand)
+        size = operand.shape[-1] if operand.ndim else 1
+        error = (size + 1) * ulp_size(np.abs(backward_error.magnitude(operand)), of.part)
+        near.append(shifted_by(operand, error, directions))
+    semantics = OPS[operation.name]
+    given = given_attributes(operation)
+    if semantics.needs_result:
+        types = tuple(value.type for value in operation.results)
+        given |= {"results": types} if semantics.several else {"result": types[0]}
+    try:
+        found = semantics.evaluate(*semantics.grouped(near), **given)
+    except (EvaluationError, ValueError):
+        return results
+    return tuple(found) if semantics.several else (found,)
+
+
+# --- What is exact -------------------------------------------------------------------------------
+
+Exact = Callable[[tuple[Array, ...], Array], Array]
+"""exact(operands, result): which elements are the exact results, with nothing rounded."""
+
+
+def _wide(arrays: tuple[Array, ...]) -> list[Array]:
+    return [to_float64(array) for array in arrays]
+
+
+def _is_float(array: Array) -> bool:
+    return element_type_of(array).is_float
+
+
+def _sum(operands: tuple[Array, ...], result: Array) -> Array:
+    return _sum_of(operands[0], operands[1], result, 1.0)
+
+
+def _difference(operands: tuple[Array, ...], result: Array) -> Array:
+    return _sum_of(operands[0], operands[1], result, -1.0)
+
+
+def _sum_of(lhs: Array, rhs: Array, result: Array, sign: float) -> Array:
+    if not _is_float(result):
+        real = _sum_of(np.real(lhs), np.real(rhs), np.real(result), sign)
+        return real & _sum_of(np.imag(lhs), np.imag(rhs), np.imag(result), sign)
+    return _is_sum(to_float64(lhs), sign * to_float64(rhs), to_float64(result))
+
+
+def _is_sum(a: Array, b: Array, result: Array) -> Array:
+    """Knuth's TwoSum: the error of a sum in float64 is a float64, found without rounding."""
+    total = a + b
+    shadow = total - a
+    lost = (a - (total - shadow)) + (b - shadow)
+    return (lost == 0) & (total == result)
+
+
+def _product(operands: tuple[Array, ...], result: Array) -> Array:
+    if not _is_float(result):
+        return _complex_product(operands, result)
+    a, b = _wide(operands)
+    return _is_product(a, b, to_float64(result))
+
+
+def _is_product(a: Array, b: Array, product: Array) -> Array:
+    """Dekker's product in float64: exact where nothing is lost; False where it may overflow."""
+    rounded = a * b
+    (high, low), (top, rest) = _halves(a), _halves(b)
+    lost = ((high * top - rounded) + high * rest + low * top) + low * rest
+    tiny = (np.abs(rounded) < 2.0**-960) & (rounded != 0)
+    return (lost == 0) & (rounded == product) & ~tiny | (a == 0) | (b == 0)
+
+
+def _halves(a: Array) -> tuple[Array, Array]:
+    spread = a * 134217729.0  # 2^27 + 1 (Veltkamp)
+    high = spread - (spread - a)
+    return high, a - high
+
+
+def _quotient(operands: tuple[Array, ...], result: Array) -> Array:
+    if not _is_float(result):
+        return np.zeros(result.shape, np.bool_)
+    a, b = _wide(operands)
+    return _is_product(to_float64(result), b, a) | ~np.isfinite(to_float64(result)) | (a == 0)
+
+
+def _root(operands: tuple[Array, ...], result: Array) -> Array:
+    if not _is_float(result):
+        return np.zeros(result.shape, np.bool_)
+    root = to_float64(result)
+    return _is_product(root, root, to_float64(operands[0]))
+
+
+def _same_value(operands: tuple[Array, ...], result: Array) -> Array:
+    """A conversion that changed no value."""
+    operand = operands[0]
+    of, to = element_type_of(operand), element_type_of(result)
+    if of.is_float and to.is_float:
+        return np.asarray(to_float64(operand) == to_float64(result))
+    if of.is_integer and to.is_float:
+        return np.asarray(operand.astype(np.longdouble) == to_float64(result).astype(np.longdouble))
+    if of.is_complex and to.is_complex:
+        return np.asarray(operand.astype(np.complex128) == result.astype(np.complex128))
+    return np.zeros(result.shape, np.bool_) if to.bits < of.bits else np.ones(result.shape, bool)
+
+
+def _complex_product(operands: tuple[Array, ...], result: Array) -> Array:
+    """Complex products of whose four products and two sums none is rounded in the result's type."""
+    storage = element_type_of(result).part.storage
+    a, b, c, d = (part(array).astype(np.float64) for array in operands for part in _PARTS)
+    exact = np.ones(result.shape, np.bool_)
+    for left, right in ((a, c), (b, d), (a, d), (b, c)):
+        product = (left * right).astype(storage).astype(np.float64)
+        exact &= _is_product(left, right, product)
+    exact &= _is_sum(a * c, -(b * d), np.real(result).astype(np.float64))
+    return exact & _is_sum(a * d, b * c, np.imag(result).astype(np.float64))
+
+
+_PARTS = (np.real, np.imag)
+
+
+def _remainder(_: tuple[Array, ...], result: Array) -> Array:
+    """A remainder is exact always (IEEE 754-2019), and so is what is rounded to an integer."""
+    return np.ones(result.shape, np.bool_)
+
+
+_EXACT: dict[str, Exact] = {
+    "abs": lambda _, result: np.full(result.shape, not element_type_of(_[0]).is_complex),
+    "add": _sum,
+    "ceil": _remainder,
+    "convert": _same_value,
+    "divide": _quotient,
+    "floor": _remainder,
+    "multiply": _product,
+    "remainder": _remainder,
+    "round_nearest_afz": _remainder,
+    "round_nearest_even": _remainder,
+    "sign": lambda _, result: np.full(result.shape, _is_float(result)),
+    "sqrt": _root,
+    "subtract": _difference,
+}
+"""What tells exact results from rounded ones; other ops of ulps are taken to round always."""

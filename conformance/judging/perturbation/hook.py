@@ -1,0 +1,175 @@
+"""What follows the evaluation of a program and changes results of its operations as they may be.
+
+They are moved within their tolerances, chosen or filled anew where they are open, flushed to zero
+where they are subnormal. Which of these, the evaluations of
+conformance/judging/perturbation/judge.py say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from conformance.judging.lapack import free_choices
+from conformance.judging.perturbation.error_model import Directions, Moved, movable, shifted_by
+from conformance.judging.perturbation.open_values import other
+from conformance.judging.perturbation.overrides import Shift, shifted
+from conformance.transforms.extract import used_by
+from conformance.transforms.inline import closed
+from reference.custom_calls.targets import BUILT_IN
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.rounding import round_to, to_float64
+from reference.unspecified.table import unspecified
+
+Values = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Follower:
+    """What `evaluate` calls after every operation: knows the operands, and moves the results.
+
+    `main` are the operations of the program's main function. Uses of the values called `apart`
+    move by themselves (conformance/judging/perturbation/separate_uses.py). `flush` treats subnormal
+    results as zero: of all operations, or of those that a generator picks, as backends flush in
+    some of their code and not in other. `fill` replaces elements that the specification leaves
+    open, `choose` is the number of a choice among results that are all right (such as
+    eigenvectors), to be made anew; `opened` names the reasons met. `taken` are values of main that
+    are taken as given: what the operations made of their operands is kept in `found`. `affected`
+    are the values of main that moves change.
+    """
+
+    values: dict[str, Any]
+    platform: str
+    main: tuple[Operation, ...] = ()
+    directions: Directions | None = None
+    apart: frozenset[str] = frozenset()
+    flush: bool | np.random.Generator = False
+    fill: np.random.Generator | None = None
+    choose: int | None = None
+    opened: dict[str, None] = field(default_factory=dict[str, None])
+    subnormal: bool = False
+    shifts: Sequence[Shift] = ()
+    taken: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    found: dict[str, Any] = field(default_factory=dict[str, Any])
+    affected: set[str] = field(default_factory=set[str])
+    _again: dict[str, Moved] = field(default_factory=dict[str, Moved])
+    _own: frozenset[int] = frozenset()
+    _moves: bool = False
+
+    def __post_init__(self) -> None:
+        """Know the operations of main from those of its regions."""
+        self._own = frozenset(map(id, self.main))
+
+    def __call__(self, operation: Operation, results: Values) -> Values:
+        """The results of an operation that go on in the place of those evaluated."""
+        given = operation
+        before = results = shifted(operation, results, self.shifts)
+        operands = tuple(self.values.get(value.name) for value in operation.operands)
+        if operation.name not in STRUCTURE and all(one is not None for one in operands):
+            operation = closed(operation, self.values) if operation.regions else operation
+            if self.choose is not None:
+                results = self._chosen(operation, operands, results, self.choose)
+            elif self.fill is not None:
+                results = self._filled(operation, operands, results, self.fill)
+            if self.directions is not None:
+                results = self._moved(operation, operands, results, self.directions)
+        if self.flush is True or (self.flush and self.flush.integers(0, 2)):
+            results = tuple(self._flushed(result) for result in results)
+        if self.directions is not None:
+            self._moves |= any(a is not b for a, b in zip(before, results, strict=True))
+        if id(given) in self._own:
+            results = self._of_main(given, results)
+        self.values.update(zip((v.name for v in operation.results), results, strict=True))
+        return results
+
+    def _moved(
+        self, operation: Operation, operands: Values, results: Values, directions: Directions
+    ) -> Values:
+        if operation.name == "optimization_barrier" and len(operands) == 1:
+            again = self._again.get(operation.operands[0].name)
+            return results if again is None else again(directions)
+        move = movable(operation, operands, results, self.platform)
+        if len(results) == 1 and operation.results[0].name in self.apart:
+            self._again[operation.results[0].name] = move
+        return move(directions)
+
+    def _of_main(self, operation: Operation, results: Values) -> Values:
+        names = [value.name for value in operation.results]
+        self.found.update(zip(names, results, strict=True))
+        if self._moves or any(value.name in self.affected for value in used_by(operation)):
+            self.affected |= set(names)
+        self._moves = False
+        return tuple(
+            self.taken.get(name, result) for name, result in zip(names, results, strict=True)
+        )
+
+    def _flushed(self, result: Any) -> Any:
+        flushed = flush(result)
+        self.subnormal |= flushed is not result
+        return flushed
+
+    def _chosen(
+        self, operation: Operation, operands: Values, results: Values, number: int
+    ) -> Values:
+        assert self.fill is not None
+        found, why = free_choices.chosen(
+            operation, operands, results, number, self.fill, shifted_by
+        )
+        if why:
+            self.opened.setdefault(why)
+        return found
+
+    def _filled(
+        self, operation: Operation, operands: Values, results: Values, random: np.random.Generator
+    ) -> Values:
+        if _target(operation) in BUILT_IN or not all(
+            isinstance(one, np.ndarray) for one in (*operands, *results)
+        ):
+            return results
+        filled: list[Array] = []
+        for number, result in enumerate(results):
+            mask = np.zeros(result.shape, np.bool_)
+            for label, open_ in (
+                *unspecified(operation, operands, result, number), *_DRAWN.get(operation.name, ()),
+            ):  # fmt: skip
+                mask |= open_
+                self.opened.setdefault(label)
+            filled.append(other(result, mask, random) if mask.any() else result)
+        return tuple(filled)
+
+
+STRUCTURE = frozenset({"constant", "while", "if", "case", "call", "func.call", "tuple"})
+"""Operations with nothing of their own to move."""
+
+
+def _target(operation: Operation) -> str | None:
+    """What a custom call calls: a target that is built in is open in nothing but its choices."""
+    if operation.name != "custom_call":
+        return None
+    return str(operation.attribute("call_target_name"))
+
+
+_DRAWN = {"rng": (("random numbers", np.True_),)}
+"""Ops that draw: alone they are judged by what may be drawn, of a program nothing can be said."""
+
+
+def flush(array: Any) -> Any:
+    """A tensor with subnormal numbers replaced by zeros of their sign; itself where it has none."""
+    if not isinstance(array, np.ndarray) or not array.size:
+        return array
+    of = element_type_of(array)
+    if of.is_complex:
+        parts = [flush(np.array(part(array))) for part in (np.real, np.imag)]
+        whole = np.asarray((parts[0] + 1j * parts[1]).astype(array.dtype))
+        return array if np.array_equal(to_bits(whole), to_bits(array)) else whole
+    if not of.is_float or not of.float_format.has_zero:
+        return array
+    wide = to_float64(array)
+    tiny = (np.abs(wide) < of.float_format.smallest_normal) & (wide != 0)
+    if not tiny.any():
+        return array
+    return np.where(tiny, round_to(np.copysign(0.0, wide), of), array)

@@ -1,0 +1,231 @@
+"""Judging programs of several operations by perturbed evaluation.
+
+The reference evaluates the program again and again, every time with all intermediate results moved
+within their own tolerances, in directions chosen at random, alike, or all one way. What the results
+take as values then, and a margin around them, is what is permitted.
+
+Where nothing that a program computes is rounded, no result moves: it is then judged bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from conformance.judging.compare import SHOWN, Judgement, combine, malformed
+from conformance.judging.differences import decimal, hexadecimal
+from conformance.judging.perturbation.error_model import rule_of
+from conformance.judging.perturbation.evaluations import SAMPLES, Permitted
+from conformance.judging.perturbation.hook import STRUCTURE, Values
+from conformance.judging.perturbation.hull import alike, failures, is_near, within
+from conformance.tolerance.ulp import ulp_distances
+from conformance.verdict import Element, Errors, Verdict, gravity
+from reference.ir.program import Program, TensorType
+from reference.ir.types import Array, element_type_of
+
+FEW_SAMPLES = 4
+"""Evaluations that are made first: what their hull takes in, that of all does too."""
+
+MORE_SAMPLES = 64
+"""Evaluations more for results that are found nowhere else, but near; these have no margin.
+
+Where few operations are rounded, a rare combination may be all that moves a result: an error of the
+last operation hides that of the one before in all but a quarter of the evaluations, say."""
+
+
+def judge_program(permitted: Permitted, actual: Sequence[Array]) -> Judgement:
+    """The judgement on a backend's results of a program, `permitted` being what they may be."""
+    expected = permitted.expected
+    total = sum(array.size for array in expected)
+    bad = malformed(expected, actual)
+    if bad is not None:
+        return Judgement(Verdict.DIVERGENT, *bad, total, total, None, None, (), Errors())
+    permitted.only([n for n, one in enumerate(expected) if _differs(one, actual[n])])
+    judged = [judge_result(permitted, n, actual[n]) for n in range(len(expected))]
+    return combine(judged) if judged else passed(0)
+
+
+def passed(total: int) -> Judgement:
+    """The judgement on a program of which all elements, so many, are permitted."""
+    return Judgement(Verdict.PASS, "", "", 0, total, None, None, (), Errors())
+
+
+def _differs(expected: object, actual: Array) -> bool:
+    return isinstance(expected, np.ndarray) and not bool(alike(expected, actual).all())
+
+
+def in_doubt(permitted: Permitted, actual: Sequence[Array]) -> list[int]:
+    """The results that are not as expected, nor within what a few evaluations come to."""
+    expected = permitted.expected
+    numbers = [n for n, one in enumerate(expected) if _differs(one, actual[n])]
+    permitted.only(numbers)
+    return [n for n in numbers if not _is_reached(permitted, n, actual[n])]
+
+
+def _is_reached(permitted: Permitted, number: int, actual: Array) -> bool:
+    expected = permitted.expected[number]
+    of = element_type_of(expected)
+    if not (of.is_float or of.is_complex):
+        return False
+    where = np.flatnonzero(~alike(expected, actual))
+    got = actual.reshape(-1)[where]
+    for count in (FEW_SAMPLES, SAMPLES + 2):
+        sets = [expected, *(one[number] for one in permitted.moved(count))]
+        if within([one.reshape(-1)[where] for one in sets], got, of).all():
+            return True
+    return False
+
+
+def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
+    """The judgement on result `number`."""
+    expected = permitted.expected[number]
+    if not isinstance(expected, np.ndarray):
+        return passed(0)
+    different = ~alike(expected, actual)
+    if not different.any():
+        return passed(expected.size)
+    where = np.flatnonzero(different)
+    codes = _Explained(permitted, number, actual.reshape(-1)[where], where).all()
+    counts = Counter(codes)
+    worst = max(counts, key=lambda found: (found[0].severity, gravity(found[1]), counts[found]))
+    if worst[0] is Verdict.PASS:
+        return passed(expected.size)
+    chosen = where[[i for i, found in enumerate(codes) if found == worst]]
+    elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:SHOWN])
+    first = elements[0]
+    others = [one for one in counts if one != worst and one[0].severity == worst[0].severity]
+    beside = "".join(f", {kind}: {counts[verdict, kind]}" for verdict, kind in others)
+    message = (
+        f"{worst[1]}: {len(chosen)}{beside} of {expected.size} elements; at {list(first.index)} "
+        f"expected {first.expected}, got {first.actual}"
+    )
+    failing = tuple(one for one in counts if one[0].fails)
+    return Judgement(
+        worst[0], worst[1], message, len(chosen), expected.size, None, None, elements, Errors(),
+        failing,
+    )  # fmt: skip
+
+
+def permits(permitted: Permitted, number: int, other: Array) -> Array:
+    """Which elements of an array are permitted for result `number`, a mask of its shape."""
+    expected = permitted.expected[number]
+    mask = alike(expected, other)
+    where = np.flatnonzero(~mask)
+    if where.size:
+        found = _Explained(permitted, number, other.reshape(-1)[where], where).all()
+        mask.reshape(-1)[where] = [verdict is Verdict.PASS for verdict, _ in found]
+    return mask
+
+
+Found = tuple[Verdict, str]
+
+
+class _Explained:
+    """Verdicts and classes of differing elements of one result, found one after the other."""
+
+    def __init__(self, permitted: Permitted, number: int, got: Array, where: Array) -> None:
+        self._permitted, self._number, self._got, self._where = permitted, number, got, where
+        self._want = permitted.expected[number].reshape(-1)[where]
+        self._of = element_type_of(self._want)
+        self._is_number = self._of.is_float or self._of.is_complex
+        self.found: list[Found | None] = [None] * len(where)
+        self._samples: list[Array] = [self._want]
+
+    @property
+    def _done(self) -> bool:
+        return None not in self.found
+
+    def _pick(self, sets: Sequence[Values]) -> list[Array]:
+        return [one[self._number].reshape(-1)[self._where] for one in sets]
+
+    def _say(self, mask: Array, verdict: Verdict, kind: str) -> None:
+        for i in np.flatnonzero(mask):
+            self.found[i] = self.found[i] or (verdict, kind)
+
+    def all(self) -> list[Found]:
+        """A verdict and a class for every element; no more is evaluated than they need."""
+        steps = (
+            self._by_moving, self._by_choosing, self._by_filling, self._by_flushing,
+            self._by_failing,
+        )  # fmt: skip
+        for step in steps:
+            if not self._done:
+                step()
+        return [one or (Verdict.DIVERGENT, "wrong value") for one in self.found]
+
+    def _by_moving(self) -> None:
+        for count in (FEW_SAMPLES, SAMPLES + 2):
+            self._samples = [self._want, *self._pick(self._permitted.moved(count))]
+            if self._is_number:
+                self._say(within(self._samples, self._got, self._of), Verdict.PASS, "")
+            if self._done:
+                return
+        if not self._is_number:
+            varying = np.any([sample != self._want for sample in self._samples], axis=0)
+            self._say(varying, Verdict.UNSPECIFIED, "depends on rounding")
+            return
+        for count in range(MORE_SAMPLES // 4, MORE_SAMPLES + 1, MORE_SAMPLES // 4):
+            if self._done or not is_near(self._samples, self._got, self._of).any():
+                return
+            hull = [*self._samples, *self._pick(self._permitted.more(count))]
+            self._say(within(hull, self._got, self._of, margin=0.0), Verdict.PASS, "")
+
+    def _by_choosing(self) -> None:
+        if others := self._pick(self._permitted.chosen()):
+            outside = [
+                ~within(self._samples, one, self._of) if self._is_number else one != self._want
+                for one in others
+            ]
+            varying = np.any(outside, axis=0)
+            self._say(varying, Verdict.UNSPECIFIED, self._permitted.choices[0])
+
+    def _by_filling(self) -> None:
+        if filled := self._pick(self._permitted.filled()):
+            varying = ~np.all([alike(self._want, sample) for sample in filled], axis=0)
+            self._say(varying, Verdict.UNSPECIFIED, self._permitted.reasons[0])
+
+    def _by_flushing(self) -> None:
+        if not (zeroed := self._pick(self._permitted.flushed())):
+            return
+        if self._is_number:
+            flushed = within([*zeroed, *self._samples], self._got, self._of)
+        else:
+            flushed = np.any([self._got == one for one in zeroed], axis=0)
+        self._say(flushed, Verdict.FLUSHED, "subnormal intermediate")
+
+    def _by_failing(self) -> None:
+        if self._is_number:
+            for mask, verdict, kind in failures(self._samples, self._got, self._of):
+                self._say(mask, verdict, kind)
+
+
+def _element(number: int, expected: Array, actual: Array, flat: int) -> Element:
+    index = tuple(int(i) for i in np.unravel_index(flat, expected.shape))
+    want, got = (array.reshape(-1)[flat : flat + 1] for array in (expected, actual))
+    of = element_type_of(want)
+    distance = ulp_distances(want, got)[0] if of.is_float or of.is_complex else np.inf
+    ulp = float(distance) if np.isfinite(distance) else None
+    return Element(
+        number, index, decimal(want), hexadecimal(want), decimal(got), hexadecimal(got), ulp
+    )
+
+
+def is_single(program: Program) -> bool:
+    """Whether a program is one operation on parameters and constants, with an op's own rule.
+
+    A custom call has none: it is judged as any program is.
+    """
+    working = [o for o in program.main.body.operations[:-1] if o.name != "constant"]
+    if len(working) != 1 or len(program.functions) != 1:
+        return False
+    operation, end = working[0], program.main.body.operations[-1]
+    last = program.main.body.operations[-2] is operation
+    return (
+        last
+        and end.operands == operation.results
+        and operation.name not in (*STRUCTURE, "custom_call")
+        and rule_of(operation) is not None
+        and not any(isinstance(v.type, TensorType) is False for v in operation.results)
+    )

@@ -1,0 +1,28 @@
+"""Arbitrary values for elements of which nothing is said."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reference.ir.types import Array, element_type_of, from_bits, to_bits
+from reference.numerics.rounding import round_to
+
+
+def other(result: Array, mask: Array, random: np.random.Generator) -> Array:
+    """The result with arbitrary values, small and large, in the elements that are open."""
+    of = element_type_of(result)
+    if of.is_boolean:
+        drawn = random.integers(0, 2, result.shape).astype(np.bool_)
+        return np.where(mask, drawn, result)
+    if of.is_integer:
+        bits = random.integers(0, 256, (*result.shape, result.dtype.itemsize), np.uint8)
+        drawn = bits.view(to_bits(result).dtype).reshape(result.shape)
+        if of.bits < 8:
+            drawn = np.asarray(drawn) & np.array((1 << of.bits) - 1, drawn.dtype)
+        return np.where(mask, from_bits(drawn, of), result).astype(result.dtype)
+    choice = np.array([0.0, -1.0, 0.5, 3.0, -40.0, np.nan, np.inf, -np.inf])
+    drawn = choice[random.integers(0, len(choice), (2, *result.shape))]
+    if of.is_complex:
+        return np.where(mask, drawn[0] + 1j * drawn[1], result).astype(result.dtype)
+    with np.errstate(all="ignore"):
+        return np.where(mask, round_to(drawn[0], of), result).astype(result.dtype)

@@ -1,0 +1,151 @@
+"""Every use of a value by itself: a compiler may compute a value again wherever it is used.
+
+Fused into one use a product may be contracted with the sum that takes it, and in another be
+rounded: x * s - max(x * s) is then no zero. So in evaluations that move results, each use of what
+an elementwise operation has rounded moves separately. Operations that only hand such values on
+(broadcasts, slices, negations) are repeated for each use.
+
+What costs more to compute again than to keep (contractions, reductions, solvers) has one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from conformance.judging.perturbation.error_model import rule_of
+from conformance.transforms.extract import with_main
+from reference.ir.program import Operation, Program, Region, TensorType, Value
+from reference.ops.table import OPS
+
+VERSIONS = 4
+"""How many versions of a value there are at most; further uses share them."""
+
+GROWTH = 2
+"""How many times as many operations there may be in a region, those that are repeated included."""
+
+_HANDS_ON = ("data", "gathered")
+"""The rules of operations that hand their operands on as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Separated:
+    """A program whose values move apart, and the names of those that have several versions.
+
+    Further versions of those are results of an `optimization_barrier` that takes the value.
+    """
+
+    program: Program
+    apart: frozenset[str]
+
+
+def separated(program: Program, fixed: Collection[str] = ()) -> Separated:
+    """The program with a version of each value for each of its uses, where that may matter.
+
+    The values of main that are `fixed` have one version.
+    """
+    apart: set[str] = set()
+    main = program.main
+    body = _Region(main.body, apart, fixed).separated()
+    return Separated(with_main(program, replace(main, body=body)), frozenset(apart))
+
+
+def rounds(operation: Operation) -> bool:
+    """Whether an operation works element by element and may round."""
+    if not OPS[operation.name].lifts or len(operation.results) != 1:
+        return False
+    rule, of = rule_of(operation), operation.results[0].type
+    inexact = isinstance(of, TensorType) and (of.stored.is_float or of.stored.is_complex)
+    return inexact and rule is not None and rule.ulps is not None
+
+
+def hands_on(operation: Operation) -> bool:
+    """Whether an operation makes its results of its operands' elements, without rounding them."""
+    if operation.regions or operation.name in ("optimization_barrier", "constant", "iota"):
+        return False
+    if len(operation.results) != 1 or not isinstance(operation.results[0].type, TensorType):
+        return False
+    rule = rule_of(operation)
+    return OPS[operation.name].lifts or (rule is not None and rule.name in _HANDS_ON)
+
+
+def _carrying(region: Region, fixed: Collection[str]) -> frozenset[str]:
+    """The values of a region that hold what one of its elementwise operations has rounded."""
+    found: set[str] = set()
+    for operation in region.operations:
+        if any(value.name in fixed for value in operation.results):
+            continue
+        if operation.name in OPS and (
+            rounds(operation)
+            or (hands_on(operation) and any(v.name in found for v in operation.operands))
+        ):
+            found |= {value.name for value in operation.results}
+    return frozenset(found)
+
+
+def cheap(operation: Operation) -> bool:
+    """Whether a compiler may rather compute an operation again than keep its result."""
+    return operation.name in OPS and (rounds(operation) or hands_on(operation))
+
+
+class _Region:
+    """One region: its operations are gone through from the last to the first.
+
+    The first use that is met has the value itself, the others have versions of it.
+    """
+
+    def __init__(self, region: Region, apart: set[str], fixed: Collection[str] = ()) -> None:
+        self._region, self._apart = region, apart
+        self._carrying = _carrying(region, fixed)
+        self._names: dict[str, list[str]] = {}
+        self._left = GROWTH * len(region.operations)
+
+    def separated(self) -> Region:
+        """The region with a version of each value for each use."""
+        done: list[Operation] = []
+        for operation in reversed(self._region.operations):
+            done += reversed(list(self._versions(operation)))
+        return replace(self._region, operations=tuple(reversed(done)))
+
+    def _versions(self, operation: Operation) -> Iterator[Operation]:
+        """The operation, and what gives the further versions of its result."""
+        yield self._using(operation)
+        for value in operation.results:
+            further = self._names.get(value.name, [])[1:]
+            if not further:
+                continue
+            if rounds(operation):
+                self._apart.add(value.name)
+            for name in further:
+                results = (Value(name, value.type),)
+                if rounds(operation):
+                    yield Operation("optimization_barrier", (value,), results)
+                else:  # it hands on what others have rounded
+                    yield self._using(replace(operation, results=results))
+
+    def _using(self, operation: Operation) -> Operation:
+        """The operation with its own versions of what it takes."""
+        mine: dict[str, Value] = {}  # that takes a value twice has it once
+        for value in operation.operands:
+            if value.name not in mine:
+                mine[value.name] = self._version(value)
+        regions = tuple(
+            _Region(one, self._apart).separated()
+            if operation.name in ("while", "if", "case")
+            else one
+            for one in operation.regions
+        )
+        operands = tuple(mine[value.name] for value in operation.operands)
+        return replace(operation, operands=operands, regions=regions)
+
+    def _version(self, value: Value) -> Value:
+        """One more version of a value, or one of those that there are."""
+        if value.name not in self._carrying:
+            return value
+        names = self._names.setdefault(value.name, [])
+        if not names:
+            names.append(value.name)
+        elif len(names) < VERSIONS and self._left > 0:
+            names.append(f"{value.name}~{len(names)}")
+            self._left -= 1
+        return Value(names[-1], value.type)

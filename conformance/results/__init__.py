@@ -1,0 +1,1 @@
+"""What runs came to: the store, its summary, comparisons of runs and backends."""

@@ -1,0 +1,82 @@
+"""Where the specification leaves results open: do the backends of a run at least agree?
+
+A case with the verdict `unspecified` on one backend is compared with the same case (op, column,
+index: the same program on the same inputs) on every other. A record keeps the elements that differ
+from the reference; where another backend passed, it gave the reference's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from conformance.results.summary import RunData
+from conformance.verdict import Element, Record, Verdict
+
+Place = tuple[int, tuple[int, ...]]
+"""The number of a result, and an index in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCase:
+    """A case that is open, on several backends.
+
+    `kind` is what leaves it open. `answers` are (backend, decimal) at the first element that tells
+    the backends apart, or at the first open one where they agree.
+    """
+
+    op: str
+    element_type: str
+    index: int
+    kind: str
+    agree: bool
+    answers: tuple[tuple[str, str], ...]
+
+
+def open_cases(run: RunData) -> list[OpenCase]:
+    """Every open case that ran on several backends; those on which they differ come first."""
+    together: dict[tuple[str, str, int], list[Record]] = defaultdict(list)
+    for record in run.records:
+        if record.verdict in (Verdict.PASS, Verdict.UNSPECIFIED):
+            together[record.op, record.element_type, record.index].append(record)
+    found = [
+        _compared(records)
+        for records in together.values()
+        if len(records) > 1 and any(r.verdict is Verdict.UNSPECIFIED for r in records)
+    ]
+    return sorted(found, key=lambda case: (case.agree, case.op, case.element_type, case.index))
+
+
+def _compared(records: list[Record]) -> OpenCase:
+    first = next(r for r in records if r.verdict is Verdict.UNSPECIFIED)
+    by_backend = {record.backend: _elements(record) for record in records}
+    places = list(dict.fromkeys(place for at in by_backend.values() for place in at))
+    chosen, agree = places[:1], True
+    for place in places:
+        if len({answer[1] for answer in _answers(by_backend, place).values()}) > 1:
+            chosen, agree = [place], False
+            break
+    answers = _answers(by_backend, chosen[0]) if chosen else {}
+    shown = tuple((backend, decimal) for backend, (decimal, _) in answers.items())
+    return OpenCase(first.op, first.element_type, first.index, first.kind, agree, shown)
+
+
+def _elements(record: Record) -> dict[Place, Element]:
+    kept = record.detail.elements if record.detail else ()
+    return {(element.result, element.index): element for element in kept}
+
+
+def _answers(
+    by_backend: dict[str, dict[Place, Element]], place: Place
+) -> dict[str, tuple[str, str]]:
+    """What each backend gave at a place, decimal and bits: the reference's where none is kept."""
+    known = next(elements[place] for elements in by_backend.values() if place in elements)
+    given: dict[str, tuple[str, str]] = {}
+    for backend, elements in by_backend.items():
+        element = elements.get(place)
+        given[backend] = (
+            (known.expected, known.expected_hex)
+            if element is None
+            else (element.actual, element.actual_hex)
+        )
+    return given

@@ -1,0 +1,357 @@
+"""The store of a run: one SQLite file that a single writer fills, one transaction per task.
+
+A run killed at any moment loses nothing that `add_task` returned from, and a task is stored whole
+or not at all. The journal is a write-ahead log while the run writes, and folded into the one file
+when it is closed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+import sqlite3
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, astuple
+from functools import reduce
+from pathlib import Path
+from typing import Any, Self
+
+from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
+
+FILE_NAME = "results.sqlite"
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x484C4F43  # "HLOC": tells our file from any other SQLite database
+
+CellKey = tuple[str, str, str]
+"""A cell as stored: op, element type, backend."""
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE tasks (
+  id TEXT PRIMARY KEY, op TEXT, element_type TEXT, backend TEXT,
+  modules INTEGER, peak_rss_mb REAL, timing TEXT) WITHOUT ROWID;
+CREATE TABLE records (
+  op TEXT, element_type TEXT, backend TEXT, number INTEGER, digest TEXT, verdict TEXT, kind TEXT,
+  message TEXT, pairs INTEGER, elements INTEGER, worst_ulp REAL, budget_ulp REAL, known TEXT,
+  PRIMARY KEY (op, element_type, backend, number)) WITHOUT ROWID;
+CREATE TABLE details (
+  op TEXT, element_type TEXT, backend TEXT, number INTEGER,
+  program TEXT, inputs BLOB, wrong INTEGER, total INTEGER, elements TEXT,
+  PRIMARY KEY (op, element_type, backend, number));
+CREATE TABLE errors (
+  task TEXT PRIMARY KEY, op TEXT, element_type TEXT, backend TEXT,
+  histogram TEXT, points TEXT) WITHOUT ROWID;
+"""
+
+_RECORDS = """
+SELECT r.op, r.element_type, r.backend, r.number, r.digest, r.verdict, r.kind, r.message, r.pairs,
+       r.elements, r.worst_ulp, r.budget_ulp, r.known, d.program, d.inputs, d.wrong, d.total,
+       d.elements
+FROM records r LEFT JOIN details d USING (op, element_type, backend, number)
+ORDER BY r.backend, r.op, r.element_type, r.number
+"""
+
+
+class StoreError(Exception):
+    """The store cannot be read or written; the message says in one line why and what helps."""
+
+
+class Store:
+    """A run's results on disk. Use as a context manager, from one thread."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open the file, and create it and its folder when `read_only` is false.
+
+        Raises:
+            StoreError: when it cannot be had: damaged, not ours, read-only, no space, in use.
+        """
+        self.path = path
+        self._lock: int | None = None
+        with _explained(path):
+            if read_only:
+                self._connection = _open_to_read(path)
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._lock = _lock_folder(path)
+                if not path.exists() or path.stat().st_size == 0:
+                    _create(path)
+                self._connection = sqlite3.connect(path, isolation_level=None)
+        try:
+            with _explained(path):
+                self._check()
+                if not read_only:
+                    self._connection.execute("PRAGMA journal_mode = WAL")
+                    self._connection.execute("PRAGMA synchronous = FULL")
+        except StoreError:
+            self._release()
+            raise
+
+    def _check(self) -> None:
+        database = self._connection
+        if database.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
+            raise StoreError(f"{self.path} is a database, but not one of hlo-conformance")
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        if version != SCHEMA_VERSION:
+            raise StoreError(
+                f"{self.path} has format {version}, this hlo-conformance reads {SCHEMA_VERSION}: "
+                "start over with --fresh, or read it with the version that wrote it"
+            )
+        found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Fold the log into the file and let go of it. Closing twice is harmless.
+
+        Raises:
+            StoreError: when there is no space to fold into; the log then stays, nothing is lost.
+        """
+        try:
+            if self._lock is not None:
+                with _explained(self.path):
+                    # a plain journal lets the file be read from a folder that cannot be written
+                    self._connection.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        self._connection.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @contextmanager
+    def _transaction(self) -> Generator[sqlite3.Connection]:
+        with _explained(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def meta(self) -> dict[str, Any]:
+        """All that is known of the run as a whole, by key."""
+        with _explained(self.path):
+            rows = self._connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall()
+        return {key: json.loads(value) for key, value in rows}
+
+    def set_meta(self, values: Mapping[str, Any]) -> None:
+        """Keep these values (anything JSON can hold), replacing those of the same keys."""
+        with self._transaction() as database:
+            _write_meta(database, values)
+
+    def add_task(
+        self,
+        task_id: str,
+        cell: CellKey,
+        records: Sequence[Record],
+        errors: Errors,
+        timing: Timing,
+        *,
+        modules: int = 0,
+        peak_rss_mb: float = 0.0,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Store a finished task, whole: once this returns, it survives whatever happens.
+
+        Adding a task that is there already changes nothing.
+        """
+        with self._transaction() as database:
+            row = (task_id, *cell, modules, peak_rss_mb, json.dumps(astuple(timing)))
+            added = database.execute("INSERT OR IGNORE INTO tasks VALUES (?,?,?,?,?,?,?)", row)
+            if not added.rowcount:
+                return
+            for record in records:
+                _write_record(database, record)
+            pictures = (json.dumps(errors.histogram), json.dumps(errors.points))
+            if any(errors.histogram):
+                database.execute(
+                    "INSERT INTO errors VALUES (?,?,?,?,?,?)", (task_id, *cell, *pictures)
+                )
+            _write_meta(database, meta or {})
+
+    def finished_tasks(self) -> set[str]:
+        """The ids of the tasks that are stored."""
+        with _explained(self.path):
+            return {row[0] for row in self._connection.execute("SELECT id FROM tasks")}
+
+    def records(self) -> list[Record]:
+        """Every record, sorted by backend, op, element type and index."""
+        with _explained(self.path):
+            return [_read_record(row) for row in self._connection.execute(_RECORDS)]
+
+    def assign_known(self, known: Mapping[Record, str]) -> None:
+        """Set which expectation knows each of these records ("" for none)."""
+        with self._transaction() as database:
+            database.executemany(
+                "UPDATE records SET known = ? "
+                "WHERE op = ? AND element_type = ? AND backend = ? AND number = ?",
+                [(name, *_key(record)) for record, name in known.items()],
+            )
+
+    def errors(self) -> dict[CellKey, Errors]:
+        """The error picture of each cell that has one, its tasks' merged."""
+        from conformance.judging.compare import merge_errors  # writers need not load it
+
+        query = "SELECT op, element_type, backend, histogram, points FROM errors ORDER BY task"
+        parts: dict[CellKey, list[Errors]] = {}
+        with _explained(self.path):
+            for op, element_type, backend, histogram, points in self._connection.execute(query):
+                part = Errors(json.loads(histogram), [(x, y) for x, y in json.loads(points)])
+                parts.setdefault((op, element_type, backend), []).append(part)
+        return {cell: reduce(merge_errors, found) for cell, found in parts.items()}
+
+    def totals(self) -> tuple[Timing, int, float]:
+        """Of all tasks: the seconds by part, the modules compiled, a worker's peak memory in MB."""
+        with _explained(self.path):
+            rows = self._connection.execute("SELECT timing, modules, peak_rss_mb FROM tasks")
+            found = rows.fetchall()
+        parts = zip(*(json.loads(row[0]) for row in found), strict=True)
+        timing = Timing(*(math.fsum(seconds) for seconds in parts))
+        return timing, sum(row[1] for row in found), max((row[2] for row in found), default=0.0)
+
+
+def discard(path: Path) -> None:
+    """Delete a store, in whatever state it is; harmless where there is none.
+
+    Raises:
+        StoreError: when it cannot be deleted, or another run is using it.
+    """
+    if not path.parent.is_dir():
+        return
+    with _explained(path):
+        lock = _lock_folder(path)
+        try:
+            for end in ("", "-wal", "-shm", "-journal"):
+                path.with_name(path.name + end).unlink(missing_ok=True)
+        finally:
+            os.close(lock)
+
+
+def _key(record: Record) -> tuple[str, str, str, int]:
+    return (record.op, record.element_type, record.backend, record.index)
+
+
+def _write_meta(database: sqlite3.Connection, values: Mapping[str, Any]) -> None:
+    rows = [(key, json.dumps(value, sort_keys=True)) for key, value in values.items()]
+    database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+
+def _write_record(database: sqlite3.Connection, record: Record) -> None:
+    row = (
+        *_key(record), record.digest, record.verdict.value, record.kind, record.message,
+        record.pairs, record.values, record.worst_ulp, record.budget_ulp, record.known,
+    )  # fmt: skip
+    database.execute("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", row)
+    detail = record.detail
+    if detail is not None:
+        elements = json.dumps([asdict(element) for element in detail.elements])
+        database.execute(
+            "INSERT INTO details VALUES (?,?,?,?,?,?,?,?,?)",
+            (*_key(record), detail.program, detail.inputs, detail.wrong, detail.total, elements),
+        )
+
+
+def _read_record(row: Sequence[Any]) -> Record:
+    (op, element_type, backend, number, digest, verdict, kind, message, pairs, values) = row[:10]
+    worst_ulp, budget_ulp, known, program, inputs, wrong, total, elements = row[10:]
+    detail = None
+    if program is not None:
+        found = tuple(_read_element(element) for element in json.loads(elements))
+        detail = Detail(program, inputs, wrong, total, found)
+    return Record(
+        op, element_type, backend, number, digest, Verdict(verdict), kind, message, pairs, values,
+        worst_ulp, budget_ulp, known, detail,
+    )  # fmt: skip
+
+
+def _read_element(stored: dict[str, Any]) -> Element:
+    inputs: Iterable[Sequence[str]] = stored["inputs"]
+    stored["index"] = tuple(stored["index"])
+    stored["inputs"] = tuple((name, decimal, hexadecimal) for name, decimal, hexadecimal in inputs)
+    return Element(**stored)
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise StoreError(f"there is no {path}: give the folder of a run, or its {FILE_NAME}")
+    with path.open("rb"):
+        pass  # raises the operating system's own reason, which SQLite would not tell
+    # SQLite writes beside a log; where it cannot and there is no log, the file is all there is
+    alone = not path.with_name(path.name + "-wal").exists() and not os.access(path.parent, os.W_OK)
+    uri = f"{path.absolute().as_uri()}?mode=ro" + ("&immutable=1" if alone else "")
+    return sqlite3.connect(uri, uri=True, isolation_level=None)
+
+
+def _create(path: Path) -> None:
+    # elsewhere, then moved: who reads while a run begins finds no database or a whole one
+    new = path.with_name(path.name + ".new")
+    new.unlink(missing_ok=True)
+    with closing(sqlite3.connect(new)) as database:
+        database.executescript(_SCHEMA)
+        database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    new.replace(path)
+
+
+def _lock_folder(path: Path) -> int:
+    """A lock on the folder itself, held until closed and dropped if the process dies."""
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise StoreError(
+            f"{path.parent} is in use by another run: wait for it, or choose another --out"
+        ) from None
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+@contextmanager
+def _explained(path: Path) -> Generator[None]:
+    """Turn what SQLite and the operating system say into one line that says what helps."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StoreError(_operational(path, str(error))) from error
+    except sqlite3.DatabaseError as error:
+        raise StoreError(
+            f"{path} is damaged or not a database ({_one_line(error)}): "
+            "move it away, or start over with --fresh"
+        ) from error
+    except OSError as error:
+        reason = error.strerror or _one_line(error)
+        raise StoreError(f"cannot use {path}: {reason}; choose another folder") from error
+
+
+def _operational(path: Path, said: str) -> str:
+    said = _one_line(said)
+    if "disk is full" in said or "disk I/O" in said:
+        return (
+            f"no space to write {path} ({said}): make room, then give the same command again; "
+            "what was stored is kept"
+        )
+    if "readonly" in said or "unable to open" in said:
+        return f"cannot write {path} ({said}): choose another folder, or change its permissions"
+    if "locked" in said:
+        return f"{path} is in use by another process: wait for it, or choose another folder"
+    return f"cannot use {path} ({said}): move it away, or start over with --fresh"
+
+
+def _one_line(said: object) -> str:
+    return " ".join(str(said).split())

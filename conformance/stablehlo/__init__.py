@@ -1,0 +1,1 @@
+"""StableHLO text out and in: programs emitted and parsed."""

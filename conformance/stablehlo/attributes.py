@@ -1,0 +1,268 @@
+"""How MLIR spells attributes: one table of kinds by attribute name, and constants, exactly.
+
+Source: StableHLO specification, the attributes of every op; MLIR language reference, "Attributes".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import string
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reference.ir.program import Attribute, Dense, QuantizedType, TensorType
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, to_bits
+
+READABLE = 32
+"""A constant of at most this many elements is written element by element, for people to read."""
+
+_PLAIN = frozenset(string.ascii_letters + string.digits + "_.$-")
+_PRINTABLE = frozenset(string.printable) - frozenset('"\\\t\n\r\x0b\x0c')
+
+
+class EmitError(ValueError):
+    """A program holds something that has no spelling, such as an attribute of the wrong kind."""
+
+
+class Verbatim(NamedTuple):
+    """An attribute that no kind here knows, kept as MLIR spells it (type included)."""
+
+    text: str
+
+
+class Kind(NamedTuple):
+    """A kind of attribute: its name, what writes a value, and the keyword of an enum."""
+
+    name: str
+    write: Callable[[Any], str]
+    keyword: str = ""
+
+
+def quote(text: str) -> str:
+    """A string literal: everything but plain printable ASCII as hexadecimal escapes."""
+    escaped = (chr(b) if chr(b) in _PRINTABLE else f"\\{b:02X}" for b in text.encode())
+    return '"' + "".join(escaped) + '"'
+
+
+def symbol(name: str) -> str:
+    """A reference to the function of that name."""
+    plain = name and set(name) <= _PLAIN and not name[0].isdigit() and name[0] not in ".$-"
+    return f"@{name}" if plain else f"@{quote(name)}"
+
+
+def tensor(of: TensorType, spell_element: str) -> str:
+    """A tensor type, given how its element type is spelled."""
+    sizes = "".join(f"{'?' if size is None else size}x" for size in of.shape)
+    return f"tensor<{sizes}{spell_element}>"
+
+
+def float_literal(number: float) -> str:
+    """A finite float64 in decimal, such that MLIR reads the same bits back.
+
+    MLIR wants a point in every float, and reads decimals as float64 first; the shortest decimal
+    of a float64 is therefore exact in every narrower type that holds the value.
+    """
+    text = repr(number)
+    if "e" in text and "." not in text:
+        text = text.replace("e", ".0e")
+    return text
+
+
+def _float_texts(array: Array, of: ElementType) -> list[str]:
+    bits = to_bits(array).ravel().tolist()
+    with np.errstate(invalid="ignore"):  # signalling NaNs are meant: they go by their bits below
+        numbers = array.astype(np.float64).ravel().tolist()
+    digits = -(-of.bits // 4)
+    texts: list[str] = []
+    for number, code in zip(numbers, bits, strict=True):
+        finite = math.isfinite(number)
+        texts.append(float_literal(number) if finite else f"0x{code:0{digits}X}")
+    return texts
+
+
+def element_texts(array: Array, of: ElementType) -> list[str]:
+    """Every element as MLIR reads it, row-major; NaNs and infinities by their bits."""
+    if of.is_boolean:
+        return ["true" if bit else "false" for bit in array.ravel().tolist()]
+    if of.is_complex:
+        real, imag = (_float_texts(part, of.part) for part in (np.real(array), np.imag(array)))
+        return [f"({re}, {im})" for re, im in zip(real, imag, strict=True)]
+    if of.is_float:
+        return _float_texts(array, of)
+    return [str(int(number)) for number in array.ravel().tolist()]
+
+
+def _nested(texts: Sequence[str], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return texts[0]
+    step = len(texts) // shape[0]
+    rows = (texts[i * step : (i + 1) * step] for i in range(shape[0]))
+    return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
+
+
+def dense(constant: Dense) -> str:
+    """A constant as a dense literal with its type, exact in every bit.
+
+    Small ones are readable, splats are written once, the rest is hexadecimal: little-endian, one
+    byte for each element of a type under a byte. Codes of a quantized tensor are written as MLIR
+    has them, as integers of the storage type's width without a sign of their own (i8, i4).
+    """
+    if isinstance(constant.type.element_type, QuantizedType):
+        constant = signless(constant)
+    of, shape = constant.type.element, constant.type.static_shape
+    size, spelled = math.prod(shape), tensor(constant.type, constant.type.element.mlir)
+    width = len(constant.data) // max(size, 1)
+    if size == 0:
+        body = ""
+    elif constant.data == constant.data[:width] * size:
+        one = Dense(TensorType((), constant.type.element_type), constant.data[:width])
+        body = element_texts(one.array, of)[0]
+    elif size <= READABLE:
+        body = _nested(element_texts(constant.array, of), shape)
+    else:
+        body = f'"0x{constant.data.hex().upper()}"'
+    return f"dense<{body}> : {spelled}"
+
+
+def signless(codes: Dense) -> Dense:
+    """The constant of a quantized type as one of the integer type that MLIR stores codes in."""
+    storage = ELEMENT_TYPES[f"si{codes.type.stored.bits}"]
+    return Dense(TensorType(codes.type.shape, storage), codes.data)
+
+
+def _integer(width: int) -> Callable[[int], str]:
+    return lambda value: f"{int(value)} : i{width}"
+
+
+def _f32(value: float) -> str:
+    exact = np.float32(value)
+    if np.isfinite(exact):
+        return f"{float_literal(float(exact))} : f32"
+    return f"0x{exact.view(np.uint32):08X} : f32"
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _array(element: str, write: Callable[[Any], str]) -> Callable[[Sequence[Any]], str]:
+    def written(values: Sequence[Any]) -> str:
+        return (
+            f"array<{element}: {', '.join(map(write, values))}>" if values else f"array<{element}>"
+        )
+
+    return written
+
+
+def _list(write: Callable[[Any], str]) -> Callable[[Sequence[Any]], str]:
+    return lambda values: "[" + ", ".join(map(write, values)) + "]"
+
+
+def _enum(keyword: str) -> Kind:
+    return Kind("enum", lambda value: f"#stablehlo<{keyword} {value}>", keyword)
+
+
+def _dictionary(pairs: Sequence[tuple[str, bool | int | str]]) -> str:
+    """Names with truth values, integers (of 64 bits) and texts."""
+    return "{" + ", ".join(f"{_name(name)} = {_entry(value)}" for name, value in pairs) + "}"
+
+
+def _entry(value: bool | int | str) -> str:
+    if isinstance(value, str):
+        return quote(value)
+    return _boolean(value) if isinstance(value, bool) else _integer(64)(value)
+
+
+def _configuration(entries: str | Sequence[tuple[str, Any, str]]) -> str:
+    """A text, or a dictionary of (name, value, type as MLIR spells it); the type is "" of what is
+    kept as it is spelled."""
+    if isinstance(entries, str):
+        return quote(entries)
+    return "{" + ", ".join(f"{_name(name)} = {_typed(v, of)}" for name, v, of in entries) + "}"
+
+
+def _typed(value: Any, of: str) -> str:
+    if isinstance(value, str):
+        return quote(value) if of else value
+    if isinstance(value, bool):
+        return _boolean(value)
+    return f"{float_literal(value) if isinstance(value, float) else value} : {of}"
+
+
+I64 = Kind("i64", _integer(64))
+I32 = Kind("i32", _integer(32))
+F32 = Kind("float", _f32)
+BOOL = Kind("bool", _boolean)
+STRING = Kind("string", quote)
+SYMBOL = Kind("symbol", symbol)
+SYMBOLS = Kind("symbols", _list(symbol))
+DENSE = Kind("dense", dense)
+I64_ARRAY = Kind("i64_array", _array("i64", str))
+BOOL_ARRAY = Kind("bool_array", _array("i1", _boolean))
+DICTIONARY = Kind("dictionary", _dictionary)
+CONFIGURATION = Kind("configuration", _configuration)
+VERBATIM = Kind("verbatim", lambda value: value.text)
+PRECISIONS = Kind("enums", _list(_enum("precision").write), "precision")
+
+_I64S = """iota_dimension dimension all_gather_dim split_dimension concat_dimension split_count
+    scatter_dimension feature_index feature_group_count batch_group_count dim batch_dims"""
+_I32S = "exponent_bits mantissa_bits index api_version version"
+_BOOLS = """is_stable lower left_side unit_diagonal unique_indices indices_are_sorted
+    has_side_effect is_host_transfer has_dynamic_root"""
+_I64_ARRAYS = """dimensions permutation broadcast_dimensions start_indices limit_indices strides
+    slice_sizes edge_padding_low edge_padding_high interior_padding window_dimensions
+    window_strides base_dilations window_dilations lhs_dilation rhs_dilation fft_length
+    known_expanding_dimensions known_nonexpanding_dimensions broadcast_sizes"""
+_STRINGS = """call_target_name infeed_config outfeed_config einsum_config name
+    error_message"""
+_DENSES = "value padding replica_groups source_target_pairs"
+
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(_I64S.split(), I64),
+    **dict.fromkeys(_I32S.split(), I32),
+    **dict.fromkeys(_BOOLS.split(), BOOL),
+    **dict.fromkeys(_I64_ARRAYS.split(), I64_ARRAY),
+    **dict.fromkeys(_STRINGS.split(), STRING),
+    **dict.fromkeys(_DENSES.split(), DENSE),
+    "window_reversal": BOOL_ARRAY,
+    "epsilon": F32,
+    "backend_config": CONFIGURATION,
+    "mhlo.backend_config": CONFIGURATION,
+    "callee": SYMBOL,
+    "decomposition": SYMBOL,
+    "called_computations": SYMBOLS,
+    "composite_attributes": DICTIONARY,
+    "precision_config": PRECISIONS,
+    "comparison_direction": _enum("comparison_direction"),
+    "compare_type": _enum("comparison_type"),
+    "fft_type": _enum("fft_type"),
+    "rng_distribution": _enum("rng_distribution"),
+    "rng_algorithm": _enum("rng_algorithm"),
+    "transpose_a": _enum("transpose"),
+}
+"""The kind of every attribute, by its name in the specification (which is its name in MLIR)."""
+
+
+def write(name: str, value: Attribute) -> str:
+    """The attribute `name = value` as MLIR spells it.
+
+    Raises:
+        EmitError: when the name is unknown or the value is not of its kind.
+    """
+    if isinstance(value, Verbatim):
+        return f"{_name(name)} = {value.text}"
+    kind = KINDS.get(name)
+    if kind is None:
+        raise EmitError(f"attribute {name} is of no known kind; its value is {value!r}")
+    try:
+        return f"{_name(name)} = {kind.write(value)}"
+    except (TypeError, ValueError, AttributeError) as error:
+        raise EmitError(f"attribute {name}: {value!r} is not of kind {kind.name}") from error
+
+
+def _name(name: str) -> str:
+    plain = name.replace("_", "a").replace(".", "a").replace("$", "a").isalnum()
+    return name if plain and not name[0].isdigit() else json.dumps(name)

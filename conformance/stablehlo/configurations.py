@@ -1,0 +1,37 @@
+"""The configuration of a custom call, as MLIR has it: a text, or a dictionary of typed options."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reference.ir.program import Attribute
+
+CONFIGURATIONS = ("backend_config", "mhlo.backend_config")
+"""The attributes that hold it; frameworks write the second beside an empty text in the first."""
+
+
+def configuration(attribute: Any) -> str | tuple[tuple[str, Attribute, str], ...] | None:
+    """A text, or (name, value, type as MLIR spells it) of each option; None of anything else.
+
+    The type is "" of what has no value here and is kept as MLIR spells it.
+    """
+    if isinstance(attribute, ir.StringAttr):
+        return str(attribute.value)
+    if not isinstance(attribute, ir.DictAttr):
+        return None
+    return tuple((str(entry.name), *_option(entry.attr)) for entry in attribute)
+
+
+def _option(found: Any) -> tuple[Attribute, str]:
+    if isinstance(found, ir.BoolAttr):
+        return bool(found.value), "i1"
+    if isinstance(found, ir.IntegerAttr):
+        return int(found.value), str(found.type)
+    if isinstance(found, ir.FloatAttr) and math.isfinite(found.value):
+        return float(found.value), str(found.type)
+    if isinstance(found, ir.StringAttr):
+        return str(found.value), "string"
+    return str(found), ""

@@ -1,0 +1,482 @@
+"""StableHLO text as a program: MLIR parses and verifies it, this module walks what MLIR read.
+
+Source: MLIR language reference; StableHLO specification, "Programs". Both the pretty and the
+generic form are read. What has no bearing on what a program computes is dropped: locations,
+attributes of other dialects (sharding and the like), visibility.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from jax.interpreters.mlir import make_ir_context
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from conformance.stablehlo.attributes import KINDS, Kind, Verbatim
+from conformance.stablehlo.configurations import CONFIGURATIONS, configuration
+from conformance.stablehlo.literals import unpacked
+from conformance.stablehlo.messages import foreign_name, place_of, position
+from conformance.stablehlo.structs import Struct, flat, struct_of
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    Function,
+    FutureType,
+    Operation,
+    Program,
+    QuantizedType,
+    Region,
+    TensorType,
+    TokenType,
+    TupleType,
+    Value,
+    ValueType,
+    attributes,
+)
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, bits_dtype, from_bits, from_mlir
+from reference.ops.table import OPS
+
+_CONSTANTS = ("arith.constant", "stablehlo.constant")
+_INHERENT = frozenset({"layout", "operand_layouts", "result_accuracy", "result_layouts"})
+"""Attributes that ops of the dialect have and the specification does not."""
+
+_RETURNS = ("func.return", "stablehlo.return")
+_NOTHING_ASKED = re.compile(r"#stablehlo\.result_accuracy<mode = .*<DEFAULT>>")
+_QUANTIZED = re.compile(
+    r"!quant\.uniform<(?P<storage>[iu]\d+)(?:<(?P<low>-?\d+):(?P<high>-?\d+)>)?"
+    r":(?P<expressed>\w+)(?::(?P<axis>\d+))?, \{?(?P<steps>[^{}]*?)\}?>"
+)
+_FUTURE = "!stablehlo.future<"
+_NUMBER = re.compile(r"0x[0-9A-Fa-f]+|-?\d[\d.]*(?:[eE][+-]?\d+)?|true|false")
+_DENSE = re.compile(r'dense<("0x[0-9A-F]*"|[^>"]*)>')
+
+
+class ParseError(ValueError):
+    """A text is no valid module, or holds what programs cannot: one line, with where."""
+
+
+class Unreadable(ParseError):
+    """A valid module that holds what programs cannot."""
+
+
+def parse_module(text: str) -> Program:
+    """The program that a module's text says.
+
+    Values are named canonically, within each function: arguments `a0`, `a1`, ..., those of regions
+    included, and results `0`, `1`, ..., in program order. So programs that differ in names only
+    are equal, and `parse_module(emit(parse_module(text)))` gives what `parse_module(text)` does.
+
+    Raises:
+        ParseError: with line, column and reason.
+    """
+    with make_ir_context() as context:
+        if "!quant." in text:
+            _load_quantization(context)
+        functions = tuple(_functions(_read(unpacked(text))))
+    if not functions:
+        raise ParseError("the module holds no function")
+    return Program(functions)
+
+
+def places(text: str) -> dict[tuple[str, str], str]:
+    """Where each operation stands that has results: by function and first result's name.
+
+    The names are those that `parse_module` gives; a place is a line, or what a location says.
+
+    Raises:
+        ParseError: as `parse_module`.
+    """
+    return {value: place_of(location) for value, location in locations(text).items()}
+
+
+def locations(text: str) -> dict[tuple[str, str], str]:
+    """The locations, as MLIR spells them, of operations that have results and of arguments.
+
+    By function and name, an operation by that of its first result.
+
+    Raises:
+        ParseError: as `parse_module`.
+    """
+    found: dict[tuple[str, str], str] = {}
+    with make_ir_context() as context:
+        if "!quant." in text:
+            _load_quantization(context)
+        for view in _read(text).body.operations:
+            if view.operation.name == "func.func":
+                reader = _Reader({})
+                name = reader.function(view.operation).name
+                found |= {(name, value): at for value, at in (reader.locations or {}).items()}
+    return found
+
+
+def diagnose(text: str) -> str | None:
+    """What MLIR's parser or an op's verifier holds against a text; None when it is valid."""
+    with make_ir_context() as context:
+        if "!quant." in text:
+            _load_quantization(context)
+        try:
+            _read(text)
+        except ParseError as error:
+            return str(error)
+    return None
+
+
+def _load_quantization(context: ir.Context) -> None:
+    """Make the quantized types known; reading a portable artifact does, nothing public else."""
+    empty = str(ir.Module.parse(""))
+    artifact = stablehlo.serialize_portable_artifact_str(empty, stablehlo.get_minimum_version())
+    stablehlo.deserialize_portable_artifact(context, artifact)
+
+
+def _read(text: str) -> ir.Module:
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise ParseError(f"line {line}: the text holds a NUL character")
+    try:
+        return ir.Module.parse(text)
+    except ir.MLIRError as error:
+        found = error.error_diagnostics
+        if not found:
+            raise ParseError(str(error).partition("\n")[0]) from None
+        message, at = found[0].message, position(str(found[0].location))
+        place = f"line {at[0]}, column {at[1]}: " if at else ""
+        foreign = foreign_name(message, text, at)
+        if foreign:
+            raise Unreadable(f"{place}{foreign}") from None
+        raise ParseError(place + message.partition("\n")[0]) from None
+
+
+def _at(operation: Any, reason: str) -> Unreadable:
+    place = place_of(str(operation.location))
+    return Unreadable(f"{place}: {operation.name}: {reason}" if place else reason)
+
+
+def _functions(module: ir.Module) -> Iterator[Function]:
+    for view in module.body.operations:
+        operation = view.operation
+        if operation.name == "func.func":
+            yield _Reader().function(operation)
+        elif not operation.name.startswith("sdy."):  # meshes only say where data lies
+            raise _at(operation, "only functions are read at the top of a module")
+
+
+class _Reader:
+    """Reads one function, naming its values as they come."""
+
+    def __init__(self, locations: dict[str, str] | None = None) -> None:
+        """`locations`, where given, is filled with those of operations and arguments."""
+        self.locations = locations
+        self._values: dict[Any, Value] = {}
+        self._arguments = 0
+        self._results = 0
+
+    def function(self, operation: Any) -> Function:
+        """A `func.func`."""
+        name = str(operation.attributes["sym_name"].value)
+        of = operation.attributes["function_type"].value
+        if not len(operation.regions[0].blocks):
+            raise _at(operation, f"function @{name} has no body")
+        results = tuple(_type(result, operation) for result in of.results)
+        return Function(name, self.region(operation.regions[0], operation), results)
+
+    def region(self, region: ir.Region, owner: ir.Operation) -> Region:
+        """A region, which is one block."""
+        blocks = list(region.blocks)
+        if len(blocks) != 1:
+            raise _at(owner, f"a region of {len(blocks)} blocks is not structured control flow")
+        arguments = tuple(self._argument(value, owner) for value in blocks[0].arguments)
+        operations = tuple(self.operation(view.operation) for view in blocks[0].operations)
+        return Region(arguments, operations)
+
+    def operation(self, operation: ir.Operation) -> Operation:
+        """Any operation: results are numbered after the operations inside it."""
+        name = operation.name
+        operands = tuple(self._values[value] for value in operation.operands)
+        regions = tuple(self.region(region, operation) for region in operation.regions)
+        results = tuple(self._result(value, operation) for value in operation.results)
+        if self.locations is not None and results:
+            self.locations[results[0].name] = str(operation.location)
+        if name in _RETURNS:
+            return Operation("return", operands)
+        given = attributes(**dict(_attributes(operation)))
+        if name in _CONSTANTS:
+            return Operation("constant", results=results, attributes=given)
+        return Operation(name.removeprefix("stablehlo."), operands, results, given, regions)
+
+    def _argument(self, value: Any, owner: ir.Operation) -> Value:
+        named = Value(f"a{self._arguments}", _type(value.type, owner))
+        self._arguments += 1
+        self._values[value] = named
+        if self.locations is not None:
+            self.locations[named.name] = str(value.location)
+        return named
+
+    def _result(self, value: Any, owner: ir.Operation) -> Value:
+        named = Value(str(self._results), _type(value.type, owner))
+        self._results += 1
+        self._values[value] = named
+        return named
+
+
+def _type(of: ir.Type, owner: ir.Operation) -> ValueType:
+    spelled = str(of)
+    if spelled == "!stablehlo.token":
+        return TokenType()
+    if spelled.startswith("tuple<"):
+        parts = ir.TupleType(of)
+        return TupleType(tuple(_type(parts.get_type(i), owner) for i in range(parts.num_types)))
+    if spelled.startswith(_FUTURE):
+        return _future(spelled, owner)
+    if not isinstance(of, ir.RankedTensorType):
+        raise _at(owner, f"values of type {spelled} are not read")
+    if of.encoding is not None:
+        raise _at(owner, f"tensor encodings are not read: {spelled}")
+    sizes = (None if of.is_dynamic_dim(i) else of.get_dim_size(i) for i in range(of.rank))
+    return TensorType(tuple(sizes), _element(str(of.element_type), owner))
+
+
+def _future(spelled: str, owner: ir.Operation) -> FutureType:
+    """A future; jaxlib has no view of its types, which are read from the text as a function's."""
+    inside = spelled.removeprefix(_FUTURE).removesuffix(">")
+    of = ir.FunctionType(ir.Type.parse(f"({inside}) -> ()"))
+    return FutureType(tuple(_type(one, owner) for one in of.inputs))
+
+
+def _element(spelled: str, owner: ir.Operation) -> ElementType | QuantizedType:
+    if spelled.startswith("!quant."):
+        return _quantized(spelled, owner)
+    try:
+        return from_mlir(spelled)
+    except KeyError:
+        raise _at(owner, f"the specification has no element type {spelled}") from None
+
+
+def _quantized(spelled: str, owner: ir.Operation) -> QuantizedType:
+    found = _QUANTIZED.fullmatch(spelled)
+    if found is None and ":{" in spelled:
+        raise _at(owner, f"the specification has no sub-channel quantization: {spelled}")
+    if found is None:
+        raise _at(owner, f"quantized type {spelled} is not read")
+    storage = from_mlir(found["storage"].replace("u", "ui"))
+    steps = [step.strip().partition(":") for step in found["steps"].split(",")]
+    return QuantizedType(
+        storage,
+        storage.min_integer if found["low"] is None else int(found["low"]),
+        storage.max_integer if found["high"] is None else int(found["high"]),
+        from_mlir(found["expressed"]),
+        tuple(float(scale) for scale, _, _ in steps),
+        tuple(int(zero or "0") for _, _, zero in steps),
+        None if found["axis"] is None else int(found["axis"]),
+    )
+
+
+def _attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
+    """The attributes of the op's own dialect, sorted out by the table of kinds."""
+    for name in operation.attributes:
+        configures = name in CONFIGURATIONS and operation.name == "stablehlo.custom_call"
+        if not configures and ("." in name or _is_discardable(operation.name, name)):
+            continue
+        if name == "value" and operation.name in _CONSTANTS:
+            yield name, _constant(operation)
+            continue
+        attribute = operation.attributes[name]
+        struct = struct_of(operation.name.removeprefix("stablehlo."), name)
+        if struct is not None:
+            yield from _of_struct(struct, attribute, operation)
+            continue
+        spelled = str(attribute)
+        if name == "result_accuracy" and _NOTHING_ASKED.fullmatch(spelled):
+            continue
+        value = _read_as(KINDS[name], attribute, operation) if name in KINDS else None
+        yield name, Verbatim(spelled) if value is None else value
+
+
+def _is_discardable(op: str, attribute: str) -> bool:
+    """Whether no meaning of an op of StableHLO hangs on an attribute, as it has none of that name.
+
+    A custom call may have any.
+    """
+    op = "constant" if op in _CONSTANTS else op.removeprefix("stablehlo.")
+    if op not in OPS or op == "custom_call" or attribute in _INHERENT:
+        return False
+    return attribute not in OPS[op].attributes and struct_of(op, attribute) is None
+
+
+def _of_struct(
+    struct: Struct, attribute: Any, operation: ir.Operation
+) -> Iterator[tuple[str, Attribute]]:
+    """A struct's fields; an empty one that the op does not have in the specification is none."""
+    known = OPS.get(operation.name.removeprefix("stablehlo."))
+    for name, value in flat(struct, attribute):
+        if value != () or known is None or name in known.attributes:
+            yield name, value
+
+
+def _read_as(kind: Kind, attribute: Any, owner: ir.Operation) -> Attribute | None:
+    """The attribute's value when it is of this kind, else None."""
+    if kind.name == "dense":
+        found = isinstance(attribute, ir.DenseElementsAttr)
+        return _dense(attribute, _type(attribute.type, owner), str(attribute)) if found else None
+    return _READ[kind.name](attribute, kind)
+
+
+def _number(attribute: Any, kind: Kind) -> int | None:
+    found = isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == kind.name
+    return int(attribute.value) if found else None
+
+
+def _float(attribute: Any, _: Kind) -> float | None:
+    found = isinstance(attribute, ir.FloatAttr) and str(attribute.type) == "f32"
+    return float(attribute.value) if found else None
+
+
+def _bool(attribute: Any, _: Kind) -> bool | None:
+    return bool(attribute.value) if isinstance(attribute, ir.BoolAttr) else None
+
+
+def _string(attribute: Any, _: Kind) -> str | None:
+    return str(attribute.value) if isinstance(attribute, ir.StringAttr) else None
+
+
+def _symbol(attribute: Any, _: Kind) -> str | None:
+    return str(attribute.value) if isinstance(attribute, ir.FlatSymbolRefAttr) else None
+
+
+def _i64_array(attribute: Any, _: Kind) -> tuple[int, ...] | None:
+    return tuple(attribute) if isinstance(attribute, ir.DenseI64ArrayAttr) else None
+
+
+def _bool_array(attribute: Any, _: Kind) -> tuple[bool, ...] | None:
+    found = isinstance(attribute, ir.DenseBoolArrayAttr)
+    return tuple(bool(one) for one in attribute) if found else None
+
+
+def _enum(attribute: Any, kind: Kind) -> str | None:
+    found = re.fullmatch(rf"#stablehlo<{kind.keyword} (\w+)>", str(attribute))
+    return found[1] if found else None
+
+
+def _each(
+    read: Callable[[Any, Kind], Attribute | None],
+) -> Callable[[Any, Kind], tuple[Attribute, ...] | None]:
+    def all_of(attribute: Any, kind: Kind) -> tuple[Attribute, ...] | None:
+        if not isinstance(attribute, ir.ArrayAttr):
+            return None
+        values = [read(one, kind) for one in attribute]
+        kept = tuple(value for value in values if value is not None)
+        return kept if len(kept) == len(values) else None
+
+    return all_of
+
+
+def _dictionary(attribute: Any, _: Kind) -> tuple[Attribute, ...] | None:
+    if not isinstance(attribute, ir.DictAttr):
+        return None
+    pairs: list[tuple[str, bool | int | str]] = []
+    for entry in attribute:
+        found = entry.attr
+        if isinstance(found, ir.BoolAttr | ir.StringAttr):
+            pairs.append((str(entry.name), found.value))
+        elif isinstance(found, ir.IntegerAttr) and str(found.type) == "i64":
+            pairs.append((str(entry.name), int(found.value)))
+        else:
+            return None
+    return tuple(pairs)
+
+
+_READ: dict[str, Callable[[Any, Kind], Attribute | None]] = {
+    "i64": _number,
+    "i32": _number,
+    "float": _float,
+    "bool": _bool,
+    "string": _string,
+    "symbol": _symbol,
+    "symbols": _each(_symbol),
+    "i64_array": _i64_array,
+    "bool_array": _bool_array,
+    "configuration": lambda attribute, _: configuration(attribute),
+    "dictionary": _dictionary,
+    "enum": _enum,
+    "enums": _each(_enum),
+}
+"""What reads an attribute of each kind of `stablehlo.attributes`; None when it is another."""
+
+
+def _constant(operation: ir.Operation) -> Dense:
+    """The value of a `constant`.
+
+    jaxlib has no class for dense attributes of complex elements: those are read from the text of
+    the operation, which holds them exactly.
+    """
+    of = _type(operation.results[0].type, operation)
+    if not isinstance(of, TensorType):
+        raise _at(operation, f"constants of type {operation.results[0].type} are not read")
+    if isinstance(of.element_type, QuantizedType):
+        return _codes(operation, of)
+    attribute: Any = None if of.element.is_complex else operation.attributes["value"]
+    if attribute is None:
+        spelled = str(operation.get_asm(print_generic_op_form=True))
+    else:
+        spelled = "" if isinstance(attribute, ir.DenseElementsAttr) else str(attribute)
+    value = _dense(attribute, of, spelled)
+    if value is None:
+        raise _at(operation, f"constants of this kind are not read: {spelled[:40]}")
+    return value
+
+
+def _codes(operation: ir.Operation, of: TensorType) -> Dense:
+    """The value of a `constant` of quantized type: MLIR has its codes as integers without sign."""
+    attribute = operation.attributes["value"]
+    integers = TensorType(of.shape, ELEMENT_TYPES[f"si{of.stored.bits}"])
+    value = _dense(attribute, integers, str(attribute))
+    if value is None:
+        raise _at(operation, f"constants of this kind are not read: {str(attribute)[:40]}")
+    return Dense(of, value.data)
+
+
+def _dense(attribute: Any, of: ValueType, spelled: str) -> Dense | None:
+    if not isinstance(of, TensorType):
+        return None
+    element = of.element
+    if isinstance(attribute, ir.DenseElementsAttr):
+        if element.storage.kind in "biuf" and element.bits in (1, 8, 16, 32, 64):
+            native = np.asarray(attribute) if element.storage.isbuiltin == 1 else None
+            if native is not None:
+                return Dense.of(native.astype(element.storage, copy=False), of)
+        spelled = spelled or str(attribute)
+    found = _DENSE.search(spelled)
+    return None if found is None else Dense.of(_elements(found[1], of), of)
+
+
+def _elements(body: str, of: TensorType) -> Array:
+    """The elements of a dense literal as MLIR prints it.
+
+    MLIR prints a decimal only where that reads back as the same bits, and hexadecimal bits
+    otherwise: to read it as float64 and round to the element type is exact.
+    """
+    element, shape = of.element, of.static_shape
+    parts = (2,) if element.is_complex else ()
+    if body.startswith('"'):
+        raw = np.frombuffer(bytes.fromhex(body[3:-1]), bits_dtype(element).newbyteorder("<"))
+        return from_bits(np.reshape(raw, shape + parts), element)
+    numbers = _NUMBER.findall(body)
+    bits = np.array([_code(text, element) for text in numbers], bits_dtype(element))
+    bits = bits.reshape(-1, *parts)
+    if len(bits) == 1:
+        return np.broadcast_to(from_bits(bits[0], element), shape)
+    return from_bits(bits.reshape(shape + parts), element)
+
+
+def _code(text: str, element: ElementType) -> int:
+    part = element.part
+    if text.startswith("0x"):
+        return int(text, 16)
+    if not part.is_float:
+        return int(text) & ((1 << part.bits) - 1)
+    with np.errstate(all="ignore"):  # subnormal results are meant
+        value = np.asarray(np.float64(text)).astype(part.storage)
+    return int(value.view(bits_dtype(part)))

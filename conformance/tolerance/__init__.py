@@ -1,0 +1,1 @@
+"""Tolerance rules: what a result may differ by, each with its source."""

@@ -1,0 +1,261 @@
+"""Numbers with errors: what the operations of a type make of rounded operands.
+
+A `Ball` holds the least and the largest number that may stand for an exact one, and whether NaN
+may. numpy's functions work on it, so that a formula written for arrays gives the range of its
+results when every operation rounds (the standard model of Higham, "Accuracy and Stability of
+Numerical Algorithms", 2.4, with gradual underflow and with overflow; sums in any order by his 4.4).
+
+An operation is evaluated at all ends of its operands. So what is sure stays sure: an exact result
+of exact operands, 1 / 0, what overflows in any case, a NaN. Where errors leave it undecided whether
+a sum overflows or a divisor is zero, whatever may follow is in the ball.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from reference.ir.types import Array, ElementType
+from reference.numerics.accumulation import unit_roundoff
+from reference.numerics.rounding import overflow, round_to
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """The type that operations round in, and their errors in units of its roundoff u.
+
+    `quotient` and `root` are what a division and a square root may err by; `flushes` says whether
+    what is smaller than the smallest normal number may become zero, `whole` whether constants are
+    taken as they are written, not rounded to the operands' type.
+    """
+
+    of: ElementType
+    quotient: float = 1.0
+    root: float = 1.0
+    flushes: bool = False
+    whole: bool = False
+
+
+class Ball(np.lib.mixins.NDArrayOperatorsMixin):
+    """The numbers from `low` to `high`, infinities included, and NaN where `nan`.
+
+    Where both ends are NaN nothing else is possible.
+    """
+
+    __slots__ = ("arithmetic", "high", "low", "nan")
+
+    def __init__(self, low: Array, high: Array, nan: Array | bool, arithmetic: Arithmetic) -> None:
+        """Ends as wide numbers (numerics/products.py), and the arithmetic of what follows."""
+        self.low, self.high = np.asarray(low), np.asarray(high)
+        self.nan = np.broadcast_to(np.asarray(nan, np.bool_), self.low.shape)
+        self.arithmetic = arithmetic
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Any:
+        """Apply one of numpy's functions: + - * /, a square root, or a sum over dimensions."""
+        balls = [one if isinstance(one, Ball) else exactly(one, self.arithmetic) for one in inputs]
+        with np.errstate(all="ignore"):
+            if method == "reduce" and ufunc is np.add:
+                return _sum(balls[0], given["axis"])
+            return _APPLY[ufunc](*balls)
+
+
+def exactly(numbers: Any, arithmetic: Arithmetic) -> Ball:
+    """Operands, which have no errors; subnormal ones may be zero where those are flushed."""
+    wide = np.asarray(numbers)
+    wide = wide if wide.dtype.kind == "f" else wide.astype(np.float64)
+    if not arithmetic.flushes:
+        return Ball(wide, wide, np.isnan(wide), arithmetic)
+    tiny = (np.abs(wide) < arithmetic.of.float_format.smallest_normal) & (wide != 0)
+    ends = np.where(tiny, np.minimum(wide, 0), wide), np.where(tiny, np.maximum(wide, 0), wide)
+    return Ball(*ends, np.isnan(wide), arithmetic)
+
+
+def rounded(ball: Ball, of: ElementType) -> Ball:
+    """The numbers of a ball converted to a type."""
+    arithmetic = Arithmetic(of, flushes=ball.arithmetic.flushes)
+    return _rounded(ball.low, ball.high, ball.nan, arithmetic)
+
+
+def hull(*balls: Ball) -> Ball:
+    """Whatever one of several balls holds."""
+    low = reduce(np.fmin, (ball.low for ball in balls))
+    high = reduce(np.fmax, (ball.high for ball in balls))
+    nan = reduce(np.logical_or, (ball.nan for ball in balls))
+    return Ball(low, high, nan, balls[0].arithmetic)
+
+
+def contracted(x: Ball, y: Ball, axes: tuple[int, ...]) -> Ball:
+    """The sum over dimensions of products that are added up unrounded, by fused operations."""
+    products = [a * b for a in _ends(x) for b in _ends(y)]
+    nan = x.nan | y.nan | reduce(np.logical_or, map(np.isnan, products))
+    ends = reduce(np.fmin, products), reduce(np.fmax, products)
+    return _sum(Ball(*ends, nan, x.arithmetic), axes)
+
+
+def _straddles(ball: Ball) -> Array:
+    return (ball.low <= 0) & (ball.high >= 0)
+
+
+def _ends(ball: Ball) -> tuple[Array, Array, Array]:
+    """The ends, and the zero in between if there is one."""
+    return ball.low, ball.high, np.where(_straddles(ball), ball.low.dtype.type(0), ball.low)
+
+
+def _from(results: Iterable[Array], nan: Array, arithmetic: Arithmetic, errors: Any = 1.0) -> Ball:
+    """The ball of an operation, given its exact results at the ends of its operands."""
+    found = list(results)
+    nan = nan | reduce(np.logical_or, map(np.isnan, found))
+    return _rounded(reduce(np.fmin, found), reduce(np.fmax, found), nan, arithmetic, errors)
+
+
+def _rounded(
+    low: Array, high: Array, nan: Array, arithmetic: Arithmetic, errors: Array | float = 1.0
+) -> Ball:
+    """What exact results from `low` to `high` are rounded to, with so many `errors` in u."""
+    least, most = (_off(end, arithmetic, errors) for end in (low, high))
+    known = (low == high) & ((errors == 1) & _representable(low, arithmetic) | (low == 0))
+    below, above = np.where(known, low, low - least), np.where(known, high, high + most)
+    # no rounding leads to the other side of zero
+    low, high = (
+        np.where((low >= 0) & (below < 0), 0, below),
+        np.where((high <= 0) & (above > 0), 0, above),
+    )
+    limit = overflow(arithmetic.of)
+    low, high = (
+        np.where(np.abs(end) >= limit, np.copysign(np.inf, end), end) for end in (low, high)
+    )
+    return _within(low, high, nan, arithmetic)
+
+
+def _within(low: Array, high: Array, nan: Array, arithmetic: Arithmetic) -> Ball:
+    """The ball of a type's results: anything where the type lacks one of them (an infinity, NaN,
+    zero, a negative number), as the specification does not say what then happens."""
+    form = arithmetic.of.float_format
+    lost = np.zeros(low.shape, np.bool_)
+    if not form.has_infinity:
+        lost |= np.isinf(low) | np.isinf(high)
+    if not form.has_nan:
+        lost |= nan
+    if not form.has_zero:
+        lost |= ~(low > 0)
+    low, high = np.where(lost, -np.inf, low), np.where(lost, np.inf, high)
+    return Ball(low, high, nan | lost, arithmetic)
+
+
+def _off(end: Array, arithmetic: Arithmetic, errors: Array | float) -> Array:
+    """How far a result may be off; nothing where it is infinite."""
+    form, u = arithmetic.of.float_format, unit_roundoff(arithmetic.of)
+    size = np.abs(end)
+    error = errors * u * np.maximum(size, form.smallest_normal)
+    if arithmetic.flushes:  # also what lies on the other side of the smallest normal number
+        error = np.where(size < 2 * form.smallest_normal, form.smallest_normal, error)
+    return np.where(np.isinf(end), 0.0, error)
+
+
+def _representable(exact: Array, arithmetic: Arithmetic) -> Array:
+    near = round_to(exact, arithmetic.of)
+    found = np.asarray(near.astype(exact.dtype) == exact)
+    if arithmetic.flushes:
+        found &= np.abs(exact) >= arithmetic.of.float_format.smallest_normal
+    return found
+
+
+def _add(x: Ball, y: Ball) -> Ball:
+    sums = (a + b for a in (x.low, x.high) for b in (y.low, y.high))
+    return _from(sums, x.nan | y.nan, x.arithmetic)
+
+
+def _subtract(x: Ball, y: Ball) -> Ball:
+    differences = (a - b for a in (x.low, x.high) for b in (y.low, y.high))
+    return _from(differences, x.nan | y.nan, x.arithmetic)
+
+
+def _multiply(x: Ball, y: Ball) -> Ball:
+    if x is y:  # a square is not negative
+        return _from((end * end for end in _ends(x)), x.nan, x.arithmetic)
+    products = (a * b for a in _ends(x) for b in _ends(y))
+    return _from(products, x.nan | y.nan, x.arithmetic)
+
+
+def _divide(x: Ball, y: Ball) -> Ball:
+    """Quotients; a divisor that may be zero of either sign, but need not be, leaves all."""
+    open_ = (y.low < 0) & (y.high >= 0)
+    low = np.where((y.low == 0) & (y.high > 0), np.abs(y.low), y.low)
+    quotients = [a / b for a in _ends(x) for b in (low, y.high)]
+    nan = x.nan | y.nan | open_ & (_straddles(x) | np.isinf(x.low) | np.isinf(x.high))
+    if open_.any():
+        either = ((q, end) for q in quotients for end in (-np.inf, np.inf))
+        quotients = [np.where(open_ & ~np.isnan(q), end, q) for q, end in either]
+    exact = (np.abs(np.frexp(y.low)[0]) == 0.5) & (y.low == y.high)
+    errors = np.where(exact, 1.0, x.arithmetic.quotient)
+    return _from(quotients, nan, x.arithmetic, errors)
+
+
+def _root(x: Ball) -> Ball:
+    negative = x.low < 0
+    low = np.where(negative & (x.high >= 0), x.low.dtype.type(0), x.low)
+    roots = np.sqrt(low), np.sqrt(x.high)
+    return _from(roots, x.nan | negative, x.arithmetic, x.arithmetic.root)
+
+
+def _sum(x: Ball, axes: tuple[int, ...]) -> Ball:
+    """Sums in any order; exact where every partial sum is a multiple of one unit that fits."""
+
+    def over_axes(ufunc: np.ufunc, numbers: Array) -> Array:
+        return np.asarray(ufunc.reduce(numbers, axis=axes, keepdims=True))
+
+    of, limit = x.arithmetic.of, overflow(x.arithmetic.of)
+    low, high = (np.where(np.isfinite(end), end, 0) for end in (x.low, x.high))
+    total = over_axes(np.add, np.maximum(np.abs(low), np.abs(high)))
+    steps = max(low.size // max(total.size, 1) - 1, 0)
+    growth = steps * unit_roundoff(of)
+    exact = over_axes(np.logical_and, x.low == x.high) & _fits(x, total, axes, steps)
+    tiny = steps * of.float_format.smallest_normal if x.arithmetic.flushes else 0.0
+    off = np.where(exact, 0.0, growth * total + tiny)
+    up, down = (over_axes(np.add, np.maximum(end, 0)) * (1 + growth) for end in (high, -low))
+    may_rise = (up >= limit) | over_axes(np.logical_or, x.high == np.inf)
+    may_fall = (down >= limit) | over_axes(np.logical_or, x.low == -np.inf)
+    rises, falls = (over_axes(np.logical_or, mask) for mask in (x.low == np.inf, x.high == -np.inf))
+    positive, negative = (over_axes(np.logical_and, m) for m in (x.low >= 0, x.high <= 0))
+    low, high = over_axes(np.add, low) - off, over_axes(np.add, high) + off
+    low, high = (
+        np.where(positive, np.maximum(low, 0), low),
+        np.where(negative, np.minimum(high, 0), high),
+    )
+    low = np.where(rises | (low >= limit), np.inf, low)
+    high = np.where(falls | (high <= -limit), -np.inf, high)
+    low, high = np.where(may_fall & ~rises, -np.inf, low), np.where(may_rise & ~falls, np.inf, high)
+    is_nan = over_axes(np.logical_or, np.isnan(x.low)) | (rises & falls)
+    low, high = np.where(is_nan, np.nan, low), np.where(is_nan, np.nan, high)
+    nan = is_nan | (may_rise & may_fall) | over_axes(np.logical_or, x.nan)
+    return _within(low, high, nan, x.arithmetic)
+
+
+def _fits(x: Ball, total: Array, axes: tuple[int, ...], steps: int) -> Array:
+    """Which sums of exact numbers, whose magnitudes come to `total`, need no rounding."""
+    form = x.arithmetic.of.float_format
+    unit = _last_bit(x.low).min(axis=axes, keepdims=True, initial=np.inf)
+    fits = (total <= unit * 2.0**form.precision) | (steps == 0)
+    return fits & (unit >= form.smallest_normal) if x.arithmetic.flushes else fits
+
+
+def _last_bit(exact: Array) -> Array:
+    """The largest power of two that each value is a multiple of; inf for 0, 0 if not in float64."""
+    narrow = exact.astype(np.float64)
+    fraction, exponent = np.frexp(narrow)
+    digits = np.ldexp(np.where(np.isfinite(fraction), fraction, 0.0), 53).astype(np.int64)
+    found = np.ldexp((digits & -digits).astype(np.float64), exponent - 53)
+    return np.where(narrow == 0, np.inf, np.where(narrow == exact, found, 0.0))
+
+
+_APPLY: dict[Any, Any] = {
+    np.add: _add,
+    np.subtract: _subtract,
+    np.multiply: _multiply,
+    np.true_divide: _divide,
+    np.sqrt: _root,
+}

@@ -1,0 +1,87 @@
+"""Tolerance rules of the ops of reference/ops/contraction.py."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from conformance.tolerance.bounds.products import Default, bounded, flushing, measured
+from conformance.tolerance.bounds.zeros import either_zero_of
+from conformance.tolerance.rule import GPU_PLATFORMS, Rule
+from reference.interpreter.evaluate import given_attributes
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from reference.numerics.products import magnitudes, sums
+from reference.ops.contraction import Dimensions, arranged, dot_dimensions, einsum_sums
+
+
+def _dimensions(operation: Operation, lhs: Array) -> Dimensions:
+    if operation.name == "dot":
+        return dot_dimensions(lhs.ndim)
+    given = given_attributes(operation)
+    return Dimensions(
+        given.get("lhs_batching_dimensions", ()),
+        given.get("rhs_batching_dimensions", ()),
+        given.get("lhs_contracting_dimensions", ()),
+        given.get("rhs_contracting_dimensions", ()),
+    )
+
+
+def _summed(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    sizes: bool,
+    _: float = 0.0,
+) -> Array:
+    """The sums of a contraction before they are rounded, or the sums of magnitudes."""
+    if "einsum_config" in given_attributes(operation):
+        return einsum_sums(operands, str(operation.attribute("einsum_config")), magnitudes=sizes)
+    lhs, rhs = operands
+    a, b, shape = arranged(lhs, rhs, _dimensions(operation, lhs))
+    return (magnitudes(a, b) if sizes else sums(a, b)).reshape(shape)
+
+
+def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
+    """How many products make up an element of the result."""
+    config = operation.attribute("einsum_config")
+    if config is not None:
+        ones = tuple(np.ones(one.shape, np.float32) for one in operands)
+        return int(einsum_sums(ones, str(config), magnitudes=True).max(initial=0))
+    lhs = operands[0]
+    return prod(lhs.shape[d] for d in _dimensions(operation, lhs).lhs_contracting)
+
+
+_TEXT = (
+    "exact data bit for bit; otherwise within u_out |e| + (2 u_in + gamma(n)(u_acc)) S of the "
+    "exact sum e of n products whose magnitudes add up to S; 0 where S is; integers modulo 2^bits"
+)
+_SOURCE = "TOSA conformance, DOT_PRODUCT; Higham, Accuracy and Stability, sections 3.1 and 3.5"
+_GPU = Rule(
+    "sum of products on a GPU",
+    f"{_TEXT}; DEFAULT rounds operands of f32 to TF32",
+    f"{_SOURCE}; XLA:GPU's precision",
+    bound=bounded(_summed, _depth, Default(default=2.0**-11)),
+    measure=measured(_summed, _depth, Default(default=2.0**-11)),
+    either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11)),
+    habits=(flushing(_summed, _depth, Default(default=2.0**-11)),),
+)
+_TPU = Rule(
+    "sum of products on a TPU",
+    f"{_TEXT}; DEFAULT rounds operands of f32 to bf16, HIGH makes two bf16 of each",
+    f"{_SOURCE}; XLA:TPU's precision",
+    bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    habits=(flushing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),),
+)
+CONTRACTED = Rule(
+    "sum of products",
+    _TEXT,
+    _SOURCE,
+    bound=bounded(_summed, _depth, Default()),
+    measure=measured(_summed, _depth, Default()),
+    either_zero=either_zero_of(_summed, _depth, Default()),
+    habits=(flushing(_summed, _depth, Default()),),
+    elsewhere=((GPU_PLATFORMS, _GPU), (("tpu",), _TPU)),
+)

@@ -1,0 +1,76 @@
+"""Tolerance rules of the ops of reference/ops/convolution.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from conformance.tolerance.bounds.products import Default, bounded, flushing, measured
+from conformance.tolerance.bounds.zeros import either_zero_of
+from conformance.tolerance.rule import GPU_PLATFORMS, Habit, Rule
+from reference.interpreter.evaluate import given_attributes
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from reference.numerics.products import magnitudes, sums
+from reference.ops.convolution import Geometry, convolved, geometry
+
+
+def _geometry(operation: Operation, operands: tuple[Array, ...]) -> Geometry:
+    padding = operands[2] if operation.name == "dynamic_conv" else None
+    return geometry(given_attributes(operation), operands[0].ndim - 2, padding)
+
+
+def _summed(
+    operation: Operation, operands: tuple[Array, ...], sizes: bool, padding: float = 0.0
+) -> Array:
+    """The sums of a convolution before they are rounded, or the sums of magnitudes."""
+    of = _geometry(operation, operands)
+    return convolved(operands[0], operands[1], of, magnitudes if sizes else sums, padding)
+
+
+def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
+    """How many products make up an element of the result, those with padding included."""
+    of, rhs = _geometry(operation, operands), operands[1]
+    return prod(rhs.shape[d] for d in (*of.kernel_spatial, of.kernel_input_feature))
+
+
+def _habits(default: Default) -> tuple[Habit, ...]:
+    """Subnormal numbers that are lost; and exact data, of which a transform (Winograd's) makes sums
+    that are not exact. The specification defines each result as a `dot_general`."""
+    transformed = measured(_summed, _depth, replace(default, exact=False))
+    return flushing(_summed, _depth, default), Habit("transformed convolution", transformed)
+
+
+_TEXT = (
+    "exact data bit for bit; otherwise within u_out |e| + (2 u_in + gamma(n)(u_acc)) S of the "
+    "exact sum e of n products whose magnitudes add up to S; 0 where S is; integers modulo 2^bits"
+)
+_SOURCE = "TOSA conformance, DOT_PRODUCT; Higham, Accuracy and Stability, sections 3.1 and 3.5"
+_GPU = Rule(
+    "convolution on a GPU",
+    f"{_TEXT}; DEFAULT rounds operands of f32 to TF32",
+    f"{_SOURCE}; XLA:GPU's precision",
+    bound=bounded(_summed, _depth, Default(default=2.0**-11)),
+    measure=measured(_summed, _depth, Default(default=2.0**-11)),
+    either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11)),
+    habits=_habits(Default(default=2.0**-11)),
+)
+_TPU = Rule(
+    "convolution on a TPU",
+    f"{_TEXT}; DEFAULT rounds operands of f32 to bf16, HIGH makes two bf16 of each",
+    f"{_SOURCE}; XLA:TPU's precision",
+    bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    habits=_habits(Default(default=2.0**-8, high=2.0**-16)),
+)
+CONVOLVED = Rule(
+    "convolution",
+    _TEXT,
+    _SOURCE,
+    bound=bounded(_summed, _depth, Default()),
+    measure=measured(_summed, _depth, Default()),
+    either_zero=either_zero_of(_summed, _depth, Default()),
+    habits=_habits(Default()),
+    elsewhere=((GPU_PLATFORMS, _GPU), (("tpu",), _TPU)),
+)

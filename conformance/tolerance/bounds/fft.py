@@ -1,0 +1,76 @@
+"""Tolerance rules of the ops of reference/ops/fft.py."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.bounds.underflow import underflow
+from conformance.tolerance.rule import Habit, Rule
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.accumulation import unit_roundoff
+from reference.numerics.products import wide
+
+FACTOR = 4
+"""c of the bound c u log2(N): Higham's 24.2 has log2(N) eta / (1 - log2(N) eta) with eta = mu +
+gamma(4) (sqrt(2) + mu), so about 6.7 u for exact weights; split radices err by less."""
+
+
+def _transformed(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+    *,
+    flushes: bool = False,
+) -> tuple[Array, ...]:
+    """Errors in units of the bound on their norm, one norm for each transform.
+
+    In a transform that is within its bound all errors are that quotient of norms; in any other
+    each stands for itself, in units of the root mean square that would be permitted.
+    """
+    of = element_type_of(expected[0])
+    kind, lengths = operation.attribute("fft_type"), _lengths(operation)
+    axes = tuple(range(expected[0].ndim - len(lengths), expected[0].ndim))
+    real = operands[0] if kind == "RFFT" else expected[0]
+    count = math.prod(real.shape[axis] for axis in axes)
+    norm = _norm(wide(real), axes) * (math.sqrt(count) if kind == "RFFT" else 1)
+    steps = math.log2(count) if count else 0.0
+    bound = FACTOR * unit_roundoff(of) * steps * norm + _tiny(count, underflow(of, flushes=flushes))
+    error = wide(actual[0]) - wide(expected[0])
+    whole = _norm(error, axes) / bound
+    kept = math.prod(expected[0].shape[axis] for axis in axes)
+    alone = np.abs(error) * math.sqrt(kept) / bound
+    found = np.where(whole <= 1, whole, np.where(np.isnan(alone), np.inf, alone))
+    return (np.where(error == 0, 0.0, found).astype(np.float64),)
+
+
+def _lengths(operation: Operation) -> tuple[int, ...]:
+    found: Any = operation.attribute("fft_length")
+    return tuple(found)
+
+
+def _tiny(count: int, least: float) -> float:
+    return count * least if count > 1 else 0.0
+
+
+def _norm(numbers: Array, axes: tuple[int, ...]) -> Array:
+    """The Euclidean norm over some dimensions, kept with size 1; without overflow."""
+    size = np.abs(numbers)
+    largest = size.max(axis=axes, keepdims=True, initial=0.0)
+    scale = np.where((largest == 0) | ~np.isfinite(largest), 1.0, largest)
+    return np.sqrt(((size / scale) ** 2).sum(axis=axes, keepdims=True)) * scale
+
+
+TRANSFORMED = Rule(
+    "Fourier transform",
+    f"norm of the errors of each transform of N elements <= {FACTOR} u log2(N) times the norm of "
+    "its result; that of a single element is exact",
+    "Higham, Accuracy and Stability, theorem 24.2; Gentleman and Sande 1966",
+    measure=_transformed,
+    habits=(Habit("subnormal intermediate", partial(_transformed, flushes=True), flushes=True),),
+)

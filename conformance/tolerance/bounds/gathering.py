@@ -1,0 +1,182 @@
+"""Tolerance rules of gather and scatter: data, but for scattered sums and products.
+
+The order of the updates is open (reference/unspecified/gathering.py says where it matters); but a
+result that no order gives is wrong in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from conformance.tolerance.bounds.reduction import rounding_operations
+from conformance.tolerance.models import out_of_bounds
+from conformance.tolerance.rule import Rule
+from conformance.tolerance.ulp import bound_distances
+from reference.interpreter.evaluate import body_of
+from reference.interpreter.verify import given_attributes
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics import accumulation
+from reference.numerics.rounding import to_float64
+from reference.numerics.zeros import is_zero
+from reference.ops.indexed.update_orders import Scattering, alike, impossible, taken_apart
+from reference.ops.table import OPS
+from reference.unspecified.gathering import as_leaves
+from reference.unspecified.table import unspecified
+
+_ORDER = "order of the updates"
+_NO_INDICES = "index vectors of no components"
+
+
+def _bound(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """Absolute errors: of elements with several updates, what rounding them in any order can do;
+    with one update, nothing (but for complex products). Of other computations, one rounding for
+    every operation that rounds and every update; if none does, the results are data."""
+    parts = taken_apart(operation, operands, body_of(operation.regions[0]))
+    if not parts.is_sum_or_product:
+        roundings = rounding_operations(operation.regions[0])
+        pairs = zip(roundings, expected, strict=True)
+        return tuple(_of_roundings(count * parts.counts, result) for count, result in pairs)
+    bound = _of_sum_or_product(parts, expected[0].reshape(-1))
+    exact = 0 if element_type_of(expected[0]).is_complex and parts.body.monoid == "multiply" else 1
+    bound = np.where(parts.counts > exact, bound, 0.0)
+    return (bound.reshape(expected[0].shape),)
+
+
+def _of_roundings(counts: Array, expected: Array) -> Array | None:
+    of = element_type_of(expected)
+    if not (of.is_float or of.is_complex) or not counts.any():
+        return None
+    wide = expected.astype(np.complex128) if of.is_complex else to_float64(expected)
+    return counts.reshape(expected.shape) * accumulation.unit_roundoff(of) * np.abs(wide)
+
+
+def _of_sum_or_product(parts: Scattering, expected: Array) -> Array:
+    values, leaves = as_leaves(parts)
+    of = element_type_of(values)
+    if parts.body.monoid == "add":
+        bound = accumulation.complex_sum_bound if of.is_complex else accumulation.sum_bound
+        init = np.zeros((), np.float64).astype(of.storage)
+    else:
+        bound = accumulation.complex_product_bound if of.is_complex else accumulation.product_bound
+        init = np.ones((), np.float64).astype(of.storage)
+    return bound(values, init, leaves, expected)
+
+
+def _either_zero(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """Which zeros may have either sign: those of products of complex numbers, and of computations
+    that are no sum or product and round. A sum of the element and its updates, without an init
+    value, is -0 where all of these are and nowhere else; what no update reaches stays as it is."""
+    if not any(is_zero(result).any() for result in expected):
+        return (None,) * len(expected)
+    parts = taken_apart(operation, operands, body_of(operation.regions[0]))
+    touched = (parts.counts > 0).reshape(expected[0].shape)
+    free = [bool(count) for count in rounding_operations(operation.regions[0])]
+    if parts.is_sum_or_product:
+        free = [parts.body.monoid == "multiply" and element_type_of(expected[0]).is_complex]
+    return tuple(
+        is_zero(result) & (touched[..., None] if element_type_of(result).is_complex else touched)
+        if open_
+        else None
+        for open_, result in zip(free, expected, strict=True)
+    )
+
+
+def _refutes(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Sequence[tuple[str, Array]], ...]:
+    """What is wrong whatever the order: elements that show another treatment of updates out of
+    bounds, and those with several updates that no order of these explains."""
+    region = operation.regions[0]
+    parts = taken_apart(operation, operands, body_of(region))
+    found = _treatments(operation, operands, expected, actual)
+    exact = not any(rounding_operations(region))
+    indexed = bool(dict(operation.attributes)["scatter_dims_to_operand_dims"])
+    if not parts.is_closed and exact and parts.groups.most > 1:
+        wrong = impossible(parts, actual).reshape(actual[0].shape)
+        for number, result in enumerate(expected):
+            for label, mask in unspecified(operation, operands, result, number):
+                if label != _ORDER:
+                    wrong = wrong & ~mask
+        found.append(("no order of the updates" if indexed else _NO_INDICES, wrong))
+    elif (parts.is_closed or parts.is_sum_or_product) and not indexed:
+        wrong = ~alike(actual[0], expected[0])
+        if parts.is_sum_or_product:
+            bound = _of_sum_or_product(parts, expected[0].reshape(-1))
+            units = bound_distances(expected[0].reshape(-1), actual[0].reshape(-1), bound)
+            wrong &= (units > 1).reshape(wrong.shape)
+        for _, mask in unspecified(operation, operands, expected[0]):
+            wrong = wrong & ~mask
+        found.append((_NO_INDICES, wrong))
+    return (found,) * len(expected)
+
+
+def _treatments(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> list[tuple[str, Array]]:
+    """Elements whose results are those of a treatment of updates out of bounds that is not the
+    specification's, by the name of that treatment."""
+    body, found = body_of(operation.regions[0]), list[tuple[str, Array]]()
+    for label, places in out_of_bounds.treatments(operation, operands):
+        parts = taken_apart(operation, operands, body, places)
+        results = parts.results()
+        explained = np.ones(results[0].shape, np.bool_)
+        differs = np.zeros(results[0].shape, np.bool_)
+        for want, got, other in zip(expected, actual, results, strict=True):
+            differs |= ~alike(other, want.reshape(-1))
+            same = alike(other, got.reshape(-1))
+            if parts.is_sum_or_product:
+                bound = _of_sum_or_product(parts, other)
+                same |= bound_distances(other, got.reshape(-1), bound) <= 1
+            explained &= same
+        found.append((label, (differs & explained).reshape(actual[0].shape)))
+    return found
+
+
+def _gather_refutes(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Sequence[tuple[str, Array]], ...]:
+    """Elements that show that unsigned indices were taken for signed ones."""
+    indices = operands[1]
+    if indices.dtype.kind != "u" or (indices.view(f"i{indices.itemsize}") >= 0).all():
+        return ((),)
+    signed = (operands[0], indices.view(f"i{indices.itemsize}"), *operands[2:])
+    given = given_attributes(operation)
+    if operation.name == "dynamic_gather":
+        given["result"] = operation.results[0].type
+    other = OPS[operation.name].evaluate(*signed, **given)
+    mask = alike(other, actual[0]) & ~alike(other, expected[0])
+    return ((("unsigned index taken for signed", mask),),)
+
+
+GATHERED = Rule(
+    "gathered",
+    "bit for bit; any NaN stands for any NaN",
+    "StableHLO specification, gather; TOSA conformance, EXACT",
+    refutes=_gather_refutes,
+)
+SCATTERED_UPDATES = Rule(
+    "scattered updates",
+    "sums and products of n updates within n u times the sum of magnitudes, or ((1 + u)^n - 1) "
+    "times the product, exactly where all partial results are exact; anything else bit for bit, "
+    "as some order of the updates gives it",
+    "StableHLO specification, scatter; Higham, Accuracy and Stability of Numerical Algorithms, 3.1",
+    bound=_bound,
+    refutes=_refutes,
+    either_zero=_either_zero,
+)

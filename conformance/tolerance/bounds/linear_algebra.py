@@ -1,0 +1,156 @@
+"""Tolerance rules of the ops of reference/ops/linear_algebra.py: backward errors.
+
+How far a solution is from the exact one says more about the problem than about the method. So a
+result is put into the equation that it is to solve, and what is missing there must not be more
+than the roundings of any order of the usual steps make it.
+
+The constants are those of Rump and Jeannerod, "Improved backward error bounds for LU and Cholesky
+factorizations" (2014), (n + 1) u and n u without restrictions on n; they are gamma(n + 1) and
+gamma(n) of Higham, "Accuracy and Stability of Numerical Algorithms" (2nd edition), theorems 10.3
+and 8.5, without the terms of second order. Complex numbers: products err by sqrt(2) gamma(2) and
+quotients by sqrt(2) gamma(4) instead of u (Higham, lemma 3.5). These count a division for each
+quotient and a square root on the diagonal; multiplying by reciprocals of either costs more, and is
+a class of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.bounds.underflow import underflow
+from conformance.tolerance.rule import Habit, Rule
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.accumulation import unit_roundoff
+from reference.numerics.products import wide
+from reference.ops.linear_algebra import adjoint, coefficients
+
+_COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
+"""How many u more than real ones these err by."""
+
+_RECIPROCAL, _RECIPROCAL_ROOT = 1, 4
+"""How many u more it costs to multiply by the reciprocals of the diagonal, and by that of a rounded
+square root, whole columns at a time, the diagonal included."""
+
+
+def _ratios(residual: Array, bound: Array) -> Array:
+    """Errors in units of their bounds: 0 where there is none, inf where it is not a number."""
+    found = np.where(residual == 0, 0.0, np.abs(residual) / bound).astype(np.float64)
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def _may_break_down(a: Array, steps: float) -> Array:
+    """Which Hermitian matrices rounded arithmetic may find not to be positive definite.
+
+    Those whose scaled form has an eigenvalue of at most n gamma / (1 - gamma), where gamma =
+    steps / (1 - steps) is the error of the decomposition (Demmel; Higham, theorem 10.7), but none
+    of a single element.
+    """
+    size = a.shape[-1]
+    if size < 2:
+        return np.zeros(a.shape[:-2], np.bool_)
+    if steps >= 0.5:  # gamma is no bound any more
+        return np.ones(a.shape[:-2], np.bool_)
+    gamma = steps / (1 - steps)
+    scale = 1 / np.sqrt(np.real(np.diagonal(a, axis1=-2, axis2=-1)))
+    scaled = scale[..., :, None] * a * scale[..., None, :]
+    usable = np.isfinite(scaled).all(axis=(-1, -2), keepdims=True)
+    narrow = np.complex128 if a.dtype.kind == "c" else np.float64
+    least = np.linalg.eigvalsh(np.where(usable, scaled, np.eye(size)).astype(narrow)).min(axis=-1)
+    return np.asarray(least * (1 - gamma) <= size * gamma)
+
+
+def _depends_on(chosen: Array) -> Array:
+    """Of which elements of a lower triangle the equation has a chosen element: one to the left in
+    their own row, or up to the diagonal in the row of their column's number."""
+    rows = np.logical_or.accumulate(chosen, axis=-1)
+    return np.asarray(rows | np.diagonal(rows, axis1=-2, axis2=-1)[..., None, :])
+
+
+def _factored(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    _: tuple[Array, ...],
+    actual: tuple[Array, ...],
+    *,
+    more: int = 0,
+    flushes: bool = False,
+) -> tuple[Array, ...]:
+    """Backward errors in units of their bounds, of `more` roundings than the usual steps."""
+    of = element_type_of(operands[0])
+    lower = bool(operation.attribute("lower"))
+    a, found = wide(operands[0]), wide(actual[0])
+    a, found = (a, found) if lower else (adjoint(a), adjoint(found))
+    found = np.tril(found)
+    finite = np.isfinite(found)
+    usable = np.where(finite, found, 0)
+    size = np.abs(usable)
+    steps = a.shape[-1] + 1 + more + (_COMPLEX_PRODUCT if of.is_complex else 0)
+    rows = size.sum(axis=-1)
+    tiny = underflow(of, flushes=flushes) * (steps + rows[..., :, None] + rows[..., None, :])
+    bound = steps * unit_roundoff(of) * (size @ np.swapaxes(size, -1, -2)) + tiny
+    errors = np.tril(_ratios(usable @ adjoint(usable) - a, bound))
+    errors = np.where(_depends_on(~finite), np.inf, errors)
+    failed = _may_break_down(a, steps * unit_roundoff(of))[..., None, None]
+    errors = np.where(failed & np.isnan(found), 0.0, errors)
+    other = np.triu(np.full(errors.shape, np.inf), 1)  # not measured by any equation
+    errors = errors + other
+    return (errors if lower else np.swapaxes(errors, -1, -2),)
+
+
+def _solved(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+    *,
+    more: int = 0,
+    flushes: bool = False,
+) -> tuple[Array, ...]:
+    """Backward errors in units of their bounds, of `more` roundings than the usual steps."""
+    of = element_type_of(operands[0])
+    given: dict[str, Any] = dict(operation.attributes)
+    matrices, _below = coefficients(wide(operands[0]), **given)
+    right, found = wide(operands[1]), wide(actual[0])
+    if not given["left_side"]:
+        right, found = np.swapaxes(right, -1, -2), np.swapaxes(found, -1, -2)
+    size = np.abs(matrices)
+    steps = matrices.shape[-1] + more + (_COMPLEX_QUOTIENT if of.is_complex else 0)
+    tiny = underflow(of, flushes=flushes) * (steps + size.sum(axis=-1))[..., None]
+    bound = steps * unit_roundoff(of) * (size @ np.abs(found)) + tiny
+    errors = _ratios(matrices @ found - right, bound)
+    errors = errors if given["left_side"] else np.swapaxes(errors, -1, -2)
+    # As near the largest number as the roundings are large, a result may overflow.
+    limit = of.float_format.max_finite / (1 + steps * unit_roundoff(of))
+    overflown = (np.abs(wide(expected[0])) > limit) & ~np.isfinite(wide(actual[0]))
+    return (np.where(overflown, 0.0, errors),)
+
+
+def _habits(measure: Callable[..., tuple[Array, ...]], *more: int) -> tuple[Habit, ...]:
+    """Subnormal numbers that are lost, and reciprocals that cost so many u more."""
+    lost = Habit("subnormal intermediate", partial(measure, flushes=True), flushes=True)
+    reciprocals = (partial(measure, more=steps, flushes=True) for steps in more)
+    return lost, *(Habit("reciprocal", one) for one in reciprocals)
+
+
+FACTORED = Rule(
+    "Cholesky decomposition",
+    "backward error: |L L^H - A| <= (n + 1) u |L| |L^H| in every element, L being the backend's "
+    "own result (complex: n + 3); NaN where the matrix is definite by so little that roundings "
+    "may hide it; the other triangle is implementation-defined",
+    "Higham, Accuracy and Stability, theorem 10.3; Rump and Jeannerod 2014",
+    measure=_factored,
+    habits=_habits(_factored, _RECIPROCAL, _RECIPROCAL_ROOT),
+)
+SOLVED = Rule(
+    "triangular system",
+    "backward error: |T X - B| <= n u |T| |X| in every element, X being the backend's own result "
+    "(complex: n + 5)",
+    "Higham, Accuracy and Stability, theorem 8.5; Rump and Jeannerod 2014",
+    measure=_solved,
+    habits=_habits(_solved, _RECIPROCAL),
+)

@@ -1,0 +1,339 @@
+"""How far a sum of products may be from the exact one: what contractions and convolutions share.
+
+With S the sum of the magnitudes of the n products, an exact sum e may come out as any number
+within u_out |e| + (2 u_in + gamma(n)(u_acc)) S, where gamma(n)(u) = n u / (1 - n u) (Higham,
+"Accuracy and Stability of Numerical Algorithms", sections 3.1 and 3.5; TOSA conformance,
+DOT_PRODUCT): u_in is the unit roundoff of the type that operands are rounded to before they are
+multiplied, 0 where they are not, u_acc that of the type of the sums, u_out that of the result.
+Underflow is gradual and adds half of the smallest subnormal number for each product. Errors are
+measured against the sum before it is rounded, not against the rounded result. A backend that
+treats subnormal numbers as zero loses more: that is measured too, to tell it from other errors
+(f16 and f8 have no mode in which their subnormal numbers are zero).
+
+Exact data: where every term of every sum is a multiple of some q, S is at most q / u_acc, and
+operands need no rounding, sums in any order are exact. Then the result is the correctly rounded
+sum, and nothing else. So it is 0 where S is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from conformance.tolerance.bounds.underflow import has_flushing_modes, underflow
+from conformance.tolerance.rule import Habit
+from reference.interpreter.evaluate import given_attributes
+from reference.ir.program import Operation
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
+from reference.numerics.products import wide
+
+_TF32_PRECISION = 11
+_FAST_ACCUMULATION = 2.0**-13
+"""What is left of f32 where `allow_imprecise_accumulation`: Hopper's tensor cores add products
+of f8 with 14 bits (DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, section 3.3.2)."""
+
+_F16, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("f16", "f32", "f64"))
+_BYTE = 8
+
+
+class Summation(Protocol):
+    """The sums of an operation on any operands."""
+
+    def __call__(
+        self,
+        operation: Operation,
+        operands: tuple[Array, ...],
+        sizes: bool,
+        padding: float = 0.0,
+        /,
+    ) -> Array:
+        """The sums before they are rounded; or float64 sums of the magnitudes of their terms.
+
+        `padding` is what a convolution pads lhs with.
+        """
+        ...
+
+
+Depth = Callable[[Operation, tuple[Array, ...]], int]
+"""depth(operation, operands): how many products make up each element of the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """What a platform makes of DEFAULT and HIGH for operands of f32: unit roundoffs, 0 for none."""
+
+    default: float = 0.0
+    high: float = 0.0
+    exact: bool = True
+    """Whether sums of exact data must be exact: a convolution may be done by way of a transform."""
+
+
+def unit(of: ElementType) -> float:
+    """The unit roundoff of a floating-point type (of a complex one's parts)."""
+    return 2.0**-of.float_format.precision
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """How an operation is computed: unit roundoffs of rounded operands (0: not rounded), of sums
+    and of the result, and the type that sums are kept in."""
+
+    operands: tuple[float, float]
+    accumulation: float
+    of: ElementType
+    result: float
+
+    @property
+    def rounded(self) -> float:
+        """2 u_in, or what the two operands add up to."""
+        return self.operands[0] + self.operands[1]
+
+
+def precision_of(
+    operation: Operation, operands: tuple[Array, ...], to: ElementType, default: Default
+) -> Precision:
+    """How precise an operation has to be, by its algorithm or its `precision_config`."""
+    given = given_attributes(operation)
+    result = unit(to)
+    if given.get("accumulation_type") is not None:
+        return _algorithm(given, operands, result)
+    bits = element_type_of(operands[0]).part.bits
+    of = _accumulation(bits, to)
+    if bits != _F32.bits or of is not _F32:
+        return Precision((0.0, 0.0), unit(of), of, result)
+    config = given.get("precision_config") or ("DEFAULT", "DEFAULT")
+    rounding = {"DEFAULT": default.default, "HIGH": default.high}
+    # the less precise of the two: a backend multiplies in one way
+    worst = max(rounding.get(one, 0.0) for one in config)
+    return Precision((worst, worst), unit(of), of, result)
+
+
+def _accumulation(bits: int, to: ElementType) -> ElementType:
+    """The least type to add up in: of numbers of at most 8 bits f16, of others f32 (as TOSA)."""
+    if to.part.bits > _F32.bits:
+        return _F64
+    return _F16 if bits <= _BYTE and to.part.bits <= _F16.bits else _F32
+
+
+def _algorithm(given: dict[str, object], operands: tuple[Array, ...], result: float) -> Precision:
+    """A dot algorithm: with operands split into components, terms below the last are left out."""
+    accumulation = ELEMENT_TYPES.get(str(given["accumulation_type"]), _F32)
+    count = given.get("num_primitive_operations")
+    primitive = count if isinstance(count, int) else 1
+    # operations i, j of the components with i + j <= order: 1, 3, 6, ... of them
+    order = next(n for n in range(1, 64) if (n + 1) * (n + 2) // 2 > primitive)
+    units = [
+        _rounding(str(given.get(f"{side}_precision_type")), one, order, unit(accumulation))
+        for side, one in zip(("lhs", "rhs"), operands, strict=True)
+    ]
+    sums = unit(accumulation)
+    if given.get("allow_imprecise_accumulation"):
+        sums = max(sums, _FAST_ACCUMULATION)
+    return Precision((units[0], units[1]), sums, accumulation, result)
+
+
+def _rounding(name: str, operand: Array, order: int, least: float) -> float:
+    """What rounding an operand to a precision type changes; 0 where that type holds it exactly."""
+    to, of = ELEMENT_TYPES.get(name), element_type_of(operand)
+    once = 2.0**-_TF32_PRECISION if to is None else unit(to)
+    if not (of.is_float or of.is_complex) or once <= unit(of):
+        return 0.0
+    return max(once**order, least)
+
+
+def factors_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The operands that are multiplied."""
+    return operands[: 1 if operation.name == "unary_einsum" else 2]
+
+
+def flushing(summation: Summation, depth: Depth, default: Default) -> Habit:
+    """Subnormal operands, products or sums along the way that are treated as zero."""
+    lost = measured(summation, depth, default, flushes=True)
+    return Habit("subnormal intermediate", lost, flushes=True)
+
+
+def measured(
+    summation: Summation, depth: Depth, default: Default, *, flushes: bool = False
+) -> Callable[..., tuple[Array, ...]]:
+    """The measure of a rule: errors of the result's elements in units of what they may be.
+
+    Where it `flushes`, subnormal numbers may be lost.
+    """
+
+    def measure(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        want, got = expected[0], actual[0]
+        to = element_type_of(want)
+        alike = _alike(want, got)
+        if not (to.is_float or to.is_complex):
+            return (np.where(alike, 0.0, np.inf),)
+        precision = precision_of(operation, operands, to, default)
+        sums = _Sums(summation, operation, operands, depth(operation, operands), flushes)
+        return (_errors(sums, precision, to, alike, got, exact=default.exact),)
+
+    return measure
+
+
+def bounded(
+    summation: Summation, depth: Depth, default: Default
+) -> Callable[..., tuple[Array | None, ...]]:
+    """The bound of a rule: how far results may be from the expected ones, which are rounded."""
+
+    def bound(
+        operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+    ) -> tuple[Array | None, ...]:
+        want = expected[0]
+        to = element_type_of(want)
+        if not (to.is_float or to.is_complex):
+            return (None,)
+        precision = precision_of(operation, operands, to, default)
+        sums = _Sums(summation, operation, operands, depth(operation, operands))
+        finite = sums.finite
+        total = sums.magnitudes(*finite)
+        if default.exact and _is_exact(sums, total, precision):
+            return (np.zeros(want.shape),)
+        target = sums.exact
+        near = _bound(sums, finite, total, target, precision, to)
+        near = near + np.abs(wide(want) - target).astype(np.float64)
+        return (np.where(np.isfinite(near), near, total),)
+
+    return bound
+
+
+def _alike(want: Array, got: Array) -> Array:
+    """Which elements are equal or the same NaN; zeros of either sign are equal."""
+    alike = to_bits(want) == to_bits(got)
+    if element_type_of(want).is_complex:
+        return alike.all(axis=-1) | (want == got)
+    return alike | (want == got) | ((want != want) & (got != got))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """The sums of an operation on its operands, and what bounds their errors."""
+
+    summation: Summation
+    operation: Operation
+    operands: tuple[Array, ...]
+    depth: int
+    flushes: bool = False
+
+    @property
+    def exact(self) -> Array:
+        """The sums before they are rounded."""
+        return self.summation(self.operation, self.operands, False)
+
+    def magnitudes(self, lhs: Array, *others: Array) -> Array:
+        """The sums of the magnitudes of the products of other operands."""
+        rest = self.operands[1 + len(others) :]
+        return self.summation(self.operation, (lhs, *others, *rest), True)
+
+    @property
+    def factors(self) -> tuple[Array, ...]:
+        """The operands that are multiplied, their elements as float64 magnitudes."""
+        factors = factors_of(self.operation, self.operands)
+        return tuple(np.abs(wide(one)).astype(np.float64) for one in factors)
+
+    @property
+    def finite(self) -> tuple[Array, ...]:
+        """The same, with zeros for what is not finite."""
+        return tuple(np.where(np.isfinite(one), one, 0.0) for one in self.factors)
+
+
+def _errors(
+    sums: _Sums, precision: Precision, to: ElementType, alike: Array, got: Array, *, exact: bool
+) -> Array:
+    finite = sums.finite
+    total = sums.magnitudes(*finite)
+    if exact and _is_exact(sums, total, precision):
+        return np.where(alike, 0.0, np.inf)
+    target = sums.exact
+    bound = _bound(sums, finite, total, target, precision, to)
+    value = wide(got)
+    error = np.abs(value - target).astype(np.float64)
+    limit = to.float_format.max_finite
+    at_limit = np.isfinite(target) & ~np.isfinite(value) & (np.abs(target) + bound >= limit)
+    units = np.where(at_limit | (error == 0), 0.0, error / bound)
+    units = np.where(np.isnan(units), np.inf, units)
+    # a partial sum may overflow: to infinity, or to NaN where another does the other way
+    overflows = total * (1 + sums.depth * precision.accumulation) >= min(
+        precision.of.float_format.max_finite, limit
+    )
+    lost = overflows & ~np.isfinite(value) & ~np.isnan(target)
+    return np.where(alike | lost, 0.0, units)
+
+
+def _is_exact(sums: _Sums, total: Array, precision: Precision) -> bool:
+    """Whether every partial sum, in whatever order, is a number of the accumulation type."""
+    factors = sums.factors
+    if not total.size or not all(np.isfinite(one).all() for one in factors):
+        return False
+    quantum = 1.0
+    for number, one in enumerate(factors):
+        least = quantum_of(one)
+        rounding = precision.operands[min(number, 1)]
+        if rounding and (one >= least / rounding).any():
+            return False
+        quantum *= least
+    largest = min(quantum / precision.accumulation, precision.of.float_format.max_finite)
+    return bool(quantum >= least_of(precision.of, flushes=sums.flushes) and total.max() <= largest)
+
+
+def quantum_of(magnitudes: Array) -> float:
+    """The largest power of two that all of these float64 numbers are multiples of; 1 for zeros."""
+    mantissa, exponent = np.frexp(magnitudes[magnitudes != 0])
+    if not mantissa.size:
+        return 1.0
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    lowest = (whole & -whole).astype(np.float64)
+    return float(np.min(np.ldexp(lowest, exponent - 53)))
+
+
+def _bound(
+    sums: _Sums,
+    finite: tuple[Array, ...],
+    total: Array,
+    target: Array,
+    precision: Precision,
+    to: ElementType,
+) -> Array:
+    terms, more = sums.depth, 1.0
+    if to.is_complex or np.iscomplexobj(sums.operands[0]):
+        terms, more = 2 * terms, np.sqrt(2.0)  # both parts are sums of twice as many products
+    product = terms * precision.accumulation
+    gamma = product / (1 - product) if product < 1 else np.inf
+    size = np.abs(target).astype(np.float64)
+    out = precision.result * np.maximum(size, to.float_format.smallest_normal) * more
+    inner = np.where(total == 0, 0.0, (precision.rounded + gamma) * total) * more
+    lost = _underflow(sums, finite, precision) * more
+    return np.where(total == 0, 0.0, np.where(np.isfinite(size), out, 0.0) + inner + lost)
+
+
+def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> Array:
+    """What is lost of products and sums, and of operands, under the smallest normal number."""
+    lost = np.asarray(2.0 * sums.depth * least_of(precision.of, flushes=sums.flushes))
+    for number, one in enumerate(finite):
+        of = element_type_of(sums.operands[number])
+        if not (of.is_float or of.is_complex):
+            continue
+        smallest = of.float_format.smallest_normal
+        below = (one < smallest) & (one != 0)
+        # a subnormal operand that is rounded keeps an absolute error; flushed, it is lost itself
+        error = np.minimum(one, precision.operands[min(number, 1)] * smallest)
+        error = one if sums.flushes and has_flushing_modes(of) else error
+        if below.any() and error.any():
+            parts = (*finite[:number], np.where(below, error, 0.0), *finite[number + 1 :])
+            lost = lost + sums.magnitudes(*parts)
+    return lost
+
+
+def least_of(of: ElementType, *, flushes: bool = False) -> float:
+    """What underflow may cost."""
+    return underflow(of, flushes=flushes) if of.is_float or of.is_complex else 0.0

@@ -1,0 +1,348 @@
+"""Tolerance rules of quantized ops: which codes the numbers near the exact ones round to.
+
+The specification leaves it to an implementation whether it computes on numbers or on integers
+(chapter "Execution semantics of quantized operation"). On integers it rounds once or more in
+places of its own: StableHLO's interpreter brings both operands of `add` to the scale of the result
+first. So a result that is no code by itself may be one code off, as fixed-point arithmetic is
+(gemmlowp, TFLite's reference kernels), and further only where the numbers it may come from, each
+rounded otherwise on the way, are further apart. A result that is a code, computed without
+rounding, must be met; so must the conversions, whose arithmetic the specification defines, but
+for the code of another number within reach of its roundings.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.rule import Habit, Rule
+from reference.interpreter import quantized
+from reference.ir.program import Operation, QuantizedType, Value
+from reference.ir.types import Array, element_type_of
+from reference.numerics.rounding import round_to, to_float64, ulp_size
+from reference.ops.quantization import along, rounded_scales
+
+_TEXT = (
+    "within one code, and no less than the codes of the numbers within the op's own tolerance on "
+    "operands that are rounded either way; bit for bit where the result is a code without any "
+    "rounding, and where elements are only moved"
+)
+_SOURCE = (
+    "StableHLO specification, execution semantics of quantized operations (left to the "
+    "implementation) and dequantize_op_quantize"
+)
+
+FEW = 3
+"""Operands that are moved in every combination of up and down; more move all at once."""
+
+_EXACT: dict[str, Callable[[Any, Any], Any]] = {
+    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+}  # fmt: skip
+"""Ops that round, but not always: evaluated in a wider type they tell."""
+
+_ROUNDING = frozenset({
+    *_EXACT, "sqrt", "remainder", "batch_norm_grad", "batch_norm_inference",
+    "batch_norm_training", "reduce_precision", "iota", "dynamic_iota",
+})  # fmt: skip
+"""Ops whose result is rounded although their own rules have no budget for that."""
+
+_CONVERTING = frozenset({"dynamic_iota", "iota", "uniform_dequantize", "uniform_quantize"})
+"""Ops whose arithmetic the specification defines step by step, quantized types included."""
+
+_REQUANTIZED = frozenset({"add", "maximum", "minimum", "subtract"})
+"""Ops that may bring each operand to the result's scale first."""
+
+_BACKWARD = frozenset({"cholesky", "triangular_solve"})
+"""Ops whose own rule judges all results together: of them a result may be the next code."""
+
+_CONTRACTING = frozenset({"convolution", "dot_general", "dynamic_conv"})
+"""Ops whose own rule already allows for rounded operands."""
+
+
+@cache
+def quantized_rule(rule: Rule) -> Rule:
+    """The rule for an op on quantized tensors, given the one for the op on numbers."""
+    bound, refutes = partial(_bounds, rule), partial(_refutes, rule)
+    habits = (Habit("reciprocal", partial(_by_merged_scales, rule)),)
+    return Rule(
+        "quantized", _TEXT, _SOURCE, bound=bound, permits=_permits, refutes=refutes, habits=habits
+    )
+
+
+def rule_for(operation: Operation, rule: Rule) -> Rule:
+    """The rule that judges an operation: another than its op's where tensors are quantized."""
+    return quantized_rule(rule) if quantized.involved(operation) else rule
+
+
+def _bounds(
+    rule: Rule, operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """How many codes, or how much of a number, each element may be off."""
+    if operation.name not in quantized.COMPUTING:
+        return tuple(_of_body(operation, operands, result) for result in expected)
+    if operation.name in _BACKWARD:
+        return tuple(np.ones(result.shape) for result in expected)
+    found: list[Array | None] = []
+    for result, reach in zip(expected, _reach(rule, operation, operands, expected), strict=True):
+        if isinstance(reach, tuple):
+            codes = result.astype(np.float64)
+            found.append(np.maximum(codes - reach[0], reach[1] - codes))
+        else:
+            found.append(reach)
+    return tuple(found)
+
+
+def _refutes(
+    rule: Rule,
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Sequence[tuple[str, Array]], ...]:
+    """Codes as near to the reference's as a permitted one, but on the other side of it."""
+    if operation.name not in quantized.COMPUTING or operation.name in _BACKWARD:
+        return ((),) * len(expected)
+    found: list[Sequence[tuple[str, Array]]] = []
+    reaches = _reach(rule, operation, operands, expected)
+    for want, got, reach in zip(expected, actual, reaches, strict=True):
+        if not isinstance(reach, tuple):
+            found.append(())
+            continue
+        codes, right = got.astype(np.float64), want.astype(np.float64)
+        near = np.abs(codes - right) <= np.maximum(right - reach[0], reach[1] - right)
+        found.append([("wrong value", near & ((codes < reach[0]) | (codes > reach[1])))])
+    return tuple(found)
+
+
+def _by_merged_scales(
+    rule: Rule,
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """0 for codes within reach of a product with the reciprocal of the scale, or with the quotient
+    of two scales, which rounds once more than the specification's quotient; else inf."""
+    if operation.name not in quantized.COMPUTING or operation.name in _BACKWARD:
+        return tuple(np.full(result.shape, np.inf) for result in expected)
+    found: list[Array] = []
+    reaches = _reach(rule, operation, operands, expected, roundings=3)
+    for want, got, reach in zip(expected, actual, reaches, strict=True):
+        near = np.zeros(want.shape, np.bool_)
+        if isinstance(reach, tuple):
+            codes = got.astype(np.float64)
+            near = (codes >= reach[0]) & (codes <= reach[1])
+        found.append(np.where(near, 0.0, np.inf))
+    return tuple(found)
+
+
+def _reach(
+    rule: Rule,
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    *,
+    roundings: int = 2,
+) -> list[tuple[Array, Array] | Array | None]:
+    """For each result the first and last permitted code, or the error that a number may have.
+
+    `roundings` are those of `quantize`: its quotient and its sum are two.
+    """
+    around = _around(operation, operands)
+    plain, numbers = quantized.plain(operation), tuple(quantized.numbers(operation, operands))
+    errors = _errors(rule, plain, numbers, around[0])
+    brought = numbers if operation.name in _REQUANTIZED else ()
+    found: list[tuple[Array, Array] | Array | None] = []
+    for k, of in enumerate(quantized.element_types(operation)[1]):
+        results = [one[k] for one in around]
+        if of is None:
+            found.append(_in_numbers(results, errors[k]))
+        elif operation.name in _CONVERTING:
+            found.append(_codes(results, errors[k], of, expected[k], roundings))
+        else:
+            codes = _codes(results, errors[k], of, expected[k], roundings)
+            found.append(_codes_by_integers(results, errors[k], of, codes, brought))
+    return found
+
+
+def _permits(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],  # noqa: ARG001 - the form of `Permits`
+) -> tuple[Array | None, ...]:
+    """Comparisons of numbers so near that their roundings decide may come out either way."""
+    if operation.name != "compare":
+        return (None,) * len(expected)
+    first, *others = (one[0] for one in _around(operation, operands))
+    return (np.logical_or.reduce([np.zeros(first.shape, bool), *(first != o for o in others)]),)
+
+
+def _of_body(operation: Operation, operands: tuple[Array, ...], result: Array) -> Array | None:
+    """Codes folded by a body: each application may round once, in whatever order they come."""
+    bodies = [inner for region in operation.regions for inner in region.operations]
+    exact = {"maximum", "minimum", "return", "compare", "select", "and", "or", "not"}
+    if not element_type_of(result).is_integer or all(one.name in exact for one in bodies):
+        return None
+    if operation.name in ("case", "if", "sort"):
+        return None
+    elements = max((operand.size for operand in operands), default=0)
+    applied = len(bodies) if operation.name == "map" else max(elements, 1)
+    return np.full(result.shape, float(applied))
+
+
+def _around(operation: Operation, operands: tuple[Array, ...]) -> list[tuple[Array, ...]]:
+    """The results on numbers: first on the operands as they are, then a rounding off."""
+    plain = quantized.plain(operation)
+    numbers = quantized.numbers(operation, operands)
+    found = [quantized.evaluated(plain, numbers)]
+    if operation.name in _CONTRACTING:
+        return found
+    given = zip(operation.operands, operands, numbers, strict=True)
+    moves = [_ends(value, codes, number) for value, codes, number in given]
+    if all(len(ends) == 1 for ends in moves):
+        return found
+    if len(moves) > FEW:
+        both = ([ends[0] for ends in moves], [ends[-1] for ends in moves])
+        return found + [quantized.evaluated(plain, one) for one in both]
+    return found + [quantized.evaluated(plain, list(one)) for one in itertools.product(*moves)]
+
+
+def _ends(value: Value, codes: Array, numbers: Array) -> list[Array]:
+    """The numbers a rounding below and above those that codes stand for; one if all are exact."""
+    of = getattr(value.type, "element_type", None)
+    if not isinstance(of, QuantizedType):
+        return [numbers]
+    zeros = along(np.array(of.zero_points, np.float64), of, codes.ndim)
+    scales = to_float64(rounded_scales(of, codes.ndim))
+    exact = (codes.astype(np.float64) - zeros) * scales
+    wide, to = to_float64(numbers), of.expressed_type
+    inexact = exact != wide  # products of a few bits by 24 are exact in float64
+    if not inexact.any():
+        return [numbers]
+    step = np.where(inexact, ulp_size(np.abs(wide), to), 0.0)
+    return [round_to(wide - step, to), round_to(wide + step, to)]
+
+
+def _errors(
+    rule: Rule, plain: Operation, numbers: tuple[Array, ...], results: tuple[Array, ...]
+) -> list[Array]:
+    """The absolute errors that the op itself may make, by the rule for numbers."""
+    if rule.bound is not None:
+        bounds = rule.bound(plain, numbers, results)
+        return [
+            np.zeros(result.shape) if bound is None else np.asarray(bound)
+            for bound, result in zip(bounds, results, strict=True)
+        ]
+    if rule.measure is not None:
+        return [_measured(rule, plain, numbers, results)]
+    return [_of_ulps(rule, plain, numbers, result) for result in results]
+
+
+def _measured(
+    rule: Rule, plain: Operation, numbers: tuple[Array, ...], results: tuple[Array, ...]
+) -> Array:
+    """What a rule permits that measures errors in proportion: from the measure of a large one."""
+    assert rule.measure is not None
+    (result,) = results
+    of = element_type_of(result)
+    wide = to_float64(result)
+    off = round_to(wide + np.maximum(np.abs(wide), 1.0), of)
+    (units,) = rule.measure(plain, numbers, results, (off,))
+    error = np.abs(to_float64(off) - wide) / units
+    return np.where(np.isfinite(error), error, 0.0)
+
+
+def _of_ulps(rule: Rule, plain: Operation, numbers: tuple[Array, ...], result: Array) -> Array:
+    of = element_type_of(result)
+    if not of.is_float:
+        return np.zeros(result.shape)
+    budget = 0.0 if rule.ulps is None else rule.ulps.budget(of, "cpu")
+    if plain.name in _ROUNDING:
+        budget = max(budget, 0.5)
+    error = budget * ulp_size(np.abs(to_float64(result)), of)
+    exact = _EXACT.get(plain.name)
+    if exact is not None:
+        lhs, rhs = (to_float64(one).astype(np.longdouble) for one in numbers)
+        with np.errstate(all="ignore"):
+            error = np.where(exact(lhs, rhs) == to_float64(result), 0.0, error)
+    return np.where(np.isfinite(error), error, 0.0)
+
+
+def _ends_of(around: Sequence[Array], error: Array) -> tuple[Array, Array]:
+    wide = [to_float64(one) for one in around]
+    return np.minimum.reduce(wide) - error, np.maximum.reduce(wide) + error
+
+
+def _in_numbers(around: Sequence[Array], error: Array) -> Array | None:
+    """How far a result that is not quantized may be off."""
+    if not element_type_of(around[0]).is_float:
+        return None
+    low, high = _ends_of(around, error)
+    middle = to_float64(around[0])
+    off = np.maximum(middle - low, high - middle)
+    return np.where(np.isfinite(off), off, 0.0)
+
+
+def _codes(
+    around: Sequence[Array],
+    error: Array,
+    of: QuantizedType,
+    expected: Array,
+    roundings: int,
+) -> tuple[Array, Array]:
+    """The first and the last code that a number within reach rounds to."""
+    scales, zeros = _steps(of, expected.ndim)
+    low, high = _ends_of(around, error)
+    slack = roundings * _slack(to_float64(around[0]), scales, zeros, of)
+    first, last = (
+        np.rint(np.clip(one / scales + zeros + off, of.storage_min, of.storage_max))
+        for one, off in ((low, -slack), (high, slack))
+    )
+    codes = expected.astype(np.float64)
+    return np.fmin(first, codes), np.fmax(last, codes)  # NaN, which has no code, leaves that of 0
+
+
+def _codes_by_integers(
+    around: Sequence[Array],
+    error: Array,
+    of: QuantizedType,
+    codes: tuple[Array, Array],
+    brought: Sequence[Array],
+) -> tuple[Array, Array]:
+    """`codes`, and of an op that may be computed on integers the next ones, unless it is exact."""
+    scales, zeros = _steps(of, codes[0].ndim)
+    low, high = (one / scales + zeros for one in _ends_of(around, error))
+    whole = (low == high) & (low == np.rint(low))
+    for number in brought:
+        quotient = to_float64(number) / scales
+        whole &= quotient == np.rint(quotient)
+    ends = (of.storage_min, of.storage_max)
+    below = np.clip(np.where(whole, low, np.ceil(low - 1)), *ends)
+    above = np.clip(np.where(whole, high, np.floor(high + 1)), *ends)
+    return np.fmin(below, codes[0]), np.fmax(above, codes[1])
+
+
+def _steps(of: QuantizedType, rank: int) -> tuple[Array, Array]:
+    scales = to_float64(rounded_scales(of, rank))
+    return scales, along(np.array(of.zero_points, np.float64), of, rank)
+
+
+def _slack(numbers: Array, scales: Array, zeros: Array, of: QuantizedType) -> Array:
+    """What one rounding of the quotient or of the sum in `quantize` comes to, in codes."""
+    to = of.expressed_type
+    quotient = numbers / scales
+    first = to_float64(round_to(quotient, to))
+    second = to_float64(round_to(first + zeros, to))
+    exact = (first * scales == numbers) & (second == first + zeros)
+    unit = 2.0**-to.float_format.precision
+    size = np.where(np.isfinite(quotient), np.abs(quotient), 0.0) + np.abs(zeros)
+    return np.where(exact, 0.0, unit * size)
+
+
+QUANTIZED = quantized_rule(Rule("conversion", "bit for bit", _SOURCE))
+"""The rule of `uniform_quantize` and `uniform_dequantize`, which compute nothing in between."""

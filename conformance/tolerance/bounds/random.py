@@ -1,0 +1,145 @@
+"""Tolerance rules of the ops of reference/ops/random.py.
+
+Which numbers come out is up to the implementation; that they are distributed as asked is not. The
+test is Kolmogorov's and Smirnov's, with the bound of Dvoretzky, Kiefer and Wolfowitz as Massart
+(1990) has it, P(sup |F_n - F| > e) <= 2 exp(-2 n e^2), for every n and every distribution. At
+p < 1e-9 no right generator is ever accused, and small samples are never refuted.
+
+The specification does not say how fine the numbers are. What generators are known to give, uniform
+numbers that are multiples of one unit of the significand (Goualard, "Generating Random
+Floating-Point Numbers by Dividing Integers", 2020) and normal ones made of such (Thomas, Luk, Leong
+and Villasenor, "Gaussian Random Number Generators", 2007), is as fine as that.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from conformance.tolerance.rule import Rule
+from reference.ir.program import Operation
+from reference.ir.types import Array, ElementType, element_type_of, to_bits
+from reference.numerics.products import wide
+from reference.numerics.rounding import ulp_size
+from reference.unspecified.random import is_undefined
+
+PROBABILITY = 1e-9
+_BITS_LOST = 4
+"""A normal number is made of uniform ones of as many bits as its significand has: so many steps of
+those its distribution may be off."""
+
+Refuted = tuple[tuple[tuple[str, Array], ...], ...]
+
+
+def _farthest(count: int) -> float:
+    """How far an empirical distribution may be from its own."""
+    return math.sqrt(math.log(2 / PROBABILITY) / (2 * count))
+
+
+def deviates(low: Array, high: Array, slack: float = 0.0) -> bool:
+    """Whether samples are not of a distribution F, given F (sorted) below and above each.
+
+    Args:
+        low: F at each sample or before it, where samples are rounded or discrete; sorted.
+        high: F at each sample or after it; sorted.
+        slack: how far the distribution itself may be from F.
+    """
+    count = len(low)
+    if not count:
+        return False
+    rank = np.arange(count, dtype=np.float64)
+    apart = max(float(((rank + 1) / count - high).max()), float((low - rank / count).max()))
+    return apart > _farthest(count) + slack
+
+
+def _uniform(values: Array, low: Array, high: Array, of: ElementType) -> bool:
+    width = float(high) - float(low)
+    sorted_ = np.sort(values.reshape(-1)).astype(np.float64) - float(low)
+    if not of.is_float:  # F(k) = (k + 1 - a) / (b - a) at integers k, and F(k - 1) before
+        return deviates(sorted_ / width, (sorted_ + 1) / width)
+    step = float(ulp_size(np.maximum(np.abs(low), np.abs(high)), of))
+    steps = 0.5**of.float_format.mantissa_bits + 2 * step / width
+    return deviates(sorted_ / width, sorted_ / width, steps)
+
+
+def _normal(values: Array, mean: Array, deviation: Array, of: ElementType) -> bool:
+    if deviation == 0:
+        return False
+    ordered = np.sort(values.reshape(-1))
+    step = ulp_size(ordered, of) + ulp_size(mean, of)
+    low, high = (
+        np.array([math.erf(z / math.sqrt(2)) for z in bound.astype(np.float64)]) / 2 + 0.5
+        for bound in ((ordered - step - mean) / deviation, (ordered + step - mean) / deviation)
+    )
+    return deviates(low, high, _BITS_LOST * 0.5**of.float_format.mantissa_bits)
+
+
+def _misplaced(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    _: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> Refuted:
+    """Numbers outside of [a, b), or not distributed as asked."""
+    if is_undefined(operation, operands):
+        return ((),)
+    of = element_type_of(actual[0])
+    a, b, values = (wide(array) for array in (*operands[:2], actual[0]))
+    if operation.attribute("rng_distribution") == "UNIFORM":
+        outside = ~((values >= a) & (values < b))
+        wrong = not outside.any() and _uniform(values, a, b, of)
+    else:
+        beyond = np.abs(a) + 16 * b > of.float_format.max_finite  # one number in 10^57 is farther
+        outside = np.isnan(values) | (np.isinf(values) & ~beyond) | ((b == 0) & (values != a))
+        wrong = not outside.any() and not beyond and _normal(values, a, b, of)
+    everywhere = np.full(values.shape, bool(wrong))
+    return ((("out of range", np.asarray(outside)), ("distribution", everywhere)),)
+
+
+def _any(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    _: tuple[Array, ...],
+) -> tuple[Array | None, ...]:
+    if is_undefined(operation, operands):
+        return (None,)
+    return (np.ones(expected[0].shape, np.bool_),)
+
+
+def _not_random(
+    _: Operation, __: tuple[Array, ...], expected: tuple[Array, ...], actual: tuple[Array, ...]
+) -> Refuted:
+    """Output whose bits are not uniform: as numbers, or one by one."""
+    of, bits = element_type_of(actual[1]), to_bits(actual[1]).reshape(-1)
+    if not bits.size:
+        return ((), ())
+    top = 2.0**of.bits
+    ordered = np.sort(bits).astype(np.float64)
+    ones = np.array(
+        [((bits >> bits.dtype.type(k)) & bits.dtype.type(1)).mean() for k in range(of.bits)]
+    )
+    # A sum of independent bits: Hoeffding's inequality, for each of the positions.
+    limit = math.sqrt(math.log(2 * of.bits / PROBABILITY) / (2 * bits.size))
+    wrong = deviates(ordered / top, (ordered + 1) / top) or bool((np.abs(ones - 0.5) > limit).any())
+    return ((), (("bits that are not uniform", np.full(expected[1].shape, wrong)),))
+
+
+DISTRIBUTED = Rule(
+    "distribution",
+    "UNIFORM: every number in [a, b); NORMAL: every number finite; and distributed as asked, by a "
+    f"Kolmogorov-Smirnov test at p < {PROBABILITY:g}. Any such numbers are right",
+    "StableHLO specification, rng; Massart 1990 for the test's bound",
+    permits=_any,
+    refutes=_misplaced,
+    varies=True,  # "may or may not be deterministic"
+)
+GENERATED = Rule(
+    "random bits",
+    "bit for bit what XLA's variants of Threefry-2x32-20 and Philox-4x32-10 give; other output is "
+    "left open by the specification (every variant is implementation-defined), unless its bits are "
+    f"not uniform at p < {PROBABILITY:g}",
+    "Salmon et al., 2011; XLA operation semantics, RngBitGenerator; StableHLO specification",
+    refutes=_not_random,
+)

@@ -1,0 +1,274 @@
+"""Tolerance rules of the ops of reference/ops/folds/reduction.py.
+
+Extrema, bits, integers and booleans are the same in any order. Sums and products may be folded in
+any order, so that only their rounding errors are bounded, and exact data leaves them none. Of any
+other body a result is open where two orders differ; where none do, its rounding operations may
+still give another result in an order that was not tried, so it may err by one rounding for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.models.extrema import HABITS
+from conformance.tolerance.models.orders import Found, out_of_order, without_padding
+from conformance.tolerance.rule import Rule
+from reference.interpreter.evaluate import body_of
+from reference.ir.notation import is_promotable
+from reference.ir.program import Dense, Operation, Region, TensorType, Value
+from reference.ir.types import Array, ElementType, element_type_of
+from reference.numerics import accumulation
+from reference.numerics.monoids import all_negative_zeros
+from reference.numerics.rounding import round_to, to_float64
+from reference.numerics.zeros import is_negative_zero, is_zero
+from reference.unspecified.reduction import Reduction, taken_apart
+
+_REAL: dict[str, Callable[..., Array]] = {
+    "add": accumulation.sum_bound,
+    "multiply": accumulation.product_bound,
+}
+_COMPLEX: dict[str, Callable[..., Array]] = {
+    "add": accumulation.complex_sum_bound,
+    "multiply": accumulation.complex_product_bound,
+}
+
+EXACT = frozenset({
+    "abs", "and", "bitcast_convert", "ceil", "clamp", "compare", "complex", "constant", "floor",
+    "imag", "is_finite", "maximum", "minimum", "negate", "not", "or", "real", "return",
+    "round_nearest_afz", "round_nearest_even", "select", "sign", "xor",
+})  # fmt: skip
+"""Ops without rounding errors, whatever the element type (of real numbers, that is)."""
+
+
+def reduction_bound(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """The largest permitted errors of each result of a reduction; None where it is data."""
+    parts = taken_apart(operation, operands)
+    return tuple(_bound(parts, number, result) for number, result in enumerate(expected))
+
+
+def _bound(parts: Reduction, number: int, expected: Array) -> Array | None:
+    of = element_type_of(expected)
+    if not (of.is_float or of.is_complex):
+        return None
+    name = parts.name(number)
+    known = (_COMPLEX if of.is_complex else _REAL).get(name or "")
+    if known is not None:
+        return known(parts.values[number], parts.inits[number], parts.leaves, expected)
+    if name is not None:
+        return None
+    roundings = rounding_operations(parts.body.region)[number]
+    if not roundings:
+        return None
+    magnitude = np.abs(expected.astype(np.complex128) if of.is_complex else to_float64(expected))
+    u = accumulation.unit_roundoff(of)
+    return roundings * (parts.leaves.counts + 1) * u * magnitude
+
+
+@cache
+def rounding_operations(region: Region) -> tuple[int, ...]:
+    """For each result of a body, how many operations that round it depends on.
+
+    A result comes back as an argument of the body at the next step, so that what one result
+    depends on, all results that depend on it do too.
+    """
+    made = {value.name: o for o in region.operations for value in o.results}
+    results = region.operations[-1].operands
+    places = {value.name: n % len(results) for n, value in enumerate(region.arguments)}
+    found: list[int] = []
+    for result in results:
+        seen: set[str] = set()
+        left = [result.name]
+        while left:
+            name = left.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in places:
+                left.append(results[places[name]].name)
+            elif name in made:
+                left += [value.name for value in made[name].operands]
+        reached = {id(made[name]): made[name] for name in seen if name in made}
+        found.append(sum(_rounds(operation) for operation in reached.values()))
+    return tuple(found)
+
+
+def _rounds(operation: Operation) -> bool:
+    """Whether the operation may have rounding errors."""
+    types = [v.type for v in operation.results if isinstance(v.type, TensorType)]
+    if operation.name == "convert":
+        of = operation.operands[0].type
+        return not (isinstance(of, TensorType) and all(
+            is_promotable(of.element_type, to.element_type) for to in types
+        ))  # fmt: skip
+    inexact = any(not (of.stored.is_integer or of.stored.is_boolean) for of in types)
+    return inexact and operation.name not in EXACT
+
+
+def parts_within(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array | None, ...]:
+    """Complex elements with a part that is not finite: right when the other part is in bounds."""
+    if not any(element_type_of(x).is_complex for x in expected):
+        return (None,) * len(expected)
+    bounds = (map_bound if operation.name == "map" else reduction_bound)(
+        operation, operands, expected
+    )
+    return tuple(
+        None if bound is None or not element_type_of(want).is_complex else _within(want, got, bound)
+        for bound, want, got in zip(bounds, expected, actual, strict=True)
+    )
+
+
+def _within(expected: Array, actual: Array, bound: Array) -> Array:
+    right = np.ones(expected.shape, np.bool_)
+    for part in (np.real, np.imag):
+        want, got = part(expected).astype(np.float64), part(actual).astype(np.float64)
+        alike = (want == got) | (np.isnan(want) & np.isnan(got))
+        right &= alike | (np.abs(want - got) <= np.nan_to_num(bound, nan=0.0))
+    return right & ~np.isfinite(expected)
+
+
+def either_zero(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """Which zeros of the results may have either sign.
+
+    A sum of nothing but -0 (reference/numerics/zeros.py), as the init value of +0 may be left out;
+    but not that of no elements, which is made of init values. Padding of windows is not left out:
+    it is made of init values, but among the elements. The sign of a product of real numbers is
+    decided. Nothing decides that of a zero part of a product of complex numbers, nor what bodies
+    give that are no such op and round.
+    """
+    if not any(is_zero(result).any() for result in expected):
+        return (None,) * len(expected)
+    parts = taken_apart(operation, operands)
+    return tuple(_either_zero(parts, number, result) for number, result in enumerate(expected))
+
+
+def _either_zero(parts: Reduction, number: int, expected: Array) -> Array | None:
+    of, name = element_type_of(expected), parts.name(number)
+    if not (of.is_float or of.is_complex):
+        return None
+    some = parts.leaves.counts > 0
+    zero = is_zero(expected) & (some[..., None] if of.is_complex else some)
+    if name == "add":
+        init = parts.inits[number]
+        negative = all_negative_zeros(parts.values[number], init, parts.leaves)
+        return zero & negative & is_zero(init) & ~is_negative_zero(init)
+    rounds = of.is_complex if name == "multiply" else name is None
+    return zero if rounds and rounding_operations(parts.body.region)[number] else None
+
+
+def ordered_otherwise(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Found, ...]:
+    """What is right only for another order of the elements, or of fewer: see orders.py."""
+    bounds = reduction_bound(operation, operands, expected)
+    ordered = out_of_order(operation, operands, expected, actual, bounds)
+    padded = without_padding(operation, operands, expected, actual, bounds)
+    return tuple([*one, *other] for one, other in zip(ordered, padded, strict=True))
+
+
+_PRECISE = frozenset({"add", "subtract", "multiply", "divide", "sqrt", "convert", "remainder"})
+"""Ops whose real results are correctly rounded."""
+_ULPS = 5
+"""How many units in the last place any other op may err by: the largest budget of a real one."""
+_COMPLEX_ULPS = 3
+
+
+def map_bound(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """What errors of the computation's operations, each within its budget, can make of a result.
+
+    To first order: each operation's result is moved by its budget up and down, and the moves of
+    the result add up. A single correctly rounded operation leaves no room, nor do exact ones.
+    """
+    (result,) = expected
+    region, of = operation.regions[0], element_type_of(result)
+    rounding = [n for n, one in enumerate(region.operations) if _rounds(one)]
+    if not rounding or not (of.is_float or of.is_complex):
+        return (None,)
+    if len(rounding) == 1 and of.is_float and region.operations[rounding[0]].name in _PRECISE:
+        return (None,)
+    wide = np.complex128 if of.is_complex else np.float64
+    exact = result.reshape(-1).astype(wide)
+    flat = [x.reshape(-1) for x in operands]
+    total = accumulation.unit_roundoff(of) * np.abs(exact)
+    for number in rounding:
+        moved = (
+            body_of(_moved(region, number, direction)).lanes(*flat)[0].astype(wide)
+            for direction in (1, -1)
+        )
+        total = total + np.maximum(*(np.abs(one - exact) for one in moved))
+    return (np.asarray(total).reshape(result.shape),)
+
+
+def _moved(region: Region, number: int, direction: int) -> Region:
+    """The region with the result of one operation multiplied by 1 and so many units above it."""
+    operation = region.operations[number]
+    (value,) = operation.results
+    of = value.type
+    assert isinstance(of, TensorType)
+    form = of.element.float_format
+    ulps = _COMPLEX_ULPS if of.element.is_complex else 1 if operation.name in _PRECISE else _ULPS
+    factor = 1 + direction * ulps * 2.0**-form.mantissa_bits
+    one = Value("moved by", of)
+    scale = Dense.of(round_to_element(factor, of.element), of)
+    before = Value(f"before {value.name}", of)
+    return replace(
+        region,
+        operations=(
+            *region.operations[:number],
+            replace(operation, results=(before,)),
+            Operation("constant", (), (one,), (("value", scale),)),
+            Operation("multiply", (before, one), (value,)),
+            *region.operations[number + 1 :],
+        ),
+    )
+
+
+def round_to_element(number: float, of: ElementType) -> Array:
+    """A scalar of a floating-point or complex type."""
+    rounded = round_to(np.asarray(number, np.float64), of.part)
+    return rounded.astype(of.storage) if of.is_complex else rounded
+
+
+_TEXT = (
+    "in any order: sums within (n - 1) u sum|x| and the reference's own rounding, products within "
+    "|product| ((1 + u)^n - 1), u of the body's type, complex ones by the modulus; nothing on data "
+    "that is exact; extrema, bits and integers bit for bit; other bodies within one rounding per "
+    "operation and element where all orders tried agree"
+)
+_SOURCE = "Higham 4.2; Jeannerod and Rump 2013; Brent, Percival and Zimmermann 2007; TOSA REDUCE"
+
+_JUDGED: dict[str, Any] = {
+    "bound": reduction_bound,
+    "permits": parts_within,
+    "refutes": ordered_otherwise,
+    "either_zero": either_zero,
+}
+REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED, habits=HABITS)
+WINDOWED = Rule("windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED, habits=HABITS)
+SCATTERED = Rule("scatter", "each place: " + _TEXT, _SOURCE, **_JUDGED)
+MAPPED = Rule(
+    "map",
+    "exact where the computation rounds at most once, correctly; otherwise what its operations' "
+    "errors, 1 ulp of arithmetic, 3 of complex parts and 5 of other ops, can make of the result",
+    "the rules of the ops of the computation",
+    bound=map_bound,
+    permits=parts_within,
+)

@@ -1,0 +1,23 @@
+"""What underflow costs: half of the smallest subnormal number, or a whole number that is flushed.
+
+IEEE 754, which the specification names, has gradual underflow. Bounds grant that; the same bounds
+with subnormal numbers lost tell what is flushed from what is wrong otherwise.
+"""
+
+from __future__ import annotations
+
+from reference.ir.types import ElementType
+
+_FLUSHED_EXPONENT = 8
+
+
+def has_flushing_modes(of: ElementType) -> bool:
+    """Whether hardware has modes that treat the type's subnormal numbers as zero: of bf16, f32 and
+    f64; none of f16 and narrower types."""
+    return of.float_format.has_zero and of.float_format.exponent_bits >= _FLUSHED_EXPONENT
+
+
+def underflow(of: ElementType, *, flushes: bool = False) -> float:
+    """The absolute error of an operation whose result underflows, gradually or flushed to zero."""
+    form = of.float_format
+    return form.smallest_normal if flushes and has_flushing_modes(of) else form.smallest

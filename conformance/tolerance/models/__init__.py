@@ -1,0 +1,1 @@
+"""Models of what compilers are known to compute in place of what is asked."""

@@ -1,0 +1,101 @@
+"""What compilers are known to make of extrema and sums: special values treated otherwise.
+
+Each is a model. The reduction is evaluated again on operands that mean what the compiler does, and
+only elements that come out like that, bit for bit, are of the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from conformance.tolerance.rule import Habit, Measure
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Function, Operation, Program, Region
+from reference.ir.regions import monoid_of
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.rounding import to_float64
+
+_EXTREMA = ("maximum", "minimum")
+_PAIR = 2
+"""Operands of a reduction of one input: the input and its init value."""
+
+Otherwise = Callable[[str, Array, Array], tuple[Array, Array] | None]
+"""otherwise(op of the body, operand, init value): both as the compiler has them; None where it is
+known of nothing else than the text."""
+
+
+def _without_nan(name: str, operand: Array, init: Array) -> tuple[Array, Array] | None:
+    if name not in _EXTREMA:
+        return None
+    return _replaced(operand, np.isnan(to_float64(operand)), init), init
+
+
+def _without_the_greater_zero(name: str, operand: Array, init: Array) -> tuple[Array, Array] | None:
+    """For a minimum without the smaller one, -0."""
+    if name not in _EXTREMA:
+        return None
+    number = to_float64(operand)
+    taken = (number == 0) & (np.signbit(number) == (name == "minimum"))
+    return _replaced(operand, taken, init), init
+
+
+def _from_zero(name: str, operand: Array, init: Array) -> tuple[Array, Array] | None:
+    return (operand, np.zeros_like(init)) if name == "add" else None
+
+
+def _replaced(operand: Array, mask: Array, init: Array) -> Array:
+    return np.where(mask, init, operand).astype(operand.dtype)
+
+
+def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -> Measure:
+    """0 for elements that are concerned, and are just what the compiler is thought to make."""
+
+    def measure(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        nothing = tuple(np.full(one.shape, np.inf) for one in expected)
+        name = monoid_of(operation.regions[0])
+        if name is None or len(operands) != _PAIR or not element_type_of(expected[0]).is_float:
+            return nothing
+        if operation.operands[0] == operation.operands[1]:
+            return nothing  # nothing is reduced
+        changed = otherwise(name, *operands)
+        results = None if changed is None else _evaluated(operation, changed)
+        if results is None:
+            return nothing
+        alike = to_bits(results[0]) == to_bits(actual[0])
+        alike &= concerned(to_float64(expected[0]), to_float64(actual[0]))
+        return (np.where(alike, 0.0, np.inf),)
+
+    return measure
+
+
+def _evaluated(operation: Operation, operands: tuple[Array, Array]) -> tuple[Array, ...] | None:
+    body = Region(operation.operands, (operation, Operation("return", operation.results)))
+    types = tuple(value.type for value in operation.results)
+    try:
+        return evaluate(Program((Function("main", body, types),)), operands)
+    except EvaluationError:
+        return None
+
+
+def _lost(expected: Array, actual: Array) -> Array:
+    return np.isnan(expected) & ~np.isnan(actual)
+
+
+def _zeros(expected: Array, actual: Array) -> Array:
+    return (expected == 0) & (actual == 0)
+
+
+HABITS = (
+    Habit("NaN left out", _measure(_without_nan, _lost)),
+    Habit("zeros taken for equal", _measure(_without_the_greater_zero, _zeros), signs=True),
+    Habit("summed from +0", _measure(_from_zero, _zeros), signs=True),
+)
+"""An extremum of the numbers alone; one that is the zero of the other sign, which is there too; and
+a sum that is +0 although its init value and all elements are -0."""

@@ -1,0 +1,147 @@
+"""Operations whose comparisons take subnormal numbers for zeros, and that flush nothing else.
+
+A processor that treats denormals as zeros does so where it compares, too. What a comparison chooses
+is then moved as it is: the maximum of 9e-41 and -9e-41, found equal, is either of them. Here a
+region is written anew so that whatever it compares, in its inner regions too, is compared so. Only
+comparisons in total order stay: they look at bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import count, product
+
+import numpy as np
+
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    Operation,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+    attributes,
+)
+from reference.ir.types import BOOLEAN, ElementType
+from reference.numerics.rounding import round_to
+
+_FIRST = {"maximum": ("GT", "GE"), "minimum": ("LT", "LE")}
+"""The comparison by which lhs is chosen, where equal operands give rhs, and where they give lhs."""
+
+Ways = tuple[bool, bool]
+"""Whether the maximum, and whether the minimum, of two operands found equal is the first."""
+
+
+@cache
+def comparing_coarsely(region: Region) -> tuple[Region, ...]:
+    """The region with comparisons that take subnormal numbers for zeros: one for each way to
+    choose between equal operands of `maximum` and of `minimum`, none where nothing changes."""
+    both = product((False, True), (False, True))
+    ways = (written_anew(region, way) for way in both)
+    return tuple(one for one in dict.fromkeys(ways) if one != region)
+
+
+def written_anew(region: Region, ways: Ways, numbers: Iterator[int] | None = None) -> Region:
+    """The region with comparisons that take subnormal numbers for zeros, choosing in these ways.
+
+    `numbers` are those of new values.
+    """
+    writer = _Writer(ways, numbers or count())
+    for operation in region.operations:
+        writer.take(operation)
+    return replace(region, operations=tuple(writer.operations))
+
+
+@dataclass(slots=True)
+class _Writer:
+    """The operations of a region, being written."""
+
+    ways: Ways
+    numbers: Iterator[int]
+    operations: list[Operation] = field(default_factory=list[Operation])
+
+    def take(self, operation: Operation) -> None:
+        """Write an operation of the region as it stands, or what takes its place."""
+        name, given = operation.name, operation.operands
+        if not all(_may_be_subnormal(value.type) for value in given):
+            self._keep(operation)
+        elif name == "compare" and operation.attribute("compare_type") != "TOTALORDER":
+            self._keep(replace(operation, operands=tuple(map(self._key, given))))
+        elif name in _FIRST:
+            self._extremum(name, given[0], given[1], operation.results[0])
+        elif name == "clamp":
+            low, operand, high = (self._as_large(value, given[1].type) for value in given)
+            raised = Value(f"coarse {next(self.numbers)}", operand.type)
+            self._extremum("maximum", operand, low, raised)
+            self._extremum("minimum", raised, high, operation.results[0])
+        else:
+            self._keep(operation)
+
+    def _keep(self, operation: Operation) -> None:
+        inner = (written_anew(one, self.ways, self.numbers) for one in operation.regions)
+        self.operations.append(replace(operation, regions=tuple(inner)))
+
+    def _op(self, name: str, *operands: Value, to: ValueType, **given: Attribute) -> Value:
+        value = Value(f"coarse {next(self.numbers)}", to)
+        self.operations.append(Operation(name, operands, (value,), attributes(**given)))
+        return value
+
+    def _as_large(self, value: Value, of: ValueType) -> Value:
+        """A scalar bound of `clamp`, for every element."""
+        if value.type == of:
+            return value
+        return self._op("broadcast_in_dim", value, to=of, broadcast_dimensions=())
+
+    def _number(self, number: float, like: Value) -> Value:
+        of = _tensor(like)
+        array = np.broadcast_to(round_to(np.asarray(number), of.element), of.static_shape)
+        return self._op("constant", to=of, value=Dense.of(array, of))
+
+    def _compare(self, lhs: Value, rhs: Value, direction: str) -> Value:
+        to = replace(_tensor(lhs), element_type=BOOLEAN[0])
+        return self._op("compare", lhs, rhs, to=to, comparison_direction=direction)
+
+    def _key(self, value: Value) -> Value:
+        """What is compared in the place of a value: 0 where it is subnormal."""
+        of = _tensor(value)
+        if of.element.is_complex:
+            part = replace(of, element_type=of.element.part)
+            parts = [self._key(self._op(name, value, to=part)) for name in ("real", "imag")]
+            return self._op("complex", *parts, to=of)
+        magnitude = self._op("abs", value, to=of)
+        limit = self._number(of.element.float_format.smallest_normal, value)
+        tiny = self._compare(magnitude, limit, "LT")
+        return self._op("select", tiny, self._number(0.0, value), value, to=of)
+
+    def _extremum(self, name: str, lhs: Value, rhs: Value, result: Value) -> None:
+        """Of numbers whose keys differ from them one is chosen by the keys, as `ways` says;
+        others have the maximum or minimum that they have."""
+        of = result.type
+        keys = (self._key(lhs), self._key(rhs))
+        changed = [self._compare(*pair, "NE") for pair in zip((lhs, rhs), keys, strict=True)]
+        either = self._op("or", *changed, to=changed[0].type)
+        is_first = self.ways[list(_FIRST).index(name)]
+        chosen = self._op("select", self._compare(*keys, _FIRST[name][is_first]), lhs, rhs, to=of)
+        numbers = [self._compare(value, value, "EQ") for value in (lhs, rhs)]
+        both = self._op("and", *numbers, to=either.type)
+        coarse = self._op("and", either, both, to=either.type)
+        right = self._op(name, lhs, rhs, to=of)
+        self.operations.append(Operation("select", (coarse, chosen, right), (result,)))
+
+
+def _tensor(value: Value) -> TensorType:
+    assert isinstance(value.type, TensorType)
+    return value.type
+
+
+def _may_be_subnormal(of: ValueType) -> bool:
+    """Whether a type is one of tensors, of known sizes, of numbers that may be subnormal."""
+    if not isinstance(of, TensorType) or not of.is_static:
+        return False
+    element = of.element_type
+    if not isinstance(element, ElementType) or not (element.is_float or element.is_complex):
+        return False
+    return element.part.float_format.has_zero

@@ -1,0 +1,265 @@
+"""Reductions that took their elements in another order than the specification's.
+
+The leaves of a reduction's tree are in the lexicographic order of their indices. A backend that
+goes through the dimensions in another order gives other results where the body is not commutative,
+or where a selection has ties, which it may see between subnormal numbers, too: wrong in one way,
+which has a name of its own. So is a running fold that is done by tiles and gives what comes before
+a tile to the body as its second argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.models import subnormal_order
+from conformance.tolerance.ulp import bound_distances
+from reference.interpreter.evaluate import EvaluationError
+from reference.ir.program import Dense, Operation, attributes
+from reference.ir.types import Array
+from reference.numerics import monoids
+from reference.numerics.contributions import Windows
+from reference.ops.folds import folding
+from reference.ops.folds.folding import Lanes, Rows, Schedule
+from reference.unspecified.reduction import (
+    Reduction,
+    differ,
+    one_after_the_other,
+    one_by_one,
+    taken_apart,
+)
+from reference.unspecified.table import unspecified
+
+LABEL = "order of the elements"
+TILES = "order of the tiles"
+EMPTY = "source without elements"
+UNPADDED = "padding left out"
+_MOST = 4
+"""Dimensions of which all orders are tried: 24 then."""
+_SIZES = (16, 32, 64, 128)
+"""Of tiles."""
+_PER_DIMENSION = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+
+Found = Sequence[tuple[str, Array]]
+
+
+def out_of_order(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+    bounds: tuple[Array | None, ...],
+) -> tuple[Found, ...]:
+    """For each result the elements that are wrong, but right for another order of dimensions.
+
+    `bounds` are the largest permitted errors of each result, None where it is data.
+    """
+    nothing: tuple[Found, ...] = ((),) * len(expected)
+    if operation.name == "select_and_scatter" and not operands[1].size:
+        return ([(EMPTY, differ(expected[0], actual[0]))],)  # nothing but init values is right
+    try:
+        parts = taken_apart(operation, operands)
+        selects = operation.name == "select_and_scatter"
+        wrong = [
+            _wrong(operation, operands, number, expected[number], actual[number], bound)
+            if selects or parts.name(number) is None
+            else np.zeros(actual[number].shape, np.bool_)
+            for number, bound in enumerate(bounds)
+        ]
+        if not any(mask.any() for mask in wrong):
+            return nothing
+        others = [
+            (LABEL, outcomes(one, operands))
+            for one in (operation, *subnormal_order.operations(operation, operands))
+            for outcomes in (_in_other_orders, _in_halves)
+        ]
+        explained = [{label: np.zeros_like(mask) for label in (LABEL, TILES)} for mask in wrong]
+        for label, outcomes in (*others, (TILES, _by_tiles(parts))):
+            for results in outcomes:
+                for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
+                    explained[number][label] |= ~_apart(mine, got, bounds[number])
+    except EvaluationError:
+        return nothing
+    pairs = zip(wrong, explained, strict=True)
+    return tuple([(label, mask & one[label]) for label in one] for mask, one in pairs)
+
+
+def without_padding(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+    bounds: tuple[Array | None, ...],
+) -> tuple[Found, ...]:
+    """For each result the windows that are wrong, but right if padding took no part in them.
+
+    The specification makes padding of init values, and elements of it: where an init value is no
+    identity that shows. Where the number of init values makes a difference, the result is open.
+    """
+    nothing: tuple[Found, ...] = ((),) * len(expected)
+    if operation.name != "reduce_window":
+        return nothing
+    parts = taken_apart(operation, operands)
+    found: list[Found] = []
+    for number, (want, got, bound) in enumerate(zip(expected, actual, bounds, strict=True)):
+        name = parts.name(number)
+        if name is None or not _apart(want, got, bound).any():
+            found.append(())
+            continue
+        values, init = parts.values[number], parts.inits[number]
+        other = monoids.fold(name, values, init, parts.leaves, padded=False)
+        wrong = _wrong(operation, operands, number, want, got, bound)
+        found.append([(UNPADDED, wrong & ~_apart(other, got, bound))])
+    return tuple(found)
+
+
+def _wrong(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    number: int,
+    want: Array,
+    got: Array,
+    bound: Array | None,
+) -> Array:
+    """The elements of result `number` that no reading permits."""
+    found = _apart(want, got, bound)
+    if found.any():
+        for _, mask in unspecified(operation, operands, want, number):
+            found &= ~mask
+    return found
+
+
+def _apart(want: Array, got: Array, bound: Array | None) -> Array:
+    """Where two results differ by more than is permitted."""
+    found = differ(want, got)
+    if bound is not None and found.any():
+        distances = bound_distances(want.reshape(-1), got.reshape(-1), bound.reshape(-1))
+        found &= (distances > 1).reshape(want.shape)
+    return found
+
+
+def _in_other_orders(
+    operation: Operation, operands: tuple[Array, ...]
+) -> Iterator[tuple[Array, ...]]:
+    """The results when the dimensions are gone through in any other order."""
+    rank = operands[0].ndim
+    given: dict[str, Any] = dict(operation.attributes)
+    inside: Sequence[int] = sorted(given.get("dimensions", range(rank)))  # all, of windows
+    if len(inside) > _MOST:
+        return
+    for order in permutations(inside):
+        if list(order) == list(inside):
+            continue
+        places = list(range(rank))
+        for place, dimension in zip(inside, order, strict=True):
+            places[place] = dimension
+        yield from _permuted(operation, operands, tuple(places))
+
+
+def _permuted(
+    operation: Operation, operands: tuple[Array, ...], order: tuple[int, ...]
+) -> Iterator[tuple[Array, ...]]:
+    """The results when dimension i is what was dimension `order[i]`, put back in place."""
+    given: dict[str, Any] = dict(operation.attributes)
+    for name in _PER_DIMENSION:
+        if name in given:
+            given[name] = tuple(given[name][d] for d in order)
+    if "padding" in given:
+        padding: Dense = given["padding"]
+        given["padding"] = Dense.of(padding.array[list(order)], padding.type)
+    moved = tuple(x.transpose(order) if x.ndim else x for x in operands)
+    changed = replace(operation, attributes=attributes(**given))
+    back = np.argsort(order)
+    for selection, schedule in (
+        (folding.tree, folding.init_then_tree),
+        (one_by_one, one_after_the_other),
+    ):
+        parts = taken_apart(changed, moved, selection)
+        results = folding.scheduled(
+            parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule
+        )
+        if operation.name == "reduce":  # the dimensions that stay have not moved
+            yield results
+        else:
+            yield tuple(x.transpose(back) for x in results)
+
+
+def _in_halves(operation: Operation, operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
+    """The results when all of a window up to some place along one dimension comes before all that
+    is behind that place."""
+    window: tuple[int, ...] = dict[str, Any](operation.attributes).get("window_dimensions", ())
+    for axis, size in list(enumerate(window))[1:]:  # the first dimension is gone through first
+        place = np.indices(window)[axis].reshape(-1)
+        for end in range(1, size):
+            order = np.argsort(place >= end, kind="stable")
+            yield from _rearranged(operation, operands, order)
+
+
+def _rearranged(
+    operation: Operation, operands: tuple[Array, ...], order: Array
+) -> Iterator[tuple[Array, ...]]:
+    """The results when place n of every window is what was place `order[n]`."""
+
+    def selection(lanes: Callable[..., Any], rows: Rows) -> Rows:
+        return folding.tree(lanes, tuple(x[order] for x in rows))
+
+    parts = taken_apart(operation, operands, selection)
+    if operation.name == "select_and_scatter":
+        yield folding.scheduled(
+            parts.body.lanes, parts.values, parts.inits, parts.leaves, folding.init_then_tree
+        )
+        return
+    at = np.broadcast_to(order[:, None], (len(order), int(np.prod(parts.leaves.shape))))
+    for schedule in (folding.init_then_tree, one_after_the_other):
+        yield _by_places(parts, at, schedule)
+
+
+def _by_places(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:
+    """The results when leaf n of each is what was leaf `at[n]`."""
+
+    def moved(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:
+        return schedule(lanes, tuple(np.take_along_axis(x, at, axis=0) for x in rows), inits)
+
+    return folding.scheduled(parts.body.lanes, parts.values, parts.inits, parts.leaves, moved)
+
+
+def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
+    """The results of a running fold whose elements are taken tile by tile: those of an element's
+    own tile first, then those of the tiles before, in the same way where these are many."""
+    leaves = parts.leaves
+    if not isinstance(leaves, Windows):
+        return
+    along = [axis for axis, size in enumerate(leaves.window_dimensions) if size > 1]
+    if len(along) != 1:
+        return
+    (axis,) = along
+    size = leaves.window_dimensions[axis]
+    if (leaves.given[axis], leaves.shape[axis], leaves.padding[axis]) != (
+        size,
+        size,
+        (size - 1, 0),
+    ):
+        return
+    place = np.indices(leaves.shape)[axis].reshape(-1)
+    for tile in (tile for tile in _SIZES if tile < size):
+        # of result i the leaves are size - 1 - i times padding, then the elements up to i
+        orders = [tiled(i, size, tile) for i in range(size)]
+        rows = np.array(
+            [[*range(size - 1 - i), *(size - 1 - i + n for n in o)] for i, o in enumerate(orders)]
+        )
+
+        yield _by_places(parts, rows[place].T, folding.init_then_tree)
+
+
+def tiled(last: int, size: int, tile: int) -> list[int]:
+    """The numbers up to `last`, of `size` numbers in all, in the order of such a fold."""
+    if size <= tile:
+        return list(range(last + 1))
+    own, start = last // tile, last // tile * tile
+    before = tiled(own - 1, -(-size // tile), tile) if own else []
+    earlier = (n for one in before for n in range(one * tile, (one + 1) * tile))
+    return [*range(start, last + 1), *earlier]

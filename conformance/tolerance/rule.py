@@ -1,0 +1,145 @@
+"""Tolerance rules: what a backend's result may differ by, each rule named and with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from reference.ir.program import Operation
+from reference.ir.types import Array, ElementType
+
+GPU_PLATFORMS = ("gpu", "cuda", "rocm")
+
+
+@dataclass(frozen=True, slots=True)
+class Ulps:
+    """Accuracy budgets by type, in ulp; `gpu_f32` where a GPU's figure for f32 differs.
+
+    `narrow` is for types under 16 bits, `complex_` for both parts of a complex result in ulps of
+    the larger part. A budget of 0 asks for the correctly rounded result.
+    """
+
+    f32: float
+    f64: float
+    half: float
+    narrow: float
+    complex_: float
+    gpu_f32: float | None = None
+
+    def budget(self, of: ElementType, platform: str) -> float:
+        """The budget for a result of type `of` (floating-point or complex) on a platform."""
+        if of.is_complex:
+            return self.complex_
+        if of.name == "f32" and self.gpu_f32 is not None and platform in GPU_PLATFORMS:
+            return self.gpu_f32
+        if of.bits < 16:
+            return self.narrow
+        return {"f64": self.f64, "f32": self.f32}.get(of.name, self.half)
+
+
+Reading = Callable[..., Array]
+"""Another reading of the specification: operands in, a permitted result out."""
+
+
+Bound = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
+"""bound(operation, operands, expected results): for each result a float64 array of the largest
+permitted absolute errors (of complex elements: of the modulus), or None where it is data."""
+
+Permits = Callable[
+    [Operation, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]
+]
+"""permits(operation, operands, expected, actual): for each result a mask of the elements that are
+right because all results together have the property asked for; None where there is no such."""
+
+Measure = Callable[
+    [Operation, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]], tuple[Array, ...]
+]
+"""measure(operation, operands, expected, actual): for each result the errors of its elements as
+float64, in units of what is permitted, such as a residual over its bound."""
+
+Refutes = Callable[
+    [Operation, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]],
+    tuple[Sequence[tuple[str, Array]], ...],
+]
+"""refutes(operation, operands, expected, actual): for each result (label, mask) pairs of elements
+that are wrong however much the specification leaves open, such as random numbers out of range."""
+
+EitherZero = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
+"""either_zero(operation, operands, expected results): for each result a mask of the zeros that may
+have either sign, whatever sign the expected one has: booleans of the result's shape, for complex
+results with a trailing dimension of two, (real, imaginary), as `reference.ir.types.to_bits` has it.
+None where there is no such zero. Never true of anything but a zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """What compilers are known to compute in place of what is asked: no permission, but a class.
+
+    An element that the rule does not permit, and whose error by `measure` is at most 1, has the
+    class `label`: it is as good as rounded arithmetic makes that other formula. Where `flushes`
+    the other formula is the same one with subnormal numbers along the way lost. With `signs` it
+    has signs of zeros of its own, which the measure looks at.
+    """
+
+    label: str
+    measure: Measure
+    flushes: bool = False
+    signs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is permitted of an op's results.
+
+    `ulps` is None where a result is data, to be met bit for bit (any NaN stands for any other
+    unless `nan_bits`). `bounds` is the range of the function, never to be left however large the
+    budget. `readings` are further evaluations that the specification's text allows.
+
+    An accumulating op has a `bound` instead of `ulps`: errors are then measured in units of it,
+    and the budget is 1. Where any of many results is right, such as any order of equal elements,
+    `permits` decides on all results together. Errors that only the backend's own results tell,
+    such as backward errors, are given by `measure`, again with a budget of 1. `refutes` names
+    what is wrong although the specification leaves open which results are right. `elsewhere` has
+    the rules that take this one's place on platforms (each a tuple of names) that compute less
+    precisely by default. `habits` are asked, in their order, what explains an element that is not
+    permitted. Where `varies`, results need not be the same when a program runs again.
+
+    With a `bound` or a `measure`, zeros of either sign are alike; but where the rule has
+    `either_zero` too, an expected zero has the expected sign unless that says that it may have
+    any. It says nothing of numbers that are zero only when rounded or flushed.
+    """
+
+    name: str
+    text: str
+    source: str
+    ulps: Ulps | None = None
+    bounds: tuple[float, float] | None = None
+    readings: tuple[Reading, ...] = ()
+    nan_bits: bool = False
+    bound: Bound | None = None
+    permits: Permits | None = None
+    measure: Measure | None = None
+    refutes: Refutes | None = None
+    either_zero: EitherZero | None = None
+    elsewhere: tuple[tuple[tuple[str, ...], Rule], ...] = ()
+    varies: bool = False
+    habits: tuple[Habit, ...] = ()
+
+    def on(self, platform: str) -> Rule:
+        """The rule that judges on a platform: itself, unless `elsewhere` has another for it."""
+        return next((rule for platforms, rule in self.elsewhere if platform in platforms), self)
+
+    @property
+    def unit(self) -> str:
+        """What errors are measured in."""
+        return "of the bound" if self.bound or self.measure else "ulp"
+
+    def budget(self, of: ElementType, platform: str) -> float | None:
+        """The budget in ulp for a result type, None where the rule has none (integers, data)."""
+        if not (of.is_float or of.is_complex):
+            return None
+        if self.bound is not None or self.measure is not None:
+            return 1.0
+        if self.ulps is None:
+            return None
+        return self.ulps.budget(of, platform)

@@ -1,0 +1,121 @@
+"""How far a result is from the expected one, in units in the last place (ulp)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.verdict import HISTOGRAM_EDGES
+from reference.ir.types import Array, element_type_of
+from reference.numerics.rounding import ordinal, to_float64, ulp_size
+
+EXACT_INTEGERS = float(1 << 52)
+POINTS_KEPT = 24
+"""Points that one comparison adds to the error-against-input picture."""
+
+
+def ulp_distances(expected: Array, actual: Array) -> Array:
+    """Distances of 1-D arrays of one floating-point or complex type, as float64, never negative.
+
+    Real: how many representable numbers lie between, infinity counting as the one after the
+    largest; -0 and +0 are at distance 0. Complex: the larger of the parts' errors, each in ulps
+    of the larger part of the expected number. NaN against NaN is 0, NaN against a number inf.
+    """
+    if element_type_of(expected).is_complex:
+        return _complex_distances(expected, actual)
+    result = np.abs(_signed_distances(expected, actual))
+    nan = np.isnan(to_float64(expected)), np.isnan(to_float64(actual))
+    result[nan[0] | nan[1]] = np.inf
+    result[nan[0] & nan[1]] = 0.0
+    return result
+
+
+def _signed_distances(expected: Array, actual: Array) -> Array:
+    """How many numbers `actual` lies above `expected`: exact where float64 can tell."""
+    left, right = ordinal(expected), ordinal(actual)
+    apart = right.astype(np.float64) - left.astype(np.float64)
+    with np.errstate(over="ignore"):
+        exact = (right - left).astype(np.float64)
+    return np.where(np.abs(apart) < EXACT_INTEGERS, exact, apart)
+
+
+def part_distances(expected: Array, actual: Array) -> tuple[Array, Array]:
+    """Errors of the parts of complex numbers (1-D), in ulps of the larger expected part.
+
+    Equal parts and two NaNs are at distance 0, a NaN and a number at NaN.
+    """
+    of = element_type_of(expected).part
+    larger = np.fmax(np.abs(np.real(expected)), np.abs(np.imag(expected))).astype(np.longdouble)
+    with np.errstate(all="ignore"):
+        unit = ulp_size(larger, of)
+        real, imag = (
+            np.where(_same(want, got), 0.0, np.abs(got.astype(np.longdouble) - want) / unit)
+            for want, got in ((part(expected), part(actual)) for part in (np.real, np.imag))
+        )
+        return real.astype(np.float64), imag.astype(np.float64)
+
+
+def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
+    """Errors of real or complex numbers (1-D), in units of their bounds, which are absolute.
+
+    Equal numbers are at distance 0 even where the bound is 0, parts that are both NaN count as
+    equal. Where the expected number is as near the largest finite one as its bound, infinity
+    counts as that largest number.
+    """
+    of = element_type_of(expected)
+    if of.is_complex:
+        parts = ((part(expected), part(actual)) for part in (np.real, np.imag))
+        with np.errstate(all="ignore"):
+            real, imag = (
+                np.where(_same(want, got), 0.0, np.abs(got.astype(np.float64) - want))
+                for want, got in parts
+            )
+            error = np.hypot(real, imag)
+        same = actual == expected
+    else:
+        want, got = to_float64(expected), to_float64(actual)
+        limit = of.float_format.max_finite if of.is_float else np.inf
+        near = np.isfinite(want) & (np.abs(want) + bound >= limit) & np.isinf(got)
+        got = np.where(near, np.copysign(limit, got), got)
+        error, same = np.abs(got - want), got == want
+    with np.errstate(all="ignore"):
+        units = np.where(error == 0, 0.0, error / bound)
+    return np.where(same, 0.0, np.where(np.isnan(units), np.inf, units))
+
+
+def _complex_distances(expected: Array, actual: Array) -> Array:
+    worst = np.maximum(*part_distances(expected, actual))
+    return np.where(np.isnan(worst), np.inf, worst)
+
+
+def _same(want: Array, got: Array) -> Array:
+    return (want == got) | (np.isnan(want) & np.isnan(got))
+
+
+def histogram_of(errors: Array) -> list[int]:
+    """How many of the errors (in ulp, finite) fall in each bin of HISTOGRAM_EDGES."""
+    bins = np.searchsorted(np.asarray(HISTOGRAM_EDGES, np.float64), errors, side="left")
+    return np.bincount(bins, minlength=len(HISTOGRAM_EDGES) + 1).tolist()
+
+
+def error_points(
+    operands: tuple[Array, ...],
+    expected: Array,
+    actual: Array,
+    counted: Array,
+) -> list[tuple[float, float]]:
+    """(input, signed error in ulp) of a real unary function: the worst points and a sample.
+
+    `counted` says which elements of the flattened result to take. Empty for any other op.
+    """
+    if len(operands) != 1 or operands[0].shape != expected.shape:
+        return []
+    if not element_type_of(operands[0]).is_float or operands[0].dtype != expected.dtype:
+        return []
+    where = np.flatnonzero(counted)
+    inputs = to_float64(operands[0]).reshape(-1)[where]
+    finite = np.isfinite(inputs)
+    where, inputs = where[finite], inputs[finite]
+    signed = _signed_distances(expected.reshape(-1)[where], actual.reshape(-1)[where])
+    order = np.argsort(-np.abs(signed), kind="stable")
+    kept = np.concatenate([order[: POINTS_KEPT // 2], order[POINTS_KEPT // 2 :: 7]])[:POINTS_KEPT]
+    return [(float(inputs[i]), float(signed[i])) for i in kept.tolist()]

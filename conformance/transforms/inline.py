@@ -1,0 +1,194 @@
+"""Calls replaced by what they call: then a program is one function, and every value has one name.
+
+Perturbing a program and looking for the operation that goes wrong both follow values by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from reference.ir.program import Dense, Function, Operation, Program, Region, TensorType, Value
+
+CALLEES = {"call": "callee", "func.call": "callee", "composite": "decomposition"}
+"""The ops that stand for what a function computes, and which attribute names it."""
+
+_NOT_IN_NAMES = re.compile(r"^(?=\d)|[^\w$.-]")
+"""What must not stand in the name of a value, or begin it; a function may be called anything."""
+
+MOST_OPERATIONS = 100_000
+"""Operations beyond which a program of calls of calls is not written out."""
+
+
+class NotInlined(ValueError):
+    """A program that cannot be written as one function: it calls itself, or is too large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an operation of an inlined program stands: its function, and its first result there."""
+
+    function: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """A program of one function, and for each value of it (by name) where that comes from."""
+
+    program: Program
+    origins: Mapping[str, Origin]
+
+
+def inlined(program: Program) -> Inlined:
+    """The program with all calls and composites written out.
+
+    Functions that other operations name are kept. Values of main keep their names, those of a
+    called function get its name and a number before theirs.
+
+    Raises:
+        NotInlined: when a function calls itself or an unknown one, or too much comes of it.
+        ValueError: when no function is main.
+    """
+    work = _Inlining(program)
+    main = program.main
+    values = {argument.name: argument for argument in main.arguments}
+    body = work.region(main.body, values, main.name, "", (main.name,))
+    used = _named(body, program)
+    others = tuple(f for f in program.functions if f is not main and f.name in used)
+    flat = Program((replace(main, body=body), *others))
+    return Inlined(flat, work.origins)
+
+
+def _named(region: Region, program: Program) -> set[str]:
+    """The functions that operations other than calls refer to, directly or through those."""
+    found: set[str] = set()
+    waiting = [region]
+    while waiting:
+        for operation in waiting.pop().operations:
+            waiting += operation.regions
+            for name in _references(operation):
+                if name not in found:
+                    found.add(name)
+                    waiting += [f.body for f in program.functions if f.name == name]
+    return found
+
+
+def _references(operation: Operation) -> list[str]:
+    given = [operation.attribute("callee"), operation.attribute("decomposition")]
+    called = operation.attribute("called_computations")
+    given += list(called) if isinstance(called, tuple) else []
+    return [name for name in given if isinstance(name, str)]
+
+
+class _Inlining:
+    """The state of one inlining: functions by name, origins found, calls and operations so far."""
+
+    def __init__(self, program: Program) -> None:
+        self._functions: dict[str, Function] = {f.name: f for f in program.functions}
+        self.origins: dict[str, Origin] = {}
+        self._calls = 0
+        self._operations = 0
+
+    def region(
+        self,
+        region: Region,
+        values: dict[str, Value],
+        function: str,
+        prefix: str,
+        active: tuple[str, ...],
+    ) -> Region:
+        """A region with its values renamed and its calls written out; adds to `values`."""
+        arguments = tuple(Value(prefix + a.name, a.type) for a in region.arguments)
+        if region.arguments and region.arguments[0].name not in values:
+            values.update(zip((a.name for a in region.arguments), arguments, strict=True))
+        elif region.arguments:
+            arguments = tuple(values[a.name] for a in region.arguments)
+        kept: list[Operation] = []
+        for operation in region.operations:
+            if operation.name in CALLEES:
+                kept += self._called(operation, values, active)
+            else:
+                kept.append(self._renamed(operation, values, function, prefix, active))
+        return Region(arguments, tuple(kept))
+
+    def _renamed(
+        self,
+        operation: Operation,
+        values: dict[str, Value],
+        function: str,
+        prefix: str,
+        active: tuple[str, ...],
+    ) -> Operation:
+        self._operations += 1
+        if self._operations > MOST_OPERATIONS:
+            raise NotInlined(f"more than {MOST_OPERATIONS} operations once calls are written out")
+        regions = tuple(
+            self.region(inner, dict(values), function, prefix, active)
+            for inner in operation.regions
+        )
+        results = tuple(Value(prefix + v.name, v.type) for v in operation.results)
+        operands = tuple(values[v.name] for v in operation.operands)
+        for old, new in zip(operation.results, results, strict=True):
+            values[old.name] = new
+            self.origins[new.name] = Origin(function, operation.results[0].name)
+        return replace(operation, operands=operands, results=results, regions=regions)
+
+    def _called(
+        self, operation: Operation, values: dict[str, Value], active: tuple[str, ...]
+    ) -> list[Operation]:
+        name = str(operation.attribute(CALLEES[operation.name]))
+        function = self._functions.get(name)
+        if function is None:
+            raise NotInlined(f"no function is called {name}")
+        if name in active:
+            raise NotInlined(f"function {name} calls itself")
+        self._calls += 1
+        given = [values[v.name] for v in operation.operands]
+        inside = {a.name: v for a, v in zip(function.arguments, given, strict=True)}
+        prefix = f"{_NOT_IN_NAMES.sub('_', name)}.{self._calls}."
+        body = self.region(function.body, inside, name, prefix, (*active, name))
+        for old, new in zip(operation.results, body.operations[-1].operands, strict=True):
+            values[old.name] = new
+        return list(body.operations[:-1])
+
+
+def free_values(region: Region) -> tuple[Value, ...]:
+    """The values around a region that it uses, in the order of first use."""
+    free: dict[str, Value] = {}
+    _free(region, set(), free)
+    return tuple(free.values())
+
+
+def _free(region: Region, outer: set[str], free: dict[str, Value]) -> None:
+    known = outer | {argument.name for argument in region.arguments}
+    for operation in region.operations:
+        for value in operation.operands:
+            if value.name not in known:
+                free.setdefault(value.name, value)
+        for inner in operation.regions:
+            _free(inner, known, free)
+        known |= {value.name for value in operation.results}
+
+
+def closed(operation: Operation, values: Mapping[str, Any]) -> Operation:
+    """The operation with the values around it that its regions use as constants within them.
+
+    So it can be looked at alone. It is returned as it is where it uses none, or others than
+    tensors.
+    """
+    regions: list[Region] = []
+    for region in operation.regions:
+        constants: list[Operation] = []
+        for value in free_values(region):
+            array, of = values.get(value.name), value.type
+            if not isinstance(array, np.ndarray) or not isinstance(of, TensorType):
+                return operation
+            dense = Dense.of(array, TensorType(array.shape, of.element_type))
+            constants.append(Operation("constant", (), (value,), (("value", dense),)))
+        regions.append(replace(region, operations=(*constants, *region.operations)))
+    return replace(operation, regions=tuple(regions))

@@ -1,0 +1,132 @@
+"""Programs without tuples: each value of a tuple is a value of its own.
+
+What is judged, taken and shown are tensors. So parameters and results of a program that are tuples
+become several, a custom call that returns a tuple has several results, as compilers have it anyway,
+and a parameter that is a token, of which there is but one value, is made where the program begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from conformance.transforms.inline import Inlined, Origin
+from reference.ir.program import (
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    TokenType,
+    TupleType,
+    Value,
+)
+
+Tree = Value | tuple["Tree", ...]
+"""A value, or the values of a tuple."""
+
+
+class _Kept(Exception):
+    """A tuple that must stay one."""
+
+
+def without_tuples(flat: Inlined) -> Inlined:
+    """The program without tuples and without parameters that are tokens.
+
+    A value `x` that is a tuple becomes `x.0`, `x.1` and so on. A program in which an operation
+    other than a custom call takes or gives tuples is returned as it is.
+    """
+    main = flat.program.main
+    types = [value.type for value in _values(main.body)]
+    plain = all(isinstance(argument.type, TensorType) for argument in main.arguments)
+    if plain and not any(isinstance(of, TupleType) for of in types):
+        return flat
+    work = _Taking(dict(flat.origins))
+    try:
+        function = work.function(main)
+    except _Kept:
+        return flat
+    others = tuple(one for one in flat.program.functions if one is not main)
+    return Inlined(Program((function, *others)), work.origins)
+
+
+def _values(region: Region) -> Iterator[Value]:
+    yield from region.arguments
+    for operation in region.operations:
+        yield from operation.results
+        for inner in operation.regions:
+            yield from _values(inner)
+
+
+def _parts(value: Value) -> Tree:
+    """The values that stand for a value."""
+    if not isinstance(value.type, TupleType):
+        return value
+    parts = (Value(f"{value.name}.{i}", of) for i, of in enumerate(value.type.types))
+    return tuple(map(_parts, parts))
+
+
+def _leaves(tree: Tree) -> Iterator[Value]:
+    if isinstance(tree, Value):
+        yield tree
+        return
+    for part in tree:
+        yield from _leaves(part)
+
+
+class _Taking:
+    def __init__(self, origins: dict[str, Origin]) -> None:
+        self.origins = origins
+
+    def function(self, main: Function) -> Function:
+        """The function: parameters that are tensors, then tokens made, then what it does."""
+        trees = {argument.name: _parts(argument) for argument in main.arguments}
+        given = [leaf for tree in trees.values() for leaf in _leaves(tree)]
+        tokens = [leaf for leaf in given if isinstance(leaf.type, TokenType)]
+        made = [Operation("after_all", (), (token,)) for token in tokens]
+        body = self.region(replace(main.body, arguments=()), trees)
+        arguments = tuple(leaf for leaf in given if leaf not in tokens)
+        operations = (*made, *body.operations)
+        returned = tuple(value.type for value in operations[-1].operands)
+        return replace(main, body=Region(arguments, operations), result_types=returned)
+
+    def region(self, region: Region, around: dict[str, Tree]) -> Region:
+        """A region; `around` says what stands for the values that are known where it begins."""
+        if any(isinstance(argument.type, TupleType) for argument in region.arguments):
+            raise _Kept
+        trees = {**around, **{argument.name: argument for argument in region.arguments}}
+        kept: list[Operation] = []
+        for operation in region.operations:
+            taken = [trees[value.name] for value in operation.operands]
+            if operation.name == "tuple":
+                trees[operation.results[0].name] = tuple(taken)
+            elif operation.name == "get_tuple_element":
+                trees[operation.results[0].name] = self._element(operation, taken[0])
+            else:
+                kept.append(self._operation(operation, taken, trees))
+        return replace(region, operations=tuple(kept))
+
+    def _element(self, operation: Operation, of: Tree) -> Tree:
+        index = operation.attribute("index")
+        if isinstance(of, Value) or not isinstance(index, int) or index >= len(of):
+            raise _Kept
+        return of[index]
+
+    def _operation(
+        self, operation: Operation, taken: list[Tree], trees: dict[str, Tree]
+    ) -> Operation:
+        """An operation on what stands for its operands; adds its results to `trees`."""
+        involved = [*taken, *(_parts(value) for value in operation.results)]
+        several = any(not isinstance(tree, Value) for tree in involved)
+        if several and operation.name not in ("custom_call", "return"):
+            raise _Kept
+        for value in operation.results:
+            trees[value.name] = _parts(value)
+            for leaf in _leaves(trees[value.name]):
+                self.origins[leaf.name] = self.origins.get(value.name, Origin("main", value.name))
+        return replace(
+            operation,
+            operands=tuple(leaf for tree in taken for leaf in _leaves(tree)),
+            results=tuple(leaf for v in operation.results for leaf in _leaves(trees[v.name])),
+            regions=tuple(self.region(inner, trees) for inner in operation.regions),
+        )

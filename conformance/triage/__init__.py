@@ -1,0 +1,1 @@
+"""Which operation of a program is to blame, and which known divergence that is."""

@@ -1,0 +1,218 @@
+"""What of a failing program is known: expectations asked about the operations that go wrong.
+
+An operation that goes wrong is run and judged alone, on the operands that it has in the program; of
+one that does so only together with others, what is wrong in the program counts. If expectations
+know all that is wrong with it, its results are taken as the backend gives them, and what is left to
+explain is judged anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conformance.backends.base import BackendError
+from conformance.gate.expectations import Expectation, known_by
+from conformance.judging.compare import Judgement, judge, malformed
+from conformance.judging.perturbation.error_model import rule_of
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.judge import judge_program, passed
+from conformance.judging.perturbation.overrides import Shift
+from conformance.transforms.outline import alone, column
+from conformance.triage.isolate import Steps, Wrong
+from conformance.triage.localise import Located, Search, least_of
+from conformance.triage.rewritings import LABELS
+from conformance.verdict import Record, Verdict
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+
+Infeeds = Sequence[Sequence[Array]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An operation that goes wrong, the loops and branches around it (the outermost first), and
+    the judgement; `group` are those that it goes wrong together with, itself among them."""
+
+    operation: Operation
+    judgement: Judgement
+    within: tuple[Operation, ...] = ()
+    group: tuple[Operation, ...] = ()
+
+    @classmethod
+    def of(cls, found: Wrong | Located, group: tuple[Operation, ...] = ()) -> Fault:
+        """What was found going through the program, or cutting it."""
+        if isinstance(found, Located):
+            return cls(found.operation, found.judgement, (), found.group)
+        return cls(found.operation, found.judgement, found.within, group)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What is behind a failure.
+
+    `known` are the ids of the expectations met, `first` the operation that goes wrong first,
+    `new` the first of those that no expectation knows; `judgement` is on what is left to explain
+    once what is known is taken as given, None while nothing is.
+    """
+
+    known: tuple[str, ...] = ()
+    first: Fault | None = None
+    new: Fault | None = None
+    judgement: Judgement | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing is left to explain."""
+        return self.new is None and self.judgement is not None and not self.judgement.verdict.fails
+
+
+@dataclass(frozen=True, slots=True)
+class Explainer:
+    """What stays the same: the search, the expectations, and the backend by name."""
+
+    search: Search
+    expectations: tuple[Expectation, ...]
+    backend: str
+
+    def explained(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        actual: Sequence[Array],
+        judgement: Judgement,
+        steps: Steps | None,
+        infeeds: Infeeds = None,
+    ) -> Explained:
+        """What is behind the failure of a program that gave these results on these inputs."""
+        if steps is None or not steps.wrong:
+            return self._searched(program, inputs, judgement, steps)
+        known: dict[str, None] = {}
+        new: Wrong | None = None
+        explained: set[int] = set()
+        for one in steps.wrong:
+            outermost = id(one.within[0] if one.within else one.operation)
+            ids = self._known(one)
+            if not ids:  # one is enough: what comes after it need not be asked about
+                new = one
+                explained.discard(outermost)
+                break
+            known |= dict.fromkeys(ids)
+            explained.add(outermost)
+        shifts = [*steps.adopted]
+        shifts += [one for one in steps.differing if id(one.operation) in explained]
+        left = None
+        if known:
+            left = self._left(program, inputs, actual, judgement, steps, shifts, infeeds, new)
+        first = Fault.of(steps.wrong[0])
+        if new is None:
+            return Explained(tuple(known), first, None, left)
+        return Explained(tuple(known), first, Fault.of(new, self._group(new)), left)
+
+    def _left(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        actual: Sequence[Array],
+        judgement: Judgement,
+        steps: Steps,
+        shifts: Sequence[Shift],
+        infeeds: Infeeds,
+        new: Wrong | None,
+    ) -> Judgement:
+        """The judgement once what is known is taken as the backend has it."""
+        if new is None and steps.gives(actual):
+            return passed(judgement.total)
+        try:
+            permitted = Permitted(program, inputs, self.search.platform, infeeds, shifts)
+        except EvaluationError:
+            return judgement
+        left = judge_program(permitted, actual)
+        return left if left.verdict.fails or new is None else judgement
+
+    def _searched(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        judgement: Judgement,
+        steps: Steps | None,
+    ) -> Explained:
+        """What goes wrong only where the compiler may leave results out."""
+        values = None if steps is None else steps.values
+        found = self.search.first(program, inputs, judgement.verdict, values)
+        if found is None:
+            return Explained()
+        fault = Fault.of(found)
+        ids = self._ids(fault.group, found.judgement) if len(fault.group) > 1 else ()
+        if ids:
+            return Explained(ids, fault, None, passed(judgement.total))
+        return Explained((), fault, fault)
+
+    def _group(self, wrong: Wrong) -> tuple[Operation, ...]:
+        """The operations that go wrong together with one that is wrong where it stands."""
+        operations = wrong.program.main.body.operations
+        number = next(n for n, one in enumerate(operations) if one is wrong.operation)
+        least = least_of(wrong.judgement.verdict)
+        found = self.search.group(wrong.program, number, wrong.values, least)
+        return tuple(operations[n] for n in found)
+
+    def _known(self, wrong: Wrong) -> tuple[str, ...]:
+        """The expectations that know all that is wrong with an operation, or none."""
+        if not self.expectations:
+            return ()
+        if wrong.judgement.kind in LABELS:
+            return self.known(wrong.operation, wrong.judgement)
+        judgement = self._alone(wrong)
+        if judgement is not None and judgement.verdict.fails:
+            return self.known(wrong.operation, judgement)
+        group = self._group(wrong)
+        return self._ids(group, wrong.judgement) if len(group) > 1 else ()
+
+    def _alone(self, wrong: Wrong) -> Judgement | None:
+        """The judgement on what the operation gives by itself, on the operands it had."""
+        taken = alone(wrong.program, wrong.operation, wrong.values)
+        rule = rule_of(wrong.operation)
+        if taken is None or rule is None:
+            return None
+        try:
+            expected = evaluate(*taken)
+            (actual,) = self.search.run(taken[0], [taken[1]])
+        except (BackendError, EvaluationError):
+            return None
+        if malformed(expected, actual) is not None:
+            return None
+        return judge(*taken, expected, actual, rule, platform=self.search.platform)
+
+    def known(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
+        """The expectations that together know all that is wrong with an operation, or none."""
+        return self._ids((operation,), judgement)
+
+    def _ids(self, group: Sequence[Operation], judgement: Judgement) -> tuple[str, ...]:
+        """The same of a group of operations, known by their names together."""
+        findings = judgement.findings or ((judgement.verdict, judgement.kind),)
+        ids = [
+            known_by(self.expectations, self._record(group, judgement, *finding))
+            for finding in findings
+        ]
+        return tuple(dict.fromkeys(ids)) if all(ids) else ()
+
+    def _record(
+        self, group: Sequence[Operation], judgement: Judgement, verdict: Verdict, kind: str
+    ) -> Record:
+        return Record(
+            group_name(group), column(group[-1]), self.backend, 0, "", verdict, kind,
+            worst_ulp=judgement.worst_ulp,
+        )  # fmt: skip
+
+
+def group_name(group: Sequence[Operation]) -> str:
+    """What expectations call operations that go wrong together: their names, in order, once each
+    where they follow each other, such as `convolution + maximum + reduce`."""
+    names = [one.name for one in group if one.name not in _BETWEEN] or [group[-1].name]
+    kept = [name for n, name in enumerate(names) if n == 0 or names[n - 1] != name]
+    return " + ".join(kept)
+
+
+_BETWEEN = ("broadcast_in_dim", "constant", "reshape", "transpose")
+"""Operations that a group is not named after."""

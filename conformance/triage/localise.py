@@ -1,0 +1,170 @@
+"""The operation of a program whose results go wrong where no operation is wrong on its operands.
+
+A compiler that is free to leave intermediate results out may rewrite several operations together.
+The program is cut behind operations until the first is found with which it goes wrong, and from
+there backwards to the smallest group of operations that is wrong on its own inputs.
+
+Programs here are one function (see `conformance.transforms.inline`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from conformance.backends.base import BackendError
+from conformance.judging.compare import Judgement
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.judge import judge_program, judge_result
+from conformance.transforms.extract import makers_of, part, returning, shows, used_by
+from conformance.triage.isolate import Run
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import EvaluationError
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+
+MOST_OPERATIONS = 24
+"""How many operations a group may have before the search for a smaller one is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """An operation with which a program goes wrong, and the judgement on its results.
+
+    `group` are the operations that go wrong together, the one among them; it alone where it does so
+    alone, none where that cannot be told.
+    """
+
+    operation: Operation
+    judgement: Judgement
+    group: tuple[Operation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What stays the same while programs are searched: how to run them, and the platform."""
+
+    run: Run
+    platform: str
+
+    def first(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        worst: Verdict,
+        values: Mapping[str, Array] | None = None,
+    ) -> Located | None:
+        """The first operation of main whose result has a verdict as severe as the program's.
+
+        `values` are those that the backend has, by name, for the search for a group. None when it
+        cannot be told: the backend refuses what is asked, or all seems right.
+        """
+        least = least_of(worst)
+        try:
+            found = self._by_prefixes(program, inputs, least)
+        except (BackendError, EvaluationError):
+            return None
+        if found is None:
+            return None
+        number, judgement = found
+        group = self.group(program, number, values or {}, least)
+        operations = program.main.body.operations
+        return Located(operations[number], judgement, tuple(operations[n] for n in group))
+
+    def _by_prefixes(
+        self, program: Program, inputs: Sequence[Array], least: Verdict
+    ) -> tuple[int, Judgement] | None:
+        """Bisection: the longest prefix that is right ends before the operation looked for."""
+        operations = program.main.body.operations[:-1]
+        right, wrong = 0, len(operations)
+        found: Judgement | None = None
+        while wrong - right > 1:
+            middle = (right + wrong) // 2
+            bad = self._bad(_prefix(program, middle), inputs, least)
+            if bad is None:
+                right = middle
+            else:
+                wrong, found = middle, bad
+        found = found or self._bad(program, inputs, least)
+        return None if found is None else (wrong - 1, found)
+
+    def _bad(self, program: Program, inputs: Sequence[Array], least: Verdict) -> Judgement | None:
+        if not program.main.result_types:
+            return None
+        (actual,) = self.run(program, [inputs])
+        permitted = Permitted(program, inputs, self.platform)
+        if len(actual) != len(permitted.expected):
+            judged: Iterable[Judgement] = [judge_program(permitted, actual)]
+        else:
+            judged = (judge_result(permitted, n, array) for n, array in enumerate(actual))
+        return next((j for j in judged if _wrong(j, least)), None)
+
+    def group(
+        self, program: Program, last: int, values: Mapping[str, Array], least: Verdict
+    ) -> tuple[int, ...]:
+        """The numbers of the operations of main that go wrong together, the last of them given.
+
+        Operations before it are taken in, level by level, until it goes wrong with them on the
+        values that the backend has; then each that does not matter is left out again. None where
+        it goes wrong with none of these groups.
+        """
+        operations = program.main.body.operations[:-1]
+        makers = makers_of(program)
+        kept = {last}
+        while not self._is_bad_group(program, kept, last, values, least):
+            before = {
+                makers[v.name] for n in kept for v in used_by(operations[n]) if v.name in makers
+            }
+            before = {n for n in before if operations[n].name != "constant"}
+            if before <= kept or len(kept | before) > MOST_OPERATIONS:
+                return ()
+            kept |= before
+        for number in sorted(kept - {last}):
+            if self._is_bad_group(program, kept - {number}, last, values, least):
+                kept.discard(number)
+        return tuple(sorted(kept))
+
+    def _is_bad_group(
+        self,
+        program: Program,
+        kept: set[int],
+        last: int,
+        values: Mapping[str, Array],
+        least: Verdict,
+    ) -> bool:
+        results = [v for v in program.main.body.operations[last].results if shows(v)]
+        group = part(program, kept, results)
+        names = [argument.name for argument in group.main.arguments]
+        if not results or not all(name in values for name in names):
+            return False
+        try:
+            return self._bad(group, [values[name] for name in names], least) is not None
+        except (BackendError, EvaluationError):
+            return False
+
+
+def least_of(worst: Verdict) -> Verdict:
+    """The mildest verdict of an operation that may be behind that of the whole."""
+    return min(worst, Verdict.INACCURATE, key=lambda verdict: verdict.severity)
+
+
+def _wrong(judgement: Judgement, least: Verdict) -> bool:
+    return judgement.verdict.fails and judgement.verdict.severity >= least.severity
+
+
+def _prefix(program: Program, length: int) -> Program:
+    """The first operations of main; it returns what the others use of them."""
+    main = program.main
+    kept, rest = main.body.operations[:length], main.body.operations[length:]
+    used = {name for operation in rest for name in _names(operation)}
+    live = [v for o in kept for v in o.results if v.name in used and shows(v)]
+    shorter = replace(main, body=replace(main.body, operations=(*kept, rest[-1])))
+    others = (f for f in program.functions if f is not main)
+    return returning(Program((shorter, *others)), live)
+
+
+def _names(operation: Operation) -> Iterator[str]:
+    yield from (value.name for value in operation.operands)
+    for region in operation.regions:
+        for inner in region.operations:
+            yield from _names(inner)

@@ -1,0 +1,269 @@
+"""Cases of the ops of reference/ops/contraction.py.
+
+Sizes are drawn under a limit on the number of products, with those along which sums run across
+the thresholds of kernels more often than the others. Contents are small integers half of the
+time: every sum is then exact in any order, and a term that is lost shows. The others are made
+after TOSA's data sets for dot products: zeros, large exponents, a wide range, one number next to
+which the others are small, sums that cancel; and zeros of either sign.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import NamedTuple
+
+from generators.case.case import Case
+from generators.case.shapes import Pick, choose
+from generators.programs.building import Builder, case
+from generators.values.profiles import Row
+from reference.ir.program import Attribute, TensorType
+from reference.ir.types import ALL, FLOATS, ElementType
+from reference.ir.types import ELEMENT_TYPES as TYPES
+
+_MOST_PRODUCTS = 40_000
+_MOST_ELEMENTS = 4_096
+
+_SIZES = (1, 2, 3, 4, 5, 7, 8, 9)
+_DEPTHS = (
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 127, 128, 129, 255, 256,
+    257, 511, 512, 513, 1000, 2049, 0,
+)  # fmt: skip
+_LONG = (16, 17, 31, 32, 33, 63, 64, 65, 100, 0)
+
+
+class Sides(NamedTuple):
+    """How many dimensions play each part, and their sizes."""
+
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    depth: tuple[int, ...]
+
+
+def shuffled(pick: Pick, count: int) -> tuple[int, ...]:
+    """A permutation of the numbers under `count`; choice 0 leaves them in order."""
+    order = list(range(count))
+    for at in range(count - 1):
+        other = at + pick(count - at)
+        order[at], order[other] = order[other], order[at]
+    return tuple(order)
+
+
+def _sides(pick: Pick) -> Sides:
+    batch = choose(pick, (0, 0, 0, 0, 1, 1, 1, 2))
+    rows, columns = (choose(pick, (0, 1, 1, 1, 1, 1, 2)) for _ in range(2))
+    depth = choose(pick, (1, 1, 1, 1, 1, 0, 2, 2))
+    counts = (batch, rows, columns, depth)
+    sizes = [[choose(pick, _SIZES[:5]) for _ in range(count)] for count in counts]
+    if depth == 1:
+        sizes[3][0] = choose(pick, _DEPTHS)
+    if pick(3) == 2:
+        long = choose(pick, tuple(part for part in sizes[:3] if part) or ([1],))
+        long[pick(len(long))] = choose(pick, _LONG)
+    return Sides(*(tuple(part) for part in _limited(sizes)))
+
+
+def _limited(sizes: list[list[int]]) -> list[list[int]]:
+    """The largest sizes made smaller until products and elements are few enough."""
+    while True:
+        batch, rows, columns, depth = map(prod, sizes)
+        if (
+            batch * rows * columns * depth <= _MOST_PRODUCTS
+            and batch * depth * max(rows, columns) <= _MOST_ELEMENTS
+        ):
+            return sizes
+        part = max((p for p in sizes if p), key=max)
+        at = part.index(max(part))
+        part[at] = part[at] // 2
+
+
+class Layout(NamedTuple):
+    """The shapes of a dot_general and its dimensions."""
+
+    lhs: tuple[int, ...]
+    rhs: tuple[int, ...]
+    result: tuple[int, ...]
+    attributes: dict[str, Attribute]
+
+
+def _layout(pick: Pick) -> Layout:
+    of = _sides(pick)
+    batches, depths = len(of.batch), len(of.depth)
+    mixed = pick(3) > 0
+    left = of.batch + of.rows + of.depth
+    right = of.batch + of.depth + of.columns
+    # order[i] says which of these dimensions becomes dimension i of the operand
+    lhs_order, rhs_order = (
+        shuffled(pick, len(sizes)) if mixed else tuple(range(len(sizes))) for sizes in (left, right)
+    )
+    summed = shuffled(pick, depths)
+    first_depth = batches + len(of.rows)
+    given: dict[str, Attribute] = {
+        "lhs_batching_dimensions": tuple(lhs_order.index(d) for d in range(batches)),
+        "rhs_batching_dimensions": tuple(rhs_order.index(d) for d in range(batches)),
+        "lhs_contracting_dimensions": tuple(lhs_order.index(first_depth + d) for d in summed),
+        "rhs_contracting_dimensions": tuple(rhs_order.index(batches + d) for d in summed),
+    }
+    rows = tuple(left[d] for d in lhs_order if batches <= d < first_depth)
+    columns = tuple(right[d] for d in rhs_order if d >= batches + depths)
+    lhs = tuple(left[d] for d in lhs_order)
+    rhs = tuple(right[d] for d in rhs_order)
+    return Layout(lhs, rhs, of.batch + rows + columns, given)
+
+
+_PRECISIONS: tuple[tuple[str, ...], ...] = (
+    ("DEFAULT", "DEFAULT"), (), ("HIGHEST", "HIGHEST"), ("HIGH", "HIGH"), ("DEFAULT", "HIGHEST"),
+)  # fmt: skip
+
+
+def precisions(pick: Pick) -> dict[str, Attribute]:
+    """A `precision_config`, or none."""
+    chosen = choose(pick, _PRECISIONS)
+    return {"precision_config": chosen} if chosen else {}
+
+
+_ALGORITHMS: dict[str, tuple[tuple[str, str, str, int, int, int, bool], ...]] = {
+    "f32": (
+        ("f32", "f32", "f32", 1, 1, 1, False),
+        ("tf32", "tf32", "f32", 1, 1, 1, False),
+        ("tf32", "tf32", "f32", 1, 1, 3, False),
+        ("bf16", "bf16", "f32", 1, 1, 1, False),
+        ("bf16", "bf16", "f32", 1, 1, 3, False),
+        ("bf16", "bf16", "f32", 1, 1, 6, False),
+        ("bf16", "bf16", "f32", 3, 3, 6, False),
+    ),
+    "f16": (("f16", "f16", "f16", 1, 1, 1, False), ("f16", "f16", "f32", 1, 1, 1, False)),
+    "bf16": (("bf16", "bf16", "bf16", 1, 1, 1, False), ("bf16", "bf16", "f32", 1, 1, 1, False)),
+    "f64": (("f64", "f64", "f64", 1, 1, 1, False),),
+    "f8E5M2": (
+        ("f8E5M2", "f8E5M2", "f32", 1, 1, 1, False), ("f8E5M2", "f8E5M2", "f32", 1, 1, 1, True),
+    ),
+}  # fmt: skip
+"""Algorithms that StableHLO lets pass, for each type of the operands. It takes bf16_3x and the
+like with one component of each side; the specification's example has three."""
+
+_FIELDS = (
+    "lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count",
+    "rhs_component_count", "num_primitive_operations", "allow_imprecise_accumulation",
+)  # fmt: skip
+
+
+def _precision(of: ElementType, pick: Pick) -> dict[str, Attribute]:
+    known = _ALGORITHMS.get(of.name, ())
+    if known and pick(8) == 7:
+        algorithm = dict(zip(_FIELDS, choose(pick, known), strict=True))
+        return {**algorithm, "precision_config": ("DEFAULT", "DEFAULT")}
+    return precisions(pick)
+
+
+_WIDER: dict[str, tuple[str, ...]] = {
+    "si2": ("si32",), "si4": ("si8", "si32"), "si8": ("si16", "si32"), "si16": ("si32",),
+    "si32": ("si64",), "ui2": ("ui32",), "ui4": ("ui8", "si32"), "ui8": ("ui32", "si32"),
+    "ui16": ("ui32",), "ui32": ("ui64",), "f32": ("f64",),
+    "complex<f32>": ("complex<f64>",),
+    **{of.name: ("f32",) for of in FLOATS if of.bits <= 8},
+    "bf16": ("f32",), "f16": ("f32",),
+}  # fmt: skip
+
+
+def _result_of(of: ElementType, pick: Pick) -> ElementType:
+    """The type itself, or a wider one to add up in."""
+    return TYPES[choose(pick, (of.name,) * 3 + _WIDER.get(of.name, (of.name,)))]
+
+
+_EXACT: Row = ("small_integers", "small_integers")
+_FLOAT_ROWS: tuple[Row, ...] = (
+    *(_EXACT,) * 8,
+    *(("moderate", "moderate"), ("unit", "moderate"), ("near_one", "unit")) * 2,
+    ("values:0", "moderate"), ("exponents:-6:6", "exponents:-6:6"), ("unit", "values:0"),
+    ("exponents:-20:20", "exponents:-8:8"), ("exponents:50:60", "exponents:-60:-50"),
+    ("exponents:40:50", "unit"), ("lone_one", "values:1"), ("lone_one", "near_one"),
+    ("cancelling", "values:1"), ("cancelling", "near_one"), ("special", "small_integers"),
+    ("mixed", "mixed"), ("tiny", "moderate"), ("negative_zeros", "positive"),
+    ("mixed_zeros", "moderate"), ("values:1", "negative_zeros"), ("unit", "mixed_zeros"),
+)  # fmt: skip
+_COMPLEX_ROWS = tuple(
+    row for row in _FLOAT_ROWS if not {"special", "mixed"} & set(row) and row[0] != "cancelling"
+)
+_INTEGER_ROWS: tuple[Row, ...] = (
+    *(_EXACT,) * 2, ("bits", "bits"), ("moderate", "bits"), ("wide", "wide"), ("special", "bits"),
+    ("bits", "special"), ("values:0", "bits"), ("values:1", "wide"), ("special", "special"),
+)  # fmt: skip
+
+
+@cache
+def value_rows(of: ElementType) -> tuple[Row, ...]:
+    """The contents of the operands of a sum of products."""
+    if of.is_boolean:
+        return (("bits", "bits"), ("values:0", "bits"), ("values:1", "bits"))
+    if of.is_integer:
+        return _INTEGER_ROWS
+    return _COMPLEX_ROWS if of.is_complex else _FLOAT_ROWS
+
+
+def _dot_general(of: ElementType, pick: Pick) -> Case:
+    layout = _layout(pick)
+    types = {"lhs": TensorType(layout.lhs, of), "rhs": TensorType(layout.rhs, of)}
+    result = TensorType(layout.result, _result_of(of, pick))
+    given = layout.attributes | _precision(of, pick)
+    return case(pick, "dot_general", types, (result,), value_rows(of), given)
+
+
+def _dot(of: ElementType, pick: Pick) -> Case:
+    depth = choose(pick, _DEPTHS[:22])
+    lhs = (*(choose(pick, _SIZES),) * choose(pick, (0, 1, 1)), depth)
+    rhs = (depth, *(choose(pick, _SIZES),) * choose(pick, (0, 1, 1)))
+    types = {"lhs": TensorType(lhs, of), "rhs": TensorType(rhs, of)}
+    result = TensorType((*lhs[:-1], *rhs[1:]), of)
+    return case(pick, "dot", types, (result,), value_rows(of), precisions(pick))
+
+
+_EINSUMS = (
+    "i,i->", "ij,jk->ik", "ij,kj->ik", "bij,bjk->bik", "ijk,jl->ilk", "ij,ij->i", "i,j->ji",
+    "bij,bkj->ikb", "ij,jkl->kli",
+)  # fmt: skip
+_UNARY_EINSUMS = ("i->i", "ij->ji", "ij->i", "ij->", "ijk->kji", "ijk->k")
+
+
+def _einsum_shapes(pick: Pick, config: str) -> tuple[tuple[int, ...], ...]:
+    """The shapes of the operands, then that of the result."""
+    letters = sorted(set(config) - set(",->"))
+    sizes = {letter: choose(pick, _SIZES) for letter in letters}
+    parts = config.replace("->", ",").split(",")
+    return tuple(tuple(sizes[letter] for letter in part) for part in parts)
+
+
+def _einsum(of: ElementType, pick: Pick) -> Case:
+    config = choose(pick, _EINSUMS)
+    lhs, rhs, result = (TensorType(shape, of) for shape in _einsum_shapes(pick, config))
+    types = {"lhs": lhs, "rhs": rhs}
+    return case(pick, "einsum", types, (result,), value_rows(of), {"einsum_config": config})
+
+
+def _unary_einsum(of: ElementType, pick: Pick) -> Case:
+    config = choose(pick, _UNARY_EINSUMS)
+    operand, result = (TensorType(shape, of) for shape in _einsum_shapes(pick, config))
+    rows = tuple((row[0],) for row in value_rows(of))
+    given: dict[str, Attribute] = {"einsum_config": config}
+    return case(pick, "unary_einsum", {"operand": operand}, (result,), rows, given)
+
+
+BUILDERS: dict[str, Builder] = {
+    "dot": _dot,
+    "dot_general": _dot_general,
+    "einsum": _einsum,
+    "unary_einsum": _unary_einsum,
+}
+"""What builds the cases of each op."""
+
+_OLD = tuple(TYPES[name] for name in ("si32", "ui8", "bf16", "f32", "f64", "complex<f32>"))
+"""Types of the cells of ops that are no longer specified: one for each kind of arithmetic."""
+
+ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {
+    "dot": _OLD,
+    "dot_general": ALL,
+    "einsum": _OLD,
+    "unary_einsum": _OLD,
+}
+"""The element types of each op's cells."""

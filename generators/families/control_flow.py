@@ -1,0 +1,244 @@
+"""Cases of the ops of control flow: programs of several operations, judged exactly.
+
+XLA takes neither tokens nor tuples into main or out of it; a case makes them and takes them apart.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from generators.case.case import Case
+from generators.case.shapes import Pick, choose
+from generators.programs.building import Builder
+from generators.programs.writing import SHAPES, BlockWriter, Writer, scalar
+from reference.ir.program import (
+    Attribute,
+    Function,
+    Region,
+    TensorType,
+    TokenType,
+    TupleType,
+    Value,
+    ValueType,
+)
+from reference.ir.types import ALL, ElementType
+
+_DEPTH = 2
+"""How many constructs are within a construct at most."""
+
+_COUNTERS = ("si32", "si64", "ui32", "si8", "ui8", "si16")
+_INDICES = ("within:-1:4", "values:0", "values:1", "values:-2147483648", "values:2147483647")
+
+IDENTITIES = (
+    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
+    "LayoutConstraint", "MoveToHost", "MoveToDevice",
+)  # fmt: skip
+"""Targets of `custom_call` that XLA knows and that change no value."""
+
+_COMPOSITES = ("my.op", "chlo.top", "A_1.b.c$d")
+
+
+def _writer(of: ElementType, pick: Pick) -> tuple[Writer, BlockWriter]:
+    """A writer whose main has one to three parameters of the data's type."""
+    writer = Writer(pick, TensorType(choose(pick, SHAPES), of))
+    data = [writer.parameter(writer.of) for _ in range(1 + pick(3))]
+    return writer, writer.block(*data)
+
+
+def _returned(block: BlockWriter, count: int) -> list[Value]:
+    return [block.step() for _ in range(count)]
+
+
+def _branch(block: BlockWriter, count: int, depth: int) -> Region:
+    inner = block.inner()
+    inner.steps()
+    if depth and inner.writer.pick(3) == 2:
+        _construct(inner, depth - 1)
+    return inner.ended(_returned(inner, count))
+
+
+def _construct(block: BlockWriter, depth: int) -> None:
+    """A construct within another; its results may be used after it."""
+    kind = block.writer.pick(3)
+    build = (_write_if, _write_case, _write_while)[kind]
+    block.data += build(block, 1 + block.writer.pick(2), depth)
+
+
+def _write_if(block: BlockWriter, count: int, depth: int) -> tuple[Value, ...]:
+    predicate = block.writer.parameter(scalar("i1"), "bits")
+    regions = tuple(_branch(block, count, depth) for _ in range(2))
+    return block.add("if", (predicate,), *[block.writer.of] * count, regions=regions)
+
+
+def _write_case(block: BlockWriter, count: int, depth: int) -> tuple[Value, ...]:
+    pick = block.writer.pick
+    if pick(4) == 3:
+        index = block.number(pick(7) - 2, scalar("si32"))
+    else:
+        index = block.writer.parameter(scalar("si32"), *_INDICES)
+    regions = tuple(_branch(block, count, depth) for _ in range(1 + pick(4)))
+    return block.add("case", (index,), *[block.writer.of] * count, regions=regions)
+
+
+def _write_while(block: BlockWriter, count: int, depth: int) -> tuple[Value, ...]:
+    """A loop that counts; 0 turns and 1 are likely, what it carries changes places at each."""
+    writer, pick = block.writer, block.writer.pick
+    counter = scalar(choose(pick, _COUNTERS))
+    if pick(3) == 2:
+        limit = block.number(pick(6), counter)
+    else:
+        limit = writer.parameter(counter, "within:0:4", "values:0", "values:1", "values:7")
+    state: list[ValueType] = [counter, *[writer.of] * count]
+    start = [block.number(0, counter), *(block.some() for _ in range(count))]
+    regions = (_condition(block, state, limit), _turn(block, state, depth))
+    return block.add("while", start, *state, regions=regions)[1:]
+
+
+def _condition(block: BlockWriter, state: list[ValueType], limit: Value) -> Region:
+    arguments = tuple(block.writer.fresh(of) for of in state)
+    inner = block.inner(*arguments)
+    direction = choose(block.writer.pick, ("LT", "NE"))
+    given = {"comparison_direction": direction}
+    holds = inner.add("compare", (arguments[0], limit), scalar("i1"), given=given)
+    return inner.ended(holds)
+
+
+def _turn(block: BlockWriter, state: list[ValueType], depth: int) -> Region:
+    arguments = tuple(block.writer.fresh(of) for of in state)
+    inner = block.inner(*arguments)
+    assert isinstance(state[0], TensorType)
+    (turn,) = inner.add("add", (arguments[0], inner.number(1, state[0])), state[0])
+    inner.steps(2)
+    if depth and block.writer.pick(4) == 3:
+        _construct(inner, depth - 1)
+    carried = arguments[2:] + arguments[1:2]  # each moves on by one place
+    changed = [inner.step() if block.writer.pick(3) == 2 else one for one in carried]
+    return inner.ended([turn, *changed])
+
+
+_WRITE = {"case": _write_case, "if": _write_if, "while": _write_while}
+
+
+def _branching(op: str, of: ElementType, pick: Pick) -> Case:
+    writer, block = _writer(of, pick)
+    block.steps(2)
+    results = _WRITE[op](block, 1 + pick(3), pick(_DEPTH + 1))
+    return writer.case(block, results)
+
+
+def _token(block: BlockWriter, depth: int = 0) -> Value:
+    if block.writer.pick(3) == 2:
+        return block.add("create_token", (), TokenType())[0]
+    count = block.writer.pick(3) if depth < _DEPTH else 0
+    tokens = [_token(block, depth + 1) for _ in range(count)]
+    return block.add("after_all", tokens, TokenType())[0]
+
+
+def _barrier(op: str, of: ElementType, pick: Pick) -> Case:
+    """Data through a barrier, together with tokens; `after_all` and `create_token` need one."""
+    writer, block = _writer(of, pick)
+    block.steps(2)
+    operands = [block.some() for _ in range(1 + pick(3))]
+    if op == "after_all":
+        tokens = [_token(block) for _ in range(pick(3))]
+        operands.insert(pick(len(operands) + 1), block.add(op, tokens, TokenType())[0])
+    elif op == "create_token":
+        operands.insert(pick(len(operands) + 1), block.add(op, (), TokenType())[0])
+    elif pick(4) == 3:
+        operands.append(_token(block))
+    if op != "optimization_barrier" and pick(4) == 3:  # a token that nothing depends on
+        return writer.case(block, [block.some()])
+    types = [value.type for value in operands]
+    results = block.add("optimization_barrier", operands, *types)
+    return writer.case(block, [value for value in results if isinstance(value.type, TensorType)])
+
+
+def _parts(block: BlockWriter, depth: int) -> Value:
+    """A tuple of data, of scalars, of tokens and of tuples."""
+    pick, values = block.writer.pick, list[Value]()
+    for _ in range(1 + pick(3)):
+        kind = pick(6)
+        if kind == 3:
+            values.append(block.number(pick(100), scalar("si32")))
+        elif kind == 4:
+            values.append(_token(block))
+        elif kind == 5 and depth:
+            values.append(_parts(block, depth - 1))
+        else:
+            values.append(block.some())
+    of = TupleType(tuple(value.type for value in values))
+    return block.add("tuple", values, of)[0]
+
+
+def _leaves(block: BlockWriter, whole: Value) -> list[Value]:
+    """The tensors in a tuple, taken out one by one."""
+    assert isinstance(whole.type, TupleType)
+    found: list[Value] = []
+    for index, of in enumerate(whole.type.types):
+        if isinstance(of, TokenType):
+            continue
+        (part,) = block.add("get_tuple_element", (whole,), of, given={"index": index})
+        found += _leaves(block, part) if isinstance(of, TupleType) else [part]
+    return found
+
+
+def _tuples(op: str, of: ElementType, pick: Pick) -> Case:
+    del op  # the one makes what the other takes apart
+    writer, block = _writer(of, pick)
+    block.steps(2)
+    whole = block.add("tuple", [block.some()], TupleType((writer.of,)))[0]
+    if pick(8):
+        whole = _parts(block, _DEPTH)
+    return writer.case(block, _leaves(block, whole) or [block.some()])
+
+
+def _composite(op: str, of: ElementType, pick: Pick) -> Case:
+    """A composite and its decomposition, a function of its own."""
+    writer, block = _writer(of, pick)
+    block.steps(2)
+    inputs = [block.some() for _ in range(pick(3))]
+    arguments = tuple(writer.fresh(value.type) for value in inputs)
+    inner = writer.block(arguments=arguments)
+    inner.steps()
+    returned = _returned(inner, 1 + pick(2))
+    types = tuple(value.type for value in returned)
+    function = Function("decomposition", inner.ended(returned), types)
+    name = choose(pick, _COMPOSITES)
+    given: dict[str, Attribute] = {"name": name, "decomposition": function.name}
+    if pick(2):
+        given["version"] = pick(3)
+    if pick(3) == 2:
+        given["composite_attributes"] = (("axis", pick(9)), ("exact", True), ("mode", "near"))
+    results = block.add(op, inputs, *types, given=given)
+    return writer.case(block, results, function)
+
+
+def _custom_call(op: str, of: ElementType, pick: Pick) -> Case:
+    writer, block = _writer(of, pick)
+    block.steps(2)
+    target = choose(pick, IDENTITIES)
+    given: dict[str, Attribute] = {"call_target_name": target}
+    if pick(2):
+        given["has_side_effect"] = bool(pick(2))
+    result = block.add(op, (block.some(),), writer.of, given=given)
+    return writer.case(block, result)
+
+
+_BUILD = {
+    "after_all": _barrier,
+    "case": _branching,
+    "composite": _composite,
+    "create_token": _barrier,
+    "custom_call": _custom_call,
+    "get_tuple_element": _tuples,
+    "if": _branching,
+    "optimization_barrier": _barrier,
+    "tuple": _tuples,
+    "while": _branching,
+}
+
+BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
+"""What builds the cases of each op."""
+
+ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(BUILDERS, ALL)
+"""The element types of each op's cells: those of what flows through."""

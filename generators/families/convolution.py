@@ -1,0 +1,227 @@
+"""Cases of the ops of reference/ops/convolution.py.
+
+Every attribute takes part: strides, padding of both signs, dilation of both operands, reversal,
+groups of features and of batches, any order of dimensions. Images and windows are small; one in
+a few has a size at which kernels change; an image may be empty. Windows of size 0, which C25 gives
+a number of, are left out: StableHLO's verifier refuses them all ("expects window to have positive
+value"), so that no backend ever sees one.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from generators.case.case import Case
+from generators.case.shapes import Pick, choose
+from generators.families.contraction import precisions, shuffled, value_rows
+from generators.programs.building import Builder, case
+from reference.ir.program import Attribute, Dense, TensorType
+from reference.ir.types import ALL, ElementType
+from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ops.convolution import Geometry, num_windows
+
+_SI64 = TYPES["si64"]
+
+_RANKS = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3)
+_IMAGES = (1, 2, 3, 4, 5, 6, 7, 8)
+_LONG_IMAGES = (9, 11, 15, 16, 17, 28, 31, 32, 33, 65, 0)
+_WINDOWS = (1, 2, 3, 3, 1, 2, 4, 5)
+_LONG_WINDOWS = (7, 8, 9, 16, 17)
+_FEATURES = (1, 2, 3, 4, 1, 2, 3, 4, 5, 8, 16, 17)
+_PADDINGS = (
+    (0, 0), (1, 1), (0, 1), (1, 0), (2, 2), (-1, 0), (0, -1), (-1, -1), (3, -1), (-2, 5), (4, 4),
+    (0, 8),
+)  # fmt: skip
+_DILATIONS = (1, 1, 1, 1, 1, 2, 2, 3, 5)
+_STRIDES = (1, 1, 1, 2, 2, 3, 4, 7)
+_GROUPS = ((1, 1),) * 7 + ((2, 1), (1, 2), (3, 1), (1, 3), (2, 1), (4, 1), (8, 1), (1, 4))
+_MOST_PRODUCTS = 60_000
+_MOST_ELEMENTS = 4_096
+_MOST_RESULTS = 2_048
+_INDEX_TYPES = ("si32", "si64", "si8", "si16", "si4", "si64")
+"""Types of the padding of `dynamic_conv`, which may be negative."""
+
+
+class _Shapes(NamedTuple):
+    """Sizes by their part in the convolution, not yet in the order of dimensions."""
+
+    image: tuple[int, ...]
+    window: tuple[int, ...]
+    batch: int
+    taken: int
+    made: int
+
+
+def _shapes(pick: Pick, groups: tuple[int, int], spatial: int) -> _Shapes:
+    image = [choose(pick, _IMAGES) for _ in range(spatial)]
+    window = [choose(pick, _WINDOWS) for _ in range(spatial)]
+    if spatial and pick(4) == 3:
+        image[pick(spatial)] = choose(pick, _LONG_IMAGES)
+    if spatial and pick(6) == 5:
+        window[pick(spatial)] = choose(pick, _LONG_WINDOWS)
+    batch = choose(pick, (1, 1, 2, 3, 1, 2, 3, 5)) * groups[1]
+    taken, made = choose(pick, _FEATURES), choose(pick, _FEATURES)
+    if pick(40) == 39:
+        batch, taken, made = choose(pick, ((0, taken, made), (batch, 0, made), (batch, taken, 0)))
+    return _Shapes(tuple(image), tuple(window), batch, taken, made * prod(groups))
+
+
+def _geometry(
+    pick: Pick, groups: tuple[int, int], spatial: int, paddings: tuple[tuple[int, int], ...]
+) -> Geometry:
+    rank = spatial + 2
+    orders = [shuffled(pick, rank) if pick(2) else tuple(range(rank)) for _ in range(3)]
+    inputs, kernels, outputs = orders  # in order: batch, spatial, feature; spatial, features
+    return Geometry(
+        tuple(choose(pick, _STRIDES) for _ in range(spatial)),
+        tuple(choose(pick, paddings) for _ in range(spatial)),
+        tuple(choose(pick, _DILATIONS) for _ in range(spatial)),
+        tuple(choose(pick, _DILATIONS) for _ in range(spatial)),
+        tuple(pick(6) == 5 for _ in range(spatial)),
+        inputs[0], inputs[-1], inputs[1:-1],
+        kernels[-2], kernels[-1], kernels[:-2],
+        outputs[0], outputs[-1], outputs[1:-1],
+        *groups,
+    )  # fmt: skip
+
+
+def _placed(dimensions: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Sizes put where the dimension numbers say."""
+    shape = [0] * len(sizes)
+    for dimension, size in zip(dimensions, sizes, strict=True):
+        shape[dimension] = size
+    return tuple(shape)
+
+
+def _attributes(of: Geometry, pick: Pick) -> dict[str, Attribute]:
+    """All attributes but padding; those that say nothing are sometimes left out."""
+    spatial = len(of.strides)
+    ones, plain = (1,) * spatial, (False,) * spatial
+    given: dict[str, Attribute] = {
+        "input_batch_dimension": of.input_batch,
+        "input_feature_dimension": of.input_feature,
+        "input_spatial_dimensions": of.input_spatial,
+        "kernel_input_feature_dimension": of.kernel_input_feature,
+        "kernel_output_feature_dimension": of.kernel_output_feature,
+        "kernel_spatial_dimensions": of.kernel_spatial,
+        "output_batch_dimension": of.output_batch,
+        "output_feature_dimension": of.output_feature,
+        "output_spatial_dimensions": of.output_spatial,
+        "feature_group_count": of.feature_groups,
+        "batch_group_count": of.batch_groups,
+    }
+    windows: dict[str, tuple[Attribute, Attribute]] = {
+        "window_strides": (of.strides, ones),
+        "lhs_dilation": (of.lhs_dilation, ones),
+        "rhs_dilation": (of.rhs_dilation, ones),
+        "window_reversal": (of.reversal, plain),
+    }
+    terse = pick(4) == 3
+    given |= {name: value for name, (value, rest) in windows.items() if value != rest or not terse}
+    return given | precisions(pick)
+
+
+class _Built(NamedTuple):
+    """The types and attributes of a convolution."""
+
+    lhs: TensorType
+    rhs: TensorType
+    result: TensorType
+    padding: tuple[tuple[int, int], ...]
+    attributes: dict[str, Attribute]
+
+
+def _built(of: ElementType, pick: Pick, paddings: tuple[tuple[int, int], ...]) -> _Built:
+    groups = choose(pick, _GROUPS)
+    spatial = choose(pick, _RANKS)
+    shapes = _shapes(pick, groups, spatial)
+    geometry = _geometry(pick, groups, spatial, paddings)
+    while not _modest(shapes, geometry):
+        shapes = _smaller(shapes)
+    kernel = (*shapes.window, shapes.taken, shapes.made)
+    image = (shapes.batch, *shapes.image, shapes.taken * geometry.feature_groups)
+    result = (
+        shapes.batch // geometry.batch_groups,
+        *(num_windows(geometry, n, *one) for n, one in enumerate(_pairs(shapes))),
+        shapes.made,
+    )
+    return _Built(
+        TensorType(_placed(geometry.input_dimensions, image), of),
+        TensorType(_placed(geometry.kernel_dimensions, kernel), of),
+        TensorType(_placed(geometry.output_dimensions, result), of),
+        geometry.padding,
+        _attributes(geometry, pick),
+    )
+
+
+def _pairs(shapes: _Shapes) -> list[tuple[int, int]]:
+    return list(zip(shapes.image, shapes.window, strict=True))
+
+
+def _modest(shapes: _Shapes, of: Geometry) -> bool:
+    windows = prod(num_windows(of, n, *one) for n, one in enumerate(_pairs(shapes)))
+    results = shapes.batch // of.batch_groups * windows * shapes.made
+    image = shapes.batch * prod(shapes.image) * shapes.taken * of.feature_groups
+    kernel = prod(shapes.window) * shapes.taken * shapes.made
+    products = results * prod(shapes.window) * shapes.taken
+    return (
+        max(image, kernel) <= _MOST_ELEMENTS
+        and results <= _MOST_RESULTS
+        and products <= _MOST_PRODUCTS
+    )
+
+
+def _smaller(shapes: _Shapes) -> _Shapes:
+    """Half of what is largest; groups keep dividing the batch and the features."""
+    image, window = shapes.image, shapes.window
+    largest = max(*image, *window, 1) if image else 1
+    if largest > 3:
+        image, window = (
+            tuple(size // 2 if size == largest else size for size in sizes)
+            for sizes in (image, window)
+        )
+        return shapes._replace(image=image, window=window)
+    if shapes.taken > 1:
+        return shapes._replace(taken=shapes.taken // 2)
+    image = tuple(max(1, size - 1) for size in image)
+    window = tuple(max(1, size - 1) for size in window)
+    if (image, window) == (shapes.image, shapes.window):
+        return shapes._replace(batch=0)
+    return shapes._replace(image=image, window=window)
+
+
+def _convolution(of: ElementType, pick: Pick) -> Case:
+    built = _built(of, pick, _PADDINGS)
+    given = built.attributes
+    if any(map(any, built.padding)) or pick(2) == 0:
+        given = given | {"padding": _padding(built.padding)}
+    types = {"lhs": built.lhs, "rhs": built.rhs}
+    return case(pick, "convolution", types, (built.result,), value_rows(of), given)
+
+
+def _padding(given: tuple[tuple[int, int], ...]) -> Dense:
+    numbers = np.array(given, np.int64).reshape(len(given), 2)
+    return Dense.of(numbers, TensorType(numbers.shape, _SI64))
+
+
+def _dynamic_conv(of: ElementType, pick: Pick) -> Case:
+    built = _built(of, pick, tuple(one for one in _PADDINGS if max(map(abs, one)) < 8))
+    index = TYPES[choose(pick, _INDEX_TYPES)]
+    spatial = len(built.padding)
+    types = {"lhs": built.lhs, "rhs": built.rhs, "padding": TensorType((spatial, 2), index)}
+    numbers = ",".join(str(one) for low_high in built.padding for one in low_high)
+    rows = tuple((*row, f"values:{numbers}" if numbers else "values:0") for row in value_rows(of))
+    constants = () if pick(4) == 3 else ("padding",)
+    return case(
+        pick, "dynamic_conv", types, (built.result,), rows, built.attributes, constants=constants
+    )
+
+
+BUILDERS: dict[str, Builder] = {"convolution": _convolution, "dynamic_conv": _dynamic_conv}
+"""What builds the cases of each op."""
+
+ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {"convolution": ALL, "dynamic_conv": ALL}
+"""The element types of each op's cells."""

@@ -1,0 +1,332 @@
+"""Cases of the ops of reference/ops/data_movement.py.
+
+The functions that choose attributes serve generators/families/dynamism.py too, where they become
+operands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import NamedTuple
+
+from generators.case.case import Case
+from generators.case.shapes import Pick, choose, shape
+from generators.programs.building import Builder, case
+from generators.values.contents import profiles_of
+from generators.values.profiles import Row
+from reference.ir.program import TensorType
+from reference.ir.types import ALL, ElementType
+from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ops.data_movement_types import padded_shape
+
+Shape = tuple[int, ...]
+
+LARGEST = 1 << 14
+"""Elements of a result; where it would have more, sizes are cut."""
+
+INDEX_TYPES = tuple(
+    TYPES[name]
+    for name in (
+        "si64", "si32", "ui8", "ui32", "si8", "ui64", "si16", "ui16", "si4", "ui4", "si2", "ui2",
+    )
+)  # fmt: skip
+"""What indices and sizes may be, as operands."""
+
+_MOVED = frozenset({"small_integers", "special", "bits", "mixed", "wide", "subnormal"})
+_STRIDES = (1,) * 8 + (2,) * 4 + (3,) * 3 + (4, 5, 7)
+_HUGE_STRIDE = 1 << 33
+"""More than 32 bits."""
+
+
+@cache
+def contents(of: ElementType) -> tuple[str, ...]:
+    """The profiles for data that is only moved: every bit counts, the values do not."""
+    return tuple(name for name in profiles_of(of) if name in _MOVED)
+
+
+def rows(of: ElementType, *more: Row, times: int = 1) -> tuple[Row, ...]:
+    """`times` data operands of a type, then operands whose profiles come in combinations."""
+    return tuple((*(name,) * times, *row) for row in more or ((),) for name in contents(of))
+
+
+def modest(sizes: Sequence[int]) -> Shape:
+    """The sizes, small ones in place of large ones where there would be too many elements."""
+    return tuple(sizes) if math.prod(sizes) <= LARGEST else tuple(min(size, 3) for size in sizes)
+
+
+def permutation(pick: Pick, count: int) -> tuple[int, ...]:
+    """An order of 0 to count - 1, the natural one being the simplest."""
+    rest = list(range(count))
+    return tuple(rest.pop(pick(len(rest))) for _ in range(count))
+
+
+def part(pick: Pick, size: int) -> int:
+    """A number from 0 to `size`: 1, all, one less, few, any, none."""
+    rest = max(size - 1, 0)
+    return min(size, choose(pick, (1, size, size, rest, rest, 2, 3, pick(size + 1), 0)))
+
+
+# --- Broadcasts ----------------------------------------------------------------------------------
+
+
+class Broadcast(NamedTuple):
+    """A broadcast: the shape of the operand, of the result, and what dimensions become of it."""
+
+    before: Shape
+    after: Shape
+    dimensions: tuple[int, ...]
+
+
+def broadcast(pick: Pick) -> Broadcast:
+    """Dimensions of size 1 stretched or not, new dimensions anywhere, in any order."""
+    before = list(shape(pick))
+    if before and pick(2):
+        before[pick(len(before))] = 1
+    rank = len(before) + choose(pick, (0, 1, 1, 2, 3))
+    order = permutation(pick, rank)[: len(before)]
+    dimensions = order if pick(3) == 2 else tuple(sorted(order))
+    after = [choose(pick, (2, 1, 3, 4, 0, 33)) for _ in range(rank)]
+    for size, d in zip(before, dimensions, strict=True):
+        if size != 1 or pick(3) == 0:
+            after[d] = size
+    if math.prod(after) > LARGEST:
+        new = [d for d in range(rank) if d not in dimensions]
+        after = [1 if d in new else after[d] for d in range(rank)]
+    if math.prod(after) > LARGEST:
+        return Broadcast((1,) * len(before), (2,) * rank, dimensions)
+    return Broadcast(tuple(before), tuple(after), dimensions)
+
+
+def _broadcast_in_dim(op: str, of: ElementType, pick: Pick) -> Case:
+    found = broadcast(pick)
+    operand, result = TensorType(found.before, of), TensorType(found.after, of)
+    given = {"broadcast_dimensions": found.dimensions}
+    return case(pick, op, {"operand": operand}, (result,), rows(of), dict(given))
+
+
+def _broadcast(op: str, of: ElementType, pick: Pick) -> Case:
+    before = shape(pick)
+    sizes = tuple(choose(pick, (2, 1, 3, 0, 5, 32)) for _ in range(choose(pick, (1, 0, 2, 3))))
+    if math.prod((*sizes, *before)) > LARGEST:
+        sizes, before = sizes[:1], modest(tuple(min(size, 9) for size in before))
+    operand, result = TensorType(before, of), TensorType((*sizes, *before), of)
+    return case(pick, op, {"operand": operand}, (result,), rows(of), {"broadcast_sizes": sizes})
+
+
+# --- Concatenation -------------------------------------------------------------------------------
+
+
+def _concatenate(op: str, of: ElementType, pick: Pick) -> Case:
+    first = modest(shape(pick, min_rank=1))
+    dimension = pick(len(first))
+    along = [first[dimension]]
+    for _ in range(choose(pick, (1, 0, 1, 2, 2, 3, 4, 7))):
+        along.append(choose(pick, (first[dimension], 1, 2, 0, 3, 4, 8, 17)))
+    if math.prod(first) // max(first[dimension], 1) * sum(along) > LARGEST:
+        first = tuple(min(size, 3) for size in first)
+        along = [min(size, 3) for size in along]
+    operands = {
+        f"inputs{number}": TensorType(_resized(first, dimension, size), of)
+        for number, size in enumerate(along)
+    }
+    result = TensorType(_resized(first, dimension, sum(along)), of)
+    given = {"dimension": dimension}
+    mixed = rows(of, times=len(along))
+    return case(pick, op, operands, (result,), mixed, dict(given), related=True)
+
+
+def _resized(given: Shape, dimension: int, size: int) -> Shape:
+    return (*given[:dimension], size, *given[dimension + 1 :])
+
+
+# --- Slices --------------------------------------------------------------------------------------
+
+
+class Window(NamedTuple):
+    """Start, limit and stride in every dimension, and the sizes that they leave."""
+
+    start: tuple[int, ...]
+    limit: tuple[int, ...]
+    strides: tuple[int, ...]
+    sizes: Shape
+
+
+def window(pick: Pick, sizes: Shape) -> Window:
+    """What `slice` may take of a shape: anything, from everything to nothing."""
+    parts: list[tuple[int, int, int, int]] = []
+    for size in sizes:
+        start = choose(pick, (0, 0, 0, min(1, size), min(2, size), pick(size + 1)))
+        rest = size - start
+        limit = start + choose(pick, (rest, rest, rest, part(pick, rest)))
+        stride = choose(pick, (*_STRIDES, max(size, 1), size + 1, _HUGE_STRIDE))
+        parts.append((start, limit, stride, -((start - limit) // stride)))
+    start, limit, strides, left = zip(*parts, strict=True) if parts else ((), (), (), ())
+    return Window(start, limit, strides, left)
+
+
+def _slice(op: str, of: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), of)
+    found = window(pick, operand.static_shape)
+    given = {
+        "start_indices": found.start,
+        "limit_indices": found.limit,
+        "strides": found.strides,
+    }
+    return case(
+        pick, op, {"operand": operand}, (TensorType(found.sizes, of),), rows(of), dict(given)
+    )
+
+
+def _indices(pick: Pick, room: Sequence[int]) -> tuple[dict[str, TensorType], tuple[Row, ...]]:
+    """Start indices of a slice that leaves so much room, and their profiles: where it fits, at
+    the far end, next to where it fits, anywhere."""
+    of = choose(pick, INDEX_TYPES)
+    if of.is_signed and max(room, default=0) > of.max_integer and pick(8) < 7:
+        of = INDEX_TYPES[0]  # XLA:CPU may then write where it should not, into other programs' data
+    index = TensorType((), of)
+    patterns = (
+        tuple(f"within:0:{space}" for space in room),
+        tuple(f"values:{space}" for space in room),
+        tuple(f"within:-2:{space + 2}" for space in room),
+        ("bits",) * len(room),
+        ("special",) * len(room),
+    )
+    return {f"start_indices{d}": index for d in range(len(room))}, patterns
+
+
+def _dynamic_slice(op: str, of: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), of)
+    sizes = tuple(part(pick, size) for size in operand.static_shape)
+    room = [size - taken for size, taken in zip(operand.static_shape, sizes, strict=True)]
+    indices, patterns = _indices(pick, room)
+    types = {"operand": operand, **indices}
+    result = TensorType(sizes, of)
+    return case(pick, op, types, (result,), rows(of, *patterns), {"slice_sizes": sizes})
+
+
+def _dynamic_update_slice(op: str, of: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), of)
+    update = TensorType(tuple(part(pick, size) for size in operand.static_shape), of)
+    pairs = zip(operand.static_shape, update.static_shape, strict=True)
+    indices, patterns = _indices(pick, [size - taken for size, taken in pairs])
+    types = {"operand": operand, "update": update, **indices}
+    return case(pick, op, types, (operand,), rows(of, *patterns, times=2))
+
+
+# --- Padding -------------------------------------------------------------------------------------
+
+
+class Padding(NamedTuple):
+    """Edge padding at both ends, padding between elements, and the shape that these give."""
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    interior: tuple[int, ...]
+    sizes: Shape
+
+
+def padding(pick: Pick, sizes: Shape, *, negative: bool = True) -> Padding:
+    """What `pad` may do to a shape: a negative amount cuts, at most everything there is."""
+    amounts = (0, 1, 2, 3, 5, 32, -1, -1, -2, -3, -5, -32) if negative else (0, 1, 2, 3, 5)
+    parts: list[tuple[int, int, int]] = []
+    for size in sizes:
+        interior = choose(pick, (0, 0, 1, 2, 3))
+        low, high = choose(pick, amounts), choose(pick, amounts)
+        spread = size + max(size - 1, 0) * interior
+        if spread + low + high < 0:  # nothing is left, from either side
+            low, high = (low, -spread - low) if pick(2) else (-spread - high, high)
+        if spread + low + high > LARGEST:
+            low, high, interior = 0, 0, 0
+        parts.append((low, high, interior))
+    low, high, interior = zip(*parts, strict=True) if parts else ((), (), ())
+    padded = tuple(size or 0 for size in padded_shape(sizes, low, high, interior))
+    if math.prod(padded) > LARGEST:
+        none = (0,) * len(sizes)
+        return Padding(none, none, none, sizes)
+    return Padding(low, high, interior, padded)
+
+
+def _pad(op: str, of: ElementType, pick: Pick) -> Case:
+    operand, value = TensorType(shape(pick), of), TensorType((), of)
+    found = padding(pick, operand.static_shape)
+    given = {
+        "edge_padding_low": found.low,
+        "edge_padding_high": found.high,
+        "interior_padding": found.interior,
+    }
+    types, result = {"operand": operand, "padding_value": value}, TensorType(found.sizes, of)
+    return case(pick, op, types, (result,), rows(of, times=2), dict(given))
+
+
+# --- Other views of the same elements ------------------------------------------------------------
+
+
+def reshaped(pick: Pick, sizes: Shape) -> Shape:
+    """Another shape for as many elements: dimensions merged, split, added, all made anew."""
+    count = math.prod(sizes)
+    way = pick(5)
+    if way == 0:
+        return (count,)
+    if way == 1:  # dimensions of size 1 come and go
+        kept = [size for size in sizes if size != 1]
+        for _ in range(pick(3)):
+            kept.insert(pick(len(kept) + 1), 1)
+        return tuple(kept)
+    if way == 2 and len(sizes) > 1:  # two neighbours become one
+        at = pick(len(sizes) - 1)
+        return (*sizes[:at], sizes[at] * sizes[at + 1], *sizes[at + 2 :])
+    if count == 0:
+        found = [choose(pick, (1, 2, 3, 0)) for _ in range(pick(4))]
+        found.insert(pick(len(found) + 1), 0)
+        return tuple(found)
+    if way == 3:  # the same sizes in another order
+        return tuple(sizes[d] for d in permutation(pick, len(sizes)))
+    found: list[int] = []
+    for _ in range(pick(4)):
+        divisors = [d for d in range(1, min(count, 64) + 1) if count % d == 0]
+        found.append(divisors[pick(len(divisors))])
+        count //= found[-1]
+    return (*found, count)
+
+
+def _reshape(op: str, of: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), of)
+    result = TensorType(reshaped(pick, operand.static_shape), of)
+    return case(pick, op, {"operand": operand}, (result,), rows(of))
+
+
+def _reverse(op: str, of: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), of)
+    dimensions = permutation(pick, operand.rank)[: pick(operand.rank + 1)]
+    given = {"dimensions": dimensions[::-1] if pick(2) else dimensions}
+    return case(pick, op, {"operand": operand}, (operand,), rows(of), dict(given))
+
+
+def _transpose(op: str, of: ElementType, pick: Pick) -> Case:
+    before = shape(pick, min_rank=choose(pick, (0, 1)))
+    order = permutation(pick, len(before))
+    result = TensorType(tuple(before[d] for d in order), of)
+    types = {"operand": TensorType(before, of)}
+    return case(pick, op, types, (result,), rows(of), {"permutation": order})
+
+
+_BUILD = {
+    "broadcast": _broadcast,
+    "broadcast_in_dim": _broadcast_in_dim,
+    "concatenate": _concatenate,
+    "dynamic_slice": _dynamic_slice,
+    "dynamic_update_slice": _dynamic_update_slice,
+    "pad": _pad,
+    "reshape": _reshape,
+    "reverse": _reverse,
+    "slice": _slice,
+    "transpose": _transpose,
+}
+
+BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
+"""What builds the cases of each op."""
+
+ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(BUILDERS, ALL)
+"""The element types of each op's cells."""

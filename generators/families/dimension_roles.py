@@ -1,0 +1,139 @@
+"""How gathers and scatters address a tensor: the role of every dimension, chosen by `Pick`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from generators.case.shapes import Pick, choose
+from generators.families.data_movement import INDEX_TYPES, permutation
+from reference.ir.types import ELEMENT_TYPES, ElementType
+
+Shape = tuple[int, ...]
+Dims = tuple[int, ...]
+
+_RANKS = (1,) * 6 + (2,) * 8 + (3,) * 8 + (4,) * 4 + (5, 6, 0)
+SIZES = (1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 7)
+_STRETCHED = (8, 9, 16, 17, 31, 32, 33, 127, 128, 129, 255, 256, 257, 0)
+BATCHES = (1, 2, 2, 3, 3, 4, 5, 5, 6, 6, 9, 0)
+_COMMON = tuple(
+    ELEMENT_TYPES[name]
+    for name in ("si32", "si64", "si32", "si64", "ui8", "ui32", "si8", "si16", "ui64", "ui16")
+)
+LARGEST = 4096
+"""Elements of a result; where it would have more, sizes are cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a gather or a scatter addresses a tensor of `shape`, chosen role by role.
+
+    Every dimension of the tensor is one of slices (in `kept`), of size 1 and left out (`dropped`),
+    or paired with one of the indices (`batching`). `batch` has the sizes of the indices'
+    dimensions but for the index vector, `paired` their numbers for the batching dimensions;
+    `mapped` are the dimensions that index vectors speak of, `vector_dim` where these stand.
+    """
+
+    shape: Shape
+    kept: Dims
+    dropped: Dims
+    batching: Dims
+    batch: Shape
+    paired: Dims
+    mapped: Dims
+    vector_dim: int
+    sizes: Shape
+
+    @property
+    def implicit(self) -> bool:
+        """Whether the indices are no vectors, but single ones."""
+        return self.vector_dim == len(self.batch) and len(self.mapped) == 1
+
+    def indices_shape(self, *, implicit: bool) -> Shape:
+        """The shape of the indices."""
+        if implicit:
+            return self.batch
+        return (*self.batch[: self.vector_dim], len(self.mapped), *self.batch[self.vector_dim :])
+
+    def paired_dims(self, *, implicit: bool) -> Dims:
+        """The indices' own numbers of the dimensions paired with batching ones."""
+        return tuple(d + (not implicit and d >= self.vector_dim) for d in self.paired)
+
+    def limits(self) -> list[int]:
+        """For each component of an index vector, the last index at which a slice fits."""
+        return [self.shape[d] - self.sizes[d] for d in self.mapped]
+
+
+def _part(pick: Pick, size: int) -> int:
+    """How much of a dimension a slice takes: 1, all, some, nothing."""
+    return min(size, choose(pick, (1, 1, size, size, max(size - 1, 0), 2, 3, pick(size + 1), 0)))
+
+
+def access(pick: Pick, *, batching: bool = True) -> Access:
+    """Choose one: small sizes mostly, every role for every dimension, any place for the vector."""
+    rank = choose(pick, _RANKS)
+    sizes = [choose(pick, SIZES) for _ in range(rank)]
+    roles = [choose(pick, ("keep", "drop", "keep", "batch" if batching else "drop")) for _ in sizes]
+    if rank and pick(4) == 3:
+        at = pick(rank)
+        sizes[at] = choose(pick, _STRETCHED)
+        if sizes[at] == 0 and roles[at] == "drop":
+            roles[at] = "keep"  # a slice of size 0 cannot be left out: it has no element
+    kept, dropped, paired = (
+        tuple(d for d in range(rank) if roles[d] == role) for role in ("keep", "drop", "batch")
+    )
+    free = [choose(pick, BATCHES) for _ in range(pick(3))]
+    order = permutation(pick, len(paired) + len(free))
+    pool = [*(sizes[d] for d in paired), *free]
+    batch = tuple(pool[n] for n in order)
+    places = tuple(order.index(n) for n in range(len(paired)))
+    able = [d for d in range(rank) if d not in paired]
+    mapped = tuple(able[n] for n in permutation(pick, len(able)))
+    mapped = mapped[: len(mapped) if pick(3) < 2 else pick(len(mapped) + 1)]
+    slices = tuple(_part(pick, sizes[d]) if d in kept else min(1, sizes[d]) for d in range(rank))
+    vector_dim = len(batch) - pick(len(batch) + 1)
+    return _cut(
+        Access(tuple(sizes), kept, dropped, paired, batch, places, mapped, vector_dim, slices)
+    )
+
+
+def _cut(chosen: Access) -> Access:
+    """The same with slices of size 1 where there would be too many elements."""
+    window = math.prod(chosen.sizes[d] for d in chosen.kept)
+    if math.prod(chosen.batch) * window <= LARGEST:
+        return chosen
+    sizes = tuple(min(size, 1) for size in chosen.sizes)
+    return Access(
+        chosen.shape, chosen.kept, chosen.dropped, chosen.batching, chosen.batch, chosen.paired,
+        chosen.mapped, chosen.vector_dim, sizes,
+    )  # fmt: skip
+
+
+def index_profiles(chosen: Access, *, far: bool = True) -> tuple[str, ...]:
+    """Contents for indices: in range, at its ends, about it and (`far`) of all sizes."""
+    limits = chosen.limits() or [0]
+    low, high = max(min(limits), 0), max(limits)
+    inside = (f"within:0:{high}", f"within:0:{low}", f"values:{high}", "values:0")
+    if not far:
+        return inside
+    return (*inside, f"within:0:{high}", f"within:-3:{high + 3}", "special", "small_integers")
+
+
+def index_type(pick: Pick, chosen: Access) -> ElementType:
+    """A type for indices: mostly one that has room for all sizes, now and then any."""
+    wide = tuple(of for of in _COMMON if of.max_integer > max(chosen.shape, default=0))
+    return choose(pick, INDEX_TYPES if pick(10) == 9 else wide)
+
+
+def explicit(vectors: Sequence[Sequence[int]], chosen: Access, *, implicit: bool) -> str:
+    """The profile of given index vectors, one for each element of the batch, row-major."""
+    width = len(chosen.mapped)
+    if implicit:
+        return "values:" + ",".join(str(vector[0]) for vector in vectors)
+    inner = math.prod(chosen.batch[chosen.vector_dim :])
+    flat: list[int] = []
+    for start in range(0, len(vectors), max(inner, 1)):
+        block = vectors[start : start + inner]
+        flat += [vector[k] for k in range(width) for vector in block]
+    return "values:" + ",".join(map(str, flat))

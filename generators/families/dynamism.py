@@ -1,0 +1,225 @@
+"""Cases of the ops of reference/ops/dynamism.py.
+
+Shapes and paddings come as constants or as parameters, in every integer type that can hold them;
+dimension sizes of the result are known or not. XLA translates what it can fold to static ops: that
+most cases are such, and some are not, is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from generators.case.case import Case, InputRecipe
+from generators.case.shapes import Pick, choose, shape
+from generators.families import data_movement as movement
+from generators.programs.building import Builder, case, constant, inputs
+from generators.values.profiles import Row
+from reference.ir.program import (
+    Dense,
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    attributes,
+)
+from reference.ir.types import ALL, COMPLEX, FLOATS, INTEGERS, ElementType
+from reference.ops.dynamism import SIZE
+
+Given = dict[str, tuple[int, ...]]
+
+_SELDOM = 32
+"""One case in so many is of a kind that XLA does not translate: each costs its batch a lot."""
+
+_BYTE = 8
+
+
+class Numbers(NamedTuple):
+    """Operands that hold numbers: their types, all of one integer type, and their profiles.
+
+    `misread`: whether StableHLO's verifier and its folding, which take every integer for signed,
+    would see other numbers in constants of that type. They look at no parameters.
+    """
+
+    types: dict[str, TensorType]
+    row: Row
+    misread: bool
+
+
+def _numbers(pick: Pick, given: Given, *, misread: bool = True) -> Numbers:
+    """Operands for these numbers, of any type that can hold them, `misread` ones included."""
+    every = [number for numbers in given.values() for number in numbers]
+    low, high = min(every, default=0), max(every, default=0)
+    fitting = [
+        of
+        for of in movement.INDEX_TYPES
+        if of.min_integer <= low and high <= (of.max_integer if misread else _largest_signed(of))
+    ]
+    of = fitting[pick(len(fitting))]
+    types = {name: TensorType((len(numbers),), of) for name, numbers in given.items()}
+    profiles = tuple("values:" + ",".join(map(str, numbers)) for numbers in given.values())
+    return Numbers(types, profiles, high > _largest_signed(of))
+
+
+def _largest_signed(of: ElementType) -> int:
+    """The largest number that a signed type of as many bits holds."""
+    return (1 << (of.bits - 1)) - 1
+
+
+def _forgotten(pick: Pick, given: Sequence[int]) -> tuple[int | None, ...]:
+    """The shape with some sizes, at least one, not known before execution."""
+    if not given:
+        return ()
+    unknown = {pick(len(given)) for _ in range(1 + pick(len(given)))}
+    return tuple(None if d in unknown else size for d, size in enumerate(given))
+
+
+def _folded(
+    op: str,
+    pick: Pick,
+    operands: dict[str, TensorType],
+    numbers: Numbers,
+    result: TensorType,
+    attributes_: dict[str, tuple[int, ...]] | None = None,
+    *,
+    always: bool,
+) -> Case:
+    """A case that XLA translates where the numbers are constants: they nearly always are if it
+    asks for that `always`, and not only for a result of unknown sizes."""
+    unknown = pick(4) == 3 and not (numbers.misread and not always)
+    if result.element.bits < _BYTE and pick(_SELDOM) < _SELDOM - 1:
+        unknown = False  # jax 0.12 ends when it fetches a result of unknown size in packed elements
+    if unknown:
+        result = TensorType(_forgotten(pick, result.static_shape), result.element)
+    rows = movement.rows(result.element, numbers.row, times=len(operands))
+    types, given = {**operands, **numbers.types}, dict(attributes_ or {})
+    if (always or unknown) and pick(_SELDOM) < _SELDOM - 1:
+        return case(pick, op, types, (result,), rows, dict(given), constants=numbers.types)
+    parameters = numbers.types if numbers.misread else ()
+    return case(pick, op, types, (result,), rows, dict(given), parameters=parameters)
+
+
+def _dynamic_broadcast_in_dim(op: str, of: ElementType, pick: Pick) -> Case:
+    found = movement.broadcast(pick)
+    given: dict[str, tuple[int, ...]] = {"broadcast_dimensions": found.dimensions}
+    if pick(3) == 2:  # what is known of each dimension: nothing, or the truth
+        said = [choose(pick, (True, True, False)) for _ in found.before]
+        pairs = list(zip(found.before, found.dimensions, strict=True))
+        grows = [size != found.after[d] for size, d in pairs]
+        expanding = [
+            d for d, (says, grow) in enumerate(zip(said, grows, strict=True)) if says and grow
+        ]
+        kept = [
+            d for d, (says, grow) in enumerate(zip(said, grows, strict=True)) if says and not grow
+        ]
+        given["known_expanding_dimensions"] = tuple(expanding)
+        given["known_nonexpanding_dimensions"] = tuple(kept)
+    result = TensorType(found.after, of)
+    types = {"operand": TensorType(found.before, of)}
+    numbers = _numbers(pick, {"output_dimensions": found.after})
+    return _folded(op, pick, types, numbers, result, given, always=False)
+
+
+def _dynamic_iota(op: str, of: ElementType, pick: Pick) -> Case:
+    sizes = shape(pick, min_rank=1)
+    numbers = _numbers(pick, {"output_shape": sizes})
+    result = TensorType(_forgotten(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, of)
+    given = {"iota_dimension": pick(len(sizes))}
+    parameters = numbers.types if numbers.misread else ()
+    types, rows = numbers.types, (numbers.row,)
+    return case(pick, op, types, (result,), rows, dict(given), parameters=parameters)
+
+
+def _dynamic_pad(op: str, of: ElementType, pick: Pick) -> Case:
+    operand, value = TensorType(shape(pick), of), TensorType((), of)
+    found = movement.padding(pick, operand.static_shape, negative=pick(3) > 0)
+    amounts = {
+        "edge_padding_low": found.low,
+        "edge_padding_high": found.high,
+        "interior_padding": found.interior,
+    }
+    numbers = _numbers(pick, amounts, misread=False)
+    types, result = {"operand": operand, "padding_value": value}, TensorType(found.sizes, of)
+    return _folded(op, pick, types, numbers, result, always=True)
+
+
+def _dynamic_reshape(op: str, of: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), of)
+    sizes = movement.reshaped(pick, operand.static_shape)
+    numbers = _numbers(pick, {"output_shape": sizes})
+    result = TensorType(_forgotten(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, of)
+    types, rows = {"operand": operand, **numbers.types}, movement.rows(of, numbers.row)
+    parameters = numbers.types if numbers.misread else ()
+    return case(pick, op, types, (result,), rows, parameters=parameters)
+
+
+def _get_dimension_size(op: str, of: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick, min_rank=1), of)
+    given = {"dimension": pick(operand.rank)}
+    return case(pick, op, {"operand": operand}, (SIZE,), movement.rows(of), dict(given))
+
+
+def _real_dynamic_slice(op: str, of: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), of)
+    found = movement.window(pick, operand.static_shape)
+    indices = {
+        "start_indices": found.start,
+        "limit_indices": found.limit,
+        "strides": found.strides,
+    }
+    numbers, result = _numbers(pick, indices), TensorType(found.sizes, of)
+    return _folded(op, pick, {"operand": operand}, numbers, result, always=True)
+
+
+def _set_dimension_size(op: str, of: ElementType, pick: Pick) -> Case:
+    """All of a dimension, which leaves the operand as it is; or less, and the size asked back.
+
+    What is left of the operand cannot be looked at: a module's results have static shapes.
+    """
+    sizes = shape(pick, min_rank=1)
+    dimension = pick(len(sizes))
+    operand, given = TensorType(sizes, of), {"dimension": dimension}
+    if pick(2) == 0:
+        rows = movement.rows(of, (f"values:{sizes[dimension]}",))
+        types = {"operand": operand, "size": SIZE}
+        return case(pick, op, types, (operand,), rows, dict(given))
+    left = pick(sizes[dimension] + 1)
+    cut = TensorType(tuple(None if d == dimension else n for d, n in enumerate(sizes)), of)
+    whole, shortened, size = Value("operand", operand), Value("r0", cut), Value("size", SIZE)
+    profile, known = f"values:{left}", attributes(dimension=dimension)
+    body: list[Operation] = []
+    if pick(4) == 3:
+        value: Dense = constant(SIZE, profile, 0)
+        body.append(Operation("constant", (), (size,), attributes(value=value)))
+    asked = Value("r1", SIZE)
+    body.append(Operation(op, (whole, size), (shortened,), known))
+    body.append(Operation("get_dimension_size", (shortened,), (asked,), known))
+    body.append(Operation("return", (asked,)))
+    placed = (whole,) if body[0].name == "constant" else (whole, size)
+    main = Function("main", Region(placed, tuple(body)), (SIZE,))
+    row = (profile,) if len(placed) == 2 else ()
+    recipes: tuple[InputRecipe, ...] = inputs(pick, placed, movement.rows(of, row))
+    return Case(Program((main,)), recipes)
+
+
+_BUILD = {
+    "dynamic_broadcast_in_dim": _dynamic_broadcast_in_dim,
+    "dynamic_iota": _dynamic_iota,
+    "dynamic_pad": _dynamic_pad,
+    "dynamic_reshape": _dynamic_reshape,
+    "get_dimension_size": _get_dimension_size,
+    "real_dynamic_slice": _real_dynamic_slice,
+    "set_dimension_size": _set_dimension_size,
+}
+
+BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
+"""What builds the cases of each op."""
+
+ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {
+    **dict.fromkeys(BUILDERS, ALL),
+    "dynamic_iota": INTEGERS + FLOATS + COMPLEX,
+}
+"""The element types of each op's cells."""

@@ -1,0 +1,151 @@
+"""Cases of the elementwise ops: programs of one op, and recipes for their inputs."""
+
+from __future__ import annotations
+
+import math
+from functools import cache, partial
+
+from generators.case.case import Case, InputRecipe
+from generators.case.shapes import Pick, choose, shape
+from generators.case.types import ELEMENTWISE_TYPES, bitcast_results
+from generators.programs.building import Builder, case, constant
+from generators.values import profiles
+from generators.values.contents import profiles_of
+from reference.ir.program import Attribute, TensorType, single_op
+from reference.ir.types import ALL, BOOLEAN, ElementType
+from reference.ops.elementwise import COMPLEX_OF, DIRECTIONS, compare_types_of
+
+_I1 = BOOLEAN[0]
+_LARGEST_BITCAST = 4096  # elements of the narrower type; only `i1` gets near
+
+
+def _unary(op: str, of: ElementType, pick: Pick) -> Case:
+    size = shape(pick)
+    result = profiles.RESULT_OF.get(op, profiles.same)(of)
+    operand = "x" if op == "is_finite" else "operand"
+    types = {operand: TensorType(size, of)}
+    return case(pick, op, types, (TensorType(size, result),), profiles.rows(op, of))
+
+
+def _binary(op: str, of: ElementType, pick: Pick) -> Case:
+    kind = TensorType(shape(pick), of)
+    result = TensorType(kind.shape, COMPLEX_OF[of.name]) if op == "complex" else kind
+    related = op not in profiles.ASYMMETRIC
+    types = {"lhs": kind, "rhs": kind}
+    return case(pick, op, types, (result,), profiles.rows(op, of), related=related)
+
+
+@cache
+def compare_attributes(of: ElementType) -> tuple[dict[str, Attribute], ...]:
+    """Every direction with every `compare_type` valid for the type (C3), and without one."""
+    kinds: tuple[dict[str, Attribute], ...]
+    kinds = (*({"compare_type": kind} for kind in compare_types_of(of)), {})
+    return tuple({"comparison_direction": way, **kind} for way in DIRECTIONS for kind in kinds)
+
+
+def _compare(op: str, of: ElementType, pick: Pick) -> Case:
+    given = choose(pick, compare_attributes(of))
+    kind = TensorType(shape(pick), of)
+    types, result = {"lhs": kind, "rhs": kind}, TensorType(kind.shape, _I1)
+    return case(pick, op, types, (result,), profiles.rows(op, of), given, related=True)
+
+
+def _convert(op: str, of: ElementType, pick: Pick) -> Case:
+    to = choose(pick, ALL)
+    size = shape(pick)
+    types = {"operand": TensorType(size, of)}
+    return case(pick, op, types, (TensorType(size, to),), profiles.conversion_rows(of, to))
+
+
+def _bitcast_convert(op: str, of: ElementType, pick: Pick) -> Case:
+    to = choose(pick, bitcast_results(of))
+    ratio = max(to.bits, of.bits) // min(to.bits, of.bits)
+    before = after = shape(pick)
+    if math.prod(before) * ratio > _LARGEST_BITCAST:
+        before = after = tuple(min(size, 3) for size in before)
+    if to.bits < of.bits:
+        after = (*before, ratio)
+    elif to.bits > of.bits:
+        before = (*after, ratio)
+    types = {"operand": TensorType(before, of)}
+    return case(pick, op, types, (TensorType(after, to),), profiles.rows(op, of))
+
+
+def _clamp(op: str, of: ElementType, pick: Pick) -> Case:
+    size = shape(pick)
+    scalar, full = TensorType((), of), TensorType(size, of)
+    low, high = choose(pick, ((scalar, scalar), (full, full), (scalar, full), (full, scalar)))
+    types = {"min": low, "operand": full, "max": high}
+    return case(pick, op, types, (full,), profiles.clamp_rows(of), related=pick(4) == 3)
+
+
+def _select(op: str, of: ElementType, pick: Pick) -> Case:
+    size = shape(pick)
+    full = TensorType(size, of)
+    predicate = TensorType(choose(pick, (size, size, ())), _I1)
+    types = {"pred": predicate, "on_true": full, "on_false": full}
+    return case(pick, op, types, (full,), profiles.select_rows(of), related=True)
+
+
+@cache
+def precisions(of: ElementType) -> tuple[dict[str, Attribute], ...]:
+    """Numbers of exponent and mantissa bits: the least, the type's own, next to it, beyond."""
+    fmt = of.float_format
+    exponents = (fmt.exponent_bits, 1, 2, 4, 5, 8, 11)
+    mantissas = (fmt.mantissa_bits, 0, 1, 2, 3, 7, 10, 23, 52)
+    return tuple(
+        {"exponent_bits": e, "mantissa_bits": m}
+        for e in _around(exponents, 1, fmt.exponent_bits)
+        for m in _around(mantissas, 0, fmt.mantissa_bits)
+    )
+
+
+def _around(numbers: tuple[int, ...], least: int, own: int) -> tuple[int, ...]:
+    wanted = dict.fromkeys((*numbers, own - 1, own + 1, own + 2))
+    return tuple(number for number in wanted if least <= number <= own + 2)
+
+
+def _reduce_precision(op: str, of: ElementType, pick: Pick) -> Case:
+    given = choose(pick, precisions(of))
+    kind = TensorType(shape(pick), of)
+    return case(pick, op, {"operand": kind}, (kind,), profiles.rows(op, of), given)
+
+
+def _iota(op: str, of: ElementType, pick: Pick) -> Case:
+    size = shape(pick, min_rank=1)
+    program = single_op(op, (), (TensorType(size, of),), {"iota_dimension": pick(len(size))})
+    return Case(program, (InputRecipe((), 0),))
+
+
+def _constants(op: str, of: ElementType, pick: Pick) -> Case:
+    kind = TensorType(shape(pick), of)
+    profile = choose(pick, profiles_of(of))
+    value = constant(kind, profile, pick(1 << 32), splat=pick(6) == 5)
+    return Case(single_op(op, (), (kind,), {"value": value}), (InputRecipe((), 0),))
+
+
+_SPECIFIC = {
+    "bitcast_convert": _bitcast_convert,
+    "clamp": _clamp,
+    "compare": _compare,
+    "constant": _constants,
+    "convert": _convert,
+    "iota": _iota,
+    "reduce_precision": _reduce_precision,
+    "select": _select,
+}
+BINARY = frozenset({
+    "add", "and", "atan2", "complex", "divide", "maximum", "minimum", "multiply", "or", "power",
+    "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "xor",
+})  # fmt: skip
+"""The ops of two operands, lhs and rhs, of one type (`compare` has attributes besides)."""
+
+
+BUILDERS: dict[str, Builder] = {
+    op: partial(_SPECIFIC.get(op, _binary if op in BINARY else _unary), op)
+    for op in ELEMENTWISE_TYPES
+}
+"""What builds the cases of each op."""
+
+ELEMENT_TYPES = ELEMENTWISE_TYPES
+"""The element types of each op's cells."""

@@ -1,0 +1,63 @@
+"""Cases of the ops of reference/ops/fft.py."""
+
+from __future__ import annotations
+
+from generators.case.case import Case
+from generators.case.shapes import Pick, choose
+from generators.programs.building import Builder, case
+from generators.values.profiles import Row
+from reference.ir.program import Attribute, TensorType
+from reference.ir.types import COMPLEX, ElementType
+from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ops.elementwise import COMPLEX_OF
+from reference.ops.fft import bins
+
+_ALONE = (
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 21, 25, 27, 30, 31, 32, 33, 49, 60, 63,
+    64, 65, 97, 100, 121, 127, 128, 129, 211, 243, 255, 256, 257, 360, 500, 509, 512, 513, 0,
+)  # fmt: skip
+"""Lengths of one-dimensional transforms: powers of small primes, primes, products, and none."""
+
+_TOGETHER = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 0)
+_SMALL = (1, 2, 3, 4, 5, 6, 7)
+_BATCHES = ((),) * 5 + ((2,), (3,), (2, 3), (1,), (0,))
+
+_ROWS: tuple[Row, ...] = (
+    ("small_integers",), ("unit",), ("moderate",), ("small_integers",), ("unit",), ("tiny",),
+    ("near_one",), ("wide",), ("mixed",), ("special",), ("large",), ("subnormal",), ("unit",),
+    ("values:1",), ("moderate",),
+)  # fmt: skip
+
+
+def _lengths(pick: Pick) -> tuple[int, ...]:
+    rank = choose(pick, (1, 1, 1, 2, 2, 3))
+    if rank == 1:
+        return (choose(pick, _ALONE),)
+    return tuple(choose(pick, _TOGETHER if rank == 2 else _SMALL) for _ in range(rank))
+
+
+def _fft(of: ElementType, pick: Pick) -> Case:
+    kind = choose(pick, ("FFT", "IFFT", "IRFFT", "IRFFT")) if of.is_complex else "RFFT"
+    lengths, batch = _lengths(pick), choose(pick, _BATCHES)
+    full = (*batch, *lengths)
+    half = (*full[:-1], bins(full[-1]))
+    operand, result, rows = TensorType(full, of), TensorType(full, of), _ROWS
+    if kind == "RFFT":
+        result = TensorType(half, COMPLEX_OF[of.name])
+    if kind == "IRFFT":
+        operand, result = TensorType(half, of), TensorType(full, of.part)
+        # Of other operands no inverse exists.
+        spectrum = "spectrum:" + ",".join(map(str, lengths))
+        rows = ((spectrum,),) * 12 + rows[:4] + (("mixed",),)
+    if kind in ("FFT", "IFFT") and pick(12) == 11:
+        # No constraint asks for the sizes of the dimensions here, only for their number.
+        lengths = tuple(max(size // 2, 1) for size in lengths)
+    given: dict[str, Attribute] = {"fft_type": kind, "fft_length": lengths}
+    return case(pick, "fft", {"operand": operand}, (result,), rows, given)
+
+
+BUILDERS: dict[str, Builder] = {"fft": _fft}
+"""What builds the cases of each op."""
+
+ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {"fft": (TYPES["f32"], TYPES["f64"], *COMPLEX)}
+"""The element types of each op's cells."""

@@ -1,0 +1,140 @@
+"""Cases of the ops of reference/ops/host.py.
+
+What goes out comes in again: the host is an echo, and on a channel a process sends to itself. So
+a program needs no data but its inputs.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from generators.case.case import Case
+from generators.case.shapes import Pick, choose
+from generators.programs.building import Builder
+from generators.programs.writing import SHAPES, BlockWriter, Writer, scalar
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    FutureType,
+    Region,
+    TensorType,
+    TokenType,
+    Value,
+    ValueType,
+)
+from reference.ir.types import ALL, ElementType, element_type
+from reference.ops.host import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
+
+TOKEN = TokenType()
+SELF = Dense.of(np.zeros((1, 2), np.int64), TensorType((1, 2), element_type("si64")))
+"""`source_target_pairs` of a process that sends to itself."""
+
+
+def _begun(of: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[Value]]:
+    """A writer with parameters of several shapes, which are what is transferred."""
+    writer = Writer(pick, TensorType(choose(pick, SHAPES), of))
+    payload = [writer.parameter(writer.of) for _ in range(1 + pick(2))]
+    if pick(3) == 2:
+        payload.append(writer.parameter(TensorType(choose(pick, SHAPES), of)))
+    return writer, writer.block(), payload
+
+
+def _feeds(op: str, of: ElementType, pick: Pick) -> Case:
+    """Out to the host and in again; twice, so that the order shows."""
+    del op
+    writer, block, payload = _begun(of, pick)
+    (token,) = block.add("after_all", (), TOKEN)
+    turns = 1 + pick(2)
+    for number in range(turns):
+        given: dict[str, Attribute] = {"outfeed_config": f"feed {number}"} if pick(2) else {}
+        (token,) = block.add("outfeed", (*payload, token), TOKEN, given=given)
+        payload.reverse()
+    results: list[Value] = []
+    types: list[ValueType] = [value.type for value in payload]
+    for turn in range(turns):
+        ordered = types if (turns - turn) % 2 == 0 else types[::-1]
+        given = {"infeed_config": "feed"} if pick(2) else {}
+        *values, token = block.add("infeed", (token,), *ordered, TOKEN, given=given)
+        results += values
+    return writer.case(block, results)
+
+
+def _channels(op: str, of: ElementType, pick: Pick) -> Case:
+    """Sent to the host and back, or to oneself."""
+    del op
+    writer, block, payload = _begun(of, pick)
+    (token,) = block.add("after_all", (), TOKEN)
+    channel, types = 1 + pick(9), [value.type for value in payload]
+    if pick(2):
+        there: dict[str, Attribute] = {"is_host_transfer": True, "channel_type": DEVICE_TO_HOST}
+        back: dict[str, Attribute] = {"is_host_transfer": True, "channel_type": HOST_TO_DEVICE}
+    else:
+        there = {"channel_type": DEVICE_TO_DEVICE, "source_target_pairs": SELF}
+        back = there
+    (token,) = block.add("send", (*payload, token), TOKEN, given=there | {"channel_id": channel})
+    results = block.add("recv", (token,), *types, TOKEN, given=back | {"channel_id": channel})
+    return writer.case(block, results[:-1])
+
+
+def _asynchronous(op: str, of: ElementType, pick: Pick) -> Case:
+    """A slice of some kind, started and waited for."""
+    del op
+    writer = Writer(pick, TensorType((2 + pick(4), 1 + pick(3)), of))
+    operand = writer.parameter(writer.of)
+    kind = pick(3)
+    small = TensorType((1 + pick(2), 1), of)
+    at = scalar("si32")
+    operands = [operand]
+    given: dict[str, Attribute] = {}
+    if kind == 0:
+        name, result = "slice", small
+        start = pick(2)
+        assert small.shape[0] is not None
+        given = {
+            "start_indices": (start, 0),
+            "limit_indices": (start + small.shape[0] if start == 0 else start + 1, 1),
+            "strides": (1, 1),
+        }
+        result = TensorType((small.shape[0] if start == 0 else 1, 1), of)
+    elif kind == 1:
+        name, result = "dynamic_slice", small
+        operands += [writer.parameter(at, "within:-3:9") for _ in range(2)]
+        given = {"slice_sizes": small.static_shape}
+    else:
+        name, result = "dynamic_update_slice", writer.of
+        operands.append(writer.parameter(small))
+        operands += [writer.parameter(at, "within:-3:9") for _ in range(2)]
+    block = writer.block()
+    body = _body(writer, name, operands, result, given)
+    (future,) = block.add("async_start", operands, FutureType((result,)), regions=(body,))
+    return writer.case(block, block.add("async_done", (future,), result))
+
+
+def _body(
+    writer: Writer,
+    name: str,
+    operands: list[Value],
+    result: TensorType,
+    given: dict[str, Attribute],
+) -> Region:
+    arguments = tuple(writer.fresh(value.type) for value in operands)
+    inner = writer.block(arguments=arguments)
+    return inner.ended(inner.add(name, arguments, result, given=given))
+
+
+_BUILD = {
+    "async_done": _asynchronous,
+    "async_start": _asynchronous,
+    "infeed": _feeds,
+    "outfeed": _feeds,
+    "recv": _channels,
+    "send": _channels,
+}
+
+BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
+"""What builds the cases of each op."""
+
+ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(BUILDERS, ALL)
+"""The element types of each op's cells: those of what is transferred."""

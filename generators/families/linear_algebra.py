@@ -1,0 +1,85 @@
+"""Cases of the ops of reference/ops/linear_algebra.py."""
+
+from __future__ import annotations
+
+from generators.case.case import Case
+from generators.case.shapes import Pick, choose
+from generators.programs.building import Builder, case
+from generators.values.profiles import Row
+from reference.ir.program import Attribute, TensorType
+from reference.ir.types import COMPLEX, FLOATS, ElementType
+from reference.ops.linear_algebra import TRANSPOSITIONS
+
+_SIZES = (1, 2, 3, 4, 5, 6, 8, 0)
+_LARGE = (7, 9, 15, 16, 17, 31, 33, 48, 64, 65)
+_NARROW = 16
+"""Bits; matrices of fewer are kept small, or nothing would be representable."""
+
+_BATCHES = ((),) * 6 + ((2,), (3,), (2, 2), (1,), (2, 1, 3), (0,))
+_COLUMNS = (1, 2, 3, 4, 7, 0)
+_FLAGS = (True, False)
+
+_DEFINITE: tuple[Row, ...] = (
+    ("definite",), ("gram",), ("definite",), ("graded",), ("gram",), ("definite",), ("hilbert",),
+    ("definite",), ("unit",), ("mixed",),
+)  # fmt: skip
+_POSITIVE: tuple[Row, ...] = (("positive",), ("special",), ("perfect_powers",), ("wide",))
+"""Of f8E8M0FNU, which has neither zero nor negative numbers: matrices of one element."""
+
+_TRIANGULAR: tuple[Row, ...] = (
+    ("triangular", "small_integers"), ("triangular", "unit"), ("triangular", "moderate"),
+    ("triangular", "lower_triangular"), ("graded_triangular", "unit"),
+    ("triangular", "unit_diagonal"), ("unit_diagonal", "small_integers"),
+    ("triangular", "small_integers"), ("unit", "unit"),
+    ("small_integers", "small_integers"), ("triangular", "mixed"), ("special", "unit"),
+)  # fmt: skip
+_UNIT: tuple[Row, ...] = (
+    ("unit_diagonal", "small_integers"), ("unit_diagonal", "unit"),
+    ("unit_diagonal", "unit_diagonal"), ("unit_diagonal", "moderate"),
+    ("triangular", "small_integers"), ("unit_diagonal", "mixed"),
+)  # fmt: skip
+
+
+def _size(pick: Pick, of: ElementType) -> tuple[tuple[int, ...], int]:
+    """The batch dimensions, and n of the n x n matrices."""
+    if not of.float_format.has_zero:
+        return choose(pick, _BATCHES), 1
+    if of.part.bits >= _NARROW and pick(6) == 5:
+        return (), choose(pick, _LARGE)
+    size = choose(pick, _SIZES)
+    if of.part.bits < _NARROW:
+        size = min(size, 4)
+    return choose(pick, _BATCHES), size
+
+
+def _cholesky(of: ElementType, pick: Pick) -> Case:
+    batch, size = _size(pick, of)
+    kind = TensorType((*batch, size, size), of)
+    given: dict[str, Attribute] = {"lower": choose(pick, _FLAGS)}
+    rows = _DEFINITE if of.float_format.has_zero else _POSITIVE
+    return case(pick, "cholesky", {"a": kind}, (kind,), rows, given)
+
+
+def _triangular_solve(of: ElementType, pick: Pick) -> Case:
+    batch, size = _size(pick, of)
+    left = choose(pick, _FLAGS)
+    columns = size if pick(4) == 3 else choose(pick, _COLUMNS)
+    sides = (size, columns) if left else (columns, size)
+    types = {"a": TensorType((*batch, size, size), of), "b": TensorType((*batch, *sides), of)}
+    given: dict[str, Attribute] = {
+        "left_side": left,
+        "lower": choose(pick, _FLAGS),
+        "unit_diagonal": pick(3) == 2,
+        "transpose_a": choose(pick, TRANSPOSITIONS),
+    }
+    rows = _UNIT if given["unit_diagonal"] else _TRIANGULAR
+    if not of.float_format.has_zero:
+        rows = tuple(row * 2 for row in _POSITIVE)
+    return case(pick, "triangular_solve", types, (types["b"],), rows, given)
+
+
+BUILDERS: dict[str, Builder] = {"cholesky": _cholesky, "triangular_solve": _triangular_solve}
+"""What builds the cases of each op."""
+
+ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(BUILDERS, FLOATS + COMPLEX)
+"""The element types of each op's cells."""

@@ -1,0 +1,83 @@
+"""Cases of the ops of reference/ops/quantization.py."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from generators.case.case import Case
+from generators.case.quantized_types import Parameters, QuantizedColumn, drawn
+from generators.case.shapes import Pick, choose, shape
+from generators.programs.building import Builder, case
+from reference.ir.program import QuantizedType, TensorType
+from reference.ir.types import FLOATS, ElementType, element_type
+
+_STORAGE = tuple(
+    element_type(name)
+    for name in ("si8", "ui8", "si4", "ui4", "si16", "ui16", "si32", "ui32", "si2", "ui2")
+)
+"""Storage types, those of 32 bits at most: MLIR has no wider ones."""
+
+_EXPRESSED = tuple(of for of in FLOATS if of.float_format.has_zero)
+"""Expressed types: all but f8E8M0FNU, which has no number for a code that stands for 0."""
+
+_NUMBERS = (("small_integers",), ("moderate",), ("ties",), ("special",), ("wide",), ("unit",))
+_CODES = (("codes",), ("small_integers",), ("unit",))
+
+
+def _type(
+    pick: Pick, of: Parameters, size: tuple[int, ...], *, per_axis: bool = False
+) -> QuantizedType:
+    fitting = [d for d, count in enumerate(size) if count]  # without a step there is no spelling
+    if not fitting or not (per_axis or pick(4) == 3):
+        return drawn(of, pick)
+    axis = fitting[pick(len(fitting))]
+    return drawn(of, pick, axis=axis, size=size[axis])
+
+
+def _quantize(op: str, of: ElementType, pick: Pick) -> Case:
+    """From numbers, per tensor and per axis, to every storage type."""
+    size, storage = shape(pick), choose(pick, _STORAGE)
+    to = _type(pick, Parameters.chosen(storage, of, pick), size)
+    result = TensorType(size, to)
+    return case(pick, op, {"operand": TensorType(size, of)}, (result,), _NUMBERS)
+
+
+def _dequantize(op: str, of: ElementType, pick: Pick) -> Case:
+    """To numbers, per tensor and per axis, from every storage type."""
+    size, storage = shape(pick), choose(pick, _STORAGE)
+    given = _type(pick, Parameters.chosen(storage, of, pick), size)
+    result = TensorType(size, of)
+    return case(pick, op, {"operand": TensorType(size, given)}, (result,), _CODES)
+
+
+def requantized(column: QuantizedColumn, pick: Pick) -> Case:
+    """`uniform_quantize` of quantized tensors: from the column's type to any other."""
+    size = shape(pick, min_rank=int(column.per_axis))
+    given = Parameters.chosen(column.storage, column.expressed, pick)
+    operand = _type(pick, given, size, per_axis=column.per_axis)
+    to = Parameters.chosen(choose(pick, _STORAGE), column.expressed, pick)
+    result = TensorType(size, _type(pick, to, size))
+    types = {"operand": TensorType(size, operand)}
+    return case(pick, "uniform_quantize", types, (result,), _CODES)
+
+
+def dequantized(column: QuantizedColumn, pick: Pick) -> Case:
+    """`uniform_dequantize` of the column's type."""
+    size = shape(pick, min_rank=int(column.per_axis))
+    given = Parameters.chosen(column.storage, column.expressed, pick)
+    operand = TensorType(size, _type(pick, given, size, per_axis=column.per_axis))
+    result = TensorType(size, column.expressed)
+    return case(pick, "uniform_dequantize", {"operand": operand}, (result,), _CODES)
+
+
+BUILDERS: dict[str, Builder] = {
+    "uniform_dequantize": partial(_dequantize, "uniform_dequantize"),
+    "uniform_quantize": partial(_quantize, "uniform_quantize"),
+}
+"""What builds the cases of each op."""
+
+ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {
+    "uniform_dequantize": _EXPRESSED,
+    "uniform_quantize": _EXPRESSED,
+}
+"""The element types of each op's cells: the expressed types."""

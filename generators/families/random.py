@@ -1,0 +1,89 @@
+"""Cases of the ops of reference/ops/random.py."""
+
+from __future__ import annotations
+
+import math
+
+from generators.case.case import Case
+from generators.case.shapes import Pick, choose, shape
+from generators.programs.building import Builder, case
+from generators.values.profiles import Row
+from reference.ir.program import Attribute, TensorType
+from reference.ir.types import BOOLEAN, FLOATS, INTEGERS, ElementType
+from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ops.random import RNG_DISTRIBUTIONS
+
+_SAMPLES = ((1000,), (25, 40), (2048,), (7, 11, 13), (1,), (500,))
+_MOST_ELEMENTS = 4096
+
+_SHAPES = (
+    (), (1,), (2,), (3,), (4,), (5,), (7,), (8,), (1, 1), (2, 3), (3, 2), (3, 5), (5, 3), (4, 4),
+    (3, 3, 3), (3, 4, 5), (5, 1, 3), (1, 6, 1), (2, 2, 2, 2), (0,), (3, 0), (0, 4), (33,), (257,),
+    (1000,), (31, 33),
+)  # fmt: skip
+"""With dimensions of even and odd size at every place: the order of the output depends on it."""
+
+_UNIFORM: tuple[Row, ...] = (
+    ("values:0", "values:1"), ("values:-1", "values:1"), ("values:2", "values:5"),
+    ("values:0", "values:1"), ("values:-3", "within:-2:4"), ("values:1", "values:2"),
+    ("within:-8:-1", "within:0:8"), ("lower", "upper"), ("values:0", "values:4"),
+    ("special", "special"),
+)  # fmt: skip
+_NORMAL: tuple[Row, ...] = (
+    ("values:0", "values:1"), ("values:1", "values:2"), ("moderate", "values:1"),
+    ("values:-3", "values:0"), ("small_integers", "within:0:4"), ("values:0", "values:3"),
+    ("unit", "within:1:2"), ("special", "special"),
+)  # fmt: skip
+_BOOLEAN: tuple[Row, ...] = (("values:0", "values:1"), ("bits", "bits"))
+_SIGNED: tuple[Row, ...] = (
+    ("values:0", "values:1"), ("within:-2:-1", "within:0:1"), ("values:0", "within:1:100"),
+    ("lower", "upper"), ("within:-100:0", "within:1:50"), ("special", "special"),
+)  # fmt: skip
+_UNSIGNED: tuple[Row, ...] = (
+    ("values:0", "values:1"), ("values:0", "within:1:100"), ("within:0:1", "within:2:3"),
+    ("lower", "upper"), ("values:1", "within:2:50"), ("special", "special"),
+)  # fmt: skip
+"""What UNIFORM and NORMAL take: mostly a < b, and deviations that are not negative."""
+
+
+def _rng(of: ElementType, pick: Pick) -> Case:
+    kind = choose(pick, RNG_DISTRIBUTIONS) if of.is_float else "UNIFORM"
+    sizes = choose(pick, _SAMPLES) if pick(3) == 2 else shape(pick)
+    if math.prod(sizes) > _MOST_ELEMENTS:
+        sizes = sizes[:1]
+    scalar, index = TensorType((), of), TensorType((len(sizes),), TYPES["si64"])
+    rows = _NORMAL if kind == "NORMAL" else _UNIFORM
+    if not of.is_float:
+        rows = _SIGNED if of.is_signed else _UNSIGNED if of.is_integer else _BOOLEAN
+    values = "values:" + ",".join(map(str, sizes))
+    return case(
+        pick, "rng", {"a": scalar, "b": scalar, "shape": index}, (TensorType(sizes, of),),
+        tuple((*row, values) for row in rows), {"rng_distribution": kind}, constants=("shape",),
+    )  # fmt: skip
+
+
+_STATES: tuple[Row, ...] = (("small_integers",), ("bits",), ("special",), ("wide",), ("upper",))
+_CHOICES = (
+    ("THREE_FRY", 2), ("PHILOX", 2), ("PHILOX", 3), ("THREE_FRY", 2), ("PHILOX", 3), ("DEFAULT", 2),
+    ("THREE_FRY", 2), ("DEFAULT", 3),
+)  # fmt: skip
+
+
+def _rng_bit_generator(of: ElementType, pick: Pick) -> Case:
+    algorithm, words = choose(pick, _CHOICES)
+    state = TensorType((words,), TYPES["ui64"])
+    output = TensorType(choose(pick, _SHAPES), of)
+    given: dict[str, Attribute] = {"rng_algorithm": algorithm}
+    return case(
+        pick, "rng_bit_generator", {"initial_state": state}, (state, output), _STATES, given
+    )
+
+
+BUILDERS: dict[str, Builder] = {"rng": _rng, "rng_bit_generator": _rng_bit_generator}
+"""What builds the cases of each op."""
+
+ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {
+    "rng": BOOLEAN + INTEGERS + FLOATS,
+    "rng_bit_generator": INTEGERS + FLOATS,
+}
+"""The element types of each op's cells: those of `a`, and those of the output."""

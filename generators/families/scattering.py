@@ -1,0 +1,184 @@
+"""Cases of scatter: every way to address a tensor, and bodies of every kind.
+
+Which of several updates of one element comes last is the implementation's choice. Most bodies
+here give the same in every order on the data that comes with them; those that do not (returning
+the update, affine maps) are drawn too, with and without elements that are updated twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from generators.case.case import Case
+from generators.case.shapes import Pick, choose
+from generators.families.data_movement import contents, permutation
+from generators.families.dimension_roles import Access, access, explicit, index_profiles, index_type
+from generators.programs.building import case
+from generators.regions.bodies import Block, fold_of, ops_of, scalar, several, wider_than
+from generators.values.profiles import Row
+from reference.ir.program import Attribute, Operation, Program, Region, TensorType
+from reference.ir.types import ELEMENT_TYPES, ElementType
+
+MOST_VECTORS = 64
+"""Index vectors that are given one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """An update computation: its region, the types of inputs and results, profiles of both, and the
+    operations around it whose results it names."""
+
+    region: Region
+    inputs: tuple[ElementType, ...]
+    results: tuple[ElementType, ...]
+    rows: tuple[Row, ...]
+    outside: tuple[Operation, ...] = ()
+
+
+def _moved(of: ElementType) -> tuple[Row, ...]:
+    return tuple((name,) for name in contents(of))
+
+
+def _overwrite(of: ElementType, _: Pick) -> Update:
+    block = Block.of(of, of)
+    return Update(block.returns(block.arguments[1]), (of,), (of,), _moved(of))
+
+
+def _keep(of: ElementType, _: Pick) -> Update:
+    block = Block.of(of, of)
+    return Update(block.returns(block.arguments[0]), (of,), (of,), _moved(of))
+
+
+def _fold(of: ElementType, pick: Pick) -> Update:
+    wider = (None,) * 10 + wider_than(of)[-1:]
+    op, to = choose(pick, ops_of(of)), choose(pick, wider)
+    monoid = fold_of(op, of, to, swapped=pick(4) == 3)
+    return Update(monoid.region, monoid.inputs, monoid.results, monoid.rows)
+
+
+def _several(of: ElementType, pick: Pick) -> Update:
+    found = choose(pick, several(of))()
+    return Update(found.region, found.inputs, found.results, found.rows, found.outside)
+
+
+def _subtract(of: ElementType, _: Pick) -> Update:
+    """Not commutative; but on small integers every order of the updates gives the same."""
+    block = Block.of(of, of)
+    rows: tuple[Row, ...] = (("within:0:1",), ("small_integers",))
+    return Update(block.returns(block.op("subtract", *block.arguments)), (of,), (of,), rows)
+
+
+def _two_overwritten(of: ElementType, _: Pick) -> Update:
+    """Both updates are taken, or none: halves of two updates must not be mixed."""
+    other = ELEMENT_TYPES["si32"]
+    block = Block.of(of, other, of, other)
+    region = block.returns(*block.arguments[2:])
+    rows: tuple[Row, ...] = tuple((name, "permutation") for name in contents(of))
+    return Update(region, (of, other), (of, other), rows)
+
+
+def updates_of(of: ElementType, pick: Pick) -> Update:
+    """An update computation on an element type."""
+    makers: list[Callable[[ElementType, Pick], Update]] = [
+        _overwrite,
+        _fold,
+        _fold,
+        _fold,
+        _several,
+    ]
+    makers += [_overwrite, _fold, _several, _two_overwritten, _keep]
+    if not of.is_boolean and (of.is_integer or of.float_format.has_zero):
+        makers.append(_subtract)
+    return choose(pick, tuple(makers))(of, pick)
+
+
+def _distinct(pick: Pick, chosen: Access, *, implicit: bool) -> str | None:
+    """Index vectors of which no two write to the same element; None where there are none."""
+    count = math.prod(chosen.batch)
+    room = [chosen.shape[d] // max(chosen.sizes[d], 1) for d in chosen.mapped]
+    cells = math.prod(room)
+    if not (0 < count <= min(cells, MOST_VECTORS)) or not chosen.mapped:
+        return None
+    start = pick(cells)
+    step = next(
+        step for step in range(pick(cells) + 1, 2 * cells + 2) if math.gcd(step, cells) == 1
+    )
+    vectors: list[list[int]] = []
+    for number in range(count):
+        rest, vector = (start + number * step) % cells, list[int]()
+        for d, steps in zip(chosen.mapped, room, strict=True):
+            vector.append(rest % steps * max(chosen.sizes[d], 1))
+            rest //= steps
+        vectors.append(vector)
+    if pick(4) == 3 and not _is_small(chosen):
+        vectors[pick(count)] = [-1000] * len(room)  # out of bounds, however large the window
+    return explicit(vectors, chosen, implicit=implicit)
+
+
+def _is_small(chosen: Access) -> bool:
+    """Whether a negative index of a narrow type could wrap around to a valid one."""
+    return max(chosen.shape, default=0) > 100
+
+
+def _targets(pick: Pick, chosen: Access, index: ElementType) -> tuple[str, ...]:
+    """Contents for indices: in range, many equal, far out; windows out of bounds in part in one of
+    eight cases, because known backends drop these as a whole."""
+    inside = index_profiles(chosen, far=False)
+    fits = inside[1]  # whichever component it is
+    limit = max(chosen.shape, default=0)
+    if pick(8) == 7 or all(chosen.sizes[d] <= 1 for d in chosen.mapped):
+        return (fits, *inside, f"within:-2:{limit}", "special")
+    last = -1 if index.name == "ui64" else index.max_integer  # profiles take numbers of si64
+    beyond = (f"values:{last}",) if index.max_integer > limit else ()
+    return (fits, fits, fits, "values:0", *beyond)
+
+
+def scatters(op: str, of: ElementType, pick: Pick) -> Case:
+    """A case of scatter."""
+    chosen, update = access(pick), updates_of(of, pick)
+    implicit = chosen.implicit and pick(2) == 0
+    rank = len(chosen.batch) + len(chosen.kept)
+    window_dims = tuple(sorted(permutation(pick, rank)[: len(chosen.kept)]))
+    window, batch = iter(chosen.kept), iter(chosen.batch)
+    size = tuple(
+        chosen.sizes[next(window)] if d in window_dims else next(batch) for d in range(rank)
+    )
+    index = TensorType(chosen.indices_shape(implicit=implicit), index_type(pick, chosen))
+    profiles, unique = _targets(pick, chosen, index.element), False
+    if pick(3) == 2:
+        distinct = _distinct(pick, chosen, implicit=implicit)
+        if distinct is not None and index.element.bits >= 8:
+            profiles, unique = (distinct,), pick(2) == 1
+    given: dict[str, Attribute] = {
+        "update_window_dims": window_dims,
+        "inserted_window_dims": chosen.dropped,
+        "input_batching_dims": chosen.batching,
+        "scatter_indices_batching_dims": chosen.paired_dims(implicit=implicit),
+        "scatter_dims_to_operand_dims": chosen.mapped,
+        "index_vector_dim": len(chosen.batch) if implicit else chosen.vector_dim,
+        "indices_are_sorted": False,
+        "unique_indices": unique,
+    }
+    if pick(8) == 7:
+        given["indices_are_sorted"], profiles = True, ("values:0", "values:1", "values:-1")
+    types = {f"input{n}": TensorType(chosen.shape, one) for n, one in enumerate(update.inputs)}
+    types["scatter_indices"] = index
+    types |= {f"update{n}": TensorType(size, one) for n, one in enumerate(update.inputs)}
+    results = tuple(TensorType(chosen.shape, one) for one in update.results)
+    rows = tuple((*row, target, *row) for target in profiles for row in update.rows)
+    made = case(pick, op, types, results, rows, given, regions=(update.region,))
+    return _within(made, update.outside)
+
+
+def _within(made: Case, outside: tuple[Operation, ...]) -> Case:
+    """The case with operations before all others of its function."""
+    if not outside:
+        return made
+    main = made.program.main
+    body = replace(main.body, operations=(*outside, *main.body.operations))
+    return replace(made, program=Program((replace(main, body=body),)))
+
+
+__all__ = ["Update", "scalar", "scatters", "updates_of"]

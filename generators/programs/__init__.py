@@ -1,0 +1,1 @@
+"""Building programs of one operation, and writing those of several."""

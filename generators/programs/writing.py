@@ -1,0 +1,175 @@
+"""Writing programs of several operations: fresh names, steps that move data, nested regions.
+
+All arithmetic is exact: integers wrap, elements of other types are moved and never computed with.
+So whatever is written can be judged bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from generators.case.case import Case, InputRecipe
+from generators.case.shapes import Pick, choose
+from generators.programs.building import constant
+from generators.values.contents import profiles_of
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+    attributes,
+)
+from reference.ir.types import ELEMENT_TYPES, ElementType
+
+SHAPES = (
+    (), (1,), (3,), (2, 3), (4,), (5, 2), (17,), (2, 1, 3), (33,), (1, 1), (2, 2, 2, 2), (64,),
+    (257,), (0,), (3, 0), (1, 0, 2),
+)  # fmt: skip
+"""Of the values that flow through: what a compiler does with control flow hangs little on them."""
+
+LARGEST_CONSTANT = 40
+"""Elements; a constant beyond is a splat, as programs here have many."""
+
+_INPUT_SETS = (1, 3, 4, 5)
+
+
+def scalar(name: str) -> TensorType:
+    """The type of a scalar of that element type."""
+    return TensorType((), ELEMENT_TYPES[name])
+
+
+@dataclass(slots=True)
+class Writer:
+    """Writes one function: what is picked, the type of its data, its parameters so far.
+
+    `profiles` has for each parameter those that its contents are drawn from.
+    """
+
+    pick: Pick
+    of: TensorType
+    parameters: dict[Value, tuple[str, ...]] = field(default_factory=dict[Value, tuple[str, ...]])
+    names: int = 0
+
+    def fresh(self, of: ValueType) -> Value:
+        """A new value."""
+        self.names += 1
+        return Value(f"v{self.names}", of)
+
+    def parameter(self, of: TensorType, *profiles: str) -> Value:
+        """A new parameter of main, filled by one of these profiles."""
+        value = self.fresh(of)
+        self.parameters[value] = profiles or profiles_of(of.element)
+        return value
+
+    def block(self, *visible: Value, arguments: tuple[Value, ...] = ()) -> BlockWriter:
+        """A block that sees these values of the type of the data, besides its arguments of it."""
+        own = [value for value in arguments if value.type == self.of]
+        return BlockWriter(self, arguments, [*visible, *own])
+
+    def case(self, block: BlockWriter, results: Sequence[Value], *others: Function) -> Case:
+        """The case whose main is this block, which returns these; `others` come after it."""
+        types = tuple(value.type for value in results)
+        region = block.ended(results)
+        region = Region((*self.parameters, *region.arguments), region.operations)
+        program = Program((Function("main", region, types), *others))
+        if not self.parameters:
+            return Case(program, (InputRecipe((), 0),))
+        seed, sets = self.pick(1 << 32), choose(self.pick, _INPUT_SETS)
+        recipes = tuple(
+            InputRecipe(
+                tuple(choose(self.pick, names) for names in self.parameters.values()), seed + n
+            )
+            for n in range(sets)
+        )  # fmt: skip
+        return Case(program, recipes)
+
+
+@dataclass(slots=True)
+class BlockWriter:
+    """Writes one block; `data` are the values of the data's type that it sees."""
+
+    writer: Writer
+    arguments: tuple[Value, ...]
+    data: list[Value]
+    operations: list[Operation] = field(default_factory=list[Operation])
+
+    def add(
+        self,
+        name: str,
+        operands: Sequence[Value],
+        *results: ValueType,
+        regions: tuple[Region, ...] = (),
+        given: Mapping[str, Attribute] | None = None,
+    ) -> tuple[Value, ...]:
+        """Append an operation with these attributes; its results."""
+        values = tuple(self.writer.fresh(of) for of in results)
+        operation = Operation(name, tuple(operands), values, attributes(**(given or {})), regions)
+        self.operations.append(operation)
+        return values
+
+    def ended(self, results: Sequence[Value]) -> Region:
+        """The region of what has been written, with these results."""
+        end = Operation("return", tuple(results))
+        return Region(self.arguments, (*self.operations, end))
+
+    def inner(self, *arguments: Value) -> BlockWriter:
+        """A block within this one."""
+        return self.writer.block(*self.data, arguments=arguments)
+
+    def number(self, value: int, of: TensorType) -> Value:
+        """A constant with this number in every element."""
+        array = np.full(of.static_shape, value).astype(of.element.storage)
+        return self.add("constant", (), of, given={"value": Dense.of(array, of)})[0]
+
+    def drawn(self) -> Value:
+        """A constant of the data's type with contents of some profile."""
+        pick, of = self.writer.pick, self.writer.of
+        large = math.prod(of.static_shape) > LARGEST_CONSTANT
+        value = constant(of, choose(pick, profiles_of(of.element)), pick(1 << 32), splat=large)
+        return self.add("constant", (), of, given={"value": value})[0]
+
+    def some(self) -> Value:
+        """One of the values of the data's type, or else a constant."""
+        if not self.data or self.writer.pick(6) == 5:
+            return self.drawn()
+        return self.data[self.writer.pick(len(self.data))]
+
+    def step(self) -> Value:
+        """The result of an operation that moves data, or computes with integers."""
+        pick, of = self.writer.pick, self.writer.of
+        kind, one = pick(4), self.some()
+        if kind == 1 and of.rank:
+            return self._kept("reverse", (one,), {"dimensions": (pick(of.rank),)})
+        if kind == 2:
+            return self._kept("select", (self._predicate(), one, self.some()))
+        if kind == 3 and not (of.element.is_float or of.element.is_complex):
+            return self._kept(choose(pick, _exact(of.element)), (one, self.some()))
+        return one
+
+    def steps(self, most: int = 3) -> None:
+        """Up to so many steps."""
+        for _ in range(self.writer.pick(most + 1)):
+            self.step()
+
+    def _kept(
+        self, name: str, operands: tuple[Value, ...], given: Mapping[str, Attribute] | None = None
+    ) -> Value:
+        (result,) = self.add(name, operands, self.writer.of, given=given)
+        self.data.append(result)
+        return result
+
+    def _predicate(self) -> Value:
+        return self.number(self.writer.pick(2), scalar("i1"))
+
+
+def _exact(of: ElementType) -> tuple[str, ...]:
+    return ("xor", "and", "or") if of.is_boolean else ("add", "subtract", "xor", "multiply")

@@ -1,0 +1,1 @@
+"""Cases of quantized tensors, made from the ordinary ones."""

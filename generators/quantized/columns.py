@@ -1,0 +1,245 @@
+"""Quantized columns of the matrix: an op's ordinary case, its f32 tensors made quantized ones.
+
+An op that computes gets quantization parameters of its own for every operand and result, an op
+that moves elements or applies a body the same ones throughout, as the specification's constraints
+have it. In the column "per axis" the main operands have a scale and a zero point for each index
+of one dimension, where an op admits that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from generators.case.case import Case, InputRecipe
+from generators.case.quantized_types import PER_AXIS, PER_TENSOR, Parameters, QuantizedColumn, drawn
+from generators.case.shapes import Pick
+from generators.families import quantization
+from generators.families.table import BUILDERS, ELEMENT_TYPES_OF
+from generators.quantized.axes import AXES, Types, dimension
+from reference.interpreter.quantized import COMPUTING
+from reference.interpreter.verify import check
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    Function,
+    FutureType,
+    Operation,
+    Program,
+    QuantizedType,
+    Region,
+    TensorType,
+    TupleType,
+    Value,
+    ValueType,
+)
+from reference.ir.types import ELEMENT_TYPES, ElementType
+from reference.ops.quantization import quantize
+
+_F32 = ELEMENT_TYPES["f32"]
+_ATTEMPTS = 12
+"""How many ordinary cases are looked at for one that stays valid: few do not."""
+
+
+MOVING = frozenset({
+    "async_done", "async_start", "broadcast_in_dim", "case", "concatenate", "constant",
+    "dynamic_broadcast_in_dim", "dynamic_gather", "dynamic_pad", "dynamic_reshape",
+    "dynamic_slice", "dynamic_update_slice", "gather", "get_dimension_size", "if", "infeed",
+    "map", "optimization_barrier", "outfeed", "pad", "recv", "reduce", "reduce_window", "reshape",
+    "reverse", "scatter", "select_and_scatter", "send", "slice", "sort", "transpose",
+})  # fmt: skip
+"""Ops that take quantized tensors and work on their codes, of those with cases of f32."""
+
+_NOT_SPECIFIED = frozenset({"dot", "einsum", "unary_einsum"})
+"""Ops that are not in the specification, which therefore does not say that they may be."""
+
+
+def quantized_columns(op: str) -> tuple[QuantizedColumn, ...]:
+    """The quantized columns in which an op has cells."""
+    if op in OWN:
+        return (*PER_TENSOR, PER_AXIS) if op in ELEMENT_TYPES_OF else ()
+    taken = op in COMPUTING - _NOT_SPECIFIED or op in MOVING
+    if not taken or _F32 not in ELEMENT_TYPES_OF.get(op, ()):
+        return ()
+    return (*PER_TENSOR, *((PER_AXIS,) if op in AXES else ()))
+
+
+def quantized_case(op: str, column: QuantizedColumn, pick: Pick) -> Case:
+    """The case of an op in a quantized column that these choices make."""
+    if op in OWN:
+        return OWN[op](column, pick)
+    for _ in range(_ATTEMPTS):
+        found = _transformed(op, column, BUILDERS[op](_F32, pick), pick)
+        if found is not None:
+            return found
+    for fixed in range(_ATTEMPTS):  # the simplest cases, of which one has a dimension to quantize
+        found = _transformed(op, column, BUILDERS[op](_F32, _constantly(fixed)), pick)
+        if found is not None:
+            return found
+    raise ValueError(f"{op} has no simple case that is valid in {column}")
+
+
+def _constantly(choice: int) -> Pick:
+    return lambda count: min(choice, count - 1)
+
+
+def _transformed(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Case | None:
+    """The case with quantized tensors; None where that breaks a constraint."""
+    parameters = Parameters.chosen(column.storage, column.expressed, pick)
+    alone = _alone(op, case.program)
+    types: Types | None = {}
+    if column.per_axis:
+        static = alone and all(
+            isinstance(r.type, TensorType) and r.type.is_static for r in alone.results
+        )
+        types = AXES[op](alone, parameters, pick) if alone and static else None
+    elif alone and op in COMPUTING and not alone.regions:
+        types = _each_its_own(alone, parameters, pick)
+    if types is None:
+        return None
+    program = _Rewrite(types, drawn(parameters, pick)).program(case.program)
+    if check(program) or not _any_quantized(program):
+        return None
+    return Case(program, tuple(_recipe(one, program, pick) for one in case.inputs))
+
+
+def _alone(op: str, program: Program) -> Operation | None:
+    """The op's operation where main has nothing else but constants."""
+    others = [one for one in program.main.body.operations if one.name not in ("constant", "return")]
+    if op == "constant":
+        others = [one for one in program.main.body.operations if one.name == "constant"]
+    return others[0] if len(others) == 1 and others[0].name == op else None
+
+
+def _each_its_own(operation: Operation, parameters: Parameters, pick: Pick) -> Types:
+    """Scales and zero points for each operand and result of an op that computes."""
+    types: Types = {}
+    for number, value in enumerate((*operation.operands, *operation.results)):
+        if value.name in types:
+            continue
+        if operation.name == "select" and number == 2 and operation.operands[1].name in types:
+            # other parameters are valid (C2), but StableHLO's verifier refuses them
+            types[value.name] = types[operation.operands[1].name]
+            continue
+        dot = operation.name in ("dot_general", "convolution", "dynamic_conv")
+        kernel = dot and number == 1
+        of = drawn(parameters, pick, symmetric=kernel)
+        if dot and value in operation.results and pick(2):
+            of = drawn(parameters.stored_as(ELEMENT_TYPES["si32"]), pick, symmetric=True)
+        types[value.name] = of
+    if operation.name in ("dot_general", "convolution") and pick(4) == 3:  # hybrid: weights alone
+        for value in (operation.operands[0], *operation.results):
+            assert isinstance(value.type, TensorType)
+            types[value.name] = value.type
+    return types
+
+
+@dataclass(frozen=True)
+class _Rewrite:
+    """Makes a program's tensors of one type quantized: as `types` say by name, else `common`."""
+
+    types: Types
+    common: QuantizedType
+    of: ElementType = _F32
+
+    def program(self, given: Program) -> Program:
+        return Program(tuple(self._function(function) for function in given.functions))
+
+    def _function(self, given: Function) -> Function:
+        body = self._region(given.body)
+        results = tuple(value.type for value in body.operations[-1].operands)
+        return Function(given.name, body, results)
+
+    def _region(self, given: Region) -> Region:
+        arguments = tuple(self._value(value) for value in given.arguments)
+        return Region(arguments, tuple(self._operation(one) for one in given.operations))
+
+    def _operation(self, given: Operation) -> Operation:
+        results = tuple(self._value(value) for value in given.results)
+        return replace(
+            given,
+            operands=tuple(self._value(value) for value in given.operands),
+            results=results,
+            attributes=tuple(
+                (name, self._attribute(given, name, value, results))
+                for name, value in given.attributes
+            ),
+            regions=tuple(self._region(region) for region in given.regions),
+        )
+
+    def _attribute(
+        self, owner: Operation, name: str, given: Attribute, results: tuple[Value, ...]
+    ) -> Attribute:
+        if owner.name != "constant" or name != "value" or not isinstance(given, Dense):
+            return given
+        to = results[0].type
+        assert isinstance(to, TensorType)
+        if not isinstance(to.element_type, QuantizedType):
+            return given
+        if given.type.element_type is not _F32:
+            return Dense(to, given.data)
+        return Dense.of(quantize(given.array, to.element_type), to)
+
+    def _value(self, given: Value) -> Value:
+        return Value(given.name, self._type(given.name, given.type))
+
+    def _type(self, name: str, given: ValueType) -> ValueType:
+        if isinstance(given, TupleType):
+            return TupleType(tuple(self._type("", one) for one in given.types))
+        if isinstance(given, FutureType):
+            return FutureType(tuple(self._type("", one) for one in given.types))
+        if not isinstance(given, TensorType) or given.element_type is not self.of:
+            return given
+        found = self.types.get(name, self.common)
+        return found if isinstance(found, TensorType) else replace(given, element_type=found)
+
+
+def _any_quantized(program: Program) -> bool:
+    values = (value for one in program.walk() for value in (*one.operands, *one.results))
+    return any(
+        isinstance(value.type, TensorType) and isinstance(value.type.element_type, QuantizedType)
+        for value in values
+    )
+
+
+def _recipe(given: InputRecipe, program: Program, pick: Pick) -> InputRecipe:
+    """Half of the quantized inputs are filled with codes, the others as the numbers were."""
+    profiles = tuple(
+        "codes" if _takes_codes(argument.type, profile) and pick(2) else profile
+        for argument, profile in zip(program.main.arguments, given.profiles, strict=True)
+    )
+    return replace(given, profiles=profiles)
+
+
+def _takes_codes(of: ValueType, profile: str) -> bool:
+    quantized = isinstance(of, TensorType) and isinstance(of.element_type, QuantizedType)
+    return quantized and ":" not in profile and profile not in ("definite", "triangular")
+
+
+def _bitcast(column: QuantizedColumn, pick: Pick) -> Case:
+    """An ordinary case of integers, its operand made codes, and a result of the same type too."""
+    storage = column.storage
+    case = BUILDERS["bitcast_convert"](storage, pick)
+    operation = case.program.main.body.operations[-2]
+    whole = Parameters(storage, storage.min_integer, storage.max_integer, column.expressed)
+    types: Types = {}
+    for value in (*operation.operands, *operation.results):
+        assert isinstance(value.type, TensorType)
+        if value.type.element_type is not storage:
+            continue
+        shape = value.type.static_shape
+        axis = dimension(shape, pick) if column.per_axis else None
+        types[value.name] = drawn(
+            whole, pick, axis=axis, size=shape[axis] if axis is not None else 1
+        )
+    program = _Rewrite(types, drawn(whole, pick), storage).program(case.program)
+    filled = tuple(replace(one, profiles=("codes",) * len(one.profiles)) for one in case.inputs)
+    return Case(program, filled)
+
+
+OWN: dict[str, Callable[[QuantizedColumn, Pick], Case]] = {
+    "bitcast_convert": _bitcast,
+    "uniform_dequantize": quantization.dequantized,
+    "uniform_quantize": quantization.requantized,
+}
+"""Builders of the ops that take quantized tensors by their nature."""

@@ -1,0 +1,1 @@
+"""Bodies of reductions and comparators of sorts, as small programs."""

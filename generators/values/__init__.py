@@ -1,0 +1,1 @@
+"""The contents of input tensors: profiles of values by name and seed."""

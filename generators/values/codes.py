@@ -1,0 +1,133 @@
+"""Random words, and floating-point numbers as (sign, magnitude code) pairs.
+
+A magnitude code is a number's bits without the sign. The codes 0, 1, ... `top(format)` are the
+non-negative finite values in increasing order, so that neighbours and midpoints are arithmetic on
+codes, the same for every format. All randomness comes from Philox's raw words, whose stream numpy
+guarantees, and no transcendental function is involved: values do not vary between versions.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from reference.ir.types import Array, ElementType, NonFinite, bits_dtype, from_bits
+
+_BLOCKS = (256, 2048, 16384)
+
+
+class Words:
+    """A stream of random 64-bit words, determined by a key of up to 128 bits.
+
+    Words are taken from the stream in blocks of a few fixed sizes, so that an array which becomes
+    smaller mostly keeps its first elements: that helps shrinking.
+    """
+
+    __slots__ = ("_philox",)
+
+    def __init__(self, key: int) -> None:
+        """Start the stream of this key."""
+        self._philox = np.random.Philox(key=key)
+
+    def words(self, count: int) -> Array:
+        """`count` uniform uint64 words."""
+        block = next((size for size in _BLOCKS if count <= size), count)
+        return self._philox.random_raw(block)[:count]
+
+    def below(self, count: int, limit: int) -> Array:
+        """`count` integers (int64), uniform in [0, limit), for a limit of at most 2^31."""
+        high = self.words(count) >> np.uint64(32)
+        return ((high * np.uint64(limit)) >> np.uint64(32)).astype(np.int64)
+
+    def unit(self, count: int) -> Array:
+        """`count` float64 numbers, uniform in [0, 1), multiples of 2^-53."""
+        return (self.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    def chance(self, count: int, one_in: int) -> Array:
+        """`count` booleans, each true with probability 1 / one_in."""
+        return self.below(count, one_in) == 0
+
+    def choice(self, count: int, options: Array) -> Array:
+        """`count` elements of a one-dimensional array."""
+        return options[self.below(count, len(options))]
+
+
+@cache
+def top(of: ElementType) -> int:
+    """The magnitude code of the largest finite value of a floating-point type."""
+    fmt = of.float_format
+    all_ones = (1 << (of.part.bits - fmt.signed)) - 1
+    if fmt.non_finite is NonFinite.IEEE:
+        return (((1 << fmt.exponent_bits) - 1) << fmt.mantissa_bits) - 1
+    return all_ones - (fmt.non_finite is NonFinite.NAN_ALL_ONES)
+
+
+@cache
+def infinity(of: ElementType) -> int | None:
+    """The magnitude code of infinity, None in a format without."""
+    return top(of) + 1 if of.float_format.has_infinity else None
+
+
+@cache
+def nan_codes(of: ElementType) -> tuple[int, ...]:
+    """Codes, sign included, of NaNs of both signs: quiet, signalling, with several payloads."""
+    fmt, width = of.float_format, of.part.bits
+    if fmt.non_finite is NonFinite.NONE:
+        return ()
+    if fmt.non_finite is NonFinite.NAN_NEGATIVE_ZERO:
+        return (1 << (width - 1),)
+    if fmt.non_finite is NonFinite.NAN_ALL_ONES:
+        nan = top(of) + 1
+        return (nan, nan | 1 << (width - 1)) if fmt.signed else (nan,)
+    base, quiet = top(of) + 1, 1 << (fmt.mantissa_bits - 1)
+    payloads = dict.fromkeys((quiet, quiet | 1, 2 * quiet - 1, 1, quiet - 1))
+    positive = [base | payload for payload in payloads]
+    return (*positive, *(code | 1 << (width - 1) for code in positive))
+
+
+def encode(sign: Array, magnitude: Array, of: ElementType) -> Array:
+    """Codes (uint64) of signs (true where negative) and magnitude codes.
+
+    A sign that the format cannot carry (of f8E8M0FNU's numbers, of FNUZ's zero) is dropped.
+    """
+    fmt = of.float_format
+    magnitude = magnitude.astype(np.uint64)
+    if not fmt.signed:
+        return magnitude
+    if not fmt.has_negative_zero:
+        sign = sign & (magnitude != 0)
+    return magnitude | (sign.astype(np.uint64) << np.uint64(of.part.bits - 1))
+
+
+def as_array(codes: Array, of: ElementType) -> Array:
+    """The array (of storage type, or of the parts' for a complex type) that has these codes."""
+    return from_bits(codes.astype(bits_dtype(of)), of.part)
+
+
+def decode(magnitude: Array, of: ElementType) -> Array:
+    """The float64 values of magnitude codes from 0 to `top(of)`."""
+    return as_array(magnitude.astype(np.uint64), of).astype(np.float64)
+
+
+@cache
+def _midpoints(of: ElementType) -> Array:
+    values = decode(np.arange(top(of) + 1), of)
+    return (values[1:] + values[:-1]) / 2
+
+
+def nearest(x: Array, of: ElementType) -> tuple[Array, Array]:
+    """Signs and magnitude codes (int64) of the finite values nearest to float64 numbers.
+
+    Numbers beyond the largest finite value become that; ties may go either way.
+    """
+    sign, size = np.signbit(x), np.minimum(np.abs(x), of.float_format.max_finite)
+    if of.part.bits > 16 or of.name == "f16":
+        codes = size.astype(of.part.storage).view(bits_dtype(of)).astype(np.int64)
+        return sign, np.minimum(codes, top(of))
+    return sign, np.searchsorted(_midpoints(of), size).astype(np.int64)
+
+
+def step(magnitude: Array, by: Array | int, of: ElementType) -> Array:
+    """Magnitude codes moved by so many units in the last place, kept finite and of one sign."""
+    return np.clip(magnitude + by, 0, top(of))

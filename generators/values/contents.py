@@ -1,0 +1,213 @@
+"""The contents of input tensors: value profiles, filled by numpy from a profile's name and a seed.
+
+A profile says where in a type's range the elements lie: special values, the neighbours of
+rounding ties, subnormals, uniform bits, small integers, and so on. Elements of a complex type are
+filled part by part. A value that a format does not have is left out, not replaced.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from generators.case.case import InputRecipe
+from generators.values import float_profiles, integer_profiles
+from generators.values.codes import Words, as_array, encode, top
+from generators.values.shaped_values import fill_shaped, is_shaped
+from reference.ir.program import Program, QuantizedType, TensorType
+from reference.ir.types import FLOATS, INTEGERS, Array, ElementType, bits_dtype, from_bits, to_bits
+from reference.ops.quantization import quantize
+
+Filler = Callable[[ElementType, int, Words], Array]
+"""filler(element_type, count, words): the codes (uint64) of `count` elements (or parts)."""
+
+CORRELATIONS = ("independent", "equal", "negated", "one_ulp")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A named distribution of values: what it holds, and how to fill floats and integers.
+
+    `floats` serves floating-point types and the parts of complex ones. A filler is None where the
+    profile means nothing for the kind; `i1` has the profile "bits" alone.
+    """
+
+    name: str
+    meaning: str
+    floats: Filler | None = None
+    integers: Filler | None = None
+    complex_only: bool = False
+
+
+def _profiles() -> dict[str, Profile]:
+    f, i = float_profiles, integer_profiles
+    rows = [
+        Profile("small_integers", "integers from -8 to 8", f.small_integers, i.small_integers),
+        Profile("special", "zeros, ones, extremes, infinities, NaNs", f.special, i.special),
+        Profile("mixed", "half special, half moderate", f.mixed),
+        Profile("unit", "uniform in [-1, 1]", f.unit),
+        Profile("moderate", "of ordinary size", f.moderate, i.moderate),
+        Profile("near_one", "within a few to many ulp of 1 and -1", f.near_one),
+        Profile("wide", "of every magnitude alike, finite", f.wide, i.wide),
+        Profile("positive", "of every magnitude alike, finite, not negative", f.positive),
+        Profile("tiny", "of every magnitude up to 1", f.tiny),
+        Profile("bits", "uniform bits", f.bits, i.bits),
+        Profile("subnormal", "subnormal numbers and their neighbours", f.subnormal),
+        Profile("ties", "n + 1/2 and its two neighbours", f.ties),
+        Profile("midpoints", "one bit past a shorter significand, or next to it", f.midpoints),
+        Profile("large", "within three binades of overflow", f.large),
+        Profile("trig", "within two ulp of multiples of pi / 2", f.trig),
+        Profile("exp_domain", "where the exponential neither over- nor underflows", f.exp_domain),
+        Profile("perfect_powers", "powers of two, squares and cubes", f.perfect_powers),
+        Profile("lower", "not above the middle of the range", f.lower, i.lower),
+        Profile("upper", "not below the middle of the range", f.upper, i.upper),
+        Profile("axes", "one part zero, of either sign", f.axes, complex_only=True),
+        Profile("nonzero", "of every magnitude alike, without 0", integers=i.nonzero),
+        Profile("shift_amounts", "mostly 0 to the width less 1", integers=i.shift_amounts),
+        Profile("small_exponents", "0 to 7", integers=i.small_exponents),
+    ]
+    for to in INTEGERS + FLOATS:
+        meaning = f"what {to.name} can hold"
+        rows.append(Profile(f"range_{to.name}", meaning, f.in_range(to), i.in_range(to)))
+    for to in FLOATS:
+        meaning = f"midpoints between neighbours in {to.name}, or next to one"
+        floats = f.ties_between(to) if to.bits < 64 else None  # no format is wider
+        rows.append(Profile(f"ties_{to.name}", meaning, floats, i.ties_between(to)))
+    return {row.name: row for row in rows}
+
+
+PROFILES: dict[str, Profile] = _profiles()
+"""Every value profile by name; range_T and ties_T serve conversions to T."""
+
+
+@cache
+def profiles_of(of: ElementType) -> tuple[str, ...]:
+    """The general profiles that a type has (not those made for one conversion), simplest first."""
+    general = [row for row in PROFILES.values() if not row.name.startswith(("range_", "ties_"))]
+    if of.is_boolean:
+        return ("bits",)
+    if of.is_integer:
+        return tuple(row.name for row in general if row.integers)
+    return tuple(row.name for row in general if row.floats and of.is_complex >= row.complex_only)
+
+
+def fill(type: TensorType, profile: str, seed: int) -> Array:  # noqa: A002 - the spec's word
+    """An array of a static tensor type, its elements drawn from a profile.
+
+    The same (type, profile, seed) gives the same bits always; `seed` is in [0, 2^128).
+
+    Raises:
+        KeyError: for an unknown profile.
+        ValueError: for a profile that means nothing for the element type.
+    """
+    if isinstance(type.element_type, QuantizedType):
+        return fill_codes(type.element_type, type.static_shape, profile, seed)
+    of, shape = type.element, type.static_shape
+    if is_shaped(profile):
+        return fill_shaped(of, shape, profile, seed)
+    row, words, count = PROFILES[profile], Words(seed), math.prod(shape)
+    if of.is_boolean:
+        if profile != "bits":
+            raise ValueError(f"profile {profile} means nothing for {of}")
+        return (words.words(count) >> np.uint64(63)).astype(np.bool_).reshape(shape)
+    filler = row.integers if of.is_integer else row.floats
+    if filler is None or of.is_complex < row.complex_only:
+        raise ValueError(f"profile {profile} means nothing for {of}")
+    if not of.is_complex:
+        return as_array(filler(of, count, words), of).reshape(shape)
+    codes = filler(of, 2 * count, words).astype(bits_dtype(of))
+    return from_bits(codes.reshape(*shape, 2), of)
+
+
+def fill_codes(of: QuantizedType, shape: tuple[int, ...], profile: str, seed: int) -> Array:
+    """Codes of a quantized type: any of them ("codes"), or the nearest to a profile's numbers."""
+    if profile == "codes":
+        count = of.storage_max - of.storage_min + 1
+        drawn = Words(seed).below(math.prod(shape), count) + of.storage_min
+        return drawn.reshape(shape).astype(of.storage_type.storage)
+    numbers = fill(TensorType(shape, of.expressed_type), profile, seed)
+    axis = of.quantization_dimension
+    if axis is not None and axis >= len(shape):  # one element, to be repeated
+        first = of.scales[:1], of.zero_points[:1]
+        of = replace(of, scales=first[0], zero_points=first[1], quantization_dimension=None)
+    return quantize(numbers, of)
+
+
+def _shifted(codes: Array, by: Array, of: ElementType) -> Array:
+    """Float codes moved by so many ulp; what is not finite stays."""
+    sign_bit = np.uint64(1 << (of.part.bits - 1)) if of.float_format.signed else np.uint64(0)
+    magnitude = (codes & ~sign_bit).astype(np.int64)
+    moved = encode((codes & sign_bit) != 0, np.clip(magnitude + by, 0, top(of)), of)
+    return np.where(magnitude <= top(of), moved, codes)
+
+
+def _negated(codes: Array, of: ElementType) -> Array:
+    """Float codes with the other sign, where the format has it."""
+    fmt = of.float_format
+    if not fmt.signed:
+        return codes
+    sign_bit = np.uint64(1 << (of.part.bits - 1))
+    if fmt.has_negative_zero:
+        return codes ^ sign_bit
+    return np.where((codes & ~sign_bit) == 0, codes, codes ^ sign_bit)
+
+
+def _held(codes: Array, of: QuantizedType, shape: tuple[int, ...]) -> Array:
+    """Codes within the range of their type, the others at its ends."""
+    inside = np.clip(codes.astype(np.int64), of.storage_min, of.storage_max)
+    return inside.astype(of.storage_type.storage).reshape(shape)
+
+
+def correlated(first: Array, type: TensorType, correlation: str, seed: int) -> Array:  # noqa: A002
+    """An operand related to `first`, which has the same type: "equal", "negated" or "one_ulp".
+
+    One ulp is one unit in the last place up or down (in a complex number, at most one in each
+    part); for integers 1, wrapping around. An element without a negative, such as a NaN of an FNUZ
+    format, is repeated.
+
+    Raises:
+        ValueError: for any other correlation.
+    """
+    if correlation == "equal":
+        return first.copy()
+    if correlation not in ("negated", "one_ulp"):
+        raise ValueError(f"unknown correlation {correlation!r}; known: {', '.join(CORRELATIONS)}")
+    of, bits = type.stored, to_bits(first)
+    if of.is_boolean:
+        return np.asarray(np.logical_not(first))  # rank 0 stays an array
+    codes = bits.reshape(-1).astype(np.uint64)
+    steps = Words(seed).below(codes.size, 3 if of.is_complex else 2)
+    steps = steps - 1 if of.is_complex else 2 * steps - 1
+    if of.is_integer:
+        moved = np.uint64(0) - codes if correlation == "negated" else codes + steps.view(np.uint64)
+        if isinstance(type.element_type, QuantizedType):
+            return _held(
+                from_bits(moved.astype(bits_dtype(of)), of), type.element_type, first.shape
+            )
+    elif correlation == "negated":
+        moved = _negated(codes, of)
+    else:
+        moved = _shifted(codes, steps, of)
+    return from_bits(moved.astype(bits_dtype(of)).reshape(bits.shape), of)
+
+
+def materialise(program: Program, recipe: InputRecipe) -> tuple[Array, ...]:
+    """The arguments of main that a recipe describes, one array for each parameter.
+
+    With a correlation, each parameter after the first of its type is related to that first one.
+    """
+    first: dict[TensorType, Array] = {}
+    arrays: list[Array] = []
+    for number, parameter in enumerate(program.main.arguments):
+        of, seed = parameter.type, recipe.seed + (number << 64)
+        assert isinstance(of, TensorType)
+        if recipe.correlation != "independent" and of in first:
+            arrays.append(correlated(first[of], of, recipe.correlation, seed))
+        else:
+            arrays.append(fill(of, recipe.profiles[number], seed))
+            first.setdefault(of, arrays[-1])
+    return tuple(arrays)

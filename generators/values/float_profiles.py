@@ -1,0 +1,339 @@
+"""Fillers of the value profiles for floating-point types (and the parts of complex ones).
+
+Each takes (element type, count, words) and returns codes as uint64; values.py names them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from generators.values.codes import Words, decode, encode, infinity, nan_codes, nearest, step, top
+from reference.ir.types import Array, ElementType
+
+_LN2 = 0.6931471805599453
+_VALUES = (
+    0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0, 0.1, 1 / 3, 2 / 3, 100.0, 1e4,
+    math.pi, math.pi / 2, math.pi / 4, 3 * math.pi / 4, 2 * math.pi, math.e, _LN2, 1 / _LN2,
+    math.sqrt(2), math.sqrt(0.5), 127.0, 128.0, 255.0, 256.0, 65504.0, 65520.0,
+    2.0**15, 2.0**16, 2.0**24, 2.0**31, 2.0**32, 2.0**52, 2.0**53, 2.0**63, 2.0**64,
+    16367173 * 2.0**72, 6381956970095103 * 2.0**797,
+)  # fmt: skip
+"""Values worth their neighbours: constants of elementary functions, limits of integer and other
+formats, and the multiples of pi / 2 nearest to a f32 and to a f64 (Muller, Elementary Functions,
+chapter on argument reduction)."""
+
+
+def _signs(count: int, words: Words) -> Array:
+    return words.chance(count, 2)
+
+
+def _codes_of(values: Array, of: ElementType) -> Array:
+    sign, magnitude = nearest(values, of)
+    return encode(sign, magnitude, of)
+
+
+def _one(of: ElementType) -> int:
+    return int(nearest(np.array([1.0]), of)[1][0])
+
+
+def _first_normal(of: ElementType) -> int:
+    fmt = of.float_format
+    return 1 << fmt.mantissa_bits if fmt.has_zero else 0
+
+
+def _codes_below(count: int, limit: int, words: Words) -> Array:
+    """Uniform magnitude codes in [0, limit), of any size, as int64."""
+    return (words.words(count) % np.uint64(limit)).astype(np.int64)
+
+
+def _log_uniform(count: int, bits: int, words: Words) -> Array:
+    """Integers of 0 to `bits` bits, every length alike, as uint64 (at most 63 bits)."""
+    length = words.below(count, bits + 1).astype(np.uint64)
+    return (words.words(count) >> np.uint64(1)) >> (np.uint64(63) - length)
+
+
+@cache
+def _small_integers(of: ElementType) -> Array:
+    wanted = np.array([0, *(sign * n for n in range(1, 9) for sign in (1, -1))], np.float64)
+    sign, magnitude = nearest(wanted, of)
+    held = decode(magnitude, of) == np.abs(wanted)
+    if not of.float_format.signed:
+        held &= ~sign
+    return encode(sign, magnitude, of)[held]
+
+
+def small_integers(of: ElementType, count: int, words: Words) -> Array:
+    """Integers from -8 to 8."""
+    return words.choice(count, _small_integers(of))
+
+
+@cache
+def core_codes(of: ElementType) -> Array:
+    """Codes of zeros, ones, infinities and one quiet NaN of each sign."""
+    magnitudes = [0] if of.float_format.has_zero else []
+    magnitudes.append(_one(of))
+    if (inf := infinity(of)) is not None:
+        magnitudes.append(inf)
+    quiet = np.unique(_nans(of)[:: max(len(nan_codes(of)) // 2, 1)])
+    return np.unique(np.concatenate([_both_signs(magnitudes, of), quiet]))
+
+
+@cache
+def special_codes(of: ElementType) -> Array:
+    """Codes of all special values: the core, extremes, notable constants and neighbours."""
+    fmt, normal, last = of.float_format, _first_normal(of), top(of)
+    around = nearest(np.array([*_VALUES, *_limits(of)]), of)[1]
+    codes = {int(code) for by in (-1, 0, 1) for code in step(around, by, of)}
+    codes |= {0, 1, 2, 3, max(normal - 1, 0), normal, normal + 1, last, last - 1}
+    codes |= {code for code in (last - (1 << fmt.mantissa_bits),) if code >= 0}
+    found = [_both_signs(sorted(codes), of), core_codes(of), _nans(of)]
+    return np.unique(np.concatenate(found))
+
+
+def _limits(of: ElementType) -> tuple[float, ...]:
+    """Arguments at which results of this format overflow, vanish or become all integers."""
+    fmt = of.float_format
+    low = fmt.min_exponent - fmt.mantissa_bits
+    high = fmt.max_exponent + 1
+    roots = (2.0 ** (high // 2), 2.0 ** (fmt.min_exponent // 2), 2.0 ** (-fmt.precision))
+    whole = (2.0**fmt.precision, 2.0**fmt.mantissa_bits, 2.0 ** (fmt.mantissa_bits - 1))
+    return (high * _LN2, -low * _LN2, float(high), float(-low), *roots, *whole)
+
+
+def _both_signs(magnitudes: list[int], of: ElementType) -> Array:
+    both = np.array(magnitudes * 2, np.uint64)
+    return encode(np.arange(len(both)) >= len(magnitudes), both, of)
+
+
+def _nans(of: ElementType) -> Array:
+    return np.array(nan_codes(of), np.uint64)
+
+
+def special(of: ElementType, count: int, words: Words) -> Array:
+    """Special values, half of them zeros, ones, infinities and NaNs."""
+    core, every = words.choice(count, core_codes(of)), words.choice(count, special_codes(of))
+    return np.where(_signs(count, words), core, every)
+
+
+def mixed(of: ElementType, count: int, words: Words) -> Array:
+    """Half special, half moderate values."""
+    one, other = special(of, count, words), moderate(of, count, words)
+    return np.where(_signs(count, words), one, other)
+
+
+def unit(of: ElementType, count: int, words: Words) -> Array:
+    """Uniform in [-1, 1]."""
+    return _codes_of(2 * words.unit(count) - 1, of)
+
+
+def moderate(of: ElementType, count: int, words: Words) -> Array:
+    """Bell-shaped in [-8, 8]: four uniform numbers added up."""
+    total = words.unit(count) + words.unit(count) + words.unit(count) + words.unit(count)
+    return _codes_of(4 * (total - 2), of)
+
+
+def near_one(of: ElementType, count: int, words: Words) -> Array:
+    """Plus or minus 1, moved by up to a binade; every order of magnitude of distance alike."""
+    by = _log_uniform(count, of.float_format.mantissa_bits, words).astype(np.int64)
+    by = np.where(_signs(count, words), by, -((by + 1) >> 1))  # below 1 the spacing is half
+    return encode(_signs(count, words), step(np.full(count, _one(of)), by, of), of)
+
+
+def _wide_magnitudes(of: ElementType, count: int, words: Words) -> Array:
+    codes = _codes_below(count, top(of) + 1, words)
+    mantissa = of.float_format.mantissa_bits
+    return np.where(words.chance(count, 8), codes >> mantissa << mantissa, codes)
+
+
+def wide(of: ElementType, count: int, words: Words) -> Array:
+    """Finite, all exponents alike, one in eight a power of two."""
+    return encode(_signs(count, words), _wide_magnitudes(of, count, words), of)
+
+
+def positive(of: ElementType, count: int, words: Words) -> Array:
+    """As `wide`, without negative numbers."""
+    return _wide_magnitudes(of, count, words).astype(np.uint64)
+
+
+def tiny(of: ElementType, count: int, words: Words) -> Array:
+    """Magnitudes up to 1, all exponents alike."""
+    return encode(_signs(count, words), _codes_below(count, _one(of) + 1, words), of)
+
+
+def bits(of: ElementType, count: int, words: Words) -> Array:
+    """Uniform bits; in types of at most 8 bits every code once per 2^bits elements."""
+    return uniform_codes(of.part.bits, count, words)
+
+
+def uniform_codes(width: int, count: int, words: Words) -> Array:
+    """Codes of `width` bits: uniform, or for 8 bits and fewer a permutation after another."""
+    if width > 8:
+        return words.words(count) >> np.uint64(64 - width)
+    size = 1 << width
+    blocks = -(-count // size)
+    factor = 2 * words.below(blocks, size) + 1
+    start = words.below(blocks, size)
+    codes = factor[:, None] * np.arange(size) + start[:, None]
+    return (codes & (size - 1)).reshape(-1)[:count].astype(np.uint64)
+
+
+def subnormal(of: ElementType, count: int, words: Words) -> Array:
+    """Zero to just above the smallest normal number, short and long significands alike."""
+    limit = max(_first_normal(of), 2) + 2
+    uniform = _codes_below(count, limit, words)
+    short = _log_uniform(count, max(of.float_format.mantissa_bits, 1), words).astype(np.int64)
+    return encode(_signs(count, words), np.where(_signs(count, words), uniform, short), of)
+
+
+def _wobble(count: int, words: Words) -> Array:
+    return words.choice(count, np.array([-1, 0, 0, 1]))
+
+
+def ties(of: ElementType, count: int, words: Words) -> Array:
+    """Halfway between integers, and the two neighbours of that."""
+    whole = _log_uniform(count, of.float_format.precision, words).astype(np.float64)
+    magnitude = nearest(whole + 0.5, of)[1]
+    return encode(_signs(count, words), step(magnitude, _wobble(count, words), of), of)
+
+
+def midpoints(of: ElementType, count: int, words: Words) -> Array:
+    """Significands ending in 1, then k zeros, or one ulp off: ties of every shorter precision."""
+    codes = _codes_below(count, top(of) + 1, words)
+    mantissa = of.float_format.mantissa_bits
+    if mantissa:
+        length = 1 + words.below(count, mantissa)
+        codes = (codes >> length << length) | (np.int64(1) << (length - 1))
+    return encode(_signs(count, words), step(codes, _wobble(count, words), of), of)
+
+
+def large(of: ElementType, count: int, words: Words) -> Array:
+    """The three largest binades."""
+    down = _codes_below(count, 3 << of.float_format.mantissa_bits, words)
+    return encode(_signs(count, words), np.maximum(top(of) - down, 0), of)
+
+
+def trig(of: ElementType, count: int, words: Words) -> Array:
+    """Multiples of pi / 2, up to two ulp off."""
+    multiple = _log_uniform(count, 24, words).astype(np.float64)
+    magnitude = nearest(multiple * (math.pi / 2), of)[1]
+    moved = step(magnitude, words.below(count, 5) - 2, of)
+    return encode(_signs(count, words), moved, of)
+
+
+def exp_domain(of: ElementType, count: int, words: Words) -> Array:
+    """Uniform where exp(x) is neither infinite nor zero, and a little beyond."""
+    fmt = of.float_format
+    low = (fmt.min_exponent - fmt.mantissa_bits - 2) * _LN2
+    high = (fmt.max_exponent + 1) * _LN2 * 1.01
+    return _codes_of(low + words.unit(count) * (high - low), of)
+
+
+def perfect_powers(of: ElementType, count: int, words: Words) -> Array:
+    """2^k, n^2, n^3 and n^2 * 4^k, both signs."""
+    fmt = of.float_format
+    span = fmt.max_exponent - fmt.min_exponent + 1
+    exponent = words.below(count, span) + fmt.min_exponent
+    small = 1.0 + words.below(count, 64)
+    options = np.stack([
+        np.ldexp(1.0, exponent), small**2, small**3,
+        small**2 * np.ldexp(1.0, 2 * (words.below(count, 9) - 4)),
+    ])  # fmt: skip
+    chosen = options[words.below(count, 4), np.arange(count)]
+    return _codes_of(np.where(_signs(count, words), chosen, -chosen), of)
+
+
+def _one_sided(of: ElementType, count: int, words: Words) -> Array:
+    parts = moderate(of, count, words), wide(of, count, words), special(of, count, words)
+    which = words.choice(count, np.array([0, 0, 0, 0, 0, 1, 1, 2]))
+    return np.stack(parts)[which, np.arange(count)]
+
+
+def upper(of: ElementType, count: int, words: Words) -> Array:
+    """Mostly moderate, no negative sign (but for a NaN's where the sign is all that makes it)."""
+    return _with_sign(_one_sided(of, count, words), of, negative=False)
+
+
+def lower(of: ElementType, count: int, words: Words) -> Array:
+    """Mostly moderate, all of negative sign; small values in a format without signs."""
+    if not of.float_format.signed:
+        return tiny(of, count, words)
+    return _with_sign(_one_sided(of, count, words), of, negative=True)
+
+
+def _with_sign(codes: Array, of: ElementType, *, negative: bool) -> Array:
+    fmt = of.float_format
+    if not fmt.signed:
+        return codes
+    sign_bit = np.uint64(1 << (of.part.bits - 1))
+    magnitude = codes & ~sign_bit
+    signed = magnitude | sign_bit if negative else magnitude
+    return signed if fmt.has_negative_zero else np.where(magnitude == 0, codes, signed)
+
+
+def axes(of: ElementType, count: int, words: Words) -> Array:
+    """Parts of complex numbers (in pairs), one of each pair a zero of either sign."""
+    one, other = moderate(of, count, words), wide(of, count, words)
+    parts = np.where(_signs(count, words), one, other).reshape(-1, 2)
+    which = words.below(len(parts), 2)
+    zeros = encode(_signs(len(parts), words), np.zeros(len(parts), np.int64), of)
+    parts[np.arange(len(parts)), which] = zeros
+    return parts.reshape(-1)
+
+
+def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
+    """A filler of values that convert to `to` without loss of range (truncated, for integers)."""
+
+    def to_integer(of: ElementType, count: int, words: Words) -> Array:
+        whole = _log_uniform(count, min(to.bits, 62), words).astype(np.float64)
+        fraction = words.choice(count, np.array([0.0, 0.5, 0.25, 0.75, 0.999]))
+        values = np.where(_signs(count, words), whole, whole + fraction)
+        edge = np.where(_signs(count, words), float(to.max_integer), float(to.min_integer))
+        values = np.where(words.chance(count, 8), np.abs(edge), values)
+        sign = _signs(count, words) & of.float_format.signed
+        magnitude = nearest(values, of)[1]
+        most = _last_below(float(to.max_integer + 1), of)
+        least = _last_below(1.0, of) if to.is_unsigned else most + 1
+        magnitude = np.minimum(magnitude, np.where(sign, min(least, top(of)), most))
+        return encode(sign, magnitude, of)
+
+    def to_float(of: ElementType, count: int, words: Words) -> Array:
+        values = decode(_codes_below(count, top(to) + 1, words), to)
+        sign = _signs(count, words) & to.float_format.signed
+        magnitude = np.minimum(nearest(values, of)[1], _last_up_to(to.float_format.max_finite, of))
+        return encode(sign, magnitude, of)
+
+    return to_integer if to.is_integer else to_float
+
+
+def _last_up_to(limit: float, of: ElementType) -> int:
+    """The magnitude code of the largest finite value that is not above a limit."""
+    code = nearest(np.array([limit]), of)[1]
+    return int(code[0]) - bool(decode(code, of)[0] > limit)
+
+
+def _last_below(limit: float, of: ElementType) -> int:
+    """The magnitude code of the largest finite value under a limit (0 where there is none)."""
+    last = _last_up_to(limit, of)
+    exact = decode(np.array([last]), of)[0] == limit
+    return max(last - bool(exact), 0)
+
+
+def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
+    """A filler of midpoints between neighbouring values of `to` (or past its largest), +-1 ulp."""
+
+    def filler(of: ElementType, count: int, words: Words) -> Array:
+        last = top(to)
+        codes = _codes_below(count, last + 1, words)
+        codes = np.where(words.chance(count, 8), _codes_below(count, 4, words), codes)
+        codes = np.where(words.chance(count, 8), last - (codes & 1), codes)
+        here, before = decode(codes, to), decode(np.maximum(codes - 1, 0), to)
+        after = np.where(codes < last, decode(np.minimum(codes + 1, last), to), 2 * here - before)
+        magnitude = nearest(here + (after - here) / 2, of)[1]
+        sign = _signs(count, words) & to.float_format.signed
+        return encode(sign, step(magnitude, _wobble(count, words), of), of)
+
+    return filler

@@ -1,0 +1,174 @@
+"""Fillers of the value profiles for integer types.
+
+Each takes (element type, count, words) and returns codes (two's complement bits) as uint64;
+values.py names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from generators.values.codes import Words
+from generators.values.float_profiles import uniform_codes
+from reference.ir.types import Array, ElementType
+
+
+def _masked(codes: Array, of: ElementType) -> Array:
+    return codes & np.uint64((1 << of.bits) - 1)
+
+
+def _signed(magnitude: Array, of: ElementType, words: Words) -> Array:
+    """Codes of magnitudes, negated at random for a signed type."""
+    if of.is_signed:
+        flip = words.chance(len(magnitude), 2)
+        magnitude = np.where(flip, np.uint64(0) - magnitude, magnitude)
+    return _masked(magnitude, of)
+
+
+def _of_length(length: Array, words: Words) -> Array:
+    """Random uint64 numbers with these numbers (0 to 64) of bits."""
+    raw = words.words(len(length))
+    shift = np.minimum(64 - length, 63).astype(np.uint64)
+    return np.where(length == 0, np.uint64(0), raw >> shift)
+
+
+def _uniform(low: int, high: int, count: int, words: Words) -> Array:
+    """Codes of integers uniform in [low, high]."""
+    span = high - low + 1
+    raw = words.words(count)
+    if span < 1 << 64:
+        raw = raw % np.uint64(span)
+    return raw + np.uint64(low % (1 << 64))
+
+
+def small_integers(of: ElementType, count: int, words: Words) -> Array:
+    """Integers from -8 to 8, those that the type has."""
+    low, high = max(of.min_integer, -8), min(of.max_integer, 8)
+    return _masked(_uniform(low, high, count, words), of)
+
+
+@cache
+def special_codes(of: ElementType) -> Array:
+    """Codes of 0, 1, -1, the extremes, powers of two, alternating bits, and their neighbours."""
+    powers = [sign << n for n in range(of.bits) for sign in (1, -1)]
+    patterns = [int(byte * 8, 16) for byte in ("55", "aa", "0f", "f0")]
+    around = [0, of.min_integer, of.max_integer, *powers, *patterns]
+    mask = (1 << of.bits) - 1
+    codes = {(value + by) & mask for value in around for by in (-1, 0, 1)}
+    return np.array(sorted(codes), np.uint64)
+
+
+def special(of: ElementType, count: int, words: Words) -> Array:
+    """Special values, a quarter of them 0, 1, -1 and the extremes."""
+    mask = (1 << of.bits) - 1
+    core = [
+        value & mask for value in (0, 1, -1, of.min_integer, of.min_integer + 1, of.max_integer)
+    ]
+    chosen = words.choice(count, np.array(core, np.uint64))
+    return np.where(words.chance(count, 4), chosen, words.choice(count, special_codes(of)))
+
+
+def moderate(of: ElementType, count: int, words: Words) -> Array:
+    """Of at most half the type's bits, so that products do not overflow."""
+    length = words.below(count, max(of.bits // 2 - of.is_signed, 1) + 1)
+    return _signed(_of_length(length, words), of, words)
+
+
+def wide(of: ElementType, count: int, words: Words) -> Array:
+    """Every number of significant bits alike."""
+    length = words.below(count, of.bits + 1 - of.is_signed)
+    return _signed(_of_length(length, words), of, words)
+
+
+def bits(of: ElementType, count: int, words: Words) -> Array:
+    """Uniform bits; in types of at most 8 bits every code once per 2^bits elements."""
+    return uniform_codes(of.bits, count, words)
+
+
+def nonzero(of: ElementType, count: int, words: Words) -> Array:
+    """Every number of significant bits alike, from 1 on."""
+    length = 1 + words.below(count, of.bits - of.is_signed)
+    return _signed(np.maximum(_of_length(length, words), np.uint64(1)), of, words)
+
+
+def lower(of: ElementType, count: int, words: Words) -> Array:
+    """In the lower half of the range, half of them within 16 of its upper end."""
+    middle = (of.min_integer + of.max_integer + 1) // 2
+    near = _uniform(max(middle - 16, of.min_integer), middle, count, words)
+    far = _uniform(of.min_integer, middle, count, words)
+    return _masked(np.where(words.chance(count, 2), near, far), of)
+
+
+def upper(of: ElementType, count: int, words: Words) -> Array:
+    """In the upper half of the range, half of them within 16 of its lower end."""
+    middle = (of.min_integer + of.max_integer + 1) // 2
+    near = _uniform(middle, min(middle + 16, of.max_integer), count, words)
+    far = _uniform(middle, of.max_integer, count, words)
+    return _masked(np.where(words.chance(count, 2), near, far), of)
+
+
+def shift_amounts(of: ElementType, count: int, words: Words) -> Array:
+    """0 to the width less 1, one in 16 any special value."""
+    within = _uniform(0, min(of.bits - 1, of.max_integer), count, words)
+    return np.where(words.chance(count, 16), special(of, count, words), within)
+
+
+def small_exponents(of: ElementType, count: int, words: Words) -> Array:
+    """0 to 7, as far as the type goes."""
+    return _uniform(0, min(7, of.max_integer), count, words)
+
+
+def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
+    """A filler of integers that `to` holds exactly."""
+
+    def to_integer(of: ElementType, count: int, words: Words) -> Array:
+        low, high = max(of.min_integer, to.min_integer), min(of.max_integer, to.max_integer)
+        ends = np.array([end % (1 << 64) for end in (low, low + 1, high - 1, high)], np.uint64)
+        uniform = _uniform(low, high, count, words)
+        chosen = np.where(words.chance(count, 4), words.choice(count, ends), uniform)
+        return _masked(chosen, of)
+
+    def to_float(of: ElementType, count: int, words: Words) -> Array:
+        return _lengthened(of, to, count, words, extra=False)
+
+    return to_integer if to.is_integer else to_float
+
+
+def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
+    """A filler of integers halfway between neighbouring values of a float type, or 1 beside."""
+
+    def filler(of: ElementType, count: int, words: Words) -> Array:
+        return _lengthened(of, to, count, words, extra=True)
+
+    return filler
+
+
+def _lengthened(
+    of: ElementType, to: ElementType, count: int, words: Words, *, extra: bool
+) -> Array:
+    """Integers of as many leading bits as `to` has precision, then zeros.
+
+    With `extra` a 1 follows the leading bits: a tie; it is then moved by -1, 0 or 1 (unless that
+    1 is the last bit, where it could only become exact).
+    """
+    fmt = to.float_format
+    most = min(of.bits - of.is_signed, fmt.max_exponent + 1)
+    least = 0 if fmt.has_zero else 1
+    length = least + words.below(count, max(most - least, 0) + 1)
+    numbers = _of_length(length, words)
+    numbers |= np.where(length > 0, np.uint64(1) << np.maximum(length - 1, 0).astype(np.uint64), 0)
+    drop = np.maximum(length - fmt.precision, 0).astype(np.uint64)
+    numbers = numbers >> drop << drop
+    if extra:
+        tie = np.where(drop > 0, np.uint64(1) << np.maximum(drop, 1) - np.uint64(1), np.uint64(0))
+        beside = words.choice(count, np.array([0, 0, 1, -1]))
+        numbers = (numbers | tie) + np.where(drop > 1, beside, 0).astype(np.uint64)
+    else:
+        largest = int(min(fmt.max_finite, 2.0**63))
+        numbers = np.minimum(numbers, np.uint64(largest))
+    if of.is_signed and fmt.signed:
+        return _signed(numbers, of, words)
+    return _masked(numbers, of)

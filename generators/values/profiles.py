@@ -1,0 +1,154 @@
+"""Which value profiles suit which op: for each op and type the combinations that may meet.
+
+A row has one profile name for each operand. Rows are repeated for weight; the first is the
+simplest. Every general profile of a type occurs for every op, but where it would lead nearly
+always to results that the specification leaves open (shifts by more than the width, division
+by zero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from generators.values.contents import PROFILES, profiles_of
+from reference.ir.types import BOOLEAN, ElementType
+
+Row = tuple[str, ...]
+
+
+def same(of: ElementType) -> ElementType:
+    """The type itself: most unary ops keep it."""
+    return of
+
+
+def _part(of: ElementType) -> ElementType:
+    return of.part
+
+
+def _boolean(of: ElementType) -> ElementType:  # noqa: ARG001 - one signature for all
+    return BOOLEAN[0]
+
+
+RESULT_OF: dict[str, Callable[[ElementType], ElementType]] = {
+    "abs": _part,
+    "real": _part,
+    "imag": _part,
+    "is_finite": _boolean,
+}
+"""The result's element type of the unary ops that do not keep their operand's."""
+
+_SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
+ASYMMETRIC = frozenset((*_SHIFTS, "power", "complex"))
+"""Binary ops whose operands play such different parts that relating them tells nothing."""
+
+_EMPHASIS: dict[str, tuple[str, ...]] = {
+    "cbrt": ("perfect_powers", "wide"),
+    "ceil": ("ties", "moderate"),
+    "cosine": ("trig", "moderate"),
+    "exponential": ("exp_domain", "moderate"),
+    "exponential_minus_one": ("exp_domain", "tiny", "moderate"),
+    "floor": ("ties", "moderate"),
+    "log": ("positive", "near_one", "perfect_powers"),
+    "log_plus_one": ("tiny", "positive", "near_one"),
+    "logistic": ("exp_domain", "moderate"),
+    "reduce_precision": ("midpoints", "wide", "subnormal"),
+    "round_nearest_afz": ("ties", "moderate"),
+    "round_nearest_even": ("ties", "moderate"),
+    "rsqrt": ("positive", "perfect_powers"),
+    "sine": ("trig", "moderate", "tiny"),
+    "sqrt": ("positive", "perfect_powers"),
+    "tan": ("trig", "moderate"),
+    "tanh": ("moderate", "tiny", "unit"),
+}
+"""Where a unary function is most interesting; drawn more often."""
+
+_FLOAT_PAIRS: tuple[Row, ...] = (
+    ("small_integers", "moderate"), ("special", "moderate"), ("moderate", "special"),
+    ("wide", "small_integers"), ("large", "unit"), ("unit", "large"), ("subnormal", "near_one"),
+    ("moderate", "subnormal"), ("large", "near_one"), ("wide", "tiny"), ("mixed", "mixed"),
+)  # fmt: skip
+_MEETINGS: tuple[Row, ...] = (
+    ("special", "special"), ("mixed", "mixed"), ("subnormal", "moderate"),
+)  # fmt: skip
+"""Where faults show only when the special meets the special, as NaN compared with NaN."""
+
+_POWER_PAIRS: tuple[Row, ...] = (
+    ("positive", "moderate"), ("positive", "unit"), ("near_one", "large"), ("near_one", "wide"),
+    ("moderate", "small_integers"), ("special", "small_integers"), ("special", "ties"),
+    ("perfect_powers", "ties"), ("perfect_powers", "unit"), ("positive", "tiny"),
+    ("special", "special"), ("wide", "small_integers"),
+)  # fmt: skip
+_SHIFT_ROWS: tuple[Row, ...] = tuple(
+    (name, "shift_amounts") for name in ("small_integers", "special", "wide", "bits", "moderate")
+)
+_DIVISION_ROWS: tuple[Row, ...] = (
+    ("small_integers", "nonzero"), ("special", "nonzero"), ("wide", "nonzero"),
+    ("bits", "nonzero"), ("moderate", "nonzero"), ("bits", "bits"), ("special", "special"),
+    ("wide", "wide"), ("bits", "small_integers"), ("lower", "nonzero"), ("upper", "nonzero"),
+)  # fmt: skip
+_INTEGER_POWER_ROWS: tuple[Row, ...] = (
+    *((name, "small_exponents") for name in (
+        "small_integers", "special", "moderate", "bits", "wide", "nonzero", "lower", "upper",
+        "small_integers", "moderate",
+    )),
+    ("small_integers", "small_integers"), ("special", "special"),
+)  # fmt: skip
+_INTEGER_ROWS: dict[str, tuple[Row, ...]] = {
+    **dict.fromkeys(_SHIFTS, _SHIFT_ROWS),
+    "divide": _DIVISION_ROWS,
+    "remainder": _DIVISION_ROWS,
+    "power": _INTEGER_POWER_ROWS,
+}
+
+
+@cache
+def rows(op: str, of: ElementType) -> tuple[Row, ...]:
+    """The rows of a unary or binary op on a type (the unary's second name is left unused)."""
+    if of.is_integer and op in _INTEGER_ROWS:
+        return _INTEGER_ROWS[op]
+    every = tuple((name, name) for name in profiles_of(of))
+    if of.is_integer or of.is_boolean:
+        return every
+    if op == "power":
+        return (*every, *_POWER_PAIRS * 2)
+    if op in _EMPHASIS:
+        return (*every, *((name, name) for name in _EMPHASIS[op] * 3))
+    return (*every, *_FLOAT_PAIRS, *_MEETINGS * 3)
+
+
+@cache
+def clamp_rows(of: ElementType) -> tuple[Row, ...]:
+    """Rows (min, operand, max): mostly min <= max."""
+    names = profiles_of(of)
+    if of.is_boolean:
+        return (("bits", "bits", "bits"),)
+    ordered = tuple(("lower", name, "upper") for name in names)
+    return (("lower", "small_integers", "upper"), *ordered, *((n, n, n) for n in names[:3]))
+
+
+@cache
+def select_rows(of: ElementType) -> tuple[Row, ...]:
+    """Rows (pred, on_true, on_false)."""
+    return tuple(("bits", name, name) for name in profiles_of(of))
+
+
+@cache
+def conversion_rows(of: ElementType, to: ElementType) -> tuple[Row, ...]:
+    """Rows for a conversion: mostly values that the result type can hold, and its ties."""
+    general = tuple((name,) for name in profiles_of(of))
+    if of.is_boolean or to.is_boolean:
+        return general
+    in_range = ((f"range_{to.part.name}",),)
+    if to.is_integer:
+        # Out of range is left open (#180): a third of the rows may go there.
+        return (("small_integers",), *in_range * (2 * len(general)), *general)
+    ties = PROFILES[f"ties_{to.part.name}"]
+    wanted = ties.integers if of.is_integer else ties.floats
+    tied = ((ties.name,),) * 4 if wanted and _is_wider(of, to) else ()
+    return (("small_integers",), *in_range * 4, *tied, *general)
+
+
+def _is_wider(of: ElementType, to: ElementType) -> bool:
+    precision = of.bits if of.is_integer else of.float_format.precision
+    return precision > to.float_format.precision

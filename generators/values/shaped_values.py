@@ -1,0 +1,234 @@
+"""Contents that depend on the whole array: given values, ranges, permutations, kinds of matrix.
+
+These profiles are written `name` or `name:arguments`, colons between the arguments, and mean
+something for one op rather than for a type: start indices in range, a matrix with a Cholesky
+factor. Numbers are integers small enough for every element type that the op takes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from generators.values.codes import Words
+from reference.ir.types import Array, ElementType
+from reference.numerics.rounding import integers_to, round_to
+
+ShapedFiller = Callable[[ElementType, tuple[int, ...], Words, list[str]], Array]
+"""filler(element type, shape, words, arguments): the array."""
+
+
+def cast(numbers: Array, of: ElementType) -> Array:
+    """int64 numbers, or float64 or complex128 ones, as an array of an element type.
+
+    Integers wrap, floats round to the nearest; an imaginary part goes only into a complex type.
+    """
+    if of.is_complex:
+        return np.asarray(numbers.astype(of.storage))
+    if of.is_boolean:
+        return np.asarray(numbers != 0)
+    if of.is_integer:
+        low = np.asarray(np.real(numbers)).astype(np.int64)
+        modulus = 1 << of.bits
+        if of.bits < 64:
+            low = (low - of.min_integer) % modulus + of.min_integer
+        return low.astype(of.storage)
+    if numbers.dtype.kind == "i":
+        return integers_to(numbers, of)
+    return round_to(np.real(numbers).astype(np.float64), of)
+
+
+def _values(of: ElementType, shape: tuple[int, ...], _: Words, given: list[str]) -> Array:
+    numbers = np.array([int(text) for text in given[0].split(",") if text], np.int64)
+    every = np.broadcast_to(numbers, (math.prod(shape),))
+    return cast(every, of).reshape(shape)
+
+
+def _within(of: ElementType, shape: tuple[int, ...], words: Words, given: list[str]) -> Array:
+    low, high = int(given[0]), int(given[1])
+    drawn = words.below(math.prod(shape), high - low + 1) + low
+    return cast(drawn, of).reshape(shape)
+
+
+def _permutation(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    return cast(np.argsort(words.words(math.prod(shape)), kind="stable"), of).reshape(shape)
+
+
+def _small_matrix(of: ElementType, shape: tuple[int, ...], words: Words) -> Array:
+    count = math.prod(shape)
+    real = (words.below(count, 17) - 8).astype(np.float64) / 8
+    imag = (words.below(count, 17) - 8).astype(np.float64) / 8
+    return (real + 1j * imag if of.is_complex else real).reshape(shape)
+
+
+def _definite(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """A A^H + I of a small random A: Hermitian, positive definite, of moderate condition."""
+    matrix = _small_matrix(of, shape, words)
+    size = shape[-1]
+    return cast(matrix @ np.conj(np.swapaxes(matrix, -1, -2)) + np.eye(size), of)
+
+
+def _triangular_numbers(of: ElementType, shape: tuple[int, ...], words: Words) -> Array:
+    matrix = _small_matrix(of, shape, words)
+    sign = 1 - 2 * words.below(math.prod(shape[:-1]), 2).astype(np.float64)
+    diagonal = (np.abs(matrix).sum(axis=-1) + 1) * sign.reshape(shape[:-1])
+    return np.where(np.eye(*shape[-2:], dtype=bool), diagonal[..., None], matrix)
+
+
+def _triangular(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """A matrix whose triangles have a dominant diagonal; both are filled."""
+    return cast(_triangular_numbers(of, shape, words), of)
+
+
+def _powers(shape: tuple[int, ...], words: Words, of: ElementType) -> Array:
+    """Powers of two of moderate exponents, one for each row of matrices of this shape."""
+    reach = min(6, of.float_format.max_exponent // 8 + 1)
+    exponents = words.below(math.prod(shape[:-1]), 2 * reach + 1) - reach
+    return np.ldexp(1.0, exponents).reshape(shape[:-1])
+
+
+def _gram(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """L L^H of a lower triangular L of small integers, whose diagonal is of powers of two."""
+    count = math.prod(shape)
+    numbers = (words.below(count, 5) - 2) + 1j * of.is_complex * (words.below(count, 5) - 2)
+    below = np.tril(numbers.reshape(shape) * (words.below(count, 2).reshape(shape) != 0), -1)
+    diagonal = np.ldexp(1.0, words.below(math.prod(shape[:-1]), 2)).reshape(shape[:-1])
+    factor = below + np.eye(shape[-1]) * diagonal[..., None]
+    return cast(factor @ np.conj(np.swapaxes(factor, -1, -2)), of)
+
+
+def _graded(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """D A D of a definite A and a diagonal D of powers of two: of very different magnitudes."""
+    matrix = _small_matrix(of, shape, words)
+    definite = matrix @ np.conj(np.swapaxes(matrix, -1, -2)) + np.eye(shape[-1])
+    scale = _powers(shape, words, of)
+    return cast(scale[..., :, None] * definite * scale[..., None, :], of)
+
+
+def _hilbert(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """1 / (i + j + k) with a small k: definite, but less and less so the larger it is."""
+    index = np.arange(shape[-1])
+    first = words.below(1, 4)[0] + 1
+    return cast(np.broadcast_to(1.0 / (index[:, None] + index + first), shape).copy(), of)
+
+
+def _graded_triangular(
+    of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
+    """A triangular matrix, its rows scaled by powers of two."""
+    matrix = _triangular_numbers(of, shape, words)
+    return cast(_powers(shape, words, of)[..., None] * matrix, of)
+
+
+def _unit_diagonal(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """Small numbers around a diagonal of ones; both triangles are filled."""
+    matrix = _small_matrix(of, shape, words)
+    return cast(np.where(np.eye(*shape[-2:], dtype=bool), 1.0, matrix), of)
+
+
+def _lower_triangular(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """Small numbers with zeros above the diagonal."""
+    return cast(np.tril(_small_matrix(of, shape, words)), of)
+
+
+def _spectrum(of: ElementType, shape: tuple[int, ...], words: Words, given: list[str]) -> Array:
+    """The Fourier transform of real numbers over dimensions of the sizes that are given."""
+    sizes = tuple(int(text) for text in given[0].split(","))
+    real = words.below(math.prod(shape[: -len(sizes)] + sizes), 17) - 8
+    full = real.reshape(shape[: -len(sizes)] + sizes).astype(np.float64)
+    if not full.size:
+        return np.zeros(shape, of.storage)
+    return cast(np.fft.rfftn(full, axes=range(-len(sizes), 0)), of)
+
+
+def _exponents(of: ElementType, shape: tuple[int, ...], words: Words, given: list[str]) -> Array:
+    """Both signs, exponents alike in a range cut to the type's, significands of three bits."""
+    fmt, count = of.float_format, math.prod(shape)
+    low, high = (max(fmt.min_exponent, min(int(text), fmt.max_exponent - 1)) for text in given)
+
+    def numbers() -> Array:
+        size = np.ldexp(1 + words.below(count, 4) / 4, words.below(count, high - low + 1) + low)
+        return np.where(words.chance(count, 2), size, -size)
+
+    drawn = numbers() + 1j * numbers() if of.is_complex else numbers()
+    return cast(drawn.reshape(shape), of)
+
+
+def _lone_one(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """Along the last dimension a 1, then numbers about as large as its rounding error."""
+    small = words.unit(math.prod(shape)) * 2.0 ** (1 - of.float_format.precision)
+    first = np.arange(shape[-1] if shape else 1) == 0
+    return cast(np.where(first, 1.0, small.reshape(shape)).reshape(shape), of)
+
+
+def _cancelling(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """Along the last dimension numbers up to 16, 0.5 in the middle, then their negatives."""
+    numbers = np.ldexp(words.unit(math.prod(shape)), 4).reshape(shape or (1,))
+    place = np.arange(numbers.shape[-1])
+    numbers = np.where(place < place[::-1], numbers, -numbers[..., ::-1])
+    return cast(np.where(place == place[::-1], 0.5, numbers).reshape(shape), of)
+
+
+def _of_zeros(of: ElementType, shape: tuple[int, ...], negative: Array) -> Array:
+    """Zeros with these signs, [elements, parts]; +0 alone in a type that has no other."""
+    zeros = np.where(negative, -0.0, 0.0)
+    if of.is_complex:
+        return cast(zeros.view(np.complex128).reshape(shape), of)
+    return cast(zeros[:, 0].reshape(shape), of)
+
+
+def _negative_zeros(of: ElementType, shape: tuple[int, ...], _: Words, __: list[str]) -> Array:
+    """Nothing but -0, in both parts of complex numbers."""
+    return _of_zeros(of, shape, np.ones((math.prod(shape), 2), np.bool_))
+
+
+def _mixed_zeros(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """Zeros, three in four of them -0."""
+    count = math.prod(shape)
+    return _of_zeros(of, shape, ~words.chance(2 * count, 4).reshape(count, 2))
+
+
+SHAPED: dict[str, ShapedFiller] = {
+    "values": _values,
+    "within": _within,
+    "exponents": _exponents,
+    "lone_one": _lone_one,
+    "cancelling": _cancelling,
+    "negative_zeros": _negative_zeros,
+    "mixed_zeros": _mixed_zeros,
+    "permutation": _permutation,
+    "definite": _definite,
+    "triangular": _triangular,
+    "gram": _gram,
+    "graded": _graded,
+    "hilbert": _hilbert,
+    "graded_triangular": _graded_triangular,
+    "unit_diagonal": _unit_diagonal,
+    "lower_triangular": _lower_triangular,
+    "spectrum": _spectrum,
+}
+"""By name: `values:3,4,5` (these integers, row-major; a single one everywhere), `within:LOW:HIGH`
+(uniform integers, both ends included), `exponents:LOW:HIGH`, `lone_one` and `cancelling` (terms
+of sums: of a wide range, next to a large one, in pairs that cancel), `negative_zeros` and
+`mixed_zeros` (-0 alone, zeros of either sign), `permutation` (of 0 to the size less 1), `definite`,
+`gram`, `graded`, `hilbert` (Hermitian matrices in the last two dimensions, definite unless the
+type is too narrow), `triangular`, `graded_triangular`, `unit_diagonal` (both triangles filled),
+`lower_triangular`,
+`spectrum:4,6` (the Fourier transform of real numbers, their last dimensions of these sizes)."""
+
+
+def is_shaped(profile: str) -> bool:
+    """Whether a profile speaks of the whole array."""
+    return profile.partition(":")[0] in SHAPED
+
+
+def fill_shaped(of: ElementType, shape: tuple[int, ...], profile: str, seed: int) -> Array:
+    """An array of a shape with the contents that the profile describes.
+
+    Raises:
+        KeyError: for an unknown profile.
+    """
+    name, _, arguments = profile.partition(":")
+    return SHAPED[name](of, shape, Words(seed), arguments.split(":"))

@@ -1,0 +1,1 @@
+"""Custom calls whose meaning is known, by target."""

@@ -1,0 +1,1 @@
+"""The custom calls that frameworks make of LAPACK."""

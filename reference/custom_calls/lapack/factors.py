@@ -1,0 +1,155 @@
+"""LAPACK routines of triangular factors and systems: potrf, getrf, trsm, gtsv.
+
+They work column by column on whole batches, in float64 for numbers of at most 32 bits and in
+extended precision for longer ones, and round once. Source: LAPACK's documentation of each routine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reference.custom_calls.lapack.calls import Call, letter
+from reference.custom_calls.lapack.reflectors import working
+from reference.ir.types import Array, element_type_of
+from reference.numerics.arithmetic import quiet
+from reference.numerics.products import wide
+from reference.ops.linear_algebra import adjoint, factor, rounded, triangular_solve
+
+
+@quiet
+def potrf(call: Call) -> tuple[Array, ...]:
+    """The Cholesky factor in one triangle, the other as it was; info.
+
+    `info` is the order of the first leading minor that is not positive, else 0.
+    """
+    a = call.inputs[0]
+    lower = letter(call.options.get("uplo", "L")) == "L"
+    found = factor(wide(a) if lower else adjoint(wide(a)))
+    diagonal = np.real(np.diagonal(found, axis1=-2, axis2=-1))
+    bad = ~(np.isfinite(diagonal) & (diagonal > 0))
+    failed = _first(bad)
+    inside = np.ones(a.shape[-2:], np.bool_)
+    inside = np.tril(inside) if lower else np.triu(inside)
+    packed = np.where(inside, rounded(found if lower else adjoint(found), element_type_of(a)), a)
+    return packed, call.info(failed)
+
+
+def _first(mask: Array) -> Array:
+    """The number from 1 of the first that holds along the last dimension, 0 if none does."""
+    if not mask.shape[-1]:
+        return np.zeros(mask.shape[:-1], np.int32)
+    return np.where(mask.any(axis=-1), mask.argmax(axis=-1) + 1, 0)
+
+
+def pivot_sizes(a: Array) -> Array:
+    """What pivots are chosen by: magnitudes, or the sums of both parts' (BLAS's amax)."""
+    return np.abs(np.real(a)) + np.abs(np.imag(a))
+
+
+def decomposed(a: Array) -> tuple[Array, Array]:
+    """L and U of P a = L U in one wide array, by partial pivoting; pivot rows, counted from 0."""
+    a = a.copy()
+    count = min(a.shape[-2:])
+    pivots = np.zeros((*a.shape[:-2], count), np.int32)
+    for j in range(count):
+        best = j + np.argmax(pivot_sizes(a[..., j:, j]), axis=-1)
+        pivots[..., j] = best
+        at = np.broadcast_to(best[..., None, None], (*a.shape[:-2], 1, a.shape[-1]))
+        there = np.take_along_axis(a, at, axis=-2)
+        here = a[..., j : j + 1, :].copy()
+        np.put_along_axis(a, at, here, axis=-2)
+        a[..., j : j + 1, :] = there
+        pivot = a[..., j, j]
+        divisor = np.where(pivot == 0, 1, pivot)[..., None]
+        a[..., j + 1 :, j] /= divisor
+        a[..., j + 1 :, j + 1 :] -= a[..., j + 1 :, j, None] * a[..., j, None, j + 1 :]
+    return a, pivots
+
+
+@quiet
+def getrf(call: Call) -> tuple[Array, ...]:
+    """L and U in one matrix, the rows' pivots (from 1), info: the first zero of U's diagonal."""
+    a = call.inputs[0]
+    found, pivots = decomposed(working(a))
+    zero = np.diagonal(found, axis1=-2, axis2=-1) == 0
+    return rounded(found, element_type_of(a)), pivots + 1, call.info(_first(zero))
+
+
+@quiet
+def lu_decomposition(call: Call) -> tuple[Array, ...]:
+    """`LuDecomposition`: L and U, pivots from 0, and the permutation of rows they come to."""
+    a = call.inputs[0]
+    found, pivots = decomposed(working(a))
+    return rounded(found, element_type_of(a)), pivots, permutation(pivots, a.shape[-2])
+
+
+def permutation(pivots: Array, rows: int) -> Array:
+    """Where the rows of P a come from, given pivot rows from 0."""
+    order = np.broadcast_to(np.arange(rows, dtype=np.int32), (*pivots.shape[:-1], rows)).copy()
+    for j in range(pivots.shape[-1]):
+        at = np.clip(pivots[..., j, None], 0, rows - 1)
+        there = np.take_along_axis(order, at, axis=-1)
+        here = order[..., j : j + 1].copy()
+        np.put_along_axis(order, at, here, axis=-1)
+        order[..., j : j + 1] = there
+    return order
+
+
+def trsm_attributes(call: Call) -> dict[str, Any]:
+    """The options of trsm as attributes of `triangular_solve`."""
+    options = {name: letter(value) for name, value in call.options.items()}
+    turned = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
+    return {
+        "left_side": options.get("side", "L") == "L",
+        "lower": options.get("uplo", "L") == "L",
+        "unit_diagonal": options.get("diag", "N") == "U",
+        "transpose_a": turned[options.get("trans_x", "N")],
+    }
+
+
+def trsm(call: Call) -> tuple[Array, ...]:
+    """The solution of a triangular system."""
+    return (triangular_solve(*call.inputs[:2], **trsm_attributes(call)),)
+
+
+@quiet
+def gtsv(call: Call) -> tuple[Array, ...]:
+    """Tridiagonal systems, by elimination with exchanges of neighbouring rows.
+
+    The first element of the lower diagonal and the last of the upper one are not used. What the
+    diagonals hold afterwards are parts of the factors: the second superdiagonal, the diagonal and
+    the superdiagonal of U.
+    """
+    lower, main, upper, b = (wide(one).copy() for one in call.inputs[:4])
+    size = main.shape[-1]
+    second = np.zeros_like(main)
+    for i in range(size - 1):
+        under = lower[..., i + 1]
+        swap = pivot_sizes(main[..., i]) < pivot_sizes(under)
+        divisor, other = np.where(swap, under, main[..., i]), np.where(swap, main[..., i], under)
+        rate = np.where(other == 0, 0, other / np.where(divisor == 0, 1, divisor))
+        first, beside = main[..., i + 1].copy(), upper[..., i].copy()
+        beyond = upper[..., i + 1] if i + 2 < size else np.zeros_like(first)
+        main[..., i] = divisor
+        upper[..., i] = np.where(swap, first, beside)
+        second[..., i] = np.where(swap, beyond, 0)
+        main[..., i + 1] = np.where(swap, beside - rate * first, first - rate * beside)
+        if i + 2 < size:
+            upper[..., i + 1] = np.where(swap, -rate * beyond, beyond)
+        here, there = b[..., i, :].copy(), b[..., i + 1, :].copy()
+        chosen = swap[..., None]
+        b[..., i, :] = np.where(chosen, there, here)
+        b[..., i + 1, :] = np.where(chosen, here, there) - rate[..., None] * b[..., i, :]
+    singular = _first(main == 0)
+    for i in reversed(range(size)):
+        rest = b[..., i, :]
+        for ahead, factors in ((1, upper), (2, second)):
+            if i + ahead < size:
+                rest = rest - factors[..., i, None] * b[..., i + ahead, :]
+        b[..., i, :] = rest / main[..., i, None]
+    of = element_type_of(call.inputs[3])
+    info = np.broadcast_to(singular.astype(np.int32), call.inputs[3].shape[:-2]).copy()
+    below = np.concatenate([lower[..., :1], second[..., : size - 1]], axis=-1)
+    return (*(rounded(one, of) for one in (below, main, upper, b)), info)

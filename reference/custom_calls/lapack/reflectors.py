@@ -1,0 +1,213 @@
+"""LAPACK routines made of elementary reflectors H = I - tau v v^H.
+
+All of them work column by column on whole batches, in float64 for numbers of at most 32 bits and
+in extended precision for longer ones unless there are too many, and round once. The conventions
+are those of LAPACK's documentation of each routine (geqrf, geqp3, orgqr, ormqr, gehrd, sytrd): the
+new leading element is real and of the sign that does not cancel, v begins with a one that is not
+stored, and H is the identity (tau = 0) where there is nothing to eliminate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reference.custom_calls.lapack.calls import Call, hermitian, letter, real_type
+from reference.ir.errors import EvaluationError
+from reference.ir.types import Array, element_type_of
+from reference.numerics.arithmetic import quiet
+from reference.numerics.products import wide
+from reference.ops.linear_algebra import adjoint, rounded
+
+MANY = 1 << 11
+"""Elements of a batch from which extended precision is too slow: float64 is as good as a backend's,
+whose errors are permitted in any case."""
+
+
+def working(array: Array, like: Array | None = None) -> Array:
+    """The elements in the type that they are computed with, chosen by the size of `like`."""
+    if (array if like is None else like).size < MANY:
+        return wide(array)
+    return array.astype(np.complex128 if element_type_of(array).is_complex else np.float64)
+
+
+def reflector(column: Array) -> tuple[Array, Array, Array]:
+    """(beta, tau, v) of the reflector with H^H column = (beta, 0, ..., 0); v begins with 1.
+
+    Args:
+        column: wide numbers, shape (..., k), k > 0.
+    """
+    first, rest = column[..., 0], column[..., 1:]
+    below = np.sum(np.abs(rest) ** 2, axis=-1)
+    idle = (below == 0) & (np.imag(first) == 0)
+    size = np.sqrt(np.abs(first) ** 2 + below)
+    beta = np.where(idle, np.real(first), -np.copysign(size, np.real(first)))
+    divisor = np.where(idle, 1, beta)
+    tau = np.where(idle, 0, (beta - first) / divisor)
+    scale = np.where(idle, 1, first - beta)
+    tail = np.where(idle[..., None], 0, rest / scale[..., None])
+    return beta, tau, np.concatenate([np.ones_like(column[..., :1]), tail], axis=-1)
+
+
+def from_left(tau: Array, v: Array, block: Array) -> Array:
+    """(I - tau v v^H) block."""
+    return block - tau[..., None, None] * v[..., :, None] * (np.conj(v)[..., None, :] @ block)
+
+
+def from_right(tau: Array, v: Array, block: Array) -> Array:
+    """block (I - tau v v^H)."""
+    return block - tau[..., None, None] * (block @ v[..., :, None]) * np.conj(v)[..., None, :]
+
+
+def stored(a: Array, number: int) -> Array:
+    """The vector v of reflector `number`, read below the diagonal of a, from its one on."""
+    v = a[..., number:, number].copy()
+    v[..., 0] = 1
+    return v
+
+
+def factored(a: Array) -> tuple[Array, Array]:
+    """R and the reflectors of a = Q R in one wide array, and their tau."""
+    a = a.copy()
+    count = min(a.shape[-2:])
+    taus = np.zeros((*a.shape[:-2], count), a.dtype)
+    for j in range(count):
+        beta, tau, v = reflector(a[..., j:, j])
+        a[..., j:, j + 1 :] = from_left(np.conj(tau), v, a[..., j:, j + 1 :])
+        a[..., j:, j] = v
+        a[..., j, j] = beta
+        taus[..., j] = tau
+    return a, taus
+
+
+def applied(a: Array, taus: Array, block: Array, *, transpose: bool = False) -> Array:
+    """Q block, or Q^H block, Q being the product of the reflectors stored in a; all wide."""
+    block = block.copy()
+    count = taus.shape[-1]
+    for j in range(count) if transpose else reversed(range(count)):
+        tau = np.conj(taus[..., j]) if transpose else taus[..., j]
+        block[..., j:, :] = from_left(tau, stored(a, j), block[..., j:, :])
+    return block
+
+
+def unit_columns(shape: tuple[int, ...], of: Any) -> Array:
+    """The first columns of the identity, in every matrix of a batch."""
+    return np.broadcast_to(np.eye(shape[-2], shape[-1], dtype=of), shape).copy()
+
+
+@quiet
+def geqrf(call: Call) -> tuple[Array, ...]:
+    """a = Q R: R in the upper triangle and the reflectors under it, and their tau."""
+    a = call.inputs[0]
+    found, taus = factored(working(a))
+    return rounded(found, element_type_of(a)), rounded(taus, element_type_of(a))
+
+
+@quiet
+def geqp3(call: Call) -> tuple[Array, ...]:
+    """a P = Q R with pivoting: as `geqrf`, with the columns' numbers from 1 between the two.
+
+    Raises:
+        EvaluationError: when columns are to be moved to the front first.
+    """
+    given, fixed = call.inputs[0], call.inputs[1]
+    if fixed.any():
+        raise EvaluationError("geqp3: columns fixed in advance are not evaluated")
+    a = working(given).copy()
+    order = np.broadcast_to(np.arange(a.shape[-1]), (*a.shape[:-2], a.shape[-1])).copy()
+    count = min(a.shape[-2:])
+    taus = np.zeros((*a.shape[:-2], count), a.dtype)
+    for j in range(count):
+        sizes = np.sum(np.abs(a[..., j:, j:]) ** 2, axis=-2)
+        best = j + np.argmax(sizes, axis=-1)[..., None]
+        _exchange(order[..., None, :], j, best[..., None])
+        _exchange(a, j, best[..., None])
+        beta, tau, v = reflector(a[..., j:, j])
+        a[..., j:, j + 1 :] = from_left(np.conj(tau), v, a[..., j:, j + 1 :])
+        a[..., j:, j] = v
+        a[..., j, j] = beta
+        taus[..., j] = tau
+    of = element_type_of(given)
+    return rounded(a, of), (order + 1).astype(fixed.dtype), rounded(taus, of)
+
+
+def _exchange(a: Array, j: int, best: Array) -> None:
+    """Exchange column j and column `best`, of shape (..., 1, 1), in place."""
+    at = np.broadcast_to(best, (*a.shape[:-1], 1))
+    there = np.take_along_axis(a, at, axis=-1)
+    here = a[..., j : j + 1].copy()
+    np.put_along_axis(a, at, here, axis=-1)
+    a[..., j : j + 1] = there
+
+
+@quiet
+def orgqr(call: Call) -> tuple[Array, ...]:
+    """The first columns of Q, as many as there are in the matrix that stores the reflectors."""
+    a, taus = call.inputs[0], call.inputs[1]
+    vectors = working(a)
+    found = applied(vectors, working(taus, a), unit_columns(a.shape, vectors.dtype))
+    return (rounded(found, element_type_of(a)),)
+
+
+@quiet
+def ormqr(call: Call) -> tuple[Array, ...]:
+    """Q c, Q^H c, c Q or c Q^H."""
+    a, taus, c = (working(one, call.inputs[0]) for one in call.inputs[:3])
+    transpose = bool(call.options.get("transpose", False))
+    if call.options.get("left", True):
+        found = applied(a, taus, c, transpose=transpose)
+    else:
+        found = adjoint(applied(a, taus, adjoint(c), transpose=not transpose))
+    return (rounded(found, element_type_of(call.inputs[2])),)
+
+
+@quiet
+def gehrd(call: Call) -> tuple[Array, ...]:
+    """a = Q H Q^H with H upper Hessenberg: H and the reflectors under it, tau, info."""
+    given = call.inputs[0]
+    a = working(given).copy()
+    size = a.shape[-1]
+    low, high = int(call.options.get("low", 1)), int(call.options.get("high", size))
+    taus = np.zeros((*a.shape[:-2], max(size - 1, 0)), a.dtype)
+    for i in range(low - 1, high - 1):
+        rows = slice(i + 1, high)
+        beta, tau, v = reflector(a[..., rows, i])
+        a[..., :high, rows] = from_right(tau, v, a[..., :high, rows])
+        a[..., rows, i + 1 :] = from_left(np.conj(tau), v, a[..., rows, i + 1 :])
+        a[..., rows, i] = v
+        a[..., i + 1, i] = beta
+        taus[..., i] = tau
+    of = element_type_of(given)
+    return rounded(a, of), rounded(taus, of), call.info()
+
+
+@quiet
+def sytrd(call: Call) -> tuple[Array, ...]:
+    """a = Q T Q^H with T real and tridiagonal: T and reflectors, diagonal, off-diagonal, tau, info.
+
+    What is read of the upper triangle is the lower one of the matrix read backwards.
+    """
+    given = call.inputs[0]
+    lower = letter(call.options.get("uplo", "L")) == "L"
+    whole = hermitian(working(given), lower=lower)
+    turn = slice(None, None, 1 if lower else -1)
+    a = whole[..., turn, turn].copy()
+    size = a.shape[-1]
+    taus = np.zeros((*a.shape[:-2], max(size - 1, 0)), a.dtype)
+    beside = np.zeros(taus.shape, np.real(a).dtype)
+    for i in range(size - 1):
+        beta, tau, v = reflector(a[..., i + 1 :, i])
+        rest = from_right(tau, v, a[..., i + 1 :, i + 1 :])
+        a[..., i + 1 :, i + 1 :] = from_left(np.conj(tau), v, rest)
+        a[..., i + 1 :, i] = v
+        a[..., i + 1, i] = beta
+        taus[..., i], beside[..., i] = tau, beta
+    diagonal = np.real(np.diagonal(a, axis1=-2, axis2=-1))
+    of, part = element_type_of(given), real_type(given)
+    inside = np.tril(np.ones(a.shape[-2:], np.bool_))[turn, turn]
+    packed = np.where(inside, rounded(a, of)[..., turn, turn], given)
+    return (
+        packed, rounded(diagonal[..., turn], part), rounded(beside[..., turn], part),
+        rounded(taus[..., turn], of), call.info(),
+    )  # fmt: skip

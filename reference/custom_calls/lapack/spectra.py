@@ -1,0 +1,206 @@
+"""LAPACK routines of eigenvalues, singular values and Schur forms: syevd, geev, gees, gesdd.
+
+scipy's LAPACK computes them matrix by matrix, numbers of at most 32 bits in float64 and rounded
+once. Matrices that are not finite are kept from it, as some routines do not end on them: their
+results are NaN, and `info` says that it failed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack as _lapack
+
+from reference.custom_calls.lapack.calls import Call, finite, hermitian, letter, real_type
+from reference.ir.types import Array, element_type_of
+from reference.numerics.arithmetic import quiet
+from reference.ops.linear_algebra import rounded
+
+_LAPACK: Any = _lapack
+"""Its functions are made when it is imported, and have no types."""
+
+REFUSED = -4
+"""`info` of a matrix that is not finite."""
+
+
+def _matrices(a: Array) -> tuple[Array, Array]:
+    """The matrices of a batch in double precision, those that are not finite as zero; which are."""
+    double = np.complex128 if element_type_of(a).is_complex else np.float64
+    usable = finite((a,))
+    clean = np.where(usable[..., None, None], a, 0).astype(double)
+    return clean.reshape(-1, *a.shape[-2:]), usable
+
+
+def _gathered(
+    call: Call, usable: Array, columns: list[list[Array]], info: list[int], types: list[Any]
+) -> tuple[Array, ...]:
+    """Results of single matrices as those of the batch, NaN where a matrix was not usable."""
+    found: list[Array] = []
+    for one, of in zip(columns, types, strict=True):
+        array = np.stack(one).reshape(usable.shape + one[0].shape)
+        keep = usable.reshape(usable.shape + (1,) * one[0].ndim)
+        found.append(rounded(np.where(keep, array, np.nan), of))
+    failed = np.asarray(info, np.int32).reshape(usable.shape)
+    return (*found, call.info(np.where(usable, failed, REFUSED)))
+
+
+def _is_empty(call: Call) -> bool:
+    return not call.inputs[0].size
+
+
+def _nothing(shapes: list[tuple[tuple[int, ...], Any]]) -> tuple[Array, ...]:
+    """The results of no matrices, or of matrices without elements."""
+    return tuple(np.zeros(shape, of.storage) for shape, of in shapes)
+
+
+@quiet
+def syevd(call: Call) -> tuple[Array, ...]:
+    """Eigenvectors (where asked for), ascending eigenvalues, info of Hermitian matrices."""
+    a = call.inputs[0]
+    of, part = element_type_of(a), real_type(a)
+    if _is_empty(call):
+        return (*_nothing([(a.shape, of), (a.shape[:-1], part)]), call.info())
+    routine = _LAPACK.zheevd if of.is_complex else _LAPACK.dsyevd
+    lower = letter(call.options.get("uplo", "L")) == "L"
+    vectors = letter(call.options.get("mode", "V")) == "V"
+    matrices, usable = _matrices(a)
+    if not vectors:  # the contents of the matrix are destroyed
+        kept = [np.zeros_like(one) for one in matrices]
+    columns: list[list[Array]] = [[], []]
+    info: list[int] = []
+    for matrix in hermitian(matrices, lower=lower):
+        values, found, failed = routine(matrix, compute_v=int(vectors), lower=int(lower))
+        columns[0].append(found)
+        columns[1].append(values)
+        info.append(failed)
+    if not vectors:
+        columns[0] = kept  # pyright: ignore[reportPossiblyUnboundVariable]
+    return _gathered(call, usable, columns, info, [of, part])
+
+
+@quiet
+def eigh(call: Call) -> tuple[Array, ...]:
+    """`Eigh`: eigenvectors and eigenvalues, whose configuration begins "lower,sorted"."""
+    text = str(call.options.get("text", "1,1"))
+    lower = text.partition(",")[0] != "0"
+    options = {"uplo": "L" if lower else "U", "mode": "V"}
+    return syevd(Call(call.inputs, options, call.results))[:2]
+
+
+@quiet
+def gesdd(call: Call) -> tuple[Array, ...]:
+    """What is left of the matrix, singular values, U, V^H, info; both divide and conquer and QR.
+
+    The mode says whether U and V^H are asked for, and whether they are to be square.
+    """
+    a = call.inputs[0]
+    rows, columns = a.shape[-2:]
+    least = min(rows, columns)
+    mode = letter(call.options.get("mode", "A"))
+    of, part = element_type_of(a), real_type(a)
+    left, right = (
+        (rows, rows if mode == "A" else least),
+        (columns if mode == "A" else least, columns),
+    )
+    batch = a.shape[:-2]
+    left = call.shape(2, (*batch, *left))[-2:]
+    right = call.shape(3, (*batch, *right))[-2:]
+    if _is_empty(call):
+        unit_left, unit_right = np.eye(*left, dtype=of.storage), np.eye(*right, dtype=of.storage)
+        spread = (np.broadcast_to(unit, (*batch, *unit.shape)) for unit in (unit_left, unit_right))
+        return (
+            a.copy(),
+            np.zeros((*batch, least), part.storage),
+            *map(np.copy, spread),
+            call.info(),
+        )
+    routine = _LAPACK.zgesdd if of.is_complex else _LAPACK.dgesdd
+    matrices, usable = _matrices(a)
+    found: list[list[Array]] = [[], [], [], []]
+    info: list[int] = []
+    for matrix in matrices:
+        u, values, v, failed = routine(
+            matrix, compute_uv=int(mode != "N"), full_matrices=int(mode == "A")
+        )
+        parts = (matrix, values, u, v) if mode != "N" else (
+            matrix, values, np.zeros(left), np.zeros(right)
+        )  # fmt: skip
+        for column, one in zip(found, parts, strict=True):
+            column.append(one)
+        info.append(failed)
+    return _gathered(call, usable, found, info, [of, part, of, of])
+
+
+@quiet
+def geev(call: Call) -> tuple[Array, ...]:
+    """Eigenvalues (real and imaginary parts of real matrices'), left and right vectors, info."""
+    a = call.inputs[0]
+    of = element_type_of(a)
+    whole = of.is_complex
+    complex_type = element_type_of(np.zeros(0, np.result_type(a.dtype, np.complex64)))
+    sides = [letter(call.options.get(f"compute_{side}", "N")) == "V" for side in ("left", "right")]
+    types = [*([of] if whole else [of, of]), complex_type, complex_type]
+    if _is_empty(call):
+        shapes = [a.shape[:-1]] * (len(types) - 2) + [a.shape] * 2
+        return (*_nothing(list(zip(shapes, types, strict=True))), call.info())
+    routine = _LAPACK.zgeev if whole else _LAPACK.dgeev
+    matrices, usable = _matrices(a)
+    found: list[list[Array]] = [[] for _ in types]
+    info: list[int] = []
+    for matrix in matrices:
+        *values, left, right, failed = routine(
+            matrix, compute_vl=int(sides[0]), compute_vr=int(sides[1])
+        )
+        pair = [
+            (unpacked(side, values) if asked else np.zeros(matrix.shape))
+            for side, asked in zip((left, right), sides, strict=True)
+        ]
+        for column, one in zip(found, (*values, *pair), strict=True):
+            column.append(one)
+        info.append(failed)
+    return _gathered(call, usable, found, info, types)
+
+
+def unpacked(vectors: Array, values: list[Array]) -> Array:
+    """Eigenvectors as complex columns; of real matrices two columns hold those of a pair."""
+    if len(values) == 1:
+        return vectors
+    found = vectors.astype(np.complex128)
+    j = 0
+    while j < vectors.shape[-1]:
+        if values[1][j] == 0:
+            j += 1
+            continue
+        found[:, j] = vectors[:, j] + 1j * vectors[:, j + 1]
+        found[:, j + 1] = np.conj(found[:, j])
+        j += 2
+    return found
+
+
+@quiet
+def gees(call: Call) -> tuple[Array, ...]:
+    """a = Z T Z^H: T, Z, eigenvalues (real and imaginary parts of real ones), their number chosen
+    (0, as none are), info."""
+    a = call.inputs[0]
+    of = element_type_of(a)
+    types = [of, of, of] if of.is_complex else [of, of, of, of]
+    if _is_empty(call):
+        shapes = [a.shape] * 2 + [a.shape[:-1]] * (len(types) - 2)
+        found = _nothing(list(zip(shapes, types, strict=True)))
+        return (*found, call.info(), call.info())
+    routine = _LAPACK.zgees if of.is_complex else _LAPACK.dgees
+    vectors = letter(call.options.get("mode", "V")) == "V"
+    matrices, usable = _matrices(a)
+    columns: list[list[Array]] = [[] for _ in types]
+    info: list[int] = []
+    for matrix in matrices:
+        form, _, *values, basis, _, failed = routine(
+            lambda *_: False, matrix, compute_v=int(vectors), sort_t=0
+        )
+        basis = basis if vectors else np.zeros(matrix.shape)
+        for column, one in zip(columns, (form, basis, *values), strict=True):
+            column.append(one)
+        info.append(failed)
+    *parts, failed = _gathered(call, usable, columns, info, types)
+    return (*parts, call.info(), failed)

@@ -1,0 +1,80 @@
+"""Custom calls by target: those whose meaning does not depend on who implements them.
+
+The specification leaves everything about a target to implementations. Those here are what
+frameworks write for the compiler's partitioner and memory planner, which change no value on one
+process, the assertions that jax.export puts before a program of dynamic shapes, and routines of
+linear algebra (reference/custom_calls/lapack/routines.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from reference.custom_calls.dynamic import CALLS as DYNAMIC
+from reference.custom_calls.lapack.routines import CALLS
+from reference.ir.errors import EvaluationError
+
+_CALLBACK = re.compile(r"xla\w*_python_\w+_callback")
+"""The targets of jax's callbacks (pure_callback, io_callback, debug.print) on any platform."""
+
+BuiltIn = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
+"""built_in(inputs, attributes): the results."""
+
+_IDENTITIES = (
+    "LayoutConstraint", "MoveToDevice", "MoveToHost", "SPMDFullToShardShape",
+    "SPMDShardToFullShape", "Sharding", "annotate_device_placement",
+    "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
+)  # fmt: skip
+"""Targets that say where or how a value is to be kept; on one process a shard is the whole."""
+
+
+def _identity(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
+    del given
+    return inputs
+
+
+def _nothing(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
+    del inputs, given
+    return ()
+
+
+def _shape_assertion(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
+    """What jax.export checks of dynamic sizes: truth values, and numbers for its message."""
+    if not np.all(inputs[0]):
+        message = str(given.get("error_message", "shape assertion failed"))
+        for number, value in enumerate(inputs[1:]):
+            message = message.replace(f"{{{number}}}", str(value))
+        raise EvaluationError(message)
+    return ()
+
+
+BUILT_IN: dict[str, BuiltIn] = {
+    **dict.fromkeys(_IDENTITIES, _identity),
+    "shape_assertion": _shape_assertion,
+    "xla.sdy.ShardingGroup": _nothing,
+    **CALLS,
+    **DYNAMIC,
+}
+"""By target. A handler given to an evaluation goes before these."""
+
+
+def call_built_in(target: str, inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
+    """The results of a target that is built in, with all attributes that the program gives.
+
+    Where known, `results` are the result types as stated, and `computations` the bodies of the
+    functions that the operation names.
+
+    Raises:
+        EvaluationError: for any other target; when an assertion does not hold.
+    """
+    if target not in BUILT_IN:
+        older = f"{target}_ffi" in BUILT_IN
+        why = ": its options are operands, as in jax before 0.4.32" if older else ""
+        if _CALLBACK.fullmatch(target):
+            why = ": it is a function of the Python process that made the program"
+        raise EvaluationError(f"no handler for the custom call {target!r}{why}")
+    return BUILT_IN[target](inputs, given)

@@ -1,0 +1,1 @@
+"""Evaluating programs: verified, compiled to steps on frames, run."""

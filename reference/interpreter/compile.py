@@ -1,0 +1,123 @@
+"""Programs compiled function by function, each when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from reference.interpreter.calls import CALLEE, call_step, custom_call_step, sharding_step
+from reference.interpreter.frames import Block, Entry, Step, Wired, failing
+from reference.interpreter.steps import op_step
+from reference.ir.errors import EvaluationError, failure
+from reference.ir.program import Operation, Program, Region, Value
+from reference.ops.table import OPS, OpSemantics
+
+Scope = dict[str, int]
+"""The place of every value that can be seen, by name."""
+
+RETURNS = ("return", "func.return", "sdy.return")
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A program's functions, compiled as they are asked for."""
+
+    program: Program
+    _entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    _open: list[str] = field(default_factory=list[str])
+    _used: dict[str, OpSemantics | None] = field(default_factory=dict[str, OpSemantics | None])
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the table of ops still says what it said when this was compiled."""
+        return all(OPS.get(name) is semantics for name, semantics in self._used.items())
+
+    def entry(self, name: str) -> Entry:
+        """The function of that name.
+
+        Raises:
+            EvaluationError: when there is none, when it calls itself, or when it does not return.
+        """
+        if name in self._entries:
+            return self._entries[name]
+        if name in self._open:
+            raise EvaluationError(f"{name} calls itself")
+        try:
+            function = self.program.function(name)
+        except KeyError as error:
+            raise EvaluationError(str(error.args[0])) from None
+        self._open.append(name)
+        try:
+            maker = Maker(self)
+            block = maker.block(function.body, {})
+        finally:
+            self._open.pop()
+        self._entries[name] = Entry(name, block, maker.places)
+        return self._entries[name]
+
+    def semantics(self, name: str) -> OpSemantics | None:
+        """What the table of ops says of a mnemonic."""
+        return self._used.setdefault(name, OPS.get(name))
+
+
+@dataclass(slots=True)
+class Maker:
+    """Makes the blocks of one function, giving every value its place."""
+
+    compiled: Compiled
+    places: int = 0
+
+    def block(self, region: Region, outer: Scope) -> Block:
+        """A region as a block; its operations see the values of the enclosing blocks.
+
+        Raises:
+            EvaluationError: when it names a value that is not there, or does not return.
+        """
+        scope = dict(outer)
+        arguments = tuple([self._place(scope, value) for value in region.arguments])
+        wired: list[Wired] = []
+        steps: list[Step] = []
+        for operation in region.operations:
+            taken = _taken(operation, scope)
+            if operation.name in RETURNS:
+                beside = self._beside(outer)
+                return Block(region, beside, arguments, tuple(wired), tuple(steps), taken)
+            blocks = [self.block(inner, scope) for inner in operation.regions]
+            given = tuple([self._place(scope, value) for value in operation.results])
+            one, step = self._step(Wired(operation, taken, given), blocks)
+            wired.append(one)
+            steps.append(step)
+        raise EvaluationError("a block does not end with return")
+
+    def _beside(self, outer: Scope) -> Callable[[Region, int], tuple[Block, int]]:
+        def beside(region: Region, places: int) -> tuple[Block, int]:
+            maker = Maker(self.compiled, places)
+            return maker.block(region, outer), maker.places
+
+        return beside
+
+    def _place(self, scope: Scope, value: Value) -> int:
+        place = scope[value.name] = self.places
+        self.places += 1
+        return place
+
+    def _step(self, one: Wired, blocks: list[Block]) -> tuple[Wired, Step]:
+        name = one.operation.name
+        if name == "custom_call":
+            return one, custom_call_step(one, self.compiled.program)
+        if name.startswith("sdy."):
+            return one, sharding_step(one, blocks)
+        if name not in CALLEE:
+            return one, op_step(self.compiled.semantics(name), one, blocks)
+        try:
+            callee = self.compiled.entry(str(one.operation.attribute(CALLEE[name])))
+        except EvaluationError as error:
+            return one, failing(one.operation, error)
+        return replace(one, callee=callee), call_step(one, callee)
+
+
+def _taken(operation: Operation, scope: Scope) -> tuple[int, ...]:
+    try:
+        return tuple([scope[operand.name] for operand in operation.operands])
+    except KeyError as missing:
+        raise failure(operation, f"no value %{missing.args[0]}") from None

@@ -1,0 +1,128 @@
+"""Regions made ready to run: every operation a step, every value a place in a frame.
+
+Names are looked up, attributes sorted out and operands counted once, and not again at every turn
+of a loop. A frame is a list with a place for every value of a function, those of nested regions
+included; each call has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reference.ir.errors import EvaluationError, failure
+from reference.ir.program import Operation, Region
+from reference.ops.host import Queues
+
+CustomCall = Callable[..., Any]
+"""handler(*inputs): an array or a sequence of values."""
+
+OnResult = Callable[[Operation, tuple[Any, ...]], Sequence[Any]]
+Frame = list[Any]
+
+
+@dataclass(slots=True)
+class Run:
+    """What stays the same during one evaluation; `inside` is the one that bodies of ops see."""
+
+    custom_calls: Mapping[str, CustomCall]
+    on_result: OnResult | None
+    queues: Queues
+
+    @property
+    def inside(self) -> Run:
+        """The same without the hook: bodies of reductions and the like are part of their op."""
+        return self if self.on_result is None else Run(self.custom_calls, None, self.queues)
+
+
+Step = Callable[[Run, Frame], None]
+"""step(run, frame): what an operation does."""
+
+LaneStep = Callable[[tuple[int, ...], Frame], None]
+"""step(lanes, frame): what an operation on scalars does in every lane at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wired:
+    """An operation with the places of its operands and results, and the function that it calls."""
+
+    operation: Operation
+    taken: tuple[int, ...]
+    given: tuple[int, ...]
+    callee: Entry | None = None
+
+
+@dataclass(slots=True)
+class Block:
+    """A region ready to run: its operations, a step for each, the places of what goes in and out.
+
+    `beside(region, places)` is the block of another region that sees the same values, whose own
+    begin at that place; with the number of places then taken. `lanes` keeps the steps for many
+    lanes at once (see reference.interpreter.lanes).
+    """
+
+    region: Region
+    beside: Callable[[Region, int], tuple[Block, int]]
+    arguments: tuple[int, ...]
+    wired: tuple[Wired, ...]
+    steps: tuple[Step, ...]
+    returned: tuple[int, ...]
+    lanes: list[tuple[LaneStep, ...] | None] = field(
+        default_factory=list[tuple[LaneStep, ...] | None]
+    )
+
+    def run(self, run: Run, frame: Frame, *inputs: Any) -> tuple[Any, ...]:
+        """Its results on these inputs, in a frame that holds the values around it."""
+        if len(inputs) != len(self.arguments):
+            raise EvaluationError(f"a block of {len(self.arguments)} arguments given {len(inputs)}")
+        for place, value in zip(self.arguments, inputs, strict=True):
+            frame[place] = value
+        if run.on_result is None:
+            for step in self.steps:
+                step(run, frame)
+        else:
+            self._observed(run, frame, run.on_result)
+        return tuple([frame[place] for place in self.returned])
+
+    def _observed(self, run: Run, frame: Frame, on_result: OnResult) -> None:
+        for step, one in zip(self.steps, self.wired, strict=True):
+            step(run, frame)
+            results = tuple([frame[place] for place in one.given])
+            store(one.operation, tuple(on_result(one.operation, results)), one.given, frame)
+
+
+@dataclass(slots=True)
+class Entry:
+    """A function ready to be called: its block, and how many places its frame has."""
+
+    name: str
+    block: Block
+    places: int
+
+    def call(self, run: Run, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """Its results on these inputs, in a frame of its own."""
+        return self.block.run(run, [None] * self.places, *inputs)
+
+
+def store(
+    operation: Operation, results: Sequence[Any], places: tuple[int, ...], frame: Frame
+) -> None:
+    """Put an operation's results where they belong.
+
+    Raises:
+        EvaluationError: when they are not as many as it has.
+    """
+    if len(results) != len(places):
+        raise failure(operation, f"gives {len(results)} results")
+    for place, result in zip(places, results, strict=True):
+        frame[place] = result
+
+
+def failing(operation: Operation, problem: object) -> Step:
+    """The step of an operation that cannot be evaluated: an error once it is reached."""
+
+    def step(_: Run, __: Frame) -> None:
+        raise failure(operation, problem)
+
+    return step

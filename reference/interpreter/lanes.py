@@ -1,0 +1,122 @@
+"""Regions of scalars applied to whole arrays, an element for each lane.
+
+So the body of a reduction or the comparator of a sort costs a few operations on arrays, however
+many elements there are. It takes operations that all work element by element; others are
+evaluated lane by lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from reference.interpreter import quantized
+from reference.interpreter.frames import Block, Entry, Frame, LaneStep, Run, Wired
+from reference.interpreter.verify import given_attributes
+from reference.ir.program import TensorType
+from reference.ir.types import Array
+from reference.ops.table import OPS, OpSemantics
+
+
+def lifted(block: Block, run: Run, frame: Frame, *inputs: Array) -> tuple[Array, ...]:
+    """The results for many lanes at once: see `reference.ir.regions.Body`."""
+    steps = lane_steps(block)
+    if steps is None or not inputs[0].size:
+        return _lane_by_lane(block, run, frame, inputs)
+    return _in_lanes(block, steps, inputs[0].shape, frame, inputs)
+
+
+def _in_lanes(
+    block: Block,
+    steps: Sequence[LaneStep],
+    lanes: tuple[int, ...],
+    frame: Frame,
+    inputs: Sequence[Array],
+) -> tuple[Array, ...]:
+    for place, array in zip(block.arguments, inputs, strict=True):
+        frame[place] = array
+    for step in steps:
+        step(lanes, frame)
+    return tuple([_spread(frame[place], lanes) for place in block.returned])
+
+
+def _lane_by_lane(
+    block: Block, run: Run, frame: Frame, inputs: Sequence[Array]
+) -> tuple[Array, ...]:
+    types = [value.type for value in block.region.operations[-1].operands]
+    lanes = inputs[0].shape
+    gathered = [np.empty(lanes, of.storage) for of in types if isinstance(of, TensorType)]
+    for index in np.ndindex(*lanes):
+        results = block.run(run, frame, *(np.asarray(array[index]) for array in inputs))
+        for array, result in zip(gathered, results, strict=True):
+            array[index] = result
+    return tuple(gathered)
+
+
+def lane_steps(block: Block) -> tuple[LaneStep, ...] | None:
+    """A block's steps in lanes; None unless all of it works element by element on scalars."""
+    if not block.lanes:
+        block.lanes.append(_lane_steps(block))
+    return block.lanes[0]
+
+
+def _lane_steps(block: Block) -> tuple[LaneStep, ...] | None:
+    results = [value for one in block.wired for value in one.operation.results]
+    types = [value.type for value in (*block.region.arguments, *results)]
+    if not all(isinstance(of, TensorType) and of.shape == () for of in types):
+        return None
+    steps: list[LaneStep] = []
+    for one in block.wired:
+        if one.callee is not None:
+            inner = lane_steps(one.callee.block)
+            if inner is None:
+                return None
+            steps.append(_call(one.callee, inner, one))
+        elif one.operation.name in OPS and OPS[one.operation.name].lifts:
+            steps.append(_lane_step(OPS[one.operation.name], one))
+        else:
+            return None
+    return tuple(steps)
+
+
+def _call(entry: Entry, steps: tuple[LaneStep, ...], one: Wired) -> LaneStep:
+    def step(lanes: tuple[int, ...], frame: Frame) -> None:
+        inputs = [_spread(frame[at], lanes) for at in one.taken]
+        results = _in_lanes(entry.block, steps, lanes, [None] * entry.places, inputs)
+        for place, result in zip(one.given, results, strict=True):
+            frame[place] = result
+
+    return step
+
+
+def _lane_step(semantics: OpSemantics, one: Wired) -> LaneStep:
+    operation, taken, place = one.operation, one.taken, one.given[0]
+    plain = quantized.plain(operation) if quantized.involved(operation) else operation
+    evaluate = partial(semantics.evaluate, **given_attributes(plain))
+    of = plain.results[0].type
+    assert isinstance(of, TensorType)
+
+    def apply(lanes: tuple[int, ...], operands: list[Any]) -> Array:
+        if semantics.needs_result:
+            return evaluate(*operands, result=TensorType(lanes, of.element_type))
+        return evaluate(*operands)
+
+    def step(lanes: tuple[int, ...], frame: Frame) -> None:
+        frame[place] = apply(lanes, [_spread(frame[at], lanes) for at in taken])
+
+    def step_on_codes(lanes: tuple[int, ...], frame: Frame) -> None:
+        operands = [_spread(frame[at], lanes) for at in taken]
+        results = quantized.evaluate(
+            operation, operands, lambda _, arrays: (apply(lanes, arrays),)
+        )  # fmt: skip
+        frame[place] = results[0]
+
+    return step if plain is operation else step_on_codes
+
+
+def _spread(array: Array, lanes: tuple[int, ...]) -> Array:
+    """A value that is the same in every lane, in every lane."""
+    return array if array.shape == lanes else np.full(lanes, array)

@@ -1,0 +1,148 @@
+"""Operations on quantized tensors, each as an operation on tensors of numbers or of codes.
+
+Ops that compute take the numbers that codes stand for and quantize what they give: the
+specification's `dequantize_op_quantize` and its kin, `hybrid_dequantize_then_op` among them (an
+operand or result that is not quantized stays as it is). Ops that move elements or apply a body to
+them work on the codes; the operations in a body are evaluated by these rules in their turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from reference.interpreter.verify import given_attributes, stated_results
+from reference.ir.program import Operation, QuantizedType, TensorType, Value
+from reference.ir.types import Array
+from reference.ops.quantization import dequantize, quantize, requantize
+from reference.ops.table import OPS
+
+COMPUTING = frozenset({
+    "abs", "add", "atan2", "batch_norm_grad", "batch_norm_inference", "batch_norm_training",
+    "cbrt", "ceil", "cholesky", "clamp", "compare", "convolution", "cosine", "divide", "dot",
+    "dot_general", "dynamic_conv", "dynamic_iota", "einsum", "exponential",
+    "exponential_minus_one", "floor", "iota", "is_finite", "log", "log_plus_one", "logistic",
+    "maximum", "minimum", "multiply", "negate", "power", "reduce_precision", "remainder",
+    "round_nearest_afz", "round_nearest_even", "rsqrt", "select", "sign", "sine", "sqrt",
+    "subtract", "tan", "tanh", "triangular_solve", "unary_einsum", "uniform_dequantize",
+    "uniform_quantize",
+})  # fmt: skip
+"""Ops that the specification defines on the numbers: by `dequantize_op_quantize`,
+`dequantize_compare`, `dequantize_select_quantize`, by `quantize` of an index (iota), or as always
+true (is_finite)."""
+
+PASSING = frozenset({
+    "after_all", "async_done", "async_start", "call", "case", "composite", "custom_call",
+    "get_tuple_element", "if", "infeed", "optimization_barrier", "outfeed", "recv", "send",
+    "tuple", "while",
+})  # fmt: skip
+"""Ops that hand values on as they are, whatever their types."""
+
+_GROUPS: dict[str, tuple[int, ...]] = {
+    "reduce": (0, 0), "reduce_window": (0, 0), "scatter": (0, -1, 0),
+    "select_and_scatter": (0, 0, 0),
+}  # fmt: skip
+"""Ops whose body may work in another quantized type than an operand has: for each group of
+operands 0 where it is converted to the results' types, -1 where it holds indices (one operand)."""
+
+Apply = Callable[[Operation, list[Any]], tuple[Any, ...]]
+"""apply(operation, operands): the results of an operation without quantized operands or results."""
+
+
+def involved(operation: Operation) -> bool:
+    """Whether an operand or a result of an operation that computes or moves is quantized."""
+    for value in (*operation.operands, *operation.results):
+        of = value.type
+        if isinstance(of, TensorType) and isinstance(of.element_type, QuantizedType):
+            return operation.name not in PASSING
+    return False
+
+
+def mentioned(operation: Operation) -> bool:
+    """Whether an operand or a result of an operation, whatever it does, is quantized."""
+    return any(_quantized(value) is not None for value in (*operation.operands, *operation.results))
+
+
+def per_axis(operation: Operation) -> bool:
+    """Whether an operand or a result has a scale for each index of a dimension."""
+    kinds = (_quantized(value) for value in (*operation.operands, *operation.results))
+    return any(of is not None and of.quantization_dimension is not None for of in kinds)
+
+
+def evaluate(operation: Operation, operands: Sequence[Array], apply: Apply) -> tuple[Array, ...]:
+    """The results of an operation for which `involved` holds, quantized ones as codes."""
+    if operation.name in COMPUTING:
+        return encoded(operation, apply(plain(operation), numbers(operation, operands)))
+    return apply(plain(operation), _in_result_types(operation, operands))
+
+
+@lru_cache(maxsize=4096)
+def plain(operation: Operation) -> Operation:
+    """The operation on numbers, or on codes, that an operation on quantized tensors comes to."""
+    operands = tuple(_plain_value(value, operation.name) for value in operation.operands)
+    results = tuple(_plain_value(value, operation.name) for value in operation.results)
+    return replace(operation, operands=operands, results=results)
+
+
+def evaluated(operation: Operation, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of an operation without quantized tensors and without regions."""
+    semantics, keywords = OPS[operation.name], given_attributes(operation)
+    if semantics.needs_result:
+        keywords |= stated_results(semantics, operation)
+    results = semantics.evaluate(*semantics.grouped(operands), **keywords)
+    return tuple(results) if semantics.several else (results,)
+
+
+def numbers(operation: Operation, operands: Sequence[Array]) -> list[Array]:
+    """The operands of an operation, codes as the numbers that they stand for."""
+    kinds = [_quantized(value) for value in operation.operands]
+    pairs = zip(operands, kinds, strict=True)
+    return [array if of is None else dequantize(array, of) for array, of in pairs]
+
+
+def encoded(operation: Operation, results: Sequence[Array]) -> tuple[Array, ...]:
+    """Numbers as an operation's results, those of quantized type as codes."""
+    kinds = [_quantized(value) for value in operation.results]
+    pairs = zip(results, kinds, strict=True)
+    return tuple(array if of is None else quantize(array, of) for array, of in pairs)
+
+
+def element_types(operation: Operation) -> tuple[list[QuantizedType | None], ...]:
+    """The quantized element types of the operands and of the results, None of those not so."""
+    return (
+        [_quantized(value) for value in operation.operands],
+        [_quantized(value) for value in operation.results],
+    )
+
+
+def _quantized(value: Value) -> QuantizedType | None:
+    of = value.type.element_type if isinstance(value.type, TensorType) else None
+    return of if isinstance(of, QuantizedType) else None
+
+
+def _plain_value(value: Value, op: str) -> Value:
+    of = _quantized(value)
+    if of is None:
+        return value
+    assert isinstance(value.type, TensorType)
+    element = of.expressed_type if op in COMPUTING else of.storage_type
+    return Value(value.name, TensorType(value.type.shape, element))
+
+
+def _in_result_types(operation: Operation, operands: Sequence[Array]) -> list[Array]:
+    """Codes as the body takes them: `to_destination_type` of the specification."""
+    groups, count = _GROUPS.get(operation.name), len(operation.results)
+    if groups is None:
+        return list(operands)
+    targets: list[QuantizedType | None] = []
+    for group in groups:
+        targets += [None] if group < 0 else map(_quantized, operation.results)
+    if len(targets) != len(operands) or not count:
+        return list(operands)
+    given = [_quantized(value) for value in operation.operands]
+    return [
+        array if of is None or to is None else requantize(array, of, to)
+        for array, of, to in zip(operands, given, targets, strict=True)
+    ]

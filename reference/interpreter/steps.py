@@ -1,0 +1,169 @@
+"""The steps of operations that an op's own semantics evaluates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from reference.interpreter import quantized
+from reference.interpreter.frames import Block, Frame, Run, Step, Wired, failing, store
+from reference.interpreter.lanes import lifted
+from reference.interpreter.verify import explained, given_attributes, stated_results
+from reference.ir.errors import EvaluationError, failure, mismatch
+from reference.ir.program import Operation, Region, TensorType
+from reference.ir.regions import Body
+from reference.ops.table import OpSemantics
+
+_CONTROL_FLOW = frozenset({"async_start", "case", "if", "while"})
+"""Ops whose regions are parts of the program rather than functions that an op applies."""
+
+_HOST = frozenset({"infeed", "outfeed", "recv", "send"})
+"""Ops that take from queues and put into them."""
+
+_MISUSE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
+"""What numpy and Python raise where an operation is not what its op takes."""
+
+Compute = Callable[[Run, Frame, list[Any]], tuple[Any, ...]]
+"""compute(run, frame, operands): an operation's results."""
+
+
+def op_step(semantics: OpSemantics | None, one: Wired, blocks: list[Block]) -> Step:
+    """The step of an operation: the fastest that does for it."""
+    if semantics is None:
+        return failing(one.operation, f"the reference does not know {one.operation.name}")
+    if quantized.involved(one.operation):
+        return _on_codes(semantics, one, blocks)
+    if one.operation.name == "constant":
+        return _constant(semantics, one)
+    return _fast(semantics, one) or _general(semantics, one, blocks)
+
+
+def _failed(operation: Operation, problem: object) -> EvaluationError:
+    return failure(operation, explained(operation, problem))
+
+
+def _fast(semantics: OpSemantics, one: Wired) -> Step | None:
+    """The step of an op that takes and gives plain arrays, which most do; None of others."""
+    operation = one.operation
+    of = operation.results[0].type if len(operation.results) == 1 else None
+    plain = isinstance(of, TensorType) and of.is_static and not semantics.several
+    starred = any(name.startswith("*") for name in semantics.operands)
+    if not plain or starred or operation.regions or len(one.taken) != len(semantics.operands):
+        return None
+    assert isinstance(of, TensorType)
+    keywords = _keywords(semantics, operation)
+    evaluate = partial(semantics.evaluate, **keywords) if keywords else semantics.evaluate
+    storage, shape, place, taken = of.storage, of.shape, one.given[0], one.taken
+
+    def step(_: Run, frame: Frame) -> None:
+        try:
+            result = evaluate(*[frame[at] for at in taken])
+        except _MISUSE as error:
+            raise _failed(operation, error) from error
+        if result.__class__ is not np.ndarray or result.shape != shape or result.dtype != storage:
+            raise _failed(operation, mismatch(result, of))
+        frame[place] = result
+
+    return step
+
+
+def _constant(semantics: OpSemantics, one: Wired) -> Step:
+    """The step of a constant: made once, and never to be written to."""
+    compute, made = _compute(semantics, one.operation, []), list[Any]()
+
+    def step(run: Run, frame: Frame) -> None:
+        if not made:
+            made.extend(compute(run, frame, []))
+            for array in made:
+                array.setflags(write=False)
+        store(one.operation, made, one.given, frame)
+
+    return step
+
+
+def _keywords(semantics: OpSemantics, operation: Operation) -> dict[str, Any]:
+    keywords = given_attributes(operation)
+    if semantics.needs_result:
+        keywords |= stated_results(semantics, operation)
+    return keywords
+
+
+def _general(semantics: OpSemantics, one: Wired, blocks: list[Block]) -> Step:
+    operation, taken, given = one.operation, one.taken, one.given
+    compute = _compute(semantics, operation, blocks)
+
+    def step(run: Run, frame: Frame) -> None:
+        results = compute(run, frame, [frame[at] for at in taken])
+        store(operation, results, given, frame)
+
+    return step
+
+
+def _on_codes(semantics: OpSemantics, one: Wired, blocks: list[Block]) -> Step:
+    """The step of an op with quantized operands or results, which are given and taken as codes."""
+    operation, taken, given = one.operation, one.taken, one.given
+    compute = _compute(semantics, quantized.plain(operation), blocks)
+
+    def step(run: Run, frame: Frame) -> None:
+        operands = [frame[at] for at in taken]
+        try:
+            results = quantized.evaluate(
+                operation, operands, lambda _, arrays: compute(run, frame, arrays)
+            )  # fmt: skip
+        except EvaluationError:
+            raise
+        except _MISUSE as error:
+            raise _failed(operation, error) from error
+        store(operation, results, given, frame)
+
+    return step
+
+
+def _compute(semantics: OpSemantics, operation: Operation, blocks: list[Block]) -> Compute:
+    """What gives the results of an operation on operands, checked against their types."""
+    keywords, inside = _keywords(semantics, operation), operation.name not in _CONTROL_FLOW
+    types = [value.type for value in operation.results]
+
+    def compute(run: Run, frame: Frame, operands: list[Any]) -> tuple[Any, ...]:
+        given = keywords
+        try:
+            if blocks:
+                deep = run.inside if inside else run
+                given = keywords | semantics.named([body(block, deep, frame) for block in blocks])
+            if operation.name in _HOST:
+                given = keywords | {"queues": run.queues}
+            results = semantics.evaluate(*semantics.grouped(operands), **given)
+        except EvaluationError as error:
+            raise _located(operation, error) from None
+        except _MISUSE as error:
+            raise _failed(operation, error) from error
+        results = results if semantics.several else (results,)
+        for result, of in zip(results, types, strict=False):
+            problem = mismatch(result, of)
+            if problem:
+                raise _failed(operation, problem)
+        return results
+
+    return compute
+
+
+def _located(operation: Operation, error: EvaluationError) -> EvaluationError:
+    """Errors of queues do not know the operation; those of operations inside name theirs."""
+    if operation.name in _HOST:
+        return failure(operation, error)
+    return error
+
+
+def body(block: Block, run: Run, frame: Frame) -> Body:
+    """A block as the function that ops with regions take."""
+
+    def another(region: Region) -> Body:
+        inner, places = block.beside(region, len(frame))
+        return body(inner, run, [*frame, *[None] * (places - len(frame))])
+
+    return Body(
+        block.region, partial(block.run, run, frame), partial(lifted, block, run, frame), another
+    )

@@ -1,0 +1,113 @@
+"""Checking operations against the constraints of their ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference.ir.constraints import ConstraintViolation, checking, collecting
+from reference.ir.program import Dense, Operation, Program, TensorType
+from reference.ir.types import Array, ElementType
+from reference.ops.quantization import broken_type
+from reference.ops.table import OPS, OpSemantics
+
+IGNORED_ATTRIBUTES = frozenset({"result_accuracy"})
+"""Attributes that say how accurate a backend must be: nothing to a correctly rounded result."""
+
+
+_METADATA: dict[str, frozenset[str]] = {
+    "infeed": frozenset({"layout"}),
+}
+"""Attributes that MLIR's ops have besides those of the specification. What they say is nothing that
+the type or the constraints depend on. A custom call may have any at all."""
+
+
+def given_attributes(operation: Operation) -> dict[str, Any]:
+    """The attributes that the op's semantics takes; those of other dialects say nothing to it."""
+    if operation.name == "custom_call":
+        known = OPS["custom_call"].attributes
+        return {name: value for name, value in operation.attributes if name in known}
+    metadata = _METADATA.get(operation.name, IGNORED_ATTRIBUTES)
+    return {
+        name: value
+        for name, value in operation.attributes
+        if name not in IGNORED_ATTRIBUTES and name not in metadata and "." not in name
+    }
+
+
+def stated_results(semantics: OpSemantics, operation: Operation) -> dict[str, Any]:
+    """The result types as the op's functions take them."""
+    types = tuple(value.type for value in operation.results)
+    return {"results": types} if semantics.several else {"result": types[0]}
+
+
+def violations(operation: Operation, program: Program | None = None) -> tuple[str, ...]:
+    """The ids of the constraints that an operation breaks, as its operands and results are stated.
+
+    An op whose operands, attributes or results are not even those of the specification breaks
+    "operands", "attributes" or "result". Constraints on the functions that an operation names, and
+    those on values of operands that are constants, are checked where the program around it is
+    given.
+    """
+    semantics = OPS.get(operation.name)
+    if semantics is None:
+        return ()
+    if len(operation.results) != 1 and not semantics.several:
+        return ("result",)
+    with collecting() as found:
+        try:
+            semantics.infer(
+                *(operand.type for operand in operation.operands),
+                regions=operation.regions,
+                scope=program,
+                **stated_results(semantics, operation),
+                **given_attributes(operation),
+            )
+            if semantics.check_values and program is not None and not found.ids:
+                with checking(semantics.name):
+                    values = _constants(operation, program)
+                    attributes = given_attributes(operation)
+                    semantics.check_values(*semantics.grouped(values), **attributes)
+        except ConstraintViolation as violation:
+            return (*found.ids, violation.id)
+    return tuple(found.ids)
+
+
+def _constants(operation: Operation, program: Program) -> list[Array | None]:
+    """The values of an operation's operands, None of those that are not constants."""
+    known: dict[str, Dense] = {}
+    for function in program.functions:
+        inside = list(Program((function,)).walk())
+        if any(one is operation for one in inside):
+            for one in inside:
+                value = one.attribute("value") if one.name == "constant" else None
+                if isinstance(value, Dense) and isinstance(value.type.element_type, ElementType):
+                    known[one.results[0].name] = value
+    return [
+        known[operand.name].array if operand.name in known else None
+        for operand in operation.operands
+    ]
+
+
+def check(program: Program) -> list[tuple[Operation, tuple[str, ...]]]:
+    """The operations of a program that break constraints, each with the ids it breaks.
+
+    A constraint on quantized types that a type of its operands or results breaks counts as its
+    own, with an id such as "quantized type C7".
+    """
+    broken = (
+        (operation, (*violations(operation, program), *_broken_types(operation)))
+        for operation in program.walk()
+    )
+    return [(operation, ids) for operation, ids in broken if ids]
+
+
+def _broken_types(operation: Operation) -> tuple[str, ...]:
+    types = (value.type for value in (*operation.operands, *operation.results))
+    ids = (id_ for of in types if isinstance(of, TensorType) for id_ in broken_type(of))
+    return tuple(dict.fromkeys(f"quantized type {id_}" for id_ in ids))
+
+
+def explained(operation: Operation, problem: object) -> str:
+    """What went wrong; broken constraints explain a failure better than numpy does."""
+    ids = violations(operation)
+    return f"breaks {', '.join(ids)}" if ids else str(problem)

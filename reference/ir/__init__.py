@@ -1,0 +1,1 @@
+"""What a program is: functions, regions, operations, values, types, and the record of an op."""

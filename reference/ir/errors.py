@@ -1,0 +1,82 @@
+"""What goes wrong in an evaluation: the error, how messages name an operation, wrong values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from reference.ir.program import (
+    FutureType,
+    Operation,
+    TensorType,
+    TokenType,
+    TupleType,
+    Value,
+    ValueType,
+)
+from reference.ir.tokens import TOKEN, Future
+
+NAMED = 3
+"""Values of one operation that a message names; the others are counted."""
+
+
+class EvaluationError(ValueError):
+    """A program that cannot be evaluated, or not on these inputs; names the operation.
+
+    `operation`, where it is known, is the one that cannot be evaluated, and `problem` says why.
+    """
+
+    operation: Operation | None = None
+    problem: str = ""
+
+
+def failure(operation: Operation, problem: object) -> EvaluationError:
+    """The error of an operation: what is wrong, then which it is."""
+    error = EvaluationError(f"{problem} ({described(operation)})")
+    error.operation, error.problem = operation, str(problem)
+    return error
+
+
+def described(operation: Operation) -> str:
+    """The operation as messages name it: its results, its mnemonic, its operands."""
+    results, operands = _names(operation.results), _names(operation.operands)
+    return f"{results} = {operation.name}({operands})" if results else operation.name
+
+
+def _names(values: Sequence[Value]) -> str:
+    names = [f"%{value.name}" for value in values[:NAMED]]
+    if len(values) > NAMED:
+        names.append(f"{len(values) - NAMED} more")
+    return ", ".join(names)
+
+
+def mismatch(given: Any, of: ValueType) -> str:
+    """Why this is not a value of that type; "" when it is."""
+    if isinstance(of, TensorType):
+        return _tensor_mismatch(given, of)
+    if isinstance(of, TokenType):
+        return "" if given is TOKEN else f"{type(given).__name__} given for a token"
+    if isinstance(of, FutureType):
+        if not isinstance(given, Future):
+            return f"{type(given).__name__} given for a future"
+        return mismatch(given.values, TupleType(of.types))
+    if not isinstance(given, tuple) or len(given) != len(of.types):
+        return f"{type(given).__name__} given for {of}"
+    problems = (mismatch(one, part) for one, part in zip(given, of.types, strict=True))
+    return next(filter(None, problems), "")
+
+
+def _tensor_mismatch(given: Any, of: TensorType) -> str:
+    if not isinstance(given, np.ndarray):
+        return f"{type(given).__name__} given for {of}"
+    if given.dtype != of.storage:
+        return f"elements of {given.dtype} given for {of}, stored as {of.storage}"
+    if given.shape != of.shape:
+        sizes_agree = len(given.shape) == of.rank and all(
+            size in (None, actual) for size, actual in zip(of.shape, given.shape, strict=True)
+        )
+        if not sizes_agree:
+            return f"shape {given.shape} given for {of}"
+    return ""

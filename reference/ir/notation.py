@@ -1,0 +1,138 @@
+"""Functions of the specification's chapter "Notation" that constraints are written with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from reference.ir.program import QuantizedType, TensorType, ValueType
+from reference.ir.types import ElementType, Kind
+
+
+class Quantized(Enum):
+    """Which quantized tensors an input admits."""
+
+    NONE = "none"
+    PER_TENSOR = "per-tensor quantized tensors"
+    ANY = "quantized tensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The tensors that an input admits, as the tables "Inputs" of the specification say."""
+
+    kinds: frozenset[Kind]
+    quantized: Quantized = Quantized.NONE
+
+    def __contains__(self, given: ValueType) -> bool:
+        if not isinstance(given, TensorType):
+            return False
+        of = given.element_type
+        if isinstance(of, QuantizedType):
+            if self.quantized is Quantized.PER_TENSOR:
+                return of.quantization_dimension is None
+            return self.quantized is Quantized.ANY
+        return of.kind in self.kinds
+
+
+def admitted(*kinds: Kind, quantized: Quantized = Quantized.NONE) -> Admitted:
+    """Tensors of these kinds of element type, and these quantized ones."""
+    return Admitted(frozenset(kinds), quantized)
+
+
+def is_quantized(given: ValueType) -> bool:
+    """Whether this is a quantized tensor type."""
+    return isinstance(given, TensorType) and isinstance(given.element_type, QuantizedType)
+
+
+def quantized_element(given: ValueType) -> QuantizedType | None:
+    """The element type of a quantized tensor type, None of any other."""
+    if isinstance(given, TensorType) and isinstance(given.element_type, QuantizedType):
+        return given.element_type
+    return None
+
+
+def is_complex(given: ValueType) -> bool:
+    """Whether this is a tensor type of complex elements."""
+    return (
+        isinstance(given, TensorType)
+        and isinstance(given.element_type, ElementType)
+        and given.element_type.is_complex
+    )
+
+
+def baseline_element_type(given: ValueType) -> ElementType | QuantizedType | None:
+    """The element type with quantization parameters reset to their defaults; None of non-tensors.
+
+    Scales and zero points may differ between types that have the same baseline.
+    """
+    if not isinstance(given, TensorType):
+        return None
+    of = given.element_type
+    if isinstance(of, QuantizedType):
+        count = len(of.scales)
+        return replace(of, scales=(1.0,) * count, zero_points=(0,) * count)
+    return of
+
+
+def same_shape(*given: ValueType) -> bool:
+    """Whether these are tensor types whose shapes are, or during execution can be, the same.
+
+    A dimension of unknown size agrees with every size.
+    """
+    shapes = [of.shape for of in given if isinstance(of, TensorType)]
+    if len(shapes) != len(given) or len({len(shape) for shape in shapes}) > 1:
+        return False
+    return all(len({size for size in sizes if size is not None}) <= 1 for sizes in zip(*shapes))  # noqa: B905 - ranks are equal
+
+
+def same_baseline_type(*given: ValueType) -> bool:
+    """Whether `baseline_type` of all of these is the same."""
+    first = baseline_element_type(given[0])
+    return same_shape(*given) and all(baseline_element_type(of) == first for of in given[1:])
+
+
+def stated(*given: ValueType | None) -> tuple[ValueType, ...]:
+    """Those of the types that are known: a result type takes part only where it is stated."""
+    return tuple(of for of in given if of is not None)
+
+
+def merged_shape(given: Iterable[TensorType]) -> tuple[int | None, ...]:
+    """The shape that these types have in common, a known size winning over an unknown one."""
+    columns = zip(*(of.shape for of in given), strict=False)
+    return tuple(next((size for size in sizes if size is not None), None) for sizes in columns)
+
+
+def is_promotable(given: ElementType | QuantizedType, to: ElementType | QuantizedType) -> bool:
+    """Whether a type is of the same kind as `to` and no wider, so that its values fit.
+
+    Of quantized types the storage types are compared; they must express the same type.
+    """
+    if isinstance(given, QuantizedType) or isinstance(to, QuantizedType):
+        if not isinstance(given, QuantizedType) or not isinstance(to, QuantizedType):
+            return False
+        same_kind = given.expressed_type == to.expressed_type
+        return same_kind and given.storage_type.bits <= to.storage_type.bits
+    same_kind = given.kind == to.kind or (given.is_integer and to.is_integer)
+    return same_kind and given.bits <= to.bits
+
+
+def is_unique(values: Sequence[int]) -> bool:
+    """Whether no number occurs twice."""
+    return len(set(values)) == len(values)
+
+
+def within(dimensions: Sequence[int], rank: int) -> bool:
+    """Whether these are all dimensions of a tensor of that rank."""
+    return all(0 <= dimension < rank for dimension in dimensions)
+
+
+def sizes_agree(one: int | None, other: int | None) -> bool:
+    """Whether two dimension sizes are, or during execution can be, the same."""
+    return one is None or other is None or one == other
+
+
+def listed(*given: object) -> str:
+    """Types and values as messages show them."""
+    return ", ".join(map(str, given))

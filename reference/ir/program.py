@@ -1,0 +1,280 @@
+"""Programs, as the specification's chapter "Programs" describes them: plain, immutable data.
+
+Everything works on this one structure: a single-op case is a program of one operation, the body
+of a reduction is a region, a user's model is a parsed program. All classes are frozen, hashable
+by content, comparable and picklable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reference.ir.types import Array, ElementType, bits_dtype, from_bits, to_bits
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedType:
+    """A quantized element type; per axis when `quantization_dimension` is given."""
+
+    storage_type: ElementType
+    storage_min: int
+    storage_max: int
+    expressed_type: ElementType
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    quantization_dimension: int | None = None
+
+    def __str__(self) -> str:
+        bounds = (self.storage_type.min_integer, self.storage_type.max_integer)
+        low, high = self.storage_min, self.storage_max
+        storage = f"{self.storage_type}" + ("" if (low, high) == bounds else f"<{low}:{high}>")
+        steps = [f"{s:g}:{z}" for s, z in zip(self.scales, self.zero_points, strict=False)]
+        axis = self.quantization_dimension
+        listed = ", ".join(steps) if axis is None else "{" + ", ".join(steps) + "}"
+        along = "" if axis is None else f":{axis}"
+        return f"!quant.uniform<{storage}:{self.expressed_type}{along}, {listed}>"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """A tensor type. A dimension size of None is one that is not known before execution."""
+
+    shape: tuple[int | None, ...]
+    element_type: ElementType | QuantizedType
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every dimension size is known."""
+        return None not in self.shape
+
+    @property
+    def static_shape(self) -> tuple[int, ...]:
+        """The shape, every dimension size of which must be known.
+
+        Raises:
+            ValueError: when one is not.
+        """
+        sizes = tuple(size for size in self.shape if size is not None)
+        if len(sizes) != len(self.shape):
+            raise ValueError(f"{self} has a dimension of unknown size")
+        return sizes
+
+    @property
+    def element(self) -> ElementType:
+        """The element type of a tensor that is not quantized.
+
+        Raises:
+            TypeError: when it is quantized.
+        """
+        if isinstance(self.element_type, QuantizedType):
+            raise TypeError(f"{self} is quantized")
+        return self.element_type
+
+    @property
+    def stored(self) -> ElementType:
+        """The element type of arrays of this type: of a quantized tensor, its storage type."""
+        of = self.element_type
+        return of.storage_type if isinstance(of, QuantizedType) else of
+
+    @property
+    def storage(self) -> np.dtype[Any]:
+        """The dtype of arrays of this type; of a quantized tensor, that of its storage type."""
+        return self.stored.storage
+
+    def __str__(self) -> str:
+        sizes = "".join(f"{'?' if size is None else size}x" for size in self.shape)
+        return f"tensor<{sizes}{self.element_type}>"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenType:
+    """The type of tokens, which order side effects."""
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """The type of a tuple of values."""
+
+    types: tuple[ValueType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FutureType:
+    """The type of what an asynchronous operation promises: values of these types."""
+
+    types: tuple[ValueType, ...]
+
+
+ValueType = TensorType | TokenType | TupleType | FutureType
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An SSA value: its name (without the %), unique within a function, and its type."""
+
+    name: str
+    type: ValueType
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """A constant tensor: a static type and the bits of its elements, little-endian, row-major.
+
+    Those of a quantized tensor are the bits of its storage type.
+    """
+
+    type: TensorType
+    data: bytes
+
+    @classmethod
+    def of(cls, array: Array, type: TensorType) -> Dense:  # noqa: A002 - the field's name
+        """The constant with the elements of `array`, which must have the storage of `type`."""
+        return cls(type, to_bits(array).astype(bits_dtype(type.stored).newbyteorder("<")).tobytes())
+
+    @property
+    def array(self) -> Array:
+        """The elements, a new array of the storage type."""
+        of = self.type.stored
+        bits = np.frombuffer(self.data, dtype=bits_dtype(of).newbyteorder("<"))
+        shape = self.type.static_shape + ((2,) if of.is_complex else ())
+        return from_bits(bits.reshape(shape), of)
+
+
+Attribute = bool | int | float | str | Dense | tuple[Any, ...]
+"""An attribute's value: a scalar, an enum's or symbol's name, a constant, a tuple, or one of the
+frozen structs (dimension numbers and the like), which are tuples too (NamedTuple)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: mnemonic (`add`, or `func.call` outside StableHLO), operands, results.
+
+    `attributes` are (name, value) pairs sorted by name, under the specification's names.
+    """
+
+    name: str
+    operands: tuple[Value, ...] = ()
+    results: tuple[Value, ...] = ()
+    attributes: tuple[tuple[str, Attribute], ...] = ()
+    regions: tuple[Region, ...] = ()
+
+    def attribute(self, name: str, default: Attribute | None = None) -> Attribute | None:
+        """The attribute of that name, or `default` where it is not given."""
+        return dict(self.attributes).get(name, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A block: arguments, then operations, the last of which is `return` with the results.
+
+    Operands may name values of the enclosing regions.
+    """
+
+    arguments: tuple[Value, ...]
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A named function; its body is a region whose `return` gives the results."""
+
+    name: str
+    body: Region
+    result_types: tuple[ValueType, ...]
+
+    @property
+    def arguments(self) -> tuple[Value, ...]:
+        """The function's parameters."""
+        return self.body.arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A module of functions, one of them `main` (or the only one there is)."""
+
+    functions: tuple[Function, ...]
+
+    @property
+    def main(self) -> Function:
+        """The function that evaluation starts with.
+
+        Raises:
+            ValueError: when there are several functions and none is called main.
+        """
+        for function in self.functions:
+            if function.name == "main":
+                return function
+        if len(self.functions) == 1:
+            return self.functions[0]
+        names = ", ".join(function.name for function in self.functions) or "none"
+        raise ValueError(f"no function is called main (functions: {names})")
+
+    def function(self, name: str) -> Function:
+        """The function of that name.
+
+        Raises:
+            KeyError: when there is none.
+        """
+        for function in self.functions:
+            if function.name == name:
+                return function
+        raise KeyError(f"no function is called {name}")
+
+    @property
+    def digest(self) -> str:
+        """A hash of the content, 16 hex digits: the same in every process and Python version."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+
+    def walk(self) -> Iterator[Operation]:
+        """Every operation, those in regions included, in program order."""
+        for function in self.functions:
+            yield from _walk(function.body)
+
+
+def _walk(region: Region) -> Iterator[Operation]:
+    for operation in region.operations:
+        yield operation
+        for inner in operation.regions:
+            yield from _walk(inner)
+
+
+def attributes(**given: Attribute) -> tuple[tuple[str, Attribute], ...]:
+    """Attributes in the order that `Operation` keeps them."""
+    return tuple(sorted(given.items()))
+
+
+def single_op(
+    name: str,
+    operands: tuple[Value | Dense, ...],
+    results: tuple[TensorType, ...],
+    given: dict[str, Attribute] | None = None,
+    regions: tuple[Region, ...] = (),
+) -> Program:
+    """A program of one operation; operands given as `Dense` become embedded constants.
+
+    Parameters are the `Value` operands in order; a value given twice is one parameter used twice.
+    """
+    body: list[Operation] = []
+    used: list[Value] = []
+    for number, operand in enumerate(operands):
+        if isinstance(operand, Dense):
+            used.append(Value(f"c{number}", operand.type))
+            value = (("value", operand),)
+            body.append(Operation("constant", results=(used[-1],), attributes=value))
+        else:
+            used.append(operand)
+    parameters = tuple(dict.fromkeys(o for o in operands if isinstance(o, Value)))
+    outputs = tuple(Value(f"r{number}", of) for number, of in enumerate(results))
+    body.append(Operation(name, tuple(used), outputs, attributes(**(given or {})), regions))
+    body.append(Operation("return", outputs))
+    return Program((Function("main", Region(parameters, tuple(body)), results),))

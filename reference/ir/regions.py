@@ -1,0 +1,97 @@
+"""Regions as functions: what the ops with bodies (reduce, sort, while, ...) are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reference.ir.notation import is_quantized
+from reference.ir.program import Dense, Operation, Region, TensorType, ValueType
+from reference.ir.types import Array
+
+COMMUTATIVE = ("add", "and", "maximum", "minimum", "multiply", "or", "xor")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A region ready to be evaluated; it sees the values around it.
+
+    `call` evaluates it once, on values of the types of its arguments. `lift` evaluates a region
+    of scalars for many lanes at once: arguments are arrays of one common shape, an element for
+    each lane, and so are the results. `another` makes a body of another region that sees the same
+    values: of a part of this one, say.
+    """
+
+    region: Region
+    call: Callable[..., tuple[Array, ...]]
+    lift: Callable[..., tuple[Array, ...]]
+    another: Callable[[Region], Body]
+
+    def __call__(self, *arguments: Array) -> tuple[Array, ...]:
+        """The results on these arguments."""
+        return self.call(*arguments)
+
+    def lanes(self, *arguments: Array) -> tuple[Array, ...]:
+        """The results in every lane: element i of each depends on element i of the arguments."""
+        return self.lift(*arguments)
+
+    @property
+    def monoid(self) -> str | None:
+        """The op that the region applies to its two arguments, and does nothing else; or None."""
+        return monoid_of(self.region)
+
+
+def argument_types(region: Region) -> tuple[ValueType, ...]:
+    """`input_types` of the specification: what a function takes."""
+    return tuple(argument.type for argument in region.arguments)
+
+
+def output_types(region: Region) -> tuple[ValueType, ...]:
+    """`output_types` of the specification: what a function returns."""
+    if not region.operations or region.operations[-1].name != "return":
+        return ()
+    return tuple(operand.type for operand in region.operations[-1].operands)
+
+
+def monoid_of(region: Region) -> str | None:
+    """The commutative op that a region of two arguments applies to them, nothing else; or None."""
+    if len(region.operations) != 2 or len(region.arguments) != 2:
+        return None
+    operation, end = region.operations
+    if any(is_quantized(value.type) for value in (*operation.operands, *operation.results)):
+        return None  # rounds to a code at every step
+    names = {value.name for value in region.arguments}
+    applied = {value.name for value in operation.operands}
+    alone = end.operands == operation.results and len(operation.operands) == 2
+    return operation.name if alone and applied == names and operation.name in COMMUTATIVE else None
+
+
+def closed(operation: Operation, values: Mapping[str, Any]) -> Operation:
+    """The operation with what its regions name of the values around it written into them.
+
+    So that they mean something by themselves; only tensors that are not quantized are written.
+    """
+    if not operation.regions:
+        return operation
+    return replace(operation, regions=tuple(_closed(r, values) for r in operation.regions))
+
+
+def _closed(region: Region, values: Mapping[str, Any]) -> Region:
+    own = {value.name for value in region.arguments}
+    own |= {value.name for operation in region.operations for value in operation.results}
+    named = {v.name: v for operation in _walk(region) for v in operation.operands}
+    outside = [v for name, v in named.items() if name not in own and name in values]
+    written = tuple(
+        Operation("constant", (), (v,), (("value", Dense.of(values[v.name], v.type)),))
+        for v in outside
+        if isinstance(v.type, TensorType) and not is_quantized(v.type)
+    )
+    return replace(region, operations=(*written, *region.operations)) if written else region
+
+
+def _walk(region: Region) -> Iterator[Operation]:
+    for operation in region.operations:
+        yield operation
+        for inner in operation.regions:
+            yield from _walk(inner)

@@ -1,0 +1,272 @@
+"""Arithmetic on integers, floating-point and complex numbers, element by element.
+
+Floating-point results are the exact ones rounded once, to nearest with ties to even, as
+IEEE-754 says: f32 and f64 by the machine's own arithmetic, the narrower types in float64 and
+then by `round_to` (for + - * / and the square root of numbers of at most 24 bits, rounding to 53
+bits first does not change the result). Integers wrap modulo 2^bits, those under a byte too: the
+specification calls overflow an error of implementation-defined effect (chapter "Errors") but
+defines `negate` of unsigned integers by it, and its interpreter and every known backend wrap.
+Values where it leaves the result open are what XLA documents; `unspecified` masks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from reference.ir.types import Array, ElementType, element_type_of, from_bits, to_bits
+from reference.numerics.elementary import functions
+from reference.numerics.rounding import round_to, to_float64
+
+Binary = Callable[[Any, Any], Any]
+
+quiet = np.errstate(all="ignore")
+"""Floating-point exceptions give their default results and set no flag (the specification's
+chapter "Floating-point exceptions"), and integers wrap without a word."""
+
+
+def widened(array: Array) -> Array:
+    """Integers of under a byte as si8 or ui8; other arrays as they are."""
+    of = element_type_of(array)
+    if of.bits >= 8:
+        return array
+    return array.astype(np.int8 if of.is_signed else np.uint8)
+
+
+def wrapped(array: Array, to: ElementType) -> Array:
+    """Integers modulo 2^bits of the integer type `to` (the array's type is no narrower)."""
+    if to.bits < 8:
+        return from_bits(np.asarray(array).astype(np.uint8), to)
+    return np.asarray(array).astype(to.storage)
+
+
+@quiet
+def _arithmetic(apply: Binary, lhs: Array, rhs: Array) -> Array:
+    """An operation of ring arithmetic or division that numpy does in f32 and f64 correctly."""
+    of = element_type_of(lhs)
+    if of.is_float and of.bits < 32:
+        return round_to(np.asarray(apply(to_float64(lhs), to_float64(rhs))), of)
+    if of.is_integer and of.bits < 8:
+        return wrapped(apply(widened(lhs), widened(rhs)), of)
+    return np.asarray(apply(lhs, rhs))
+
+
+def add(lhs: Array, rhs: Array) -> Array:
+    """Sum; logical OR of booleans; of complex numbers, the sums of the parts."""
+    return _arithmetic(np.add, lhs, rhs)  # np.add of booleans is their OR
+
+
+def subtract(lhs: Array, rhs: Array) -> Array:
+    """Difference; of complex numbers, the differences of the parts."""
+    return _arithmetic(np.subtract, lhs, rhs)
+
+
+def multiply(lhs: Array, rhs: Array) -> Array:
+    """Product; logical AND of booleans; of complex numbers, each part rounded once."""
+    if element_type_of(lhs).is_complex:
+        return functions.multiply(lhs, rhs)
+    return _arithmetic(np.multiply, lhs, rhs)  # np.multiply of booleans is their AND
+
+
+def divide(lhs: Array, rhs: Array) -> Array:
+    """Quotient; of integers, with the fractional part discarded; of complex, rounded once."""
+    of = element_type_of(lhs)
+    if of.is_complex:
+        return functions.divide(lhs, rhs)
+    if of.is_float:
+        return _arithmetic(np.divide, lhs, rhs)
+    return _arithmetic(_quotient, lhs, rhs)
+
+
+def remainder(lhs: Array, rhs: Array) -> Array:
+    """Remainder of the truncating division, of the dividend's sign (fmod), always exact.
+
+    Of complex numbers, whose remainder the specification has yet to define, the same formula.
+    """
+    of = element_type_of(lhs)
+    if of.is_complex:
+        quotient = functions.divide(lhs, rhs)
+        whole = np.trunc(np.real(quotient)) + 1j * np.trunc(np.imag(quotient))
+        return subtract(lhs, functions.multiply(whole.astype(of.storage), rhs))
+    return _arithmetic(np.fmod if of.is_float else _integer_remainder, lhs, rhs)
+
+
+def _quotient(lhs: Array, rhs: Array) -> Array:
+    divisor = np.where(rhs == 0, np.ones_like(rhs), rhs)
+    quotient = np.floor_divide(lhs, divisor)
+    inexact = lhs != quotient * divisor
+    truncated = quotient + (inexact & ((lhs < 0) != (divisor < 0))).astype(lhs.dtype)
+    return np.where(rhs == 0, ~np.zeros_like(lhs), truncated)  # x/0: all bits ones, as XLA has it
+
+
+def _integer_remainder(lhs: Array, rhs: Array) -> Array:
+    divisor = np.where(rhs == 0, np.ones_like(rhs), rhs)
+    return np.where(rhs == 0, lhs, lhs - _quotient(lhs, divisor) * divisor)
+
+
+@quiet
+def power(lhs: Array, rhs: Array) -> Array:
+    """`lhs` to the power of `rhs`; of integers by repeated multiplication, wrapping.
+
+    An integer to a negative power is the exact one where that is an integer, otherwise 0.
+    """
+    of = element_type_of(lhs)
+    if not of.is_integer:
+        return functions.FUNCTIONS["power"](lhs, rhs)
+    base, exponent = widened(lhs), widened(rhs)
+    unit = np.where(exponent % 2 == 0, base * base, base)  # (-1)^n; 1^n
+    power = np.ones_like(base)
+    left = np.maximum(exponent, np.zeros_like(exponent))
+    while np.any(left):
+        power = np.where(left % 2 == 1, power * base, power)
+        base, left = base * base, left // 2
+    is_unit = (widened(lhs) == 1) | (widened(lhs) == ~np.zeros_like(base))
+    inverse = np.where(is_unit, unit, np.zeros_like(unit))
+    return wrapped(np.where(exponent < 0, inverse, power), of)
+
+
+def _sign_mask(of: ElementType) -> int:
+    return 1 << (of.part.bits - 1)
+
+
+@quiet
+def negate(operand: Array) -> Array:
+    """Negation: the two's complement of integers, the sign bit flipped of floats, NaNs included.
+
+    Formats without negative zero keep their zero and their only NaN; f8E8M0FNU has no negative
+    numbers, so that only its NaN has a negation.
+    """
+    of = element_type_of(operand)
+    if of.is_integer:
+        return wrapped(np.negative(widened(operand)), of)
+    fmt = of.float_format
+    if not fmt.signed:
+        return round_to(-to_float64(operand), of)
+    bits = to_bits(operand)
+    flipped = bits ^ bits.dtype.type(_sign_mask(of))
+    if not fmt.has_negative_zero:
+        flipped = np.where((bits & ~bits.dtype.type(_sign_mask(of))) == 0, bits, flipped)
+    return from_bits(flipped, of)
+
+
+@quiet
+def abs(operand: Array) -> Array:  # noqa: A001 - the specification's name
+    """Modulus; the sign bit cleared of floats, NaNs included; of the smallest integer, itself."""
+    of = element_type_of(operand)
+    if of.is_complex:
+        return functions.absolute(operand)
+    if of.is_integer:
+        return wrapped(np.abs(widened(operand)), of)
+    fmt = of.float_format
+    if not fmt.signed:
+        return operand.copy()
+    bits = to_bits(operand)
+    cleared = bits & ~bits.dtype.type(_sign_mask(of))
+    if not fmt.has_negative_zero:  # what looks like -0 is NaN
+        cleared = np.where(bits == bits.dtype.type(_sign_mask(of)), bits, cleared)
+    return from_bits(cleared, of)
+
+
+@quiet
+def sign(operand: Array) -> Array:
+    """-1, 0 or 1; zeros keep their sign and NaN stays NaN; x / abs(x) of complex x, 0 of 0."""
+    of = element_type_of(operand)
+    if of.is_integer:
+        return wrapped(np.sign(widened(operand)), of)
+    if of.is_complex:
+        modulus = functions.absolute(operand).astype(of.storage)
+        result = functions.divide(operand, modulus)
+        nan = np.isnan(np.real(operand)) | np.isnan(np.imag(operand))
+        result = np.where(nan, of.storage.type(complex(np.nan, np.nan)), result)
+        return np.where(operand == 0, of.storage.type(0), result)
+    value = to_float64(operand)
+    kept = np.isnan(value) | (value == 0)
+    return np.where(kept, operand, round_to(np.copysign(1.0, value), of))
+
+
+def _parts(array: Array) -> tuple[Array, Array]:
+    """What a (lexicographic) order compares: real and imaginary parts, or values and zeros."""
+    of = element_type_of(array)
+    if of.is_complex:
+        return np.real(array), np.imag(array)
+    value = to_float64(array) if of.is_float and of.bits < 32 else widened(array)
+    return value, np.zeros_like(value)
+
+
+@quiet
+def _extremum(lhs: Array, rhs: Array, after: Binary, zero_first: bool) -> Array:
+    """The one of two elements that comes `after` the other; NaN where either is."""
+    of = element_type_of(lhs)
+    (left, left_imag), (right, right_imag) = _parts(lhs), _parts(rhs)
+    take = after(left, right)
+    if of.is_complex:
+        take = take | ((left == right) & after(left_imag, right_imag))
+    elif of.is_float:  # IEEE-754-2019 9.6: NaN wins, and -0 comes before +0
+        zero = (left == right) & (np.signbit(right) == zero_first)
+        take = take | np.isnan(left) | zero
+    return np.where(take, lhs, rhs)
+
+
+def maximum(lhs: Array, rhs: Array) -> Array:
+    """The larger: `maximum` of IEEE-754 for floats, OR of booleans, lexicographic of complex."""
+    return _extremum(lhs, rhs, np.greater, zero_first=True)
+
+
+def minimum(lhs: Array, rhs: Array) -> Array:
+    """The smaller: `minimum` of IEEE-754 for floats, AND of booleans, lexicographic of complex."""
+    return _extremum(lhs, rhs, np.less, zero_first=False)
+
+
+def clamp(min: Array, operand: Array, max: Array) -> Array:  # noqa: A002 - the specification's names
+    """`minimum(maximum(operand, min), max)`; scalar bounds hold for every element."""
+    low, high = (np.broadcast_to(bound, operand.shape) for bound in (min, max))
+    return minimum(maximum(operand, low), high)
+
+
+@quiet
+def sqrt(operand: Array) -> Array:
+    """Square root, correctly rounded; of negative numbers NaN, of -0 itself."""
+    of = element_type_of(operand)
+    if of.is_complex:
+        return functions.FUNCTIONS["sqrt"](operand)
+    if of.bits < 32:
+        return round_to(np.sqrt(to_float64(operand)), of)
+    return np.asarray(np.sqrt(operand))
+
+
+@quiet
+def _integral(operand: Array, apply: Callable[[Any], Any]) -> Array:
+    """Round to an integral value; the sign of a zero result is the operand's."""
+    of = element_type_of(operand)
+    if of.bits >= 32:
+        return np.asarray(apply(operand))
+    return round_to(np.asarray(apply(to_float64(operand))), of)
+
+
+def ceil(operand: Array) -> Array:
+    """The smallest integral value not below: `roundToIntegralTowardPositive`."""
+    return _integral(operand, np.ceil)
+
+
+def floor(operand: Array) -> Array:
+    """The largest integral value not above: `roundToIntegralTowardNegative`."""
+    return _integral(operand, np.floor)
+
+
+def round_nearest_even(operand: Array) -> Array:
+    """The nearest integral value, ties to even: `roundToIntegralTiesToEven`."""
+    return _integral(operand, np.rint)
+
+
+def round_nearest_afz(operand: Array) -> Array:
+    """The nearest integral value, ties away from zero: `roundToIntegralTiesToAway`."""
+    return _integral(operand, away_from_zero)
+
+
+def away_from_zero(value: Array) -> Array:
+    """float32 or float64 numbers rounded to integral ones, ties away from zero."""
+    whole = np.trunc(value)
+    step = np.abs(value - whole) >= 0.5  # the difference is exact
+    return np.copysign(np.abs(whole) + step.astype(whole.dtype), value)

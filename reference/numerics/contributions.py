@@ -1,0 +1,299 @@
+"""Which elements each result of a reduction is made of: the leaves of its tree.
+
+A reduction folds, for each element of its results, some elements of its inputs in a fixed order:
+those of a slice (`reduce`), those that a window covers (`reduce_window`), those scattered to one
+place (`select_and_scatter`). The three classes here tell which, so that one implementation of
+folding, of what is open and of the error bounds serves all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from reference.ir.types import Array
+
+Group = tuple[Array, tuple[Array, ...]]
+"""Flat indices of some results, and for each input their leaves, [number of leaves, results]."""
+
+
+class Leaves(Protocol):
+    """The leaves of every result, in order."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the results."""
+        ...
+
+    @property
+    def counts(self) -> Array:
+        """How many leaves each result has, init values left out; of the results' shape."""
+        ...
+
+    def fold(self, ufunc: np.ufunc, values: Array, padding: Any, neutral: Any) -> Array:
+        """The leaves of each result folded by a ufunc that is associative and commutative.
+
+        `values` stand in place of the input's elements, `padding` in place of those that the op
+        adds around and between them; a result without leaves is `neutral`.
+        """
+        ...
+
+    def groups(self, inputs: Sequence[Array], paddings: Sequence[Array]) -> Iterator[Group]:
+        """Results with equally many leaves together, each with its leaves in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Leaves of `reduce`: slices along `dimensions`, in lexicographic order of their indices."""
+
+    given: tuple[int, ...]
+    dimensions: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions that stay."""
+        return tuple(n for d, n in enumerate(self.given) if d not in self.dimensions)
+
+    @property
+    def counts(self) -> Array:
+        """The size of a slice, the same for all."""
+        return np.full(self.shape, prod(self.given[d] for d in self.dimensions))
+
+    def fold(
+        self,
+        ufunc: np.ufunc,
+        values: Array,
+        padding: Any,  # noqa: ARG002 - there is none
+        neutral: Any,
+    ) -> Array:
+        """See `Leaves`; there is no padding."""
+        if not values.size:
+            return np.full(self.shape, neutral, values.dtype)
+        # from the first leaf on: numpy's own start, 0 or 1 + 0i, changes the signs of zeros
+        return np.asarray(ufunc.reduce(values, axis=self.dimensions, initial=None))
+
+    def groups(
+        self,
+        inputs: Sequence[Array],
+        paddings: Sequence[Array],  # noqa: ARG002 - there is none
+    ) -> Iterator[Group]:
+        """See `Leaves`; all results have equally many leaves."""
+        inside = tuple(sorted(self.dimensions))
+        order = (*inside, *(d for d in range(len(self.given)) if d not in inside))
+        count, lanes = prod(self.given[d] for d in inside), prod(self.shape)
+        rows = tuple(x.transpose(order).reshape(count, lanes) for x in inputs)
+        yield np.arange(lanes), rows
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Leaves of `reduce_window`: what a window covers of the dilated and padded input."""
+
+    given: tuple[int, ...]
+    window_dimensions: tuple[int, ...]
+    window_strides: tuple[int, ...]
+    base_dilations: tuple[int, ...]
+    window_dilations: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many windows there are along each dimension (C15)."""
+        return tuple(
+            windows_along(*of)
+            for of in zip(
+                self.given, self.window_dimensions, self.window_strides, self.base_dilations,
+                self.window_dilations, self.padding, strict=True,
+            )
+        )  # fmt: skip
+
+    @property
+    def counts(self) -> Array:
+        """The size of a window, the same for all."""
+        return np.full(self.shape, prod(self.window_dimensions))
+
+    def padded(self, values: Array, padding: Any) -> Array:
+        """The array dilated and padded: `pad` of the specification, amounts may be negative."""
+        if all(d == 1 for d in self.base_dilations) and not any(map(any, self.padding)):
+            return values
+        sizes = zip(self.given, self.base_dilations, self.padding, strict=True)
+        whole = np.full([(n - 1) * d + 1 if n else 0 for n, d, _ in sizes], padding, values.dtype)
+        whole[tuple(slice(None, None, d) for d in self.base_dilations)] = values
+        cut = tuple(slice(max(0, -low), n - max(0, -high)) for n, (low, high) in _along(
+            whole.shape, self.padding
+        ))  # fmt: skip
+        around = [(max(0, low), max(0, high)) for low, high in self.padding]
+        return np.pad(whole[cut], around, constant_values=padding)
+
+    def fold(
+        self,
+        ufunc: np.ufunc,
+        values: Array,
+        padding: Any,
+        neutral: Any,  # noqa: ARG002 - no window is empty
+    ) -> Array:
+        """See `Leaves`; one dimension after the other, as the order does not matter."""
+        if not prod(self.shape):
+            return np.empty(self.shape, values.dtype)
+        whole = self.padded(values, padding)
+        for axis, count in enumerate(self.shape):
+            size, dilation = self.window_dimensions[axis], self.window_dilations[axis]
+            stride = self.window_strides[axis]
+            if (size, stride) != (1, 1) or whole.shape[axis] != count:
+                whole = _fold_axis(ufunc, whole, axis, count, stride, size, dilation)
+        return whole
+
+    def groups(self, inputs: Sequence[Array], paddings: Sequence[Array]) -> Iterator[Group]:
+        """See `Leaves`; all results have equally many leaves."""
+        shape, size = self.shape, prod(self.window_dimensions)
+        lanes = prod(shape)
+        if not lanes:
+            return
+        yield (
+            np.arange(lanes),
+            tuple(
+                self._windows(_raw(self.padded(x, init)), shape).reshape(size, lanes).view(x.dtype)
+                for x, init in zip(inputs, paddings, strict=True)
+            ),
+        )
+
+    def _windows(self, whole: Array, shape: tuple[int, ...]) -> Array:
+        """The windows of an array: positions in the window first, then the windows."""
+        spans = spans_of(self.window_dimensions, self.window_dilations)
+        rank = len(shape)
+        if not rank:
+            return whole
+        view = sliding_window_view(whole, spans)
+        starts = (slice(None, n * s, s) for n, s in zip(shape, self.window_strides, strict=True))
+        inside = (slice(None, None, d) for d in self.window_dilations)
+        view = view[(*starts, *inside)]
+        return view.transpose(*range(rank, 2 * rank), *range(rank))
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Leaves of a scatter: `target[i]` is the flat index of the result that element i goes to.
+
+    Elements whose target is negative go nowhere. The leaves of a result are in the order of i.
+    """
+
+    shape: tuple[int, ...]
+    target: Array
+
+    @property
+    def counts(self) -> Array:
+        """How many elements go to each result."""
+        kept = self.target[self.target >= 0]
+        return np.bincount(kept, minlength=prod(self.shape)).reshape(self.shape)
+
+    def _sorted(self) -> tuple[Array, Array, Array]:
+        """Elements by target, in order of i; where each target begins, and which targets."""
+        order = np.argsort(self.target, kind="stable")
+        order = order[np.count_nonzero(self.target < 0) :]
+        targets, starts = np.unique(self.target[order], return_index=True)
+        return order, starts, targets
+
+    def fold(
+        self,
+        ufunc: np.ufunc,
+        values: Array,
+        padding: Any,  # noqa: ARG002 - there is none
+        neutral: Any,
+    ) -> Array:
+        """See `Leaves`; there is no padding."""
+        result = np.full(prod(self.shape), neutral, values.dtype)
+        order, starts, targets = self._sorted()
+        if order.size:
+            result[targets] = ufunc.reduceat(values.reshape(-1)[order], starts)
+        return result.reshape(self.shape)
+
+    def groups(
+        self,
+        inputs: Sequence[Array],
+        paddings: Sequence[Array],  # noqa: ARG002 - there is none
+    ) -> Iterator[Group]:
+        """See `Leaves`; results without leaves come too, with none."""
+        order, starts, targets = self._sorted()
+        counts = np.diff(np.append(starts, order.size))
+        flat = [x.reshape(-1)[order] for x in inputs]
+        untouched = np.setdiff1d(np.arange(prod(self.shape)), targets)
+        if untouched.size:
+            yield untouched, tuple(np.empty((0, untouched.size), x.dtype) for x in inputs)
+        for count in np.unique(counts).tolist():
+            chosen = counts == count
+            at = starts[chosen][None, :] + np.arange(count)[:, None]
+            yield targets[chosen], tuple(x[at] for x in flat)
+
+
+def _raw(array: Array) -> Array:
+    """An array of a type that numpy cannot make views of windows of, as plain bits."""
+    return (
+        array
+        if array.dtype.isbuiltin == 1
+        else np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+    )
+
+
+def _along(
+    sizes: Sequence[int], padding: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    return zip(sizes, padding, strict=True)
+
+
+def spans_of(dimensions: Sequence[int], dilations: Sequence[int]) -> tuple[int, ...]:
+    """How far a dilated window reaches along each dimension."""
+    return tuple((n - 1) * d + 1 for n, d in zip(dimensions, dilations, strict=True))
+
+
+def windows_along(
+    size: int,
+    window: int,
+    stride: int,
+    base_dilation: int,
+    window_dilation: int,
+    padding: tuple[int, int],
+) -> int:
+    """How many windows fit along a dimension: C15 of `reduce_window`, C2 of select_and_scatter."""
+    dilated = (size - 1) * base_dilation + 1 if size else 0
+    padded = padding[0] + dilated + padding[1]
+    span = (window - 1) * window_dilation + 1
+    return 0 if padded == 0 or span > padded else (padded - span) // stride + 1
+
+
+def _fold_axis(
+    ufunc: np.ufunc, array: Array, axis: int, count: int, stride: int, size: int, dilation: int
+) -> Array:
+    """Fold windows of `size` elements, `dilation` apart, along one axis, from every stride-th on.
+
+    Either slice by slice, or by doubling: windows of 2k elements from two of k.
+    """
+    moved = np.moveaxis(array, axis, 0)
+
+    def from_(start: int) -> Array:
+        return moved[start : start + (count - 1) * stride + 1 : stride]
+
+    doublings = 2 * size.bit_length() * moved.shape[0]
+    if size * count <= doublings or size <= 2:
+        folded = from_(0).copy()
+        for number in range(1, size):
+            ufunc(folded, from_(number * dilation), out=folded)
+        return np.moveaxis(folded, 0, axis)
+    power, span, at = moved, 1, 0
+    folded = None
+    while span <= size:
+        if size & span:
+            part = power[at : at + (count - 1) * stride + 1 : stride]
+            folded = part if folded is None else ufunc(folded, part)
+            at += span * dilation
+        if 2 * span <= size:
+            shift = span * dilation
+            power = ufunc(power[: power.shape[0] - shift], power[shift:])
+        span *= 2
+    assert folded is not None
+    return np.moveaxis(folded, 0, axis)

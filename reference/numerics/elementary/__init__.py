@@ -1,0 +1,1 @@
+"""Elementary functions, real and complex, certified by ball arithmetic."""

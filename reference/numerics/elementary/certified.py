@@ -1,0 +1,95 @@
+"""Rounding that is certain: ball arithmetic (Arb) at growing precision until a ball rounds one way.
+
+A function is given as Python floats in, ball out; the ball holds the exact value. When both ends of
+the ball round to the same code, that code is the correctly rounded value (Ziv's strategy, with a
+proved bound in place of an estimated one). Where the exact value is itself a midpoint of two values
+of the type, no radius but zero decides: functions must be exact there.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+import flint
+import numpy as np
+
+from reference.ir.types import Array, ElementType, to_bits
+from reference.numerics.elementary.exact import odd_float
+from reference.numerics.rounding import round_to
+
+Ball = flint.arb
+Exact = Callable[..., Ball]
+
+_START, _LIMIT = 128, 1 << 14
+_lock = threading.Lock()  # python-flint's precision is one setting for the process
+
+
+def certified(function: Exact, operands: Sequence[Array], to: ElementType) -> Array:
+    """Values of `function`, correctly rounded to a type.
+
+    Args:
+        function: takes one Python float per operand, returns a ball that holds the exact value.
+        operands: float64 arrays of rank 1 and equal size.
+        to: the floating-point type to round to.
+
+    Returns:
+        An array of `to.storage` of the operands' shape.
+
+    A value still undecided at 2^14 bits is taken for the tie it must be.
+    """
+    rows = list(zip(*(operand.tolist() for operand in operands), strict=True))
+    result = np.empty(len(rows), to.storage)
+    pending, bits = np.arange(len(rows)), _START
+    while pending.size:
+        low, high = _enclosures(function, [rows[i] for i in pending.tolist()], bits, to)
+        rounded = round_to(low, to)
+        decided = to_bits(rounded) == to_bits(round_to(high, to))
+        if bits >= _LIMIT:
+            middle = _middles(function, [rows[i] for i in pending.tolist()], to)
+            rounded, decided = round_to(middle, to), np.ones_like(decided)
+        result[pending[decided]] = rounded[decided]
+        pending, bits = pending[~decided], 2 * bits
+    return result
+
+
+@contextmanager
+def _precision(bits: int) -> Generator[None]:
+    with _lock:
+        before, flint.ctx.prec = flint.ctx.prec, bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = before
+
+
+def _enclosures(
+    function: Exact, rows: list[tuple[float, ...]], bits: int, to: ElementType
+) -> tuple[Array, Array]:
+    """Both ends of each ball as float64: rounded to nearest for f64 and to odd for the rest."""
+    ends = float if to.bits == 64 else _odd
+    low, high = np.empty(len(rows)), np.empty(len(rows))
+    with _precision(bits):
+        for index, row in enumerate(rows):
+            ball = function(*row)
+            if ball.is_finite():
+                low[index], high[index] = ends(ball.lower()), ends(ball.upper())
+            else:
+                low[index], high[index] = -math.inf, math.inf
+    return low, high
+
+
+def _middles(function: Exact, rows: list[tuple[float, ...]], to: ElementType) -> Array:
+    """The middles of balls so small that 256 bits of them are the exact value."""
+    with _precision(_LIMIT):
+        balls = [function(*row).mid() for row in rows]
+    with _precision(256):
+        middles = [(+ball).mid() for ball in balls]
+    return np.array([(float if to.bits == 64 else _odd)(middle) for middle in middles])
+
+
+def _odd(end: Ball) -> float:
+    mantissa, exponent = end.man_exp()
+    return odd_float(int(mantissa), int(exponent))

@@ -1,0 +1,174 @@
+"""Products of matrices in more precision than the result has: what contractions are made of.
+
+Floating-point numbers of at most 32 bits are multiplied exactly and added in float64, those of 64
+bits in extended precision (or, where they are many, cut into pieces whose products and sums are
+exact in float64: Ozaki, Ogita, Oishi and Rump, "Error-free transformations of matrix
+multiplication", 2012), complex numbers likewise; the sum is rounded once. Integers wrap modulo
+2^bits of the result, and booleans are added by OR and multiplied by AND.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, from_bits
+from reference.numerics.arithmetic import quiet
+from reference.numerics.conversion import convert_to
+from reference.numerics.rounding import round_to, to_float64
+
+_EXACT = float(1 << 53)
+_SMALL = 1 << 14
+"""Multiplications under which numpy's own loops cost no more than preparing for BLAS."""
+
+_MANY = 1 << 19
+"""Multiplications from which cutting f64 into pieces is faster than extended precision."""
+
+_PIECES = 6
+_F64 = ELEMENT_TYPES["f64"]
+
+
+def wide(array: Array) -> Array:
+    """The elements in the type that they are multiplied and added in.
+
+    Integers become int64 (those of ui64 stay), booleans and floating-point numbers of at most 32
+    bits float64, longer ones longdouble, complex numbers complex128 or clongdouble.
+    """
+    of = element_type_of(array)
+    if of.is_complex:
+        return array.astype(np.complex128 if of.part.bits == 32 else np.clongdouble)
+    if of.is_float:
+        return array.astype(np.longdouble) if of.bits == 64 else to_float64(array)
+    if of.is_boolean:
+        return array.astype(np.float64)
+    return array if array.dtype == np.uint64 else array.astype(np.int64)
+
+
+@quiet
+def matmul(lhs: Array, rhs: Array, to: ElementType, *, boolean: bool = False) -> Array:
+    """The products of matrices, summed up in `wide` types and rounded once to `to`.
+
+    Args:
+        lhs: matrices of wide elements, shape (..., m, k).
+        rhs: matrices of wide elements, shape (..., k, n).
+        to: the element type of the result.
+        boolean: whether the wide elements stand for those of i1.
+    """
+    if boolean:
+        return convert_to(np.matmul(lhs, rhs) != 0, to)
+    if lhs.dtype == rhs.dtype and lhs.dtype.kind in "iu":
+        return _integers(lhs, rhs, to)
+    return narrowed(started(sums(lhs, rhs)), to)
+
+
+def started(total: Array) -> Array:
+    """Sums with one init value, 0, as the specification's schedule may have it: none is -0."""
+    return np.asarray(total + total.dtype.type(0))
+
+
+def magnitudes(lhs: Array, rhs: Array) -> Array:
+    """For every element of a product, the sum of the magnitudes of what is added up (float64)."""
+    return np.matmul(np.abs(lhs).astype(np.float64), np.abs(rhs).astype(np.float64))
+
+
+def narrowed(total: Array, to: ElementType) -> Array:
+    """Sums of wide numbers as a type: wrapped if they are integers and it is, else rounded once."""
+    if total.dtype.kind in "iu":
+        return convert_to(total, to)
+    if total.dtype.kind == "c":
+        if to.is_complex:
+            return total.astype(to.storage)
+        total = np.real(total)
+    if to.is_float:
+        return round_to(total, to)
+    return convert_to(round_to(total, _F64), to)
+
+
+def sums(lhs: Array, rhs: Array) -> Array:
+    """The products of matrices of wide elements before they are rounded."""
+    of = np.result_type(lhs, rhs)
+    lhs, rhs = lhs.astype(of, copy=False), rhs.astype(of, copy=False)
+    if of != np.longdouble and of != np.clongdouble:
+        return np.matmul(lhs, rhs)
+    work = lhs.size * rhs.shape[-1]
+    if of == np.clongdouble:
+        if work < _MANY:
+            return _extended(lhs, rhs)
+        a, b, c, d = np.real(lhs), np.imag(lhs), np.real(rhs), np.imag(rhs)
+        real = _long(a, c) - _long(b, d)
+        return real + np.clongdouble(1j) * (_long(a, d) + _long(b, c))
+    return _long(lhs, rhs)
+
+
+def _extended(lhs: Array, rhs: Array) -> Array:
+    """numpy's loop runs along the columns of rhs: they are made contiguous."""
+    columns = np.ascontiguousarray(np.swapaxes(rhs, -1, -2))
+    return np.matmul(np.ascontiguousarray(lhs), np.swapaxes(columns, -1, -2))
+
+
+def _long(lhs: Array, rhs: Array) -> Array:
+    if lhs.size * rhs.shape[-1] < _MANY:
+        return _extended(lhs, rhs)
+    bits = (53 - int(lhs.shape[-1]).bit_length()) // 2
+    left = _pieces(lhs.astype(np.float64), bits, -1)
+    right = _pieces(rhs.astype(np.float64), bits, -2)
+    if left is None or right is None:
+        return _extended(lhs, rhs)
+    total = np.zeros((), np.longdouble)
+    pairs = [(i, j) for i in range(len(left)) for j in range(len(right))]
+    for i, j in sorted(pairs, key=sum, reverse=True):  # the smallest first
+        total = total + np.matmul(left[i], right[j])
+    return total
+
+
+def _pieces(matrix: Array, bits: int, axis: int) -> list[Array] | None:
+    """Matrices that add up to this one, `bits` significant bits to each row (or column).
+
+    Products of two such pieces are exact in float64, and so are sums along `axis`. None where
+    the magnitudes along it lie too far apart for a few pieces.
+    """
+    largest = np.abs(matrix).max(axis=axis, keepdims=True, initial=0.0)
+    if not (largest < 2.0**400).all() or (largest[largest != 0] < 2.0**-400).any():
+        return None
+    exponent = np.frexp(largest)[1]
+    pieces: list[Array] = []
+    while matrix.any():
+        if len(pieces) == _PIECES:
+            return None
+        exponent = exponent - bits
+        unit = np.ldexp(1.0, exponent)
+        pieces.append(np.trunc(matrix / unit) * unit)
+        matrix = matrix - pieces[-1]
+    return pieces or [matrix]
+
+
+def _integers(lhs: Array, rhs: Array, to: ElementType) -> Array:
+    """Products of matrices of 64-bit integers, modulo 2^64 or rounded as the result asks for."""
+    work = lhs.size * rhs.shape[-1]
+    if to.is_integer and (work <= _SMALL or lhs.shape[-1] >= 1 << 20):
+        return convert_to(np.matmul(lhs, rhs), to)
+    if _largest(lhs) * _largest(rhs) * lhs.shape[-1] < _EXACT:
+        product = np.matmul(lhs.astype(np.float64), rhs.astype(np.float64))
+        return convert_to(product.astype(np.int64), to)
+    if to.is_integer:
+        return from_bits(_limbs(lhs, rhs, -(-to.bits // 16)), to)
+    return narrowed(started(_extended(lhs.astype(np.longdouble), rhs.astype(np.longdouble))), to)
+
+
+def _limbs(lhs: Array, rhs: Array, count: int) -> Array:
+    """The low 16 * count bits of the products, from exact products of pieces of 16 bits."""
+    left, right = _limbs_of(lhs, count), _limbs_of(rhs, count)
+    total = np.zeros((), np.uint64)
+    for place in range(count):
+        for i in range(place + 1):
+            product = np.matmul(left[i], right[place - i]).astype(np.uint64)
+            total = total + (product << np.uint64(16 * place))
+    return total
+
+
+def _limbs_of(array: Array, count: int) -> list[Array]:
+    bits, low = array.view(np.uint64), np.uint64(0xFFFF)
+    return [((bits >> np.uint64(16 * i)) & low).astype(np.float64) for i in range(count)]
+
+
+def _largest(array: Array) -> float:
+    return max(float(array.max(initial=0)), -float(array.min(initial=0)))

@@ -1,0 +1,38 @@
+"""Wide numbers in the range of a narrower type: all digits are kept, what overflows is infinite.
+
+A formula that the specification writes out is evaluated in more precision than its type has, and
+rounded once at the end. But a step that overflows gives an infinity, which IEEE 754-2019 carries on
+to a result of its own; more range would hide that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reference.ir.types import Array, ElementType
+from reference.numerics.rounding import overflow
+
+
+class Ranged(np.lib.mixins.NDArrayOperatorsMixin):
+    """Wide numbers that numpy's functions compute with, each result in the range of a type.
+
+    In types without an infinity nothing overflows: the specification does not say what should.
+    """
+
+    __slots__ = ("numbers", "of")
+
+    def __init__(self, numbers: Array, of: ElementType) -> None:
+        """`numbers` are wide (see reference/numerics/products.py)."""
+        self.numbers = numbers
+        self.of = of
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Ranged:
+        """Apply one of numpy's functions, or its reduction, to the numbers."""
+        wide = [one.numbers if isinstance(one, Ranged) else one for one in inputs]
+        found = np.asarray(getattr(ufunc, method)(*wide, **given))
+        if self.of.float_format.has_infinity:
+            beyond = np.abs(found) >= overflow(self.of)
+            found = np.where(beyond, np.copysign(np.inf, found), found)
+        return Ranged(found.astype(wide[0].dtype), self.of)

@@ -1,0 +1,280 @@
+"""Correct rounding to every floating-point type, and the primitives of ULP arithmetic.
+
+numpy and ml_dtypes convert some pairs of types in two steps and so round twice. Here a value is
+first cut to an intermediate precision by *rounding to odd* (truncate, then set the last bit if
+anything was lost), after which one rounding to nearest even gives what a single rounding would
+have given, as long as the intermediate has two bits more than the target (Boldo and Melquiond,
+"Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from reference.ir.types import (
+    ELEMENT_TYPES,
+    Array,
+    ElementType,
+    FloatFormat,
+    NonFinite,
+    bits_dtype,
+    element_type_of,
+    from_bits,
+    to_bits,
+)
+
+_EXTENDED = np.dtype(np.longdouble)
+HAS_EXTENDED = 63 <= np.finfo(np.longdouble).nmant <= 112
+"""Whether longdouble is an IEEE format wider than float64: not on Windows, Apple arm, PowerPC."""
+
+_F64, _F32 = np.dtype(np.float64), np.dtype(np.float32)
+_F16, _BF16 = ELEMENT_TYPES["f16"].storage, ELEMENT_TYPES["bf16"].storage
+
+
+def round_to(x: Array, to: ElementType) -> Array:
+    """Round exact real values to the nearest value of a type, ties to even.
+
+    Magnitudes beyond the type become infinity; where it has none, NaN (f8 FN and FNUZ, f8E8M0FNU)
+    or the largest finite value (f4, f6). NaN stays NaN and becomes +0 in f4 and f6. FNUZ types turn
+    -0 into +0. f8E8M0FNU turns zero and negative values into NaN, positive values under 2^-127 into
+    2^-127, and rounds ties up (IEEE 754-2019 4.3.1 where no significand is even).
+
+    Args:
+        x: float64 or longdouble, any shape.
+        to: a floating-point type.
+
+    Returns:
+        An array of `to.storage` of the same shape.
+
+    Raises:
+        TypeError: `x` is neither float64 nor longdouble, or `to` is not a floating-point type.
+    """
+    if not to.is_float:
+        raise TypeError(f"cannot round to {to.name}: not a floating-point type")
+    if x.dtype not in (_F64, _EXTENDED):
+        raise TypeError(f"round_to takes float64 or longdouble, not {x.dtype}")
+    with np.errstate(all="ignore"):
+        if to.storage == _F64:
+            return np.asarray(x.astype(np.float64))
+        if to.storage == _F32:
+            return np.asarray(x.astype(np.float32))
+        odd = _odd_float32(x)
+        if to.storage == _F16:
+            return np.asarray(odd.astype(np.float16))
+        if to.storage == _BF16:
+            return _bfloat16(odd)
+        return np.asarray(_byte_table(to).take(_odd_bits16(odd))).view(to.storage)
+
+
+def overflow(of: ElementType) -> np.longdouble:
+    """The least magnitude that rounding to nearest takes out of a type's finite numbers."""
+    form = of.float_format
+    half = np.ldexp(np.longdouble(1), form.max_exponent - form.precision)
+    return np.longdouble(form.max_finite) + half
+
+
+def _odd_float64(x: Array) -> Array:
+    """Longdouble cut to float64 by rounding to odd; float64 as it is."""
+    if x.dtype == _F64:
+        return x
+    near = np.asarray(x.astype(np.float64))
+    return _to_odd(x, near, near.view(np.int64)).view(np.float64)
+
+
+def _odd_float32(x: Array) -> Array:
+    x = _odd_float64(x)
+    near = np.asarray(x.astype(np.float32))
+    return _to_odd(x, near, near.view(np.int32)).view(np.float32)
+
+
+def _to_odd(x: Array, near: Array, bits: Array) -> Array:
+    """Bits of x rounded to odd, given x rounded to nearest and that value's bits."""
+    back = near.astype(x.dtype)
+    truncated = np.asarray(bits - (np.abs(back) > np.abs(x)).astype(bits.dtype))
+    return np.asarray(truncated | ((back != x) & (x == x)).astype(bits.dtype))
+
+
+def _bfloat16(odd: Array) -> Array:
+    bits = odd.view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+    quiet = (bits >> np.uint32(16)) | np.uint32(0x40)
+    return np.asarray(np.where(odd != odd, quiet, rounded).astype(np.uint16)).view(_BF16)
+
+
+def _odd_bits16(odd: Array) -> Array:
+    """The upper half of float32 bits, with all that is lost gathered in its last bit."""
+    bits = odd.view(np.uint32)
+    sticky = (bits & np.uint32(0xFFFF)) != 0
+    return np.asarray((bits >> np.uint32(16)) | sticky.astype(np.uint32))
+
+
+@cache
+def _byte_table(to: ElementType) -> Array:
+    """The code of a type under 16 bits for each of the 65536 values rounded to odd in bf16."""
+    values = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).view(np.float32)
+    with np.errstate(all="ignore"):
+        return _encode(values.astype(np.float64), to)
+
+
+def _encode(x: Array, to: ElementType) -> Array:
+    """Codes (uint8) of float64 values rounded to nearest even: the definition, nothing clever."""
+    form = to.float_format
+    negative, magnitude = np.signbit(x), np.abs(x)
+    finite = np.isfinite(x)
+    magnitude = np.where(finite, magnitude, 0.0)
+    exponent = np.maximum(np.frexp(magnitude)[1] - 1, form.min_exponent)
+    steps = np.rint(np.ldexp(magnitude, form.mantissa_bits - exponent)).astype(np.int64)
+    if not form.has_zero:
+        steps = np.maximum(steps, 1)
+    # A carry into the next binade adds 1 to the exponent field by itself.
+    field = exponent - form.min_exponent + (1 if form.has_zero else 0)
+    unit = 1 << form.mantissa_bits
+    code = np.where(steps >= unit, field * unit + (steps - unit), steps)
+    if not form.has_zero:
+        code = field + (steps - 1)
+    code = np.where(finite, code, 1 << 15)
+    top = _top_code(form)
+    overflow = code > top
+    infinite = overflow & ~np.isnan(x)
+    sign = negative.astype(np.int64) << (to.bits - 1)
+    if form.non_finite is NonFinite.NONE:
+        code = np.where(np.isnan(x), 0, np.where(infinite, top, code))
+        sign = np.where(np.isnan(x), 0, sign)
+    elif form.has_infinity:
+        code = np.where(np.isnan(x), top + 1 + (unit >> 1), np.where(infinite, top + 1, code))
+    else:
+        code = np.where(overflow, _nan_code(form), code)
+    if form.non_finite is NonFinite.NAN_NEGATIVE_ZERO:
+        sign = np.where(overflow | (code == 0), 0, sign)
+    if not form.signed:
+        code = np.where(negative | (magnitude == 0) & finite, _nan_code(form), code)
+        sign = np.zeros_like(code)
+    return np.asarray(code | sign).astype(np.uint8)
+
+
+def _nan_code(form: FloatFormat) -> int:
+    bits = form.exponent_bits + form.mantissa_bits
+    return 1 << bits if form.non_finite is NonFinite.NAN_NEGATIVE_ZERO else (1 << bits) - 1
+
+
+def _top_code(form: FloatFormat) -> int:
+    """The code of the largest finite value."""
+    everything = (1 << (form.exponent_bits + form.mantissa_bits)) - 1
+    if form.non_finite is NonFinite.IEEE:
+        return everything - (1 << form.mantissa_bits)
+    return everything - (1 if form.non_finite is NonFinite.NAN_ALL_ONES else 0)
+
+
+def integers_to(x: Array, to: ElementType) -> Array:
+    """Round integers to a floating-point type, once: as `round_to`, from any integer array.
+
+    Raises:
+        TypeError: `to` is not a floating-point type.
+    """
+    wide = x.astype(np.uint64) if x.dtype == np.dtype(np.uint64) else x.astype(np.int64)
+    if to.storage == _F64:
+        return np.asarray(wide.astype(np.float64))
+    negative = np.asarray(wide < 0)
+    bits = np.asarray(wide).view(np.uint64)
+    magnitude = np.where(negative, np.uint64(0) - bits, bits)
+    # Rounding to odd on 2^11: 53 bits at most are left, and at least 42 of what is cut.
+    large = magnitude >> np.uint64(53) != 0
+    odd = (magnitude >> np.uint64(11)) | ((magnitude & np.uint64(0x7FF)) != 0).astype(np.uint64)
+    value = np.where(large, odd.astype(np.float64) * 2048.0, magnitude.astype(np.float64))
+    return round_to(np.where(negative, -value, value), to)
+
+
+def to_float64(array: Array) -> Array:
+    """The values of a floating-point array of at most 64 bits as float64, exactly."""
+    of = element_type_of(array)
+    if of.bits <= 8:
+        return np.asarray(_byte_values(of).take(to_bits(array)))
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        return np.asarray(array.astype(np.float64))
+
+
+@cache
+def _byte_values(of: ElementType) -> Array:
+    codes = np.arange(1 << of.bits, dtype=np.uint8)
+    with np.errstate(all="ignore"):
+        return np.asarray(from_bits(codes, of).astype(np.float64))
+
+
+def ordinal(array: Array) -> Array:
+    """A number for each finite value, in order and without gaps: int64, 0 for both zeros.
+
+    Infinities continue the count; what a NaN gets means nothing. For f8E8M0FNU it is the exponent
+    field. Differences of f64 ordinals may not fit int64.
+    """
+    of = element_type_of(array)
+    if not of.float_format.signed:
+        return to_bits(array).astype(np.int64)
+    if of.bits == 64:
+        bits = to_bits(array).view(np.int64)
+        return np.where(bits < 0, np.int64(-(2**63)) - np.minimum(bits, 0), bits)
+    code = to_bits(array).astype(np.int64)
+    magnitude = code & ((1 << (of.bits - 1)) - 1)
+    return np.where(code >> (of.bits - 1) != 0, -magnitude, magnitude)
+
+
+def from_ordinal(number: Array, to: ElementType) -> Array:
+    """The inverse of `ordinal`; 0 is +0."""
+    if not to.float_format.signed:
+        return from_bits(number.astype(np.uint8), to)
+    if to.bits == 64:
+        bits = np.where(number < 0, np.int64(-(2**63)) - np.minimum(number, 0), number)
+        return from_bits(bits.view(np.uint64), to)
+    sign = np.where(number < 0, 1 << (to.bits - 1), 0)
+    return from_bits((np.abs(number) | sign).astype(bits_dtype(to)), to)
+
+
+def next_up(array: Array) -> Array:
+    """The least value that compares greater (IEEE 754-2019 nextUp); the top and NaN stay.
+
+    The largest finite value goes to infinity where there is one. The negative value nearest zero
+    goes to -0 where there is one, else to 0.
+    """
+    return _step(array, 1)
+
+
+def next_down(array: Array) -> Array:
+    """The greatest value that compares less (IEEE 754-2019 nextDown); the bottom and NaN stay."""
+    return _step(array, -1)
+
+
+def _step(array: Array, direction: int) -> Array:
+    of = element_type_of(array)
+    form = of.float_format
+    top = _top_code(form) + (1 if form.has_infinity else 0)
+    bottom = -top if form.signed else 0
+    moved = np.clip(ordinal(array) + direction, bottom, top)
+    result = from_ordinal(moved, of)
+    values = to_float64(array)
+    with np.errstate(invalid="ignore"):
+        if direction > 0 and form.has_negative_zero:
+            to_zero = (moved == 0) & (values < 0)
+            zero = round_to(np.float64(-0.0) * np.ones(array.shape), of)
+            result = np.where(to_zero, zero, result)
+        return np.asarray(np.where(np.isnan(values), array, result)).astype(of.storage)
+
+
+def ulp_size(x: Array, of: ElementType) -> Array:
+    """The spacing of a type's values at magnitude |x|, in units of 1, as x's own dtype.
+
+    It is the gap above |x| cut to the type, as goes for the binade; never less than the smallest
+    positive value, and beyond the largest finite value that value's own. NaN for NaN.
+
+    Args:
+        x: float64 or longdouble, any shape.
+        of: a floating-point type.
+    """
+    form = of.float_format
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(x)
+        exponent = np.frexp(np.where(finite, np.abs(x), form.max_finite))[1] - 1
+        exponent = np.where(x == 0, form.min_exponent, exponent)
+        exponent = np.clip(exponent, form.min_exponent, form.max_exponent)
+        size = np.ldexp(x.dtype.type(1), exponent - form.mantissa_bits)
+        return np.asarray(np.where(np.isnan(x), x, size)).astype(x.dtype)

@@ -1,0 +1,397 @@
+"""Sums of products: dot_general and the old dot, einsum and unary_einsum.
+
+The specification writes a dot product as `multiply` in the operands' element type, then `reduce`
+in the result's. Here products and sums are exact as far as `reference.numerics.products` goes, in
+whatever type the result has: the products of si8 that go into a si32 do not wrap first. That is
+what `precision_config` and the algorithms presuppose (f8 operands, accumulation in f32), what XLA
+documents as `preferred_element_type`, and where the two types are the same no difference for
+integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from reference.ir.constraints import require
+from reference.ir.notation import (
+    Quantized,
+    admitted,
+    is_quantized,
+    is_unique,
+    listed,
+    quantized_element,
+    same_shape,
+    sizes_agree,
+    within,
+)
+from reference.ir.op import OpSemantics
+from reference.ir.program import QuantizedType, TensorType
+from reference.ir.types import ELEMENT_TYPES, Array, Kind
+from reference.numerics.products import matmul, narrowed, started, wide
+
+PER_TENSOR = admitted(*Kind, quantized=Quantized.PER_TENSOR)
+"""What lhs may be (I1): a hybrid op has a quantized rhs alone."""
+
+PRECISIONS = ("DEFAULT", "HIGH", "HIGHEST")
+PRECISION_TYPES = ("tf32", *(name for name, of in ELEMENT_TYPES.items() if of.is_float))
+"""FloatType and TensorFloat32, as I8 to I10 of `dot_general` ask for."""
+
+ALGORITHM = (
+    "lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count",
+    "rhs_component_count", "num_primitive_operations", "allow_imprecise_accumulation",
+)  # fmt: skip
+"""The fields of a dot algorithm."""
+
+_DIMENSIONS = (
+    "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
+    "rhs_contracting_dimensions",
+)  # fmt: skip
+
+
+class Dimensions(NamedTuple):
+    """Which dimensions of the operands go together, and which of these are summed up."""
+
+    lhs_batching: tuple[int, ...]
+    rhs_batching: tuple[int, ...]
+    lhs_contracting: tuple[int, ...]
+    rhs_contracting: tuple[int, ...]
+
+    def lhs_result(self, rank: int) -> tuple[int, ...]:
+        """The dimensions of lhs that are the result's alone (`lhs_result_dimensions`)."""
+        used = (*self.lhs_batching, *self.lhs_contracting)
+        return tuple(d for d in range(rank) if d not in used)
+
+    def rhs_result(self, rank: int) -> tuple[int, ...]:
+        """The dimensions of rhs that are the result's alone (`rhs_result_dimensions`)."""
+        used = (*self.rhs_batching, *self.rhs_contracting)
+        return tuple(d for d in range(rank) if d not in used)
+
+
+class Roles(NamedTuple):
+    """The types of lhs, rhs and result."""
+
+    lhs: TensorType
+    rhs: TensorType
+    result: TensorType
+
+
+# -- types ------------------------------------------------------------------------------------
+
+
+def check_precision_config(given: Sequence[str], size_id: str, input_id: str) -> None:
+    """The constraints on `precision_config`; none at all stands for DEFAULT throughout.
+
+    Raises:
+        ConstraintViolation: `input_id` (no such precision), `size_id` (not two of them).
+    """
+    require(input_id, all(one in PRECISIONS for one in given), given)
+    require(size_id, len(given) in (0, 2), given)
+
+
+def check_expressed(lhs: QuantizedType | None, rhs: QuantizedType, types: Roles, id: str) -> None:  # noqa: A002 - the spec's word
+    """Types that the constraints on quantized operands want to be the same.
+
+    Raises:
+        ConstraintViolation: `id`, when the expressed types (of a hybrid op: the element types of
+            lhs and result and the expressed type of rhs) differ.
+    """
+    if lhs is None:
+        hybrid = {types.lhs.element_type, rhs.expressed_type, types.result.element_type}
+        require(id, len(hybrid) == 1, listed(*types))
+        return
+    result = quantized_element(types.result)
+    expressed = {of.expressed_type for of in (lhs, rhs, result) if of is not None}
+    require(id, len(expressed) == 1, listed(*types))
+
+
+def _agree(lhs: TensorType, left: Sequence[int], rhs: TensorType, right: Sequence[int]) -> bool:
+    return all(sizes_agree(lhs.shape[i], rhs.shape[j]) for i, j in zip(left, right, strict=True))
+
+
+def dot_general_type(
+    lhs: TensorType,
+    rhs: TensorType,
+    *,
+    lhs_batching_dimensions: tuple[int, ...] = (),
+    rhs_batching_dimensions: tuple[int, ...] = (),
+    lhs_contracting_dimensions: tuple[int, ...] = (),
+    rhs_contracting_dimensions: tuple[int, ...] = (),
+    precision_config: tuple[str, ...] = (),
+    result: TensorType,
+    **algorithm: str | int | bool | None,
+) -> TensorType:
+    """Result type of `dot_general`, which the program states: its element type is free.
+
+    Raises:
+        ConstraintViolation: I1 (per-axis quantized lhs), I7 to I10 (no such precision), C1 to C10
+            and C12 (dimensions), C11 (precision_config), C13 (element types), C14 to C20
+            (quantized types), C21 to C24 (algorithm).
+    """
+    require("I1", lhs in PER_TENSOR, lhs)  # I1
+    dimensions = Dimensions(
+        lhs_batching_dimensions, rhs_batching_dimensions,
+        lhs_contracting_dimensions, rhs_contracting_dimensions,
+    )  # fmt: skip
+    shape = _shape(lhs, rhs, dimensions)
+    if shape is not None:
+        inferred = TensorType(shape, result.element_type)
+        require("C12", same_shape(inferred, result), listed(inferred, result))  # C12
+    check_precision_config(precision_config, "C11", "I7")  # C11, I7
+    types = Roles(lhs, rhs, result)
+    if any(is_quantized(of) for of in types):
+        _check_quantized(types, rhs_contracting_dimensions)
+    else:
+        require("C13", lhs.element_type == rhs.element_type, listed(lhs, rhs))  # C13
+    _check_algorithm(precision_config, algorithm)
+    return result
+
+
+def _shape(
+    lhs: TensorType, rhs: TensorType, dimensions: Dimensions
+) -> tuple[int | None, ...] | None:
+    """The result's shape, None where the dimensions are not even what C1 to C10 ask for."""
+    of = dimensions
+    found = [
+        require("C1", len(of.lhs_batching) == len(of.rhs_batching), of),  # C1
+        require("C2", len(of.lhs_contracting) == len(of.rhs_contracting), of),  # C2
+        require("C3", is_unique((*of.lhs_batching, *of.lhs_contracting)), of),  # C3
+        require("C4", is_unique((*of.rhs_batching, *of.rhs_contracting)), of),  # C4
+        require("C5", within(of.lhs_batching, lhs.rank), f"{of} of {lhs}"),  # C5
+        require("C6", within(of.lhs_contracting, lhs.rank), f"{of} of {lhs}"),  # C6
+        require("C7", within(of.rhs_batching, rhs.rank), f"{of} of {rhs}"),  # C7
+        require("C8", within(of.rhs_contracting, rhs.rank), f"{of} of {rhs}"),  # C8
+    ]
+    if not all(found):
+        return None
+    same_batch = _agree(lhs, of.lhs_batching, rhs, of.rhs_batching)
+    require("C9", same_batch, f"{of} of {lhs}, {rhs}")  # C9
+    same_depth = _agree(lhs, of.lhs_contracting, rhs, of.rhs_contracting)
+    require("C10", same_depth, f"{of} of {lhs}, {rhs}")  # C10
+    batch = tuple(lhs.shape[i] for i in of.lhs_batching)
+    if not same_batch:
+        return None
+    return (
+        *batch,
+        *(lhs.shape[d] for d in of.lhs_result(lhs.rank)),
+        *(rhs.shape[d] for d in of.rhs_result(rhs.rank)),
+    )
+
+
+def _check_quantized(types: Roles, rhs_contracting: tuple[int, ...]) -> None:
+    """C14 to C20 of `dot_general`."""
+    lhs, rhs, result = (quantized_element(of) for of in types)
+    same = (lhs is None) == (result is None)
+    if not require("C14", same and rhs is not None, listed(*types)) or rhs is None:  # C14
+        return
+    require("C15", not any(rhs.zero_points), rhs.zero_points)  # C15
+    axis = rhs.quantization_dimension
+    require("C16", axis is None or axis not in rhs_contracting, axis)  # C16
+    if lhs is None or result is None:
+        check_expressed(None, rhs, types, "C20")  # C20
+        return
+    require("C17", lhs.storage_type == rhs.storage_type, listed(*types))  # C17
+    check_expressed(lhs, rhs, types, "C18")  # C18
+    per_tensor = result.quantization_dimension is None
+    require("C19", axis is not None or per_tensor, listed(*types))  # C19
+
+
+def _check_algorithm(
+    precision_config: tuple[str, ...], algorithm: dict[str, str | int | bool | None]
+) -> None:
+    """I8 to I10 and C21 to C24 of `dot_general`; an algorithm without any field is none."""
+    if all(value is None for value in algorithm.values()):
+        return
+    for id_, name in zip(("I8", "I9", "I10"), ALGORITHM[:3], strict=True):
+        require(id_, algorithm.get(name) in PRECISION_TYPES, algorithm.get(name))  # I8, I9, I10
+    require("C21", all(one == "DEFAULT" for one in precision_config), precision_config)  # C21
+    for id_, name in zip(("C22", "C23", "C24"), ALGORITHM[3:6], strict=True):
+        count = algorithm.get(name)
+        positive = isinstance(count, int) and count > 0
+        require(id_, positive, f"{name} = {count}")  # C22, C23, C24
+
+
+def dot_type(
+    lhs: TensorType,
+    rhs: TensorType,
+    *,
+    precision_config: tuple[str, ...] = (),
+    result: TensorType,
+) -> TensorType:
+    """Result type of the old `dot`, a product of vectors and matrices.
+
+    Raises:
+        ConstraintViolation: "operands" (ranks other than 1 and 2, sizes that do not go together),
+            "attributes" (precision_config), "result" (shape).
+    """
+    check_precision_config(precision_config, "attributes", "attributes")
+    if not require("operands", {lhs.rank, rhs.rank} <= {1, 2}, listed(lhs, rhs)):
+        return result
+    agree = _agree(lhs, (lhs.rank - 1,), rhs, (0,))
+    require("operands", agree, listed(lhs, rhs))
+    inferred = TensorType((*lhs.shape[:-1], *rhs.shape[1:]), result.element_type)
+    require("result", same_shape(inferred, result), listed(inferred, result))
+    return result
+
+
+def einsum_type(
+    lhs: TensorType, rhs: TensorType, *, einsum_config: str, result: TensorType
+) -> TensorType:
+    """Result type of the old `einsum`, whose configuration reads as numpy's.
+
+    Raises:
+        ConstraintViolation: "attributes" (a configuration that does not fit the operands),
+            "result" (shape).
+    """
+    return _einsum_type((lhs, rhs), einsum_config, result)
+
+
+def unary_einsum_type(operand: TensorType, *, einsum_config: str, result: TensorType) -> TensorType:
+    """Result type of the old `unary_einsum`: transpositions, diagonals and sums.
+
+    Raises:
+        ConstraintViolation: as `einsum_type`.
+    """
+    return _einsum_type((operand,), einsum_config, result)
+
+
+def _einsum_type(operands: tuple[TensorType, ...], config: str, result: TensorType) -> TensorType:
+    if not all(of.is_static for of in (*operands, result)):
+        return result
+    views = [np.broadcast_to(np.zeros((), np.int8), of.static_shape) for of in operands]
+    try:
+        shape = np.einsum(config, *views).shape
+    except ValueError as error:
+        require("attributes", False, f"{config}: {error}")
+        return result
+    require("result", shape == result.shape, f"{shape} for {result}")
+    return result
+
+
+# -- evaluation -------------------------------------------------------------------------------
+
+
+def arranged(lhs: Array, rhs: Array, of: Dimensions) -> tuple[Array, Array, tuple[int, ...]]:
+    """The operands as (batches of) matrices of wide elements, and the result's shape."""
+    left, right = of.lhs_result(lhs.ndim), of.rhs_result(rhs.ndim)
+    batch = tuple(lhs.shape[d] for d in of.lhs_batching)
+    depth = prod(lhs.shape[d] for d in of.lhs_contracting)
+    rows = tuple(lhs.shape[d] for d in left)
+    columns = tuple(rhs.shape[d] for d in right)
+    batches = (prod(batch),) if batch else ()
+    a = lhs.transpose((*of.lhs_batching, *left, *of.lhs_contracting))
+    b = rhs.transpose((*of.rhs_batching, *of.rhs_contracting, *right))
+    return (
+        wide(a).reshape(*batches, prod(rows), depth),
+        wide(b).reshape(*batches, depth, prod(columns)),
+        (*batch, *rows, *columns),
+    )
+
+
+def dot_general(
+    lhs: Array,
+    rhs: Array,
+    *,
+    lhs_batching_dimensions: tuple[int, ...] = (),
+    rhs_batching_dimensions: tuple[int, ...] = (),
+    lhs_contracting_dimensions: tuple[int, ...] = (),
+    rhs_contracting_dimensions: tuple[int, ...] = (),
+    result: TensorType,
+    **_: object,
+) -> Array:
+    """Sums of products along the contracting dimensions, for every index of the batching ones.
+
+    Precisions and algorithms say how far a backend's result may be from this one.
+    """
+    dimensions = Dimensions(
+        lhs_batching_dimensions, rhs_batching_dimensions,
+        lhs_contracting_dimensions, rhs_contracting_dimensions,
+    )  # fmt: skip
+    a, b, shape = arranged(lhs, rhs, dimensions)
+    return matmul(a, b, result.element, boolean=lhs.dtype == np.bool_).reshape(shape)
+
+
+def dot_dimensions(lhs_rank: int) -> Dimensions:
+    """What `dot` does, as dimensions of `dot_general`."""
+    return Dimensions((), (), (lhs_rank - 1,), (0,))
+
+
+def dot(lhs: Array, rhs: Array, *, result: TensorType, **_: object) -> Array:
+    """The product of vectors or matrices: the last dimension of lhs with the first of rhs."""
+    a, b, shape = arranged(lhs, rhs, dot_dimensions(lhs.ndim))
+    return matmul(a, b, result.element, boolean=lhs.dtype == np.bool_).reshape(shape)
+
+
+def einsum(lhs: Array, rhs: Array, *, einsum_config: str, result: TensorType) -> Array:
+    """Sums of products over the indices that are not the result's."""
+    return _einsum((lhs, rhs), einsum_config, result)
+
+
+def unary_einsum(operand: Array, *, einsum_config: str, result: TensorType) -> Array:
+    """Sums over the indices that are not the result's."""
+    return _einsum((operand,), einsum_config, result)
+
+
+def _einsum(operands: tuple[Array, ...], config: str, result: TensorType) -> Array:
+    total = einsum_sums(operands, config)
+    if operands[0].dtype == np.bool_:
+        total = (total != 0).astype(np.float64)
+    return narrowed(started(total) if adds_up(config) else total, result.element)
+
+
+def adds_up(config: str) -> bool:
+    """Whether an einsum has an index that is not the result's, and so sums.
+
+    Without an arrow an index that comes twice is one, as numpy has it.
+    """
+    given, arrow, result = config.partition("->")
+    indices = [one for one in given if one.isalpha()]
+    return any(indices.count(one) > 1 if not arrow else one not in result for one in indices)
+
+
+def einsum_sums(operands: Sequence[Array], config: str, *, magnitudes: bool = False) -> Array:
+    """The sums of an einsum before they are rounded; or float64 sums of their magnitudes.
+
+    Where nothing is added up, they are products, or elements that are only moved: -0 stays -0.
+    """
+    factors = [wide(array) for array in operands]
+    if magnitudes:
+        factors = [np.abs(one).astype(np.float64) for one in factors]
+    if adds_up(config):
+        return np.asarray(np.einsum(config, *factors))
+    return np.asarray(reduce(np.multiply, _spread(config, factors)))
+
+
+def _spread(config: str, factors: Sequence[Array]) -> list[Array]:
+    """The elements of each factor at the places of the result that they go to: no sums are made."""
+    spread: list[Array] = []
+    for number, factor in enumerate(factors):
+        places = [np.ones(one.shape, np.int64) for one in factors]
+        places[number] = np.arange(factor.size).reshape(factor.shape)
+        spread.append(factor.reshape(-1)[np.einsum(config, *places)])
+    return spread
+
+
+ROWS: tuple[OpSemantics, ...] = (
+    OpSemantics(
+        "dot", dot_type, dot, ("lhs", "rhs"), ("precision_config",), True, (),
+        optional=("precision_config",),
+    ),
+    OpSemantics(
+        "dot_general", dot_general_type, dot_general, ("lhs", "rhs"),
+        (*_DIMENSIONS, "precision_config", *ALGORITHM), True,
+        tuple(f"C{number}" for number in range(1, 25)), ("I1", "I7", "I8", "I9", "I10"),
+        optional=(*_DIMENSIONS, "precision_config", *ALGORITHM),
+    ),
+    OpSemantics(
+        "einsum", einsum_type, einsum, ("lhs", "rhs"), ("einsum_config",), True, ()
+    ),
+    OpSemantics(
+        "unary_einsum", unary_einsum_type, unary_einsum, ("operand",), ("einsum_config",), True, ()
+    ),
+)  # fmt: skip
+"""The ops of this family."""

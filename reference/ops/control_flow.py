@@ -1,0 +1,335 @@
+"""Branches, loops, tuples, tokens, and operations that stand for others.
+
+Inputs and attributes bear the specification's names. `case`, `if` and `while` take their regions
+as bodies, which see the values around them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from reference.ir.constraints import require
+from reference.ir.errors import EvaluationError
+from reference.ir.notation import same_shape
+from reference.ir.op import OpSemantics
+from reference.ir.program import (
+    FutureType,
+    Program,
+    Region,
+    TensorType,
+    TokenType,
+    TupleType,
+    ValueType,
+)
+from reference.ir.regions import Body, argument_types, output_types
+from reference.ir.tokens import TOKEN, Token
+from reference.ir.types import ELEMENT_TYPES, Array
+
+PREDICATE = TensorType((), ELEMENT_TYPES["i1"])
+INDEX = TensorType((), ELEMENT_TYPES["si32"])
+
+_NAMESPACED = re.compile(r"[a-zA-Z]\w*(\.[\w$]+)+", re.ASCII)
+"""What `is_namespaced_op_name` asks for; the specification leaves the letters to StableHLO."""
+
+
+def same_type(first: ValueType, second: ValueType) -> bool:
+    """Whether two types are, or during execution can be, the same: unknown sizes agree with all."""
+    if isinstance(first, TensorType) and isinstance(second, TensorType):
+        return same_shape(first, second) and first.element_type == second.element_type
+    if isinstance(first, TupleType) and isinstance(second, TupleType):
+        return same_types(first.types, second.types)
+    if isinstance(first, FutureType) and isinstance(second, FutureType):
+        return same_types(first.types, second.types)
+    return first == second
+
+
+def same_types(first: tuple[ValueType, ...], second: tuple[ValueType, ...]) -> bool:
+    """Whether two lists of types are as long, and agree one by one."""
+    return len(first) == len(second) and all(map(same_type, first, second))
+
+
+def listed(*given: ValueType) -> str:
+    """Types as messages show them."""
+    return ", ".join(str(of) for of in given) or "nothing"
+
+
+def case_type(
+    index: ValueType,
+    *,
+    branches: tuple[Region, ...],
+    results: tuple[ValueType, ...] | None = None,
+) -> tuple[ValueType, ...]:
+    """Result types of `case`: those of any branch.
+
+    Raises:
+        ConstraintViolation: I1 (index is no scalar of si32), C1 (no branch), C2 (a branch takes
+            arguments), C3 (branches give different types), C4 (results of other types).
+    """
+    require("I1", index == INDEX, index)  # I1
+    require("C2", not any(b.arguments for b in branches), "arguments")  # C2
+    if not require("C1", len(branches) > 0, "no branch"):  # C1
+        return results or ()
+    given = [output_types(branch) for branch in branches]
+    require(
+        "C3", all(same_types(given[0], of) for of in given), [listed(*of) for of in given]
+    )  # C3
+    if results is not None:
+        require("C4", same_types(results, given[0]), listed(*results))  # C4
+    return results or given[0]
+
+
+def case(index: Array, *, branches: tuple[Body, ...]) -> tuple[Any, ...]:
+    """`case`: the branch of that index, or the last one where there is none."""
+    chosen = int(index)
+    return branches[chosen if 0 <= chosen < len(branches) else -1]()
+
+
+def if_type(
+    pred: ValueType,
+    *,
+    true_branch: Region,
+    false_branch: Region,
+    results: tuple[ValueType, ...] | None = None,
+) -> tuple[ValueType, ...]:
+    """Result types of `if`: those of either branch.
+
+    Raises:
+        ConstraintViolation: I1 (no scalar of i1), C1 (a branch takes arguments), C2 (the branches
+            give different types), C3 (results of other types).
+    """
+    require("I1", pred == PREDICATE, pred)  # I1
+    require("C1", not (true_branch.arguments or false_branch.arguments), "arguments")  # C1
+    one, other = output_types(true_branch), output_types(false_branch)
+    require("C2", same_types(one, other), f"{listed(*one)} and {listed(*other)}")  # C2
+    if results is not None:
+        require("C3", same_types(results, one), listed(*results))  # C3
+    return results or one
+
+
+def if_(pred: Array, *, true_branch: Body, false_branch: Body) -> tuple[Any, ...]:
+    """`if`: one branch or the other."""
+    return true_branch() if pred else false_branch()
+
+
+def while_type(
+    operand: tuple[ValueType, ...],
+    *,
+    cond: Region,
+    body: Region,
+    results: tuple[ValueType, ...] | None = None,
+) -> tuple[ValueType, ...]:
+    """Result types of `while`: those of its operands.
+
+    Raises:
+        ConstraintViolation: C1 (type of `cond`), C2 (type of `body`), C3 (type of results).
+    """
+    condition = same_types(argument_types(cond), operand)
+    condition = condition and same_types(output_types(cond), (PREDICATE,))
+    require("C1", condition, listed(*argument_types(cond), *output_types(cond)))  # C1
+    state = same_types(argument_types(body), operand) and same_types(output_types(body), operand)
+    require("C2", state, listed(*argument_types(body), *output_types(body)))  # C2
+    if results is not None:
+        require("C3", same_types(results, operand), listed(*results))  # C3
+    return results or operand
+
+
+def while_(operand: tuple[Any, ...], *, cond: Body, body: Body) -> tuple[Any, ...]:
+    """`while`: the body's results go round for as long as the condition holds."""
+    state, holds, turn = operand, cond.call, body.call
+    while holds(*state)[0]:
+        state = turn(*state)
+    return state
+
+
+def optimization_barrier_type(
+    operand: tuple[ValueType, ...], *, results: tuple[ValueType, ...] | None = None
+) -> tuple[ValueType, ...]:
+    """Result types of `optimization_barrier`: those of its operands.
+
+    Raises:
+        ConstraintViolation: C1 (types differ).
+    """
+    if results is not None:
+        require("C1", same_types(operand, results), listed(*operand, *results))  # C1
+    return results or operand
+
+
+def optimization_barrier(operand: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`optimization_barrier`: the operands as they are."""
+    return operand
+
+
+def tuple_type(val: tuple[ValueType, ...], *, result: ValueType | None = None) -> ValueType:
+    """Result type of `tuple`.
+
+    Raises:
+        ConstraintViolation: C1 (not the tuple of the operands' types).
+    """
+    if result is not None:
+        require("C1", same_type(result, TupleType(val)), result)  # C1
+    return result or TupleType(val)
+
+
+def tuple_(val: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`tuple`: the values as one."""
+    return val
+
+
+def get_tuple_element_type(
+    operand: ValueType, *, index: int, result: ValueType | None = None
+) -> ValueType:
+    """Result type of `get_tuple_element`.
+
+    Raises:
+        ConstraintViolation: I1 (no tuple), C1 (no such element), C2 (another type).
+    """
+    types = operand.types if isinstance(operand, TupleType) else ()
+    if not require("I1", isinstance(operand, TupleType), operand):  # I1
+        return result or operand
+    if not require("C1", 0 <= index < len(types), index):  # C1
+        return result or operand
+    if result is not None:
+        require("C2", same_type(result, types[index]), result)  # C2
+    return result or types[index]
+
+
+def get_tuple_element(operand: tuple[Any, ...], *, index: int) -> Any:
+    """`get_tuple_element`: one of the tuple's values."""
+    return operand[index]
+
+
+def after_all_type(inputs: tuple[ValueType, ...], *, result: ValueType | None = None) -> ValueType:
+    """Result type of `after_all`: a token.
+
+    Raises:
+        ConstraintViolation: I1 (an input is no token).
+    """
+    require("I1", all(isinstance(of, TokenType) for of in inputs), listed(*inputs))  # I1
+    return result or TokenType()
+
+
+def after_all(inputs: tuple[Token, ...]) -> Token:
+    """`after_all`: a token that stands for all of them, or for none."""
+    del inputs
+    return TOKEN
+
+
+def create_token_type(*, result: ValueType | None = None) -> ValueType:
+    """Result type of `create_token`, the older `after_all` of nothing."""
+    return result or TokenType()
+
+
+def create_token() -> Token:
+    """`create_token`: a token."""
+    return TOKEN
+
+
+def composite_type(
+    inputs: tuple[ValueType, ...],
+    *,
+    name: str,
+    decomposition: str,
+    composite_attributes: object = (),
+    version: int = 0,
+    regions: tuple[Region, ...] = (),
+    results: tuple[ValueType, ...] | None = None,
+    scope: Program | None = None,
+) -> tuple[ValueType, ...]:
+    """Result types of `composite`: those of its decomposition.
+
+    Raises:
+        ConstraintViolation: C1 (name without a namespace), and with the program around it C2 (no
+            such function), C3 (which takes other types), C4 (or gives others).
+    """
+    del composite_attributes, version, regions  # metadata
+    require("C1", _NAMESPACED.fullmatch(name) is not None, name)  # C1
+    if scope is None:
+        return results or ()
+    found = [function for function in scope.functions if function.name == decomposition]
+    if not require("C2", len(found) > 0, decomposition):  # C2
+        return results or ()
+    takes = tuple(argument.type for argument in found[0].arguments)
+    require("C3", same_types(inputs, takes), listed(*inputs))  # C3
+    if results is not None:
+        require("C4", same_types(results, found[0].result_types), listed(*results))  # C4
+    return results or found[0].result_types
+
+
+def composite(inputs: tuple[Any, ...], **given: object) -> tuple[Any, ...]:
+    """`composite` is its decomposition, which the interpreter evaluates within the program.
+
+    Raises:
+        EvaluationError: always.
+    """
+    raise EvaluationError(f"{given.get('name')} of {len(inputs)} inputs: no program around it")
+
+
+def custom_call_type(
+    inputs: tuple[ValueType, ...],
+    *,
+    results: tuple[ValueType, ...],
+    **metadata: object,
+) -> tuple[ValueType, ...]:
+    """Result types of `custom_call`, which the program states; there are no constraints."""
+    del inputs, metadata
+    return results
+
+
+def custom_call(inputs: tuple[Any, ...], **given: object) -> tuple[Any, ...]:
+    """`custom_call` is what its target means, which the interpreter knows and an op does not.
+
+    Raises:
+        EvaluationError: always.
+    """
+    target = given.get("call_target_name")
+    raise EvaluationError(f"{target!r} of {len(inputs)} inputs: no interpreter around it")
+
+
+_CUSTOM_CALL = (
+    "has_side_effect", "backend_config", "api_version", "called_computations",
+    "output_operand_aliases",
+)  # fmt: skip
+
+
+ROWS: tuple[OpSemantics, ...] = (
+    OpSemantics(
+        "after_all", after_all_type, after_all, ("*inputs",), (), False, (), ("I1",), values=True
+    ),
+    OpSemantics(
+        "case", case_type, case, ("index",), (), False, ("C1", "C2", "C3", "C4"), ("I1",),
+        regions=("*branches",), several=True, values=True,
+    ),
+    OpSemantics(
+        "composite", composite_type, composite, ("*inputs",),
+        ("name", "composite_attributes", "decomposition", "version"), False,
+        ("C1", "C2", "C3", "C4"), optional=("composite_attributes", "version"),
+        regions=("*regions",), several=True, values=True, scoped=True,
+    ),
+    OpSemantics(
+        "create_token", create_token_type, create_token, (), (), False, (), values=True
+    ),
+    OpSemantics(
+        "custom_call", custom_call_type, custom_call, ("*inputs",),
+        ("call_target_name", *_CUSTOM_CALL), True, (), optional=_CUSTOM_CALL, several=True,
+        values=True,
+    ),
+    OpSemantics(
+        "get_tuple_element", get_tuple_element_type, get_tuple_element, ("operand",), ("index",),
+        False, ("C1", "C2"), ("I1",), values=True,
+    ),
+    OpSemantics(
+        "if", if_type, if_, ("pred",), (), False, ("C1", "C2", "C3"), ("I1",),
+        regions=("true_branch", "false_branch"), several=True, values=True,
+    ),
+    OpSemantics(
+        "optimization_barrier", optimization_barrier_type, optimization_barrier, ("*operand",),
+        (), False, ("C1",), several=True, values=True,
+    ),
+    OpSemantics("tuple", tuple_type, tuple_, ("*val",), (), False, ("C1",), values=True),
+    OpSemantics(
+        "while", while_type, while_, ("*operand",), (), False, ("C1", "C2", "C3"),
+        regions=("cond", "body"), several=True, values=True,
+    ),
+)  # fmt: skip
+"""The ops of this family."""

@@ -1,0 +1,168 @@
+"""Moving data without looking at it: slices, pads, broadcasts, reshapes, transposes.
+
+Source: StableHLO specification, the chapters of the ops; `broadcast` is no longer specified and
+means what XLA's operation semantics say of Broadcast. Elements of results are elements of the
+operands bit for bit, so that the functions here serve the integers of quantized tensors as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reference.ir.op import OpSemantics
+from reference.ir.program import TensorType
+from reference.ir.types import Array
+from reference.ops import data_movement_types as types
+
+
+def broadcast_to(operand: Array, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
+    """The operand repeated to a shape, its dimension d becoming `dimensions[d]` of the result."""
+    sizes = [1] * len(shape)
+    for size, dimension in zip(operand.shape, dimensions, strict=True):
+        sizes[dimension] = size
+    order = sorted(range(operand.ndim), key=dimensions.__getitem__)
+    return np.broadcast_to(operand.transpose(order).reshape(sizes), shape).copy()
+
+
+def broadcast_in_dim(
+    operand: Array, *, broadcast_dimensions: tuple[int, ...], result: TensorType
+) -> Array:
+    """The operand with dimensions of size 1 stretched and new ones added."""
+    return broadcast_to(operand, result.static_shape, broadcast_dimensions)
+
+
+def broadcast(operand: Array, *, broadcast_sizes: tuple[int, ...]) -> Array:
+    """The operand repeated along new leading dimensions."""
+    return np.broadcast_to(operand, (*broadcast_sizes, *operand.shape)).copy()
+
+
+def concatenate(inputs: tuple[Array, ...], *, dimension: int) -> Array:
+    """The inputs, one after the other along a dimension."""
+    return np.concatenate(inputs, axis=dimension)
+
+
+def _window(
+    shape: tuple[int, ...], start_indices: Sequence[Array], sizes: Sequence[int]
+) -> tuple[slice, ...]:
+    """The slices of a window at indices that are moved to where the window fits."""
+    found: list[slice] = []
+    for index, size, of in zip(start_indices, sizes, shape, strict=True):
+        start = min(max(index.item(), 0), of - size)
+        found.append(slice(start, start + size))
+    return tuple(found)
+
+
+def dynamic_slice(
+    operand: Array, start_indices: tuple[Array, ...], *, slice_sizes: tuple[int, ...]
+) -> Array:
+    """The slice of these sizes at the start indices, clamped so that it lies within."""
+    return operand[..., *_window(operand.shape, start_indices, slice_sizes)].copy()
+
+
+def dynamic_update_slice(operand: Array, update: Array, start_indices: tuple[Array, ...]) -> Array:
+    """The operand with `update` in place of its elements from the clamped start indices on."""
+    updated = operand.copy()
+    updated[..., *_window(operand.shape, start_indices, update.shape)] = update
+    return updated
+
+
+def pad(
+    operand: Array,
+    padding_value: Array,
+    *,
+    edge_padding_low: tuple[int, ...],
+    edge_padding_high: tuple[int, ...],
+    interior_padding: tuple[int, ...],
+) -> Array:
+    """The operand spread out and surrounded by the padding value, or cut where that is negative."""
+    paddings = (edge_padding_low, edge_padding_high, interior_padding)
+    shape = tuple(size or 0 for size in types.padded_shape(operand.shape, *paddings))
+    padded = np.empty(shape, operand.dtype)
+    padded[...] = padding_value
+    source: list[slice] = []
+    target: list[slice] = []
+    for size, count, low, between in zip(
+        shape, operand.shape, edge_padding_low, interior_padding, strict=True
+    ):
+        step = between + 1
+        first = max(0, -(low // step))  # the first element that low, if negative, does not cut off
+        last = min(count - 1, (size - 1 - low) // step)
+        if first > last:
+            return padded
+        source.append(slice(first, last + 1))
+        target.append(slice(low + first * step, low + last * step + 1, step))
+    padded[..., *target] = operand[..., *source]
+    return padded
+
+
+def reshape(operand: Array, *, result: TensorType) -> Array:
+    """The operand's elements, in row-major order, in another shape."""
+    return operand.reshape(result.static_shape)
+
+
+def reverse(operand: Array, *, dimensions: tuple[int, ...]) -> Array:
+    """The operand with the order of elements reversed along these dimensions."""
+    steps = [slice(None, None, -1 if d in dimensions else None) for d in range(operand.ndim)]
+    return operand[..., *steps].copy()
+
+
+def slice_(
+    operand: Array,
+    *,
+    start_indices: tuple[int, ...],
+    limit_indices: tuple[int, ...],
+    strides: tuple[int, ...],
+) -> Array:
+    """Every `strides`-th element from the start indices to before the limits."""
+    return operand[..., *map(slice, start_indices, limit_indices, strides)].copy()
+
+
+def transpose(operand: Array, *, permutation: tuple[int, ...]) -> Array:
+    """The operand with its dimensions in another order."""
+    return operand.transpose(permutation).copy()
+
+
+ROWS: tuple[OpSemantics, ...] = (
+    OpSemantics(
+        "broadcast", types.broadcast_type, broadcast, ("operand",), ("broadcast_sizes",), False, ()
+    ),
+    OpSemantics(
+        "broadcast_in_dim", types.broadcast_in_dim_type, broadcast_in_dim, ("operand",),
+        ("broadcast_dimensions",), True, ("C1", "C2", "C3", "C4", "C5", "C6"),
+    ),
+    OpSemantics(
+        "concatenate", types.concatenate_type, concatenate, ("*inputs",), ("dimension",), False,
+        ("C1", "C2", "C3", "C4", "C5", "C6"), ("I1",),
+    ),
+    OpSemantics(
+        "dynamic_slice", types.dynamic_slice_type, dynamic_slice, ("operand", "*start_indices"),
+        ("slice_sizes",), False, ("C1", "C2", "C3", "C4", "C5"), ("I1", "I2"),
+    ),
+    OpSemantics(
+        "dynamic_update_slice", types.dynamic_update_slice_type, dynamic_update_slice,
+        ("operand", "update", "*start_indices"), (), False,
+        ("C1", "C2", "C3", "C4", "C5", "C6"), ("I1", "I2", "I3"),
+    ),
+    OpSemantics(
+        "pad", types.pad_type, pad, ("operand", "padding_value"),
+        ("edge_padding_low", "edge_padding_high", "interior_padding"), False,
+        ("C1", "C2", "C3", "C4"), ("I1", "I2"),
+    ),
+    OpSemantics("reshape", types.reshape_type, reshape, ("operand",), (), True, ("C1", "C2", "C3")),
+    OpSemantics(
+        "reverse", types.reverse_type, reverse, ("operand",), ("dimensions",), False,
+        ("C1", "C2", "C3"), ("I1",),
+    ),
+    OpSemantics(
+        "slice", types.slice_type, slice_, ("operand",),
+        ("start_indices", "limit_indices", "strides"), False,
+        ("C1", "C2", "C3", "C4", "C5"), ("I1",),
+    ),
+    OpSemantics(
+        "transpose", types.transpose_type, transpose, ("operand",), ("permutation",), False,
+        ("C1", "C2", "C3", "C4"),
+    ),
+)  # fmt: skip
+"""The ops of this family."""

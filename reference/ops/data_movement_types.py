@@ -1,0 +1,395 @@
+"""Result types of the ops that move data: every constraint is checked under its id.
+
+Source: StableHLO specification, the chapters of the ops; `broadcast` is no longer specified and
+means what XLA's operation semantics say of Broadcast. As in reference/ops/elementwise.py, `result`
+is the type that a program states for the result, checked too where it is given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reference.ir.constraints import require
+from reference.ir.notation import (
+    is_unique,
+    listed,
+    merged_shape,
+    quantized_element,
+    same_shape,
+    sizes_agree,
+    stated,
+    within,
+)
+from reference.ir.program import QuantizedType, TensorType, ValueType
+from reference.ir.types import ELEMENT_TYPES
+from reference.ops.elementwise import ANY_PER_TENSOR, INTEGER
+
+Sizes = tuple[int | None, ...]
+
+
+# --- What the type functions share ---------------------------------------------------------------
+
+
+def same_element_type(*given: ValueType | None) -> bool:
+    """Whether `element_type` of those that are stated is the same, quantization included."""
+    return len({of.element_type for of in stated(*given) if isinstance(of, TensorType)}) <= 1
+
+
+def same_type(*given: ValueType | None) -> bool:
+    """Whether those that are stated are of one type, quantization included."""
+    return same_shape(*stated(*given)) and same_element_type(*given)
+
+
+def per_axis(given: TensorType | None) -> QuantizedType | None:
+    """The element type of a tensor quantized per axis, None of any other."""
+    of = None if given is None else quantized_element(given)
+    return None if of is None or of.quantization_dimension is None else of
+
+
+def same_but_axis(operand: TensorType, result: TensorType, *, steps: bool) -> bool:
+    """Constraint C1 of reshape, transpose and the broadcasts: nothing but the dimension that is
+    quantized may differ, and that only of tensors quantized per axis; with `steps` their scales
+    and zero points may differ too."""
+    one, other = per_axis(operand), per_axis(result)
+    if one is None or other is None:
+        return operand.element_type == result.element_type
+    if steps:
+        one, other = (replace(of, scales=(), zero_points=()) for of in (one, other))
+    return replace(one, quantization_dimension=other.quantization_dimension) == other
+
+
+def shape_is(given: TensorType | None, shape: Sizes) -> bool:
+    """Whether a type, where it is stated, has that shape; unknown sizes agree with every size."""
+    return given is None or same_shape(given, replace(given, shape=shape))
+
+
+def _index_operands(id: str, given: Sequence[TensorType]) -> None:  # noqa: A002 - spec's word
+    scalars = all(of in INTEGER and of.rank == 0 for of in given)
+    require(id, scalars, listed(*given))
+
+
+# --- Broadcasts ----------------------------------------------------------------------------------
+
+
+def check_broadcast(
+    operand: TensorType, broadcast_dimensions: tuple[int, ...], result: TensorType
+) -> None:
+    """Constraints C1 to C6, common to broadcast_in_dim and dynamic_broadcast_in_dim."""
+    dimensions = broadcast_dimensions
+    kept = require("C1", same_but_axis(operand, result, steps=True), listed(operand, result))  # C1
+    mapped = require("C2", len(dimensions) == operand.rank, listed(dimensions, operand))  # C2
+    inside = require("C3", within(dimensions, result.rank), listed(dimensions, result))  # C3
+    require("C4", is_unique(dimensions), dimensions)  # C4
+    if mapped and inside:
+        pairs = zip(operand.shape, dimensions, strict=True)
+        fits = all(size == 1 or sizes_agree(size, result.shape[d]) for size, d in pairs)
+        require("C5", fits, listed(operand, result, dimensions))  # C5
+        if kept and per_axis(result) is not None:
+            _check_quantized_broadcast(operand, dimensions, result)
+
+
+def _check_quantized_broadcast(
+    operand: TensorType, dimensions: tuple[int, ...], result: TensorType
+) -> None:
+    """Constraint C6 of both broadcasts, on tensors quantized per axis."""
+    before, after = per_axis(operand), per_axis(result)
+    assert before is not None
+    assert after is not None
+    axis, to = before.quantization_dimension or 0, after.quantization_dimension or 0
+    if not axis < operand.rank or not to < result.rank:
+        return  # no valid quantized types, which no op is to blame for
+    right = to == dimensions[axis]
+    size = result.shape[to]
+    if right and operand.shape[axis] == 1 and size is not None:
+        right = after.scales[:size] == before.scales[:1] * size
+        right = right and after.zero_points[:size] == before.zero_points[:1] * size
+    require("C6", right, listed(operand, result))  # C6
+
+
+def broadcast_in_dim_type(
+    operand: TensorType, *, broadcast_dimensions: tuple[int, ...], result: TensorType
+) -> TensorType:
+    """Result type of `broadcast_in_dim`, which the program states.
+
+    Raises:
+        ConstraintViolation: C1 (element types), C2 (number of dimensions), C3 (no such dimension),
+            C4 (one twice), C5 (sizes), C6 (quantized axis or its parameters).
+    """
+    check_broadcast(operand, broadcast_dimensions, result)
+    return result
+
+
+def broadcast_type(
+    operand: TensorType, *, broadcast_sizes: tuple[int, ...], result: TensorType | None = None
+) -> TensorType:
+    """Result type of `broadcast`: new dimensions of these sizes before those of the operand.
+
+    Raises:
+        ConstraintViolation: "attributes" (a negative size), "result" (not of the implied type).
+    """
+    require("attributes", min(broadcast_sizes, default=0) >= 0, broadcast_sizes)
+    inferred = TensorType((*broadcast_sizes, *operand.shape), operand.element_type)
+    require("result", same_type(inferred, result), listed(inferred, result))
+    return result or inferred
+
+
+# --- Concatenation -------------------------------------------------------------------------------
+
+
+def concatenate_type(
+    inputs: tuple[TensorType, ...], *, dimension: int, result: TensorType | None = None
+) -> TensorType:
+    """Result type of `concatenate`.
+
+    Raises:
+        ConstraintViolation: I1 (quantized per axis), C1 (element types), C2 (shapes), C3 (no
+            inputs), C4 (no such dimension), C5, C6 (element type and shape of the result).
+    """
+    if not require("C3", len(inputs) > 0):  # C3
+        return result or TensorType((0,), ELEMENT_TYPES["f32"])
+    first = inputs[0]
+    require("I1", all(of in ANY_PER_TENSOR for of in inputs), listed(*inputs))  # I1
+    require("C1", same_element_type(*inputs), listed(*inputs))  # C1
+    inside = require("C4", 0 <= dimension < first.rank, listed(dimension, first))  # C4
+    rest = [_without(of, dimension) for of in inputs]
+    alike = len({of.rank for of in inputs}) == 1 and same_shape(*rest)
+    alike = require("C2", alike, listed(*inputs))  # C2
+    if result is not None:
+        require("C5", same_element_type(first, result), listed(first, result))  # C5
+    if not (inside and alike):
+        return result or first
+    along = [of.shape[dimension] for of in inputs]
+    known = [size for size in along if size is not None]
+    shape = list(merged_shape(inputs))
+    shape[dimension] = sum(known) if len(known) == len(along) else None
+    require("C6", shape_is(result, tuple(shape)), listed(*inputs, result))  # C6
+    return result or TensorType(tuple(shape), first.element_type)
+
+
+def _without(given: TensorType, dimension: int) -> TensorType:
+    """The type less a dimension, or as it is where it has no such dimension."""
+    if not 0 <= dimension < given.rank:
+        return given
+    return replace(given, shape=given.shape[:dimension] + given.shape[dimension + 1 :])
+
+
+# --- Slices at indices that are operands ---------------------------------------------------------
+
+
+def dynamic_slice_type(
+    operand: TensorType,
+    start_indices: tuple[TensorType, ...],
+    *,
+    slice_sizes: tuple[int, ...],
+    result: TensorType | None = None,
+) -> TensorType:
+    """Result type of `dynamic_slice`.
+
+    Raises:
+        ConstraintViolation: I1, I2 (indices that are no integer scalars), C1 (element types), C2
+            (numbers of indices and sizes), C3 (types of indices), C4 (sizes), C5 (result's shape).
+    """
+    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
+    _index_operands("I2", start_indices)  # I2
+    require("C1", same_element_type(operand, result), listed(operand, result))  # C1
+    counts = (len(start_indices), len(slice_sizes), operand.rank)
+    require("C2", len(set(counts)) == 1, listed(*counts))  # C2
+    require("C3", len(set(start_indices)) <= 1, listed(*start_indices))  # C3
+    pairs = zip(slice_sizes, operand.shape, strict=False)  # what is too much breaks C2
+    fits = all(size >= 0 and (of is None or size <= of) for size, of in pairs)
+    require("C4", fits, listed(slice_sizes, operand))  # C4
+    require("C5", shape_is(result, slice_sizes), listed(slice_sizes, result))  # C5
+    return result or TensorType(slice_sizes, operand.element_type)
+
+
+def dynamic_update_slice_type(
+    operand: TensorType,
+    update: TensorType,
+    start_indices: tuple[TensorType, ...],
+    *,
+    result: TensorType | None = None,
+) -> TensorType:
+    """Result type of `dynamic_update_slice`: that of the operand.
+
+    Raises:
+        ConstraintViolation: I1 to I3, C1 (type of the result), C2, C3, C6 (element type, rank and
+            shape of the update), C4, C5 (number and types of the indices).
+    """
+    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
+    require("I2", update in ANY_PER_TENSOR, update)  # I2
+    _index_operands("I3", start_indices)  # I3
+    require("C1", same_type(operand, result), listed(operand, result))  # C1
+    require("C2", same_element_type(update, operand), listed(operand, update))  # C2
+    ranked = require("C3", update.rank == operand.rank, listed(operand, update))  # C3
+    require("C4", len(start_indices) == operand.rank, listed(operand, *start_indices))  # C4
+    require("C5", len(set(start_indices)) <= 1, listed(*start_indices))  # C5
+    if ranked:
+        pairs = zip(update.shape, operand.shape, strict=True)
+        fits = all(size is None or of is None or 0 <= size <= of for size, of in pairs)
+        require("C6", fits, listed(operand, update))  # C6
+    return result or operand
+
+
+# --- Padding -------------------------------------------------------------------------------------
+
+
+def pad_type(
+    operand: TensorType,
+    padding_value: TensorType,
+    *,
+    edge_padding_low: tuple[int, ...],
+    edge_padding_high: tuple[int, ...],
+    interior_padding: tuple[int, ...],
+    result: TensorType | None = None,
+) -> TensorType:
+    """Result type of `pad`.
+
+    Raises:
+        ConstraintViolation: I1, I2 (padding value no scalar), C1 (element types), C2 (numbers of
+            paddings), C3 (negative between elements), C4 (shape of the result).
+    """
+    paddings = (edge_padding_low, edge_padding_high, interior_padding)
+    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
+    scalar = padding_value in ANY_PER_TENSOR and padding_value.rank == 0
+    require("I2", scalar, padding_value)  # I2
+    types = (operand, padding_value, result)
+    require("C1", same_element_type(*types), listed(*types))  # C1
+    counted = all(len(padding) == operand.rank for padding in paddings)
+    counted = require("C2", counted, listed(*paddings, operand))  # C2
+    require("C3", min(interior_padding, default=0) >= 0, interior_padding)  # C3
+    if not counted:
+        return result or operand
+    shape = padded_shape(operand.shape, *paddings)
+    fits = all(size is None or size >= 0 for size in shape) and shape_is(result, shape)
+    require("C4", fits, listed(*types, *paddings))  # C4
+    return result or TensorType(shape, operand.element_type)
+
+
+def padded_shape(
+    shape: Sizes, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
+) -> Sizes:
+    """The shape that padding gives, as constraint C4 of `pad` says; negative where none exists."""
+    return tuple(
+        None if size is None else size + before + max(size - 1, 0) * between + after
+        for size, before, after, between in zip(shape, low, high, interior, strict=True)
+    )
+
+
+# --- Other views of the same elements ------------------------------------------------------------
+
+
+def check_reshape(operand: TensorType, result: TensorType) -> None:
+    """Constraints C1 to C3, common to reshape and dynamic_reshape."""
+    kept = require("C1", same_but_axis(operand, result, steps=False), listed(operand, result))  # C1
+    both = operand.is_static and result.is_static
+    equal = not both or math.prod(operand.static_shape) == math.prod(result.static_shape)
+    require("C2", equal, listed(operand, result))  # C2
+    before, after = per_axis(operand), per_axis(result)
+    if kept and before is not None and after is not None:
+        around = zip(_around(operand, before), _around(result, after), strict=True)
+        require("C3", all(sizes_agree(*pair) for pair in around), listed(operand, result))  # C3
+
+
+def _around(given: TensorType, of: QuantizedType) -> tuple[int | None, ...]:
+    """Numbers of elements before, along and after the quantized dimension; None if unknown."""
+    axis = of.quantization_dimension or 0
+    parts = (given.shape[:axis], given.shape[axis : axis + 1], given.shape[axis + 1 :])
+    return tuple(_product(part) for part in parts)
+
+
+def _product(sizes: Sizes) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return math.prod(known) if len(known) == len(sizes) else None
+
+
+def reshape_type(operand: TensorType, *, result: TensorType) -> TensorType:
+    """Result type of `reshape`, which the program states.
+
+    Raises:
+        ConstraintViolation: C1 (element types), C2 (numbers of elements), C3 (quantized axis).
+    """
+    check_reshape(operand, result)
+    return result
+
+
+def reverse_type(
+    operand: TensorType, *, dimensions: tuple[int, ...], result: TensorType | None = None
+) -> TensorType:
+    """Result type of `reverse`: that of the operand.
+
+    Raises:
+        ConstraintViolation: I1, C1 (type of the result), C2 (a dimension twice), C3 (no such).
+    """
+    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
+    require("C1", same_type(operand, result), listed(operand, result))  # C1
+    require("C2", is_unique(dimensions), dimensions)  # C2
+    rank = (result or operand).rank
+    require("C3", within(dimensions, rank), listed(dimensions, result or operand))  # C3
+    return result or operand
+
+
+def slice_type(
+    operand: TensorType,
+    *,
+    start_indices: tuple[int, ...],
+    limit_indices: tuple[int, ...],
+    strides: tuple[int, ...],
+    result: TensorType | None = None,
+) -> TensorType:
+    """Result type of `slice`.
+
+    Raises:
+        ConstraintViolation: I1, C1 (element types), C2 (numbers of indices), C3 (indices out of
+            range or order), C4 (strides not positive), C5 (shape of the result).
+    """
+    given = (start_indices, limit_indices, strides)
+    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
+    require("C1", same_element_type(operand, result), listed(operand, result))  # C1
+    counted = all(len(indices) == operand.rank for indices in given)
+    counted = require("C2", counted, listed(*given, operand))  # C2
+    rows = zip(start_indices, limit_indices, operand.shape, strict=False)  # else C2 is broken
+    ordered = all(0 <= a <= b and (size is None or b <= size) for a, b, size in rows)
+    ordered = require("C3", ordered, listed(*given, operand))  # C3
+    positive = require("C4", min(strides, default=1) > 0, strides)  # C4
+    if not (counted and ordered and positive):
+        return result or operand
+    shape = tuple(-((a - b) // s) for a, b, s in zip(*given, strict=True))
+    require("C5", shape_is(result, shape), listed(operand, result, *given))  # C5
+    return result or TensorType(shape, operand.element_type)
+
+
+def transpose_type(
+    operand: TensorType, *, permutation: tuple[int, ...], result: TensorType | None = None
+) -> TensorType:
+    """Result type of `transpose`.
+
+    Raises:
+        ConstraintViolation: C1 (element types), C2 (no permutation), C3 (shape of the result), C4
+            (quantized axis).
+    """
+    whole = sorted(permutation) == list(range(operand.rank))
+    whole = require("C2", whole, listed(permutation, operand))  # C2
+    if result is None:
+        return _transposed(operand, permutation) if whole else operand
+    kept = same_but_axis(operand, result, steps=False)
+    kept = require("C1", kept, listed(operand, result))  # C1
+    if whole:
+        shape = tuple(operand.shape[d] for d in permutation)
+        require("C3", shape_is(result, shape), listed(operand, result, permutation))  # C3
+        before, after = per_axis(operand), per_axis(result)
+        if kept and before is not None and after is not None:
+            axis = after.quantization_dimension or 0
+            moved = axis < len(permutation) and permutation[axis] == before.quantization_dimension
+            require("C4", moved, listed(operand, result, permutation))  # C4
+    return result
+
+
+def _transposed(operand: TensorType, permutation: tuple[int, ...]) -> TensorType:
+    shape = tuple(operand.shape[d] for d in permutation)
+    of = per_axis(operand)
+    if of is None:
+        return TensorType(shape, operand.element_type)
+    axis = permutation.index(of.quantization_dimension or 0)
+    return TensorType(shape, replace(of, quantization_dimension=axis))

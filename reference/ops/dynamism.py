@@ -1,0 +1,363 @@
+"""Ops whose shapes are operands: the dynamic_* family and get_dimension_size.
+
+Source: StableHLO specification, the chapters of the ops. `real_dynamic_slice` and
+`set_dimension_size` are no longer specified: the one is `slice` with operands in place of
+attributes, the other means what XLA's operation semantics say of SetDimensionSize, elements past
+the new size being no part of the result.
+
+A result's dimension sizes may be unknown in its type; what the operands say must agree with those
+that are known, or else the program cannot be evaluated. Constraint C3 of dynamic_pad is about the
+values of an operand: it is checked where they are known, as constants and during evaluation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from reference.ir.constraints import checking, require
+from reference.ir.notation import (
+    admitted,
+    is_unique,
+    listed,
+    quantized_element,
+    sizes_agree,
+    within,
+)
+from reference.ir.op import OpSemantics
+from reference.ir.program import TensorType
+from reference.ir.types import ELEMENT_TYPES, Array, Kind
+from reference.numerics.conversion import iota
+from reference.ops.data_movement import broadcast_to, pad, slice_
+from reference.ops.data_movement_types import (
+    check_broadcast,
+    check_reshape,
+    same_element_type,
+    same_type,
+)
+from reference.ops.elementwise import ANY_PER_TENSOR, INTEGER
+
+SIZE = TensorType((), ELEMENT_TYPES["si32"])
+"""The type that sizes of dimensions have where they are results."""
+
+_COUNTABLE = admitted(Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.COMPLEX)
+
+
+def _numbers(id: str, given: TensorType) -> bool:  # noqa: A002 - the spec's word
+    """An input that must be a tensor of integers with one dimension."""
+    return require(id, given in INTEGER and given.rank == 1, given)
+
+
+def _count(given: TensorType) -> int | None:
+    """How many elements a tensor of one dimension has, as far as its type tells."""
+    return given.shape[0] if given.rank == 1 else None
+
+
+def dynamic_broadcast_in_dim_type(
+    operand: TensorType,
+    output_dimensions: TensorType,
+    *,
+    broadcast_dimensions: tuple[int, ...],
+    known_expanding_dimensions: tuple[int, ...] = (),
+    known_nonexpanding_dimensions: tuple[int, ...] = (),
+    result: TensorType,
+) -> TensorType:
+    """Result type of `dynamic_broadcast_in_dim`, which the program states.
+
+    Raises:
+        ConstraintViolation: I2 (no integers in one dimension), C1 to C6 as of broadcast_in_dim,
+            C7 (number of sizes), C8 (a known dimension twice), C9, C10 (no such dimension).
+    """
+    _numbers("I2", output_dimensions)  # I2
+    check_broadcast(operand, broadcast_dimensions, result)  # C1 C2 C3 C4 C5 C6
+    counted = sizes_agree(_count(output_dimensions), result.rank)
+    require("C7", counted, listed(output_dimensions, result))  # C7
+    expanding, kept = known_expanding_dimensions, known_nonexpanding_dimensions
+    require("C8", is_unique((*expanding, *kept)), listed(expanding, kept))  # C8
+    require("C9", within(expanding, operand.rank), listed(expanding, operand))  # C9
+    require("C10", within(kept, operand.rank), listed(kept, operand))  # C10
+    return result
+
+
+def dynamic_broadcast_in_dim(
+    operand: Array,
+    output_dimensions: Array,
+    *,
+    broadcast_dimensions: tuple[int, ...],
+    known_expanding_dimensions: tuple[int, ...] = (),  # noqa: ARG001 - says what need not be said
+    known_nonexpanding_dimensions: tuple[int, ...] = (),  # noqa: ARG001
+    result: TensorType,  # noqa: ARG001 - its sizes are checked by the evaluation
+) -> Array:
+    """`broadcast_in_dim` to a shape that is an operand."""
+    return broadcast_to(operand, output_dimensions.tolist(), broadcast_dimensions)
+
+
+def dynamic_iota_type(
+    output_shape: TensorType, *, iota_dimension: int, result: TensorType
+) -> TensorType:
+    """Result type of `dynamic_iota`, which the program states.
+
+    Raises:
+        ConstraintViolation: I1 (no integers in one dimension), C1 (no such dimension), C2 (number
+            of sizes), "result" (of booleans, or quantized per axis).
+    """
+    _numbers("I1", output_shape)  # I1
+    rank = _count(output_shape)
+    inside = iota_dimension >= 0 and (rank is None or iota_dimension < rank)
+    require("C1", inside, listed(iota_dimension, output_shape))  # C1
+    require("C2", sizes_agree(rank, result.rank), listed(output_shape, result))  # C2
+    counts = result in _COUNTABLE or (
+        result in ANY_PER_TENSOR and quantized_element(result) is not None
+    )
+    require("result", counts, result)
+    return result
+
+
+def dynamic_iota(output_shape: Array, *, iota_dimension: int, result: TensorType) -> Array:
+    """`iota` of a shape that is an operand."""
+    shape = replace(result, shape=tuple(output_shape.tolist()))
+    return iota(iota_dimension=iota_dimension, result=shape)
+
+
+def dynamic_pad_type(
+    operand: TensorType,
+    padding_value: TensorType,
+    edge_padding_low: TensorType,
+    edge_padding_high: TensorType,
+    interior_padding: TensorType,
+    *,
+    result: TensorType,
+) -> TensorType:
+    """Result type of `dynamic_pad`, which the program states.
+
+    Raises:
+        ConstraintViolation: I1 to I5, C1 (element types), C2 (numbers of paddings), C4 (rank of
+            the result). C3 is about values: see `check_paddings`.
+    """
+    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
+    scalar = padding_value in ANY_PER_TENSOR and padding_value.rank == 0
+    require("I2", scalar, padding_value)  # I2
+    paddings = (edge_padding_low, edge_padding_high, interior_padding)
+    for number, padding in enumerate(paddings, 3):
+        _numbers(f"I{number}", padding)  # I3 I4 I5
+    types = (operand, padding_value, result)
+    require("C1", same_element_type(*types), listed(*types))  # C1
+    counted = all(sizes_agree(_count(padding), operand.rank) for padding in paddings)
+    require("C2", counted, listed(operand, *paddings))  # C2
+    require("C4", operand.rank == result.rank, listed(operand, result))  # C4
+    return result
+
+
+def check_paddings(
+    operand: Array | None,  # noqa: ARG001 - its values do not matter
+    padding_value: Array | None,  # noqa: ARG001
+    edge_padding_low: Array | None,  # noqa: ARG001 - any will do
+    edge_padding_high: Array | None,  # noqa: ARG001
+    interior_padding: Array | None,
+) -> None:
+    """The constraint of `dynamic_pad` on values, where they are known.
+
+    Raises:
+        ConstraintViolation: C3 (negative between elements).
+    """
+    if interior_padding is not None:
+        interior = interior_padding.tolist()
+        require("C3", min(interior, default=0) >= 0, interior)  # C3
+
+
+def dynamic_pad(
+    operand: Array,
+    padding_value: Array,
+    edge_padding_low: Array,
+    edge_padding_high: Array,
+    interior_padding: Array,
+    *,
+    result: TensorType,  # noqa: ARG001 - its sizes are checked by the evaluation
+) -> Array:
+    """`pad` by amounts that are operands.
+
+    Raises:
+        ConstraintViolation: C3 (negative between elements).
+    """
+    given = (edge_padding_low, edge_padding_high, interior_padding)
+    with checking("dynamic_pad"):
+        check_paddings(operand, padding_value, *given)
+    low, high, interior = (tuple(padding.tolist()) for padding in given)
+    return pad(
+        operand,
+        padding_value,
+        edge_padding_low=low,
+        edge_padding_high=high,
+        interior_padding=interior,
+    )
+
+
+def dynamic_reshape_type(
+    operand: TensorType, output_shape: TensorType, *, result: TensorType
+) -> TensorType:
+    """Result type of `dynamic_reshape`, which the program states.
+
+    Raises:
+        ConstraintViolation: I2 (no integers in one dimension), C1 to C3 as of reshape, C4 (number
+            of sizes).
+    """
+    _numbers("I2", output_shape)  # I2
+    check_reshape(operand, result)  # C1 C2 C3
+    counted = sizes_agree(_count(output_shape), result.rank)
+    require("C4", counted, listed(output_shape, result))  # C4
+    return result
+
+
+def dynamic_reshape(
+    operand: Array,
+    output_shape: Array,
+    *,
+    result: TensorType,  # noqa: ARG001 - its sizes are checked by the evaluation
+) -> Array:
+    """`reshape` to a shape that is an operand.
+
+    Raises:
+        ValueError: when that shape has another number of elements, or a negative size.
+    """
+    shape: list[int] = output_shape.tolist()
+    if min(shape, default=0) < 0:  # to numpy -1 means whatever fits
+        raise ValueError(f"negative size in {shape}")
+    return operand.reshape(shape)
+
+
+def get_dimension_size_type(
+    operand: TensorType, *, dimension: int, result: TensorType | None = None
+) -> TensorType:
+    """Result type of `get_dimension_size`.
+
+    Raises:
+        ConstraintViolation: C1 (no such dimension), "result" (no scalar of si32).
+    """
+    require("C1", 0 <= dimension < operand.rank, listed(dimension, operand))  # C1
+    require("result", result in (None, SIZE), result)
+    return SIZE
+
+
+def get_dimension_size(operand: Array, *, dimension: int) -> Array:
+    """How many elements the operand has along a dimension."""
+    return np.array(operand.shape[dimension], np.int32)
+
+
+def real_dynamic_slice_type(
+    operand: TensorType,
+    start_indices: TensorType,
+    limit_indices: TensorType,
+    strides: TensorType,
+    *,
+    result: TensorType,
+) -> TensorType:
+    """Result type of `real_dynamic_slice`, which the program states.
+
+    Raises:
+        ConstraintViolation: "operands" (indices and strides that are no integers of one type, as
+            many as dimensions), "result" (another element type or rank).
+    """
+    given = (start_indices, limit_indices, strides)
+    alike = all(of in INTEGER and of.rank == 1 and same_type(of, strides) for of in given)
+    counted = all(sizes_agree(_count(of), operand.rank) for of in given)
+    require("operands", alike and counted, listed(operand, *given))
+    right = operand.rank == result.rank and same_element_type(operand, result)
+    require("result", right, listed(operand, result))
+    return result
+
+
+def real_dynamic_slice(
+    operand: Array,
+    start_indices: Array,
+    limit_indices: Array,
+    strides: Array,
+    *,
+    result: TensorType,  # noqa: ARG001 - its sizes are checked by the evaluation
+) -> Array:
+    """`slice` at indices that are operands.
+
+    Raises:
+        ValueError: when `slice` would not permit these indices.
+    """
+    start, limit, steps = (
+        tuple(given.tolist()) for given in (start_indices, limit_indices, strides)
+    )
+    for a, b, s, size in zip(start, limit, steps, operand.shape, strict=True):
+        if not 0 <= a <= b <= size or s < 1:
+            raise ValueError(f"no slice of {size} elements from {a} to {b} by {s}")
+    return slice_(operand, start_indices=start, limit_indices=limit, strides=steps)
+
+
+def set_dimension_size_type(
+    operand: TensorType, size: TensorType, *, dimension: int, result: TensorType
+) -> TensorType:
+    """Result type of `set_dimension_size`, which the program states.
+
+    Raises:
+        ConstraintViolation: "operands" (size no scalar of si32), "attributes" (no such dimension),
+            "result" (another element type, or another size in another dimension).
+    """
+    require("operands", size == SIZE, size)
+    inside = require("attributes", 0 <= dimension < operand.rank, listed(dimension, operand))
+    if inside:
+        shape = tuple(None if d == dimension else of for d, of in enumerate(operand.shape))
+        right = same_type(replace(operand, shape=shape), result)
+        require("result", right, listed(operand, result))
+    return result
+
+
+def set_dimension_size(
+    operand: Array,
+    size: Array,
+    *,
+    dimension: int,
+    result: TensorType,  # noqa: ARG001 - its sizes are checked by the evaluation
+) -> Array:
+    """The first elements of the operand along a dimension, as many as `size` says.
+
+    Raises:
+        ValueError: when there are not so many.
+    """
+    count: int = size.item()
+    if not 0 <= count <= operand.shape[dimension]:
+        raise ValueError(f"size {count} of a dimension of {operand.shape[dimension]}")
+    return operand[(slice(None),) * dimension + (slice(count),)].copy()
+
+
+ROWS: tuple[OpSemantics, ...] = (
+    OpSemantics(
+        "dynamic_broadcast_in_dim", dynamic_broadcast_in_dim_type, dynamic_broadcast_in_dim,
+        ("operand", "output_dimensions"),
+        ("broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions"),
+        True, ("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10"), ("I2",),
+        optional=("known_expanding_dimensions", "known_nonexpanding_dimensions"),
+    ),
+    OpSemantics(
+        "dynamic_iota", dynamic_iota_type, dynamic_iota, ("output_shape",), ("iota_dimension",),
+        True, ("C1", "C2"), ("I1",),
+    ),
+    OpSemantics(
+        "dynamic_pad", dynamic_pad_type, dynamic_pad,
+        ("operand", "padding_value", "edge_padding_low", "edge_padding_high", "interior_padding"),
+        (), True, ("C1", "C2", "C3", "C4"), ("I1", "I2", "I3", "I4", "I5"),
+        check_values=check_paddings,
+    ),
+    OpSemantics(
+        "dynamic_reshape", dynamic_reshape_type, dynamic_reshape, ("operand", "output_shape"), (),
+        True, ("C1", "C2", "C3", "C4"), ("I2",),
+    ),
+    OpSemantics(
+        "get_dimension_size", get_dimension_size_type, get_dimension_size, ("operand",),
+        ("dimension",), False, ("C1",),
+    ),
+    OpSemantics(
+        "real_dynamic_slice", real_dynamic_slice_type, real_dynamic_slice,
+        ("operand", "start_indices", "limit_indices", "strides"), (), True, (),
+    ),
+    OpSemantics(
+        "set_dimension_size", set_dimension_size_type, set_dimension_size, ("operand", "size"),
+        ("dimension",), True, (),
+    ),
+)  # fmt: skip
+"""The ops of this family."""

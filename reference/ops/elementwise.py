@@ -1,0 +1,322 @@
+"""Result types of the elementwise ops: every constraint is checked under the specification's id.
+
+Positional parameters are the op's inputs, keyword-only ones its attributes. `result` is the type
+that a program states for the result, checked too where it is given. The ids I1, I2, ... name
+the inputs whose types or values the specification restricts in its tables "Inputs".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reference.ir.constraints import require
+from reference.ir.notation import (
+    Admitted,
+    Quantized,
+    admitted,
+    baseline_element_type,
+    is_complex,
+    is_quantized,
+    listed,
+    merged_shape,
+    quantized_element,
+    same_baseline_type,
+    same_shape,
+    stated,
+)
+from reference.ir.program import Dense, QuantizedType, TensorType
+from reference.ir.types import ELEMENT_TYPES, ElementType, Kind
+
+ANY = admitted(*Kind, quantized=Quantized.ANY)
+ANY_PER_TENSOR = admitted(*Kind, quantized=Quantized.PER_TENSOR)
+PLAIN = admitted(*Kind)
+LOGICAL = admitted(Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED)
+INTEGER = admitted(Kind.SIGNED, Kind.UNSIGNED)
+FLOAT = admitted(Kind.FLOAT, quantized=Quantized.PER_TENSOR)
+FLOAT_OR_COMPLEX = admitted(Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR)
+PARTS = admitted(Kind.FLOAT, Kind.COMPLEX)
+SIGNED_ARITHMETIC = admitted(Kind.SIGNED, Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR)
+ARITHMETIC = admitted(
+    Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR
+)
+
+BOOLEAN = ELEMENT_TYPES["i1"]
+COMPLEX_OF = {"f32": ELEMENT_TYPES["complex<f32>"], "f64": ELEMENT_TYPES["complex<f64>"]}
+DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
+COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+
+
+def _inputs(operands: tuple[TensorType, ...], admits: Admitted) -> None:
+    for number, operand in enumerate(operands, 1):
+        require(f"I{number}", operand in admits, operand)  # I1, I2, I3
+
+
+def same_type(
+    *operands: TensorType, admits: Admitted, result: TensorType | None = None
+) -> TensorType:
+    """Ops whose operands and result all have one (baseline) type: most of the elementwise ops.
+
+    Raises:
+        ConstraintViolation: I1, I2 (operand not of an admitted type), C1 (types differ).
+    """
+    _inputs(operands, admits)
+    types = stated(*operands, result)
+    require("C1", same_baseline_type(*types), listed(*types))  # C1
+    return result or replace(operands[0], shape=merged_shape(operands))
+
+
+def add_type(lhs: TensorType, rhs: TensorType, *, result: TensorType | None = None) -> TensorType:
+    """Result type of `add`, the one binary op that admits per-axis quantized tensors.
+
+    Raises:
+        ConstraintViolation: I1, I2, C1 of tensors; C2 to C7 of quantized ones.
+    """
+    _inputs((lhs, rhs), ANY)
+    types = stated(lhs, rhs, result)
+    if not any(is_quantized(of) for of in types):
+        require("C1", same_baseline_type(*types), listed(*types))  # C1
+        return result or replace(lhs, shape=merged_shape((lhs, rhs)))
+    quantized = [of for of in map(quantized_element, types) if of is not None]
+    if require("C2", len(quantized) == len(types), listed(*types)):  # C2
+        _add_quantized(quantized[0], quantized[1], quantized[2] if result else None)
+    return result or lhs
+
+
+def _add_quantized(lhs: QuantizedType, rhs: QuantizedType, result: QuantizedType | None) -> None:
+    given = [of for of in (lhs, rhs, result) if of is not None]
+    storage = {of.storage_type for of in given}
+    expressed = {of.expressed_type for of in given}
+    require("C3", len(storage) == 1, listed(*storage))  # C3
+    require("C4", len(expressed) == 1, listed(*expressed))  # C4
+    if result is None:
+        return
+    axes = (lhs.quantization_dimension, rhs.quantization_dimension, result.quantization_dimension)
+    per_axis = axes[0] is not None or axes[1] is not None
+    require("C5", per_axis == (axes[2] is not None), listed(*axes))  # C5
+    require("C6", axes[0] is None or axes[0] == axes[2], listed(*axes))  # C6
+    require("C7", axes[1] is None or axes[1] == axes[2], listed(*axes))  # C7
+
+
+def abs_type(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
+    """Result type of `abs`: the modulus of a complex number is of the type of its parts.
+
+    Raises:
+        ConstraintViolation: I1, C1 (shapes differ), C2 (element type of the result).
+    """
+    require("I1", operand in SIGNED_ARITHMETIC, operand)  # I1
+    inferred = _with_part(operand)
+    if result is not None:
+        require("C1", same_shape(result, operand), listed(operand, result))  # C1
+        of = baseline_element_type(result)
+        require("C2", of == baseline_element_type(inferred), listed(operand, result))  # C2
+    return result or inferred
+
+
+def part_type(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
+    """Result type of `real` and `imag`.
+
+    Raises:
+        ConstraintViolation: I1, C1 (shapes differ), C2 (element type of the result).
+    """
+    require("I1", operand in PARTS, operand)  # I1
+    inferred = _with_part(operand)
+    if result is not None:
+        require("C1", same_shape(result, operand), listed(operand, result))  # C1
+        of = inferred.element_type
+        require("C2", result.element_type == of, listed(operand, result))  # C2
+    return result or inferred
+
+
+def _with_part(operand: TensorType) -> TensorType:
+    return replace(operand, element_type=operand.element.part) if is_complex(operand) else operand
+
+
+def clamp_type(
+    min: TensorType,  # noqa: A002 - the specification's name
+    operand: TensorType,
+    max: TensorType,  # noqa: A002 - the specification's name
+    *,
+    result: TensorType | None = None,
+) -> TensorType:
+    """Result type of `clamp`, whose bounds may be scalars.
+
+    Raises:
+        ConstraintViolation: I1 to I3, C1, C2 (shape of a bound), C3 (element types), C4.
+    """
+    _inputs((min, operand, max), ANY_PER_TENSOR)
+    require("C1", min.rank == 0 or same_shape(min, operand), listed(min, operand))  # C1
+    require("C2", max.rank == 0 or same_shape(max, operand), listed(max, operand))  # C2
+    element_types = {baseline_element_type(of) for of in (min, operand, max)}
+    require("C3", len(element_types) == 1, listed(min, operand, max))  # C3
+    if result is not None:
+        require("C4", same_baseline_type(operand, result), listed(operand, result))  # C4
+    return result or operand
+
+
+def compare_type(
+    lhs: TensorType,
+    rhs: TensorType,
+    *,
+    comparison_direction: str,
+    compare_type: str | None = None,
+    result: TensorType | None = None,
+) -> TensorType:
+    """Result type of `compare`; without a `compare_type` the one that C3 asks for is meant.
+
+    Raises:
+        ConstraintViolation: I1 to I4, C1 (element types), C2 (shapes), C3 (compare_type).
+    """
+    _inputs((lhs, rhs), ANY_PER_TENSOR)
+    require("I3", comparison_direction in DIRECTIONS, comparison_direction)  # I3
+    known = require("I4", compare_type in (None, *COMPARE_TYPES), compare_type)  # I4
+    same = baseline_element_type(lhs) == baseline_element_type(rhs)
+    require("C1", same, listed(lhs, rhs))  # C1
+    shapes = stated(lhs, rhs, result)
+    require("C2", same_shape(*shapes), listed(*shapes))  # C2
+    if known and compare_type is not None and isinstance(lhs.element_type, ElementType):
+        require("C3", compare_type in compare_types_of(lhs.element_type), compare_type)  # C3
+    return result or TensorType(merged_shape((lhs, rhs)), BOOLEAN)
+
+
+def compare_types_of(of: ElementType) -> tuple[str, ...]:
+    """The values of `compare_type` that constraint C3 of `compare` permits, the default first."""
+    if of.is_signed:
+        return ("SIGNED",)
+    if of.is_float:
+        return ("FLOAT", "TOTALORDER")
+    return ("FLOAT",) if of.is_complex else ("UNSIGNED",)
+
+
+def complex_type(
+    lhs: TensorType, rhs: TensorType, *, result: TensorType | None = None
+) -> TensorType:
+    """Result type of `complex`.
+
+    Raises:
+        ConstraintViolation: I1, I2 (parts not f32 or f64), C1, C2 (shape), C3 (element type).
+    """
+    known = [
+        require(f"I{number}", str(of.element_type) in COMPLEX_OF, of)  # I1, I2
+        for number, of in enumerate((lhs, rhs), 1)
+    ]
+    require("C1", same_baseline_type(lhs, rhs), listed(lhs, rhs))  # C1
+    of = COMPLEX_OF.get(str(lhs.element_type))
+    if result is not None:
+        require("C2", same_shape(result, lhs), listed(lhs, result))  # C2
+        require("C3", not known[0] or result.element_type == of, listed(lhs, result))  # C3
+    return result or TensorType(merged_shape((lhs, rhs)), of or COMPLEX_OF["f32"])
+
+
+def constant_type(*, value: Dense, result: TensorType | None = None) -> TensorType:
+    """Result type of `constant`.
+
+    Raises:
+        ConstraintViolation: C1 (the type of the value is not that of the output).
+    """
+    if result is not None:
+        require("C1", value.type == result, listed(value.type, result))  # C1
+    return result or value.type
+
+
+def convert_type(operand: TensorType, *, result: TensorType) -> TensorType:
+    """Result type of `convert`, which the program states.
+
+    Raises:
+        ConstraintViolation: I1 (quantized operand), C1 (shapes differ).
+    """
+    require("I1", operand in PLAIN, operand)  # I1
+    require("C1", same_shape(operand, result), listed(operand, result))  # C1
+    return result
+
+
+def bitcast_convert_type(operand: TensorType, *, result: TensorType) -> TensorType:
+    """Result type of `bitcast_convert`, which the program states.
+
+    Raises:
+        ConstraintViolation: C1 (sizes in bits do not match), C2 (only one of the two is complex).
+    """
+    require("C1", _bits_match(operand, result), listed(operand, result))  # C1
+    require("C2", is_complex(operand) == is_complex(result), listed(operand, result))  # C2
+    return result
+
+
+def _stored_bits(given: TensorType) -> int:
+    of = given.element_type
+    return of.storage_type.bits if isinstance(of, QuantizedType) else of.bits
+
+
+def _bits_match(operand: TensorType, result: TensorType) -> bool:
+    """Constraint C1 of `bitcast_convert`: the wider element is a row of the narrower tensor."""
+    wide, narrow = _stored_bits(operand), _stored_bits(result)
+    if wide == narrow:
+        return same_shape(operand, result)
+    if wide < narrow:
+        operand, result, wide, narrow = result, operand, narrow, wide
+    if result.rank != operand.rank + 1:
+        return False
+    row = result.shape[-1]
+    rest = TensorType(result.shape[:-1], result.element_type)
+    return same_shape(rest, operand) and (row is None or row * narrow == wide)
+
+
+def iota_type(*, iota_dimension: int, result: TensorType) -> TensorType:
+    """Result type of `iota`, which the program states.
+
+    Raises:
+        ConstraintViolation: C1 (no such dimension).
+    """
+    require("C1", 0 <= iota_dimension < result.rank, f"{iota_dimension} of {result}")  # C1
+    return result
+
+
+def is_finite_type(x: TensorType, *, result: TensorType | None = None) -> TensorType:
+    """Result type of `is_finite`.
+
+    Raises:
+        ConstraintViolation: I1, C1 (shapes differ).
+    """
+    require("I1", x in FLOAT, x)  # I1
+    if result is not None:
+        require("C1", same_shape(x, result), listed(x, result))  # C1
+    return result or TensorType(x.shape, BOOLEAN)
+
+
+def reduce_precision_type(
+    operand: TensorType,
+    *,
+    exponent_bits: int,
+    mantissa_bits: int,
+    result: TensorType | None = None,
+) -> TensorType:
+    """Result type of `reduce_precision`.
+
+    Raises:
+        ConstraintViolation: I1, C1 (types differ), C2, C3 (too few bits).
+    """
+    require("I1", operand in FLOAT, operand)  # I1
+    types = stated(operand, result)
+    require("C1", same_baseline_type(*types), listed(*types))  # C1
+    require("C2", exponent_bits >= 1, exponent_bits)  # C2
+    require("C3", mantissa_bits >= 0, mantissa_bits)  # C3
+    return result or operand
+
+
+def select_type(
+    pred: TensorType,
+    on_true: TensorType,
+    on_false: TensorType,
+    *,
+    result: TensorType | None = None,
+) -> TensorType:
+    """Result type of `select`, whose predicate may be a scalar.
+
+    Raises:
+        ConstraintViolation: I1 (predicate not i1), I2, I3, C1 (its shape), C2 (types differ).
+    """
+    require("I1", pred.element_type == BOOLEAN, pred)  # I1
+    require("I2", on_true in ANY_PER_TENSOR, on_true)  # I2
+    require("I3", on_false in ANY_PER_TENSOR, on_false)  # I3
+    require("C1", pred.rank == 0 or same_shape(pred, on_true), listed(pred, on_true))  # C1
+    types = stated(on_true, on_false, result)
+    require("C2", same_baseline_type(*types), listed(*types))  # C2
+    return result or replace(on_true, shape=merged_shape((on_true, on_false)))

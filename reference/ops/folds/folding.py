@@ -1,0 +1,138 @@
+"""Folding with any body: trees over the leaves of all results at once, and what a body is made of.
+
+The specification folds by some full binary tree whose leaves are, in order, the elements and any
+number of init values anywhere among them. The reference takes one init value before all elements,
+and then pairs of neighbours, level by level: whole arrays at a time, in as many calls of the body
+as the number of leaves has bits. Where other trees would give other results, the result is open
+(reference/unspecified/reduction.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+
+from reference.ir.notation import is_quantized
+from reference.ir.program import Region, TensorType
+from reference.ir.regions import Body, argument_types
+from reference.ir.types import Array, ElementType
+from reference.numerics import monoids
+from reference.numerics.contributions import Leaves
+from reference.numerics.conversion import convert_to
+
+Rows = tuple[Array, ...]
+"""For each input the leaves, [number of leaves, results]."""
+
+Lanes = Callable[..., tuple[Array, ...]]
+"""A body applied in many lanes at once: `Body.lanes`."""
+
+Schedule = Callable[[Lanes, Rows, tuple[Array, ...]], Rows]
+"""schedule(lanes, leaves, init values): the results, [results], of one permitted tree."""
+
+
+def argument_elements(region: Region) -> tuple[ElementType, ...]:
+    """The element types of a body's arguments: what elements are converted to before a fold."""
+    types = [of for of in argument_types(region) if isinstance(of, TensorType)]
+    return tuple(of.stored for of in types)
+
+
+def converted(arrays: Sequence[Array], to: Sequence[ElementType]) -> tuple[Array, ...]:
+    """`to_destination_type` of the specification, array by array."""
+    pairs = zip(arrays, to, strict=True)
+    return tuple(x if x.dtype == of.storage else convert_to(x, of) for x, of in pairs)
+
+
+@cache
+def components(region: Region) -> tuple[str | None, ...]:
+    """For each result the op that alone makes it from its two arguments, None where it is not so.
+
+    A body of N results takes 2 N arguments, of which result i belongs with i and N + i.
+    """
+    if not region.operations:
+        return ()
+    count = len(region.operations[-1].operands)
+    if len(region.arguments) != 2 * count:
+        return (None,) * count
+    made = {value.name: o for o in region.operations for value in o.results}
+    found: list[str | None] = []
+    for number, result in enumerate(region.operations[-1].operands):
+        operation = made.get(result.name)
+        pair = {region.arguments[number].name, region.arguments[count + number].name}
+        alone = operation is not None and {v.name for v in operation.operands} == pair
+        name = operation.name if operation is not None and alone else None
+        known = name in monoids.MONOIDS and not is_quantized(result.type)  # which round to codes
+        found.append(name if known else None)
+    return tuple(found)
+
+
+def fold(
+    body: Body, inputs: Sequence[Array], init_values: Sequence[Array], leaves: Leaves
+) -> tuple[Array, ...]:
+    """The results of a reduction, each of the leaves' shape.
+
+    Components that are known ops are folded exactly, see monoids.py; for the others the body is
+    applied along a tree.
+    """
+    types = argument_elements(body.region)[: len(inputs)]
+    values, inits = converted(inputs, types), converted(init_values, types)
+    names = components(body.region)
+    known = [monoids.folds(name, of) for name, of in zip(names, types, strict=True)]
+    trees = values  # where all are known nobody looks at them
+    if not all(known):
+        trees = scheduled(body.lanes, values, inits, leaves, init_then_tree)
+    return tuple(
+        monoids.fold(name, x, init, leaves) if name is not None and ok else tree
+        for name, ok, x, init, tree in zip(names, known, values, inits, trees, strict=True)
+    )
+
+
+def scheduled(
+    lanes: Lanes,
+    values: tuple[Array, ...],
+    inits: tuple[Array, ...],
+    leaves: Leaves,
+    schedule: Schedule,
+) -> tuple[Array, ...]:
+    """The results when every result's leaves are folded by one schedule."""
+    size = int(np.prod(leaves.shape, dtype=np.int64))
+    results = tuple(np.empty(size, x.dtype) for x in values)
+    for where, rows in leaves.groups(values, inits):
+        for result, folded in zip(results, schedule(lanes, rows, inits), strict=True):
+            result[where] = folded
+    return tuple(result.reshape(leaves.shape) for result in results)
+
+
+def init_then_tree(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
+    """One init value, then the tree of the leaves: the reference's choice."""
+    start = init_row(rows, inits)
+    if not len(rows[0]):
+        return start
+    return lanes(*start, *tree(lanes, rows))
+
+
+def init_row(rows: Rows, inits: tuple[Array, ...]) -> Rows:
+    """The init values, in every lane."""
+    return tuple(np.full(x.shape[1], init) for x, init in zip(rows, inits, strict=True))
+
+
+def tree(lanes: Lanes, rows: Rows, offset: int = 0) -> Rows:
+    """The leaves (one at least) folded by pairs of neighbours until one is left.
+
+    With an `offset` of 1 the first leaf of each level waits for the next, which makes another tree.
+    """
+    while len(rows[0]) > 1:
+        first = offset if len(rows[0]) > 2 else 0
+        end = first + (len(rows[0]) - first) // 2 * 2
+        left = [x[first:end:2] for x in rows]
+        right = [x[first + 1 : end : 2] for x in rows]
+        paired = lanes(*left, *right)
+        if first or end < len(rows[0]):
+            rows = tuple(
+                np.concatenate((x[:first], pairs, x[end:]))
+                for x, pairs in zip(rows, paired, strict=True)
+            )
+        else:
+            rows = paired
+    return tuple(x[0] for x in rows)

@@ -1,0 +1,382 @@
+"""Transfers to and from the host and other processes by queues, and asynchronous operations.
+
+Inputs and attributes bear the specification's names. A program says nothing of where the data of
+infeeds and channels comes from: evaluation is given it as `Queues`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, MutableMapping, MutableSequence, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reference.ir.constraints import require
+from reference.ir.errors import EvaluationError, mismatch
+from reference.ir.notation import is_quantized, quantized_element
+from reference.ir.op import OpSemantics
+from reference.ir.program import Dense, FutureType, Region, TensorType, TokenType, ValueType
+from reference.ir.regions import Body, argument_types, output_types
+from reference.ir.tokens import Future, Token
+from reference.ir.types import Array
+from reference.ops.control_flow import listed, same_types
+
+DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3
+"""Values of `channel_type`, as StableHLO numbers them (0 is of no kind)."""
+
+COLLECTIVES = frozenset({
+    "all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute",
+    "reduce_scatter",
+})  # fmt: skip
+SLICES = frozenset({"dynamic_slice", "dynamic_update_slice", "slice"})
+"""With the collectives, what may be started asynchronously."""
+
+
+Channel = deque[tuple[Array, ...]]
+"""The queue of a channel: sent on the right, received from the left."""
+
+
+def _no_channels() -> MutableMapping[int, Channel]:
+    return {}
+
+
+@dataclass(slots=True)
+class Queues:
+    """What an evaluation exchanges with the host and, over channels, with processes.
+
+    Where nothing is given, the host is an echo: what is written to the outfeed comes back from
+    the infeed, and what is sent on a channel is received from it.
+    """
+
+    infeeds: Iterator[Sequence[Array]] | None = None
+    outfeed: MutableSequence[tuple[Array, ...]] | None = None
+    channels: MutableMapping[int, Channel] = field(default_factory=_no_channels)
+    echo: deque[tuple[Array, ...]] = field(default_factory=deque[tuple[Array, ...]])
+    taken: int = 0
+
+    def infeed(self) -> tuple[Array, ...]:
+        """The next arrays from the infeed.
+
+        Raises:
+            EvaluationError: when there are no more.
+        """
+        try:
+            given = self.echo.popleft() if self.infeeds is None else next(self.infeeds)
+        except (IndexError, StopIteration):
+            raise EvaluationError(f"the infeed is empty; {self.taken} taken before") from None
+        self.taken += 1
+        return tuple(given)
+
+    def put_out(self, given: tuple[Array, ...]) -> None:
+        """Write arrays to the outfeed."""
+        if self.outfeed is not None:
+            self.outfeed.append(given)
+        if self.infeeds is None:
+            self.echo.append(given)
+
+    def channel(self, number: int) -> Channel:
+        """The queue of a channel, a new one where there is none yet."""
+        return self.channels.setdefault(number, deque())
+
+
+def infeed_type(
+    token: ValueType,
+    *,
+    results: tuple[ValueType, ...],
+    infeed_config: str = "",
+) -> tuple[ValueType, ...]:
+    """Result types of `infeed`, which the program states: payload, then a token.
+
+    Raises:
+        ConstraintViolation: I1 (no token), C1 (no result), C2 (payload is no tensor), C3 (the
+            last result is no token).
+    """
+    del infeed_config  # what it means is implementation-defined
+    require("I1", isinstance(token, TokenType), token)  # I1
+    if require("C1", len(results) > 0, "no result"):  # C1
+        _payload_and_token(results)
+    return results
+
+
+def _payload_and_token(results: tuple[ValueType, ...]) -> None:
+    tensors = all(isinstance(of, TensorType) for of in results[:-1])
+    require("C2", tensors, listed(*results))  # C2 of infeed
+    require("C3", isinstance(results[-1], TokenType), listed(*results))  # C3 of infeed
+
+
+def infeed(
+    token: Token,
+    *,
+    results: tuple[ValueType, ...],
+    queues: Queues,
+    infeed_config: str = "",
+) -> tuple[Any, ...]:
+    """`infeed`: what the host has put in next, and a token.
+
+    Raises:
+        EvaluationError: when the infeed is empty, or holds something else.
+    """
+    del infeed_config
+    return _received(queues.infeed(), results, "the infeed", token)
+
+
+def _received(
+    given: tuple[Any, ...], results: tuple[ValueType, ...], where: str, token: Token
+) -> tuple[Any, ...]:
+    payload = results[:-1]
+    if len(given) != len(payload):
+        raise EvaluationError(f"{where} holds {len(given)} arrays where {len(payload)} are asked")
+    for number, (array, of) in enumerate(zip(given, payload, strict=True)):
+        problem = mismatch(array, of)
+        if problem:
+            raise EvaluationError(f"{where}, array {number}: {problem}")
+    return (*given, token)
+
+
+def outfeed_type(
+    inputs: tuple[ValueType, ...],
+    token: ValueType,
+    *,
+    result: ValueType | None = None,
+    outfeed_config: str = "",
+) -> ValueType:
+    """Result type of `outfeed`: a token.
+
+    Raises:
+        ConstraintViolation: I1 (an input is no tensor), I2 (no token).
+    """
+    del outfeed_config  # what it means is implementation-defined
+    require("I1", all(isinstance(of, TensorType) for of in inputs), listed(*inputs))  # I1
+    require("I2", isinstance(token, TokenType), token)  # I2
+    return result or TokenType()
+
+
+def outfeed(
+    inputs: tuple[Array, ...], token: Token, *, queues: Queues, outfeed_config: str = ""
+) -> Token:
+    """`outfeed`: hands the inputs to the host."""
+    del outfeed_config
+    queues.put_out(inputs)
+    return token
+
+
+def send_type(
+    inputs: tuple[ValueType, ...],
+    token: ValueType,
+    *,
+    channel_id: int,
+    channel_type: int,
+    is_host_transfer: bool = False,
+    source_target_pairs: Dense | None = None,
+    result: ValueType | None = None,
+) -> ValueType:
+    """Result type of `send`: a token.
+
+    Raises:
+        ConstraintViolation: I1 (an input is no tensor), I2 (no token), I4 (channel_type), I6
+            (source_target_pairs is no matrix of si64), C1 to C4 (its shape and entries), C5
+            (channel_type is not that of `is_host_transfer`).
+    """
+    del channel_id
+    require("I1", all(isinstance(of, TensorType) for of in inputs), listed(*inputs))  # I1
+    require("I2", isinstance(token, TokenType), token)  # I2
+    known = require("I4", channel_type in (DEVICE_TO_DEVICE, DEVICE_TO_HOST), channel_type)  # I4
+    if source_target_pairs is not None:
+        _pairs(source_target_pairs, "I6")  # I6
+    wanted = DEVICE_TO_HOST if is_host_transfer else DEVICE_TO_DEVICE
+    require("C5", not known or channel_type == wanted, channel_type)  # C5
+    return result or TokenType()
+
+
+def _pairs(given: Dense, input_id: str) -> None:
+    """Constraints on `source_target_pairs`; its upper bound in C4 is the grid's at execution."""
+    of = given.type
+    if not require(input_id, of.rank == 2 and str(of.element_type) == "si64", of):
+        return
+    if require("C1", of.shape[1] == 2, of):  # C1
+        pairs = given.array
+        for id_, column in (("C2", pairs[:, 0]), ("C3", pairs[:, 1])):
+            require(id_, len(set(column.tolist())) == len(column), column.tolist())  # C2, C3
+        require("C4", not (pairs < 0).any(), pairs.tolist())  # C4
+
+
+def send(
+    inputs: tuple[Array, ...],
+    token: Token,
+    *,
+    queues: Queues,
+    channel_id: int,
+    channel_type: int,
+    is_host_transfer: bool = False,
+    source_target_pairs: Dense | None = None,
+) -> Token:
+    """`send`: puts the inputs into the channel's queue.
+
+    Raises:
+        EvaluationError: when the transfer is not to the host, nor of one process to itself.
+    """
+    del channel_type
+    _check_route(is_host_transfer, source_target_pairs)
+    queues.channel(channel_id).append(inputs)
+    return token
+
+
+def _check_route(is_host_transfer: bool, pairs: Dense | None) -> None:
+    if is_host_transfer:
+        return
+    if pairs is None or not pairs.array.size:
+        raise EvaluationError("a transfer between devices without source_target_pairs is undefined")
+    if pairs.array.tolist() != [[0, 0]]:
+        raise EvaluationError(f"{pairs.array.tolist()}: one process can only send to itself")
+
+
+def recv_type(
+    token: ValueType,
+    *,
+    channel_id: int,
+    channel_type: int,
+    is_host_transfer: bool = False,
+    source_target_pairs: Dense | None = None,
+    results: tuple[ValueType, ...],
+) -> tuple[ValueType, ...]:
+    """Result types of `recv`, which the program states: payload, then a token.
+
+    The specification writes DEVICE_TO_HOST in C5, and so for data that comes from the host; its
+    own example and StableHLO's verifier have HOST_TO_DEVICE there. Both are taken.
+
+    Raises:
+        ConstraintViolation: I1 (no token), I3 (channel_type), I5 (source_target_pairs is no
+            matrix of si64), C1 to C4 (its shape and entries), C5 (channel_type is not that of
+            `is_host_transfer`); "result" when the results are not payload and token.
+    """
+    del channel_id
+    require("I1", isinstance(token, TokenType), token)  # I1
+    types = (DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE)
+    known = require("I3", channel_type in types, channel_type)  # I3
+    if source_target_pairs is not None:
+        _pairs(source_target_pairs, "I5")  # I5
+    wanted = (DEVICE_TO_HOST, HOST_TO_DEVICE) if is_host_transfer else (DEVICE_TO_DEVICE,)
+    require("C5", not known or channel_type in wanted, channel_type)  # C5
+    tensors = all(isinstance(of, TensorType) for of in results[:-1])
+    last = isinstance(results[-1], TokenType) if results else False
+    require("result", tensors and last, listed(*results))
+    return results
+
+
+def recv(
+    token: Token,
+    *,
+    results: tuple[ValueType, ...],
+    queues: Queues,
+    channel_id: int,
+    channel_type: int,
+    is_host_transfer: bool = False,
+    source_target_pairs: Dense | None = None,
+) -> tuple[Any, ...]:
+    """`recv`: takes what is next in the channel's queue.
+
+    Raises:
+        EvaluationError: when the queue is empty or holds something else, or when the transfer is
+            not from the host, nor of one process to itself.
+    """
+    del channel_type
+    _check_route(is_host_transfer, source_target_pairs)
+    where = f"channel {channel_id}"
+    try:
+        given: tuple[Array, ...] = queues.channel(channel_id).popleft()
+    except IndexError:
+        raise EvaluationError(f"{where} is empty") from None
+    return _received(given, results, where, token)
+
+
+def async_start_type(
+    operands: tuple[ValueType, ...], *, body: Region, result: ValueType | None = None
+) -> ValueType:
+    """Result type of `async_start`: a future of what the operation in its body gives.
+
+    Raises:
+        ConstraintViolation: I1 (operand no tensor, or quantized per axis), C1 (not a single
+            operation in the body), C2 (one that may not be there), C3 (its operands are not those
+            given), C4 (the future's type).
+    """
+    tensors = all(
+        isinstance(of, TensorType)
+        and (not is_quantized(of) or _dimension(of) is None)
+        for of in operands
+    )  # fmt: skip
+    require("I1", tensors, listed(*operands))  # I1
+    inferred = FutureType(output_types(body))
+    single = [o.name for o in body.operations[1:]] == ["return"]
+    if require("C1", single, [o.name for o in body.operations]):  # C1
+        operation = body.operations[0]
+        require("C2", operation.name in COLLECTIVES | SLICES, operation.name)  # C2
+        given = tuple(value.type for value in operation.operands)
+        agree = same_types(operands, argument_types(body)) and same_types(operands, given)
+        require("C3", agree, listed(*operands, *given))  # C3
+    if result is not None:
+        require("C4", same_types((result,), (inferred,)), result)  # C4
+    return result or inferred
+
+
+def _dimension(of: ValueType) -> int | None:
+    element = quantized_element(of)
+    return None if element is None else element.quantization_dimension
+
+
+def async_start(operands: tuple[Any, ...], *, body: Body) -> Future:
+    """`async_start`: runs its body at once, which any backend may do too."""
+    return Future(body(*operands))
+
+
+def async_done_type(
+    operand: ValueType, *, results: tuple[ValueType, ...] | None = None
+) -> tuple[ValueType, ...]:
+    """Result types of `async_done`: what the future promises.
+
+    Raises:
+        ConstraintViolation: I1 (no future), C1 (other types).
+    """
+    if not require("I1", isinstance(operand, FutureType), operand):  # I1
+        return results or ()
+    assert isinstance(operand, FutureType)
+    if results is not None:
+        require("C1", same_types(results, operand.types), listed(*results))  # C1
+    return results or operand.types
+
+
+def async_done(operand: Future) -> tuple[Any, ...]:
+    """`async_done`: the results of what was started."""
+    return operand.values
+
+
+_CHANNEL = ("channel_id", "channel_type", "is_host_transfer", "source_target_pairs")
+_CHANNEL_OPTIONAL = ("is_host_transfer", "source_target_pairs")
+_CHANNEL_IDS = ("C1", "C2", "C3", "C4", "C5")
+
+ROWS: tuple[OpSemantics, ...] = (
+    OpSemantics(
+        "async_done", async_done_type, async_done, ("operand",), (), False, ("C1",), ("I1",),
+        several=True, values=True,
+    ),
+    OpSemantics(
+        "async_start", async_start_type, async_start, ("*operands",), (), False,
+        ("C1", "C2", "C3", "C4"), ("I1",), regions=("body",), values=True,
+    ),
+    OpSemantics(
+        "infeed", infeed_type, infeed, ("token",), ("infeed_config",), True,
+        ("C1", "C2", "C3"), ("I1",), ("infeed_config",), several=True, values=True,
+    ),
+    OpSemantics(
+        "outfeed", outfeed_type, outfeed, ("*inputs", "token"), ("outfeed_config",), False, (),
+        ("I1", "I2"), ("outfeed_config",), values=True,
+    ),
+    OpSemantics(
+        "recv", recv_type, recv, ("token",), _CHANNEL, True, _CHANNEL_IDS, ("I1", "I3", "I5"),
+        _CHANNEL_OPTIONAL, several=True, values=True,
+    ),
+    OpSemantics(
+        "send", send_type, send, ("*inputs", "token"), _CHANNEL, False, _CHANNEL_IDS,
+        ("I1", "I2", "I4", "I6"), _CHANNEL_OPTIONAL, values=True,
+    ),
+)  # fmt: skip
+"""The ops of this family."""

@@ -1,0 +1,1 @@
+"""Ops that read and write at computed indices: the gathers and scatter."""

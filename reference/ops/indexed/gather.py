@@ -1,0 +1,190 @@
+"""Reading slices at computed places: gather, dynamic_gather, torch_index_select."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reference.ir.constraints import checking, require
+from reference.ir.program import TensorType
+from reference.ir.types import Array
+from reference.ops.indexed.indexing import along, batch_positions, index_vectors, spread, strides_of
+
+Dims = tuple[int, ...]
+
+
+def gather(
+    operand: Array,
+    start_indices: Array,
+    *,
+    offset_dims: Dims,
+    collapsed_slice_dims: Dims,
+    start_index_map: Dims,
+    index_vector_dim: int,
+    slice_sizes: Dims,
+    operand_batching_dims: Dims = (),
+    start_indices_batching_dims: Dims = (),
+    indices_are_sorted: bool = False,  # noqa: ARG001 - nothing to gain here
+) -> Array:
+    """Slices of `operand` that start where the index vectors say, moved inside of it as a whole.
+
+    Batch dimensions of `start_indices` make the result's dimensions but `offset_dims`, where the
+    slice has its own. A collapsed slice of size 0 leaves elements that the specification places
+    outside of the operand: they are its last ones here, zeros when it is empty.
+
+    Args:
+        operand: of any element type.
+        start_indices: index vectors along `index_vector_dim`, or single indices.
+        offset_dims, collapsed_slice_dims, start_index_map, index_vector_dim, slice_sizes,
+        operand_batching_dims, start_indices_batching_dims, indices_are_sorted: as specified.
+
+    Returns:
+        A new array of the operand's element type.
+    """
+    starts = start_indices_of(
+        operand.shape, start_indices,
+        offset_dims=offset_dims, start_index_map=start_index_map,
+        index_vector_dim=index_vector_dim, slice_sizes=slice_sizes,
+    )  # fmt: skip
+    batch = _batch_shape(start_indices, index_vector_dim)
+    rank = len(batch) + len(offset_dims)
+    batch_dims = [d for d in range(rank) if d not in offset_dims]
+    strides = strides_of(operand.shape)
+    position = np.zeros((1,) * rank, np.int64)
+    for d, start in enumerate(starts):
+        if d in start_index_map:
+            position = position + start * strides[d]
+    batches = batch_positions(start_indices_batching_dims, index_vector_dim)
+    for d, at in zip(operand_batching_dims, batches, strict=True):
+        position = position + along(operand.shape[d], batch_dims[at], rank) * strides[d]
+    dropped = collapsed_slice_dims + operand_batching_dims
+    kept = [d for d in range(operand.ndim) if d not in dropped]
+    for d, axis in zip(kept, offset_dims, strict=True):
+        position = position + along(slice_sizes[d], axis, rank) * strides[d]
+    shape = np.empty(rank, np.int64)
+    shape[batch_dims] = batch
+    shape[list(offset_dims)] = [slice_sizes[d] for d in kept]
+    return _taken(operand, np.broadcast_to(position, shape))
+
+
+def start_indices_of(
+    shape: Sequence[int],
+    start_indices: Array,
+    *,
+    offset_dims: Dims,
+    start_index_map: Dims,
+    index_vector_dim: int,
+    slice_sizes: Dims,
+) -> list[Array]:
+    """`full_start_index` of the specification: for each dimension of an operand of `shape` where
+    the slices start, moved into range; broadcasting to the result's shape."""
+    vectors = index_vectors(start_indices, index_vector_dim)
+    rank = vectors.ndim - 1 + len(offset_dims)
+    batch_dims = [d for d in range(rank) if d not in offset_dims]
+    starts = [np.zeros((1,) * rank, np.int64) for _ in shape]
+    for d, start in zip(start_index_map, spread(vectors, batch_dims, rank), strict=True):
+        starts[d] = np.clip(start, 0, shape[d] - slice_sizes[d])
+    return starts
+
+
+def _batch_shape(indices: Array, index_vector_dim: int) -> tuple[int, ...]:
+    return indices.shape[:index_vector_dim] + indices.shape[index_vector_dim + 1 :]
+
+
+def _taken(operand: Array, position: Array) -> Array:
+    if operand.size == 0:
+        return np.zeros(position.shape, operand.dtype)
+    return np.asarray(operand.reshape(-1).take(position, mode="clip"))
+
+
+def dynamic_gather(
+    operand: Array,
+    start_indices: Array,
+    slice_sizes: Array,
+    *,
+    offset_dims: Dims,
+    collapsed_slice_dims: Dims,
+    start_index_map: Dims,
+    index_vector_dim: int,
+    operand_batching_dims: Dims = (),
+    start_indices_batching_dims: Dims = (),
+    indices_are_sorted: bool = False,  # noqa: ARG001 - nothing to gain here
+    result: TensorType,
+) -> Array:
+    """`gather` with the sizes of the slices given as a value; `result` is as wide as they are.
+
+    Raises:
+        ConstraintViolation: C8 (a collapsed dimension of more than 1), C12 (sizes that the
+            operand does not have), C13 (not the sizes that the program states).
+    """
+    sizes = tuple(int(size) for size in slice_sizes)
+    with checking("dynamic_gather"):
+        check_slice_sizes(
+            operand, start_indices, slice_sizes, collapsed_slice_dims=collapsed_slice_dims,
+            operand_batching_dims=operand_batching_dims,
+        )  # fmt: skip
+        fits = all(size <= of for size, of in zip(sizes, operand.shape, strict=True))
+        require("C12", fits, sizes)  # C12
+        dropped = collapsed_slice_dims + operand_batching_dims
+        kept = [size for d, size in enumerate(sizes) if d not in dropped]
+        require("C13", _stated(result, offset_dims, kept), f"{sizes} for {result}")  # C13
+    return gather(
+        operand,
+        start_indices,
+        offset_dims=offset_dims,
+        collapsed_slice_dims=collapsed_slice_dims,
+        start_index_map=start_index_map,
+        index_vector_dim=index_vector_dim,
+        slice_sizes=sizes,
+        operand_batching_dims=operand_batching_dims,
+        start_indices_batching_dims=start_indices_batching_dims,
+    )
+
+
+def check_slice_sizes(
+    operand: Array | None,  # noqa: ARG001 - its values do not matter
+    start_indices: Array | None,  # noqa: ARG001
+    slice_sizes: Array | None,
+    *,
+    collapsed_slice_dims: Dims,
+    operand_batching_dims: Dims = (),
+    **_: object,
+) -> None:
+    """The constraints of `dynamic_gather` on values alone, where they are known.
+
+    Raises:
+        ConstraintViolation: C8 (a collapsed dimension of more than 1), C12 (a negative size).
+    """
+    if slice_sizes is None:
+        return
+    sizes = [int(size) for size in slice_sizes]
+    dropped = collapsed_slice_dims + operand_batching_dims
+    require("C8", all(sizes[d] <= 1 for d in dropped), sizes)  # C8
+    require("C12", min(sizes, default=0) >= 0, sizes)  # C12
+
+
+def _stated(result: TensorType, offset_dims: Dims, sizes: Sequence[int]) -> bool:
+    return all(result.shape[d] in (None, size) for d, size in zip(offset_dims, sizes, strict=True))
+
+
+def torch_index_select(operand: Array, index: Array, *, dim: int, batch_dims: int) -> Array:
+    """The elements of `operand` that `index` numbers along `dim`, batch by batch.
+
+    No longer specified. As XLA's builder has it: result[b.., i.., j.., k..] is
+    operand[b.., i.., index[b.., j..], k..], where b stands for the first `batch_dims` dimensions,
+    i for those before `dim` and k for those after it. Indices out of range are moved into it.
+    """
+    shape, middle = operand.shape, index.ndim - batch_dims
+    rank = operand.ndim - 1 + middle
+    starts = index_vectors(index, index.ndim)
+    axes = (*range(batch_dims), *range(dim, dim + middle))
+    strides = strides_of(shape)
+    (start,) = spread(starts, axes, rank)
+    position = np.clip(start, 0, max(shape[dim] - 1, 0)) * strides[dim]
+    for d, size in enumerate(shape):
+        if d != dim:
+            axis = d if d < dim else d + middle - 1
+            position = position + along(size, axis, rank) * strides[d]
+    wanted = shape[:dim] + index.shape[batch_dims:] + shape[dim + 1 :]
+    return _taken(operand, np.broadcast_to(position, wanted))

@@ -1,0 +1,400 @@
+"""Reading and writing at computed places: gather, dynamic_gather, scatter, torch_index_select.
+
+Type functions; what they compute is in gather.py and scatter.py. Index operands may be of
+any integer type; gather moves start indices into range, scatter drops updates out of range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from reference.ir.constraints import require
+from reference.ir.notation import is_promotable, is_unique, same_shape, sizes_agree, within
+from reference.ir.op import OpSemantics
+from reference.ir.program import QuantizedType, Region, TensorType, ValueType
+from reference.ir.regions import argument_types, output_types
+from reference.ir.types import ElementType
+from reference.ops.elementwise import ANY_PER_TENSOR, INTEGER
+from reference.ops.indexed.gather import (
+    check_slice_sizes,
+    dynamic_gather,
+    gather,
+    torch_index_select,
+)
+from reference.ops.indexed.scatter import scatter
+
+Dims = tuple[int, ...]
+Sizes = tuple[int | None, ...]
+
+
+def _sorted(dims: Dims) -> bool:
+    return all(a <= b for a, b in pairwise(dims))
+
+
+def _at_most(size: int | None, limit: int | None) -> bool:
+    return size is None or limit is None or size <= limit
+
+
+def _without(shape: Sequence[int | None], dims: Dims) -> Sizes:
+    return tuple(size for d, size in enumerate(shape) if d not in dims)
+
+
+def _combined(batch: Sizes, window: Sizes, window_dims: Dims) -> Sizes:
+    """`combine` of the specification: window sizes at `window_dims`, the others in between."""
+    sizes = dict(zip(window_dims, window, strict=True))
+    rest = iter(batch)
+    rank = len(batch) + len(window)
+    return tuple(sizes[d] if d in sizes else next(rest) for d in range(rank))
+
+
+def _vector_size(indices: TensorType, index_vector_dim: int) -> int | None:
+    """How many components an index vector has."""
+    return indices.shape[index_vector_dim] if index_vector_dim < indices.rank else 1
+
+
+def _pairs_agree(left: TensorType, left_dims: Dims, right: TensorType, right_dims: Dims) -> bool:
+    """Whether paired dimensions have one size; dimensions that do not exist say nothing."""
+    return all(
+        sizes_agree(left.shape[a], right.shape[b])
+        for a, b in zip(left_dims, right_dims, strict=False)
+        if 0 <= a < left.rank and 0 <= b < right.rank
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Slices:
+    """The dimension numbers of a gather, for what its two forms have in common."""
+
+    offset_dims: Dims
+    dropped: Dims
+    """Those of the operand that the result does not have: collapsed and batching ones."""
+    index_vector_dim: int
+
+    def batch_sizes(self, start_indices: TensorType) -> Sizes:
+        return _without(start_indices.shape, (self.index_vector_dim,))
+
+    def rank(self, start_indices: TensorType) -> int:
+        return len(self.batch_sizes(start_indices)) + len(self.offset_dims)
+
+    def shape(self, start_indices: TensorType, slice_sizes: Sizes) -> Sizes:
+        window = _without(slice_sizes, self.dropped)
+        return _combined(self.batch_sizes(start_indices), window, self.offset_dims)
+
+
+def gather_type(
+    operand: TensorType,
+    start_indices: TensorType,
+    *,
+    offset_dims: Dims,
+    collapsed_slice_dims: Dims,
+    start_index_map: Dims,
+    index_vector_dim: int,
+    slice_sizes: Dims,
+    operand_batching_dims: Dims = (),
+    start_indices_batching_dims: Dims = (),
+    indices_are_sorted: bool = False,  # noqa: ARG001 - says nothing about types
+    result: TensorType | None = None,
+) -> TensorType:
+    """Result type of `gather`: batch dimensions of `start_indices`, slices at `offset_dims`.
+
+    Raises:
+        ConstraintViolation: I1 (per-axis quantized), I2 (no integers), C1 to C23.
+    """
+    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
+    require("I2", start_indices in INTEGER, start_indices)  # I2
+    rank, batching = operand.rank, (operand_batching_dims, start_indices_batching_dims)
+    slices = _Slices(offset_dims, collapsed_slice_dims + batching[0], index_vector_dim)
+    counted = len(offset_dims) + len(slices.dropped)
+    formed = require("C1", rank == counted, f"rank {rank}, not {counted}")  # C1
+    there = require("C2", 0 <= index_vector_dim <= start_indices.rank, index_vector_dim)  # C2
+    if there:
+        size = _vector_size(start_indices, index_vector_dim)
+        require("C3", sizes_agree(len(start_index_map), size), start_index_map)  # C3
+    formed &= require("C4", is_unique(offset_dims) and _sorted(offset_dims), offset_dims)  # C4
+    if there:
+        ranked = within(offset_dims, slices.rank(start_indices))
+        formed &= require("C5", ranked, offset_dims)  # C5
+    formed &= require("C6", is_unique(slices.dropped), slices.dropped)  # C6
+    require("C7", _sorted(collapsed_slice_dims), collapsed_slice_dims)  # C7
+    formed &= require("C8", within(collapsed_slice_dims, rank), collapsed_slice_dims)  # C8
+    require("C10", _sorted(batching[0]), batching[0])  # C10
+    formed &= require("C11", within(batching[0], rank), batching[0])  # C11
+    require("C13", is_unique(batching[1]), batching[1])  # C13
+    require("C14", within(batching[1], start_indices.rank), batching[1])  # C14
+    require("C15", index_vector_dim not in batching[1], batching[1])  # C15
+    if require("C16", len(batching[0]) == len(batching[1]), batching):  # C16
+        agree = _pairs_agree(operand, batching[0], start_indices, batching[1])
+        require("C17", agree, batching)  # C17
+    mapped = start_index_map + batching[0]
+    require("C18", is_unique(mapped), mapped)  # C18
+    require("C19", within(start_index_map, rank), start_index_map)  # C19
+    if require("C20", len(slice_sizes) == rank, slice_sizes):  # C20
+        collapsed = [slice_sizes[d] for d in collapsed_slice_dims if 0 <= d < rank]
+        require("C9", all(size <= 1 for size in collapsed), slice_sizes)  # C9
+        single = [slice_sizes[d] for d in batching[0] if 0 <= d < rank]
+        require("C12", all(size <= 1 for size in single), slice_sizes)  # C12
+        fits = all(map(_at_most, slice_sizes, operand.shape))
+        require("C21", fits and min(slice_sizes, default=0) >= 0, slice_sizes)  # C21
+        formed &= min(slice_sizes, default=0) >= 0
+    else:
+        formed = False
+    if result is not None:
+        same = result.element_type == operand.element_type
+        require("C23", same, f"{operand} to {result}")  # C23
+    if not (formed and there):
+        return result or operand
+    inferred = TensorType(slices.shape(start_indices, slice_sizes), operand.element_type)
+    if result is not None:
+        require("C22", same_shape(result, inferred), f"{inferred} expected, not {result}")  # C22
+    return result or inferred
+
+
+def dynamic_gather_type(
+    operand: TensorType,
+    start_indices: TensorType,
+    slice_sizes: TensorType,
+    *,
+    offset_dims: Dims,
+    collapsed_slice_dims: Dims,
+    start_index_map: Dims,
+    index_vector_dim: int,
+    operand_batching_dims: Dims = (),
+    start_indices_batching_dims: Dims = (),
+    indices_are_sorted: bool = False,  # noqa: ARG001 - says nothing about types
+    result: TensorType,
+) -> TensorType:
+    """Result type of `dynamic_gather`, which the program states, as far as types can tell.
+
+    What depends on the values of `slice_sizes` (C8, C12) is checked by the evaluation, but that a
+    slice along an offset dimension of the result cannot be larger than the operand (C12).
+    MLIR's attribute has the batching dimensions of `gather` too; since the op is said to be
+    identical to `gather`, they are taken here, under the id of the constraint that they extend.
+
+    Raises:
+        ConstraintViolation: I1 (per-axis quantized), I2, I3 (no integers, or of another rank),
+            C1 to C7, C9 to C14; "attributes" (batching dimensions that do not pair).
+    """
+    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
+    require("I2", start_indices in INTEGER, start_indices)  # I2
+    vector = slice_sizes in INTEGER and slice_sizes.rank == 1
+    require("I3", vector, slice_sizes)  # I3
+    rank, batching = operand.rank, (operand_batching_dims, start_indices_batching_dims)
+    slices = _Slices(offset_dims, collapsed_slice_dims + batching[0], index_vector_dim)
+    counted = len(offset_dims) + len(slices.dropped)
+    formed = require("C1", rank == counted, f"rank {rank}, not {counted}")  # C1
+    there = require("C2", 0 <= index_vector_dim <= start_indices.rank, index_vector_dim)  # C2
+    if there:
+        size = _vector_size(start_indices, index_vector_dim)
+        require("C3", sizes_agree(len(start_index_map), size), start_index_map)  # C3
+    formed &= require("C4", is_unique(offset_dims) and _sorted(offset_dims), offset_dims)  # C4
+    if there:
+        ranked = within(offset_dims, slices.rank(start_indices))
+        formed &= require("C5", ranked, offset_dims)  # C5
+    ordered = is_unique(slices.dropped) and _sorted(collapsed_slice_dims)
+    formed &= require("C6", ordered and _sorted(batching[0]), slices.dropped)  # C6
+    formed &= require("C7", within(slices.dropped, rank), slices.dropped)  # C7
+    mapped = start_index_map + batching[0]
+    require("C9", is_unique(mapped), mapped)  # C9
+    require("C10", within(start_index_map, rank), start_index_map)  # C10
+    if vector:
+        require("C11", sizes_agree(slice_sizes.shape[0], rank), slice_sizes)  # C11
+    paired = len(batching[0]) == len(batching[1]) and is_unique(batching[1])
+    paired = paired and within(batching[1], start_indices.rank)
+    paired = paired and index_vector_dim not in batching[1]
+    paired = paired and _pairs_agree(operand, batching[0], start_indices, batching[1])
+    require("attributes", paired, batching)
+    same = result.element_type == operand.element_type
+    require("C14", same, f"{operand} to {result}")  # C14
+    if formed and there:
+        unknown = slices.shape(start_indices, (None,) * rank)
+        fitting = TensorType(unknown, operand.element_type)
+        if require("C13", same_shape(result, fitting), f"{fitting} expected, not {result}"):  # C13
+            window = [result.shape[d] for d in offset_dims]
+            limits = _without(operand.shape, slices.dropped)
+            require("C12", all(map(_at_most, window, limits)), f"{operand} to {result}")  # C12
+    return result
+
+
+def torch_index_select_type(
+    operand: TensorType,
+    index: TensorType,
+    *,
+    dim: int,
+    batch_dims: int,
+    result: TensorType | None = None,
+) -> TensorType:
+    """Result type of `torch_index_select`, which is no longer specified: see its evaluation.
+
+    Raises:
+        ConstraintViolation: "operands" (index not of integers, batches that differ),
+            "attributes" (no such dimensions), "result" (another type).
+    """
+    require("operands", index in INTEGER, index)
+    numbered = 0 <= batch_dims <= dim < operand.rank and batch_dims <= index.rank
+    if not require("attributes", numbered, f"dim {dim}, batch_dims {batch_dims}"):
+        return result or operand
+    batches = tuple(range(batch_dims))
+    require("operands", _pairs_agree(operand, batches, index, batches), f"{operand}, {index}")
+    shape = operand.shape[:dim] + index.shape[batch_dims:] + operand.shape[dim + 1 :]
+    inferred = TensorType(shape, operand.element_type)
+    if result is not None:
+        same = same_shape(result, inferred) and result.element_type == operand.element_type
+        require("result", same, f"{inferred} expected, not {result}")
+    return result or inferred
+
+
+def scatter_type(
+    inputs: tuple[TensorType, ...],
+    scatter_indices: TensorType,
+    updates: tuple[TensorType, ...],
+    *,
+    update_window_dims: Dims,
+    inserted_window_dims: Dims,
+    scatter_dims_to_operand_dims: Dims,
+    index_vector_dim: int,
+    update_computation: Region,
+    input_batching_dims: Dims = (),
+    scatter_indices_batching_dims: Dims = (),
+    indices_are_sorted: bool = False,  # noqa: ARG001 - says nothing about types
+    unique_indices: bool = False,  # noqa: ARG001 - says nothing about types
+    results: tuple[TensorType, ...] | None = None,
+) -> tuple[TensorType, ...]:
+    """Result types of `scatter`: the shapes of `inputs`, the types that the computation returns.
+
+    Raises:
+        ConstraintViolation: I1, I3 (per-axis quantized), I2 (no integers), C1 to C25.
+    """
+    require("I2", scatter_indices in INTEGER, scatter_indices)  # I2
+    if not require("C5", len(inputs) == len(updates) > 0, len(inputs)):  # C5
+        return results or inputs
+    require("I1", all(of in ANY_PER_TENSOR for of in inputs), inputs)  # I1
+    require("I3", all(of in ANY_PER_TENSOR for of in updates), updates)  # I3
+    require("C1", same_shape(*inputs), inputs)  # C1
+    require("C3", same_shape(*updates), updates)  # C3
+    pairs = zip(inputs, updates, strict=True)
+    require("C6", all(a.element_type == b.element_type for a, b in pairs), updates)  # C6
+    _check_scatter_dims(
+        inputs[0], scatter_indices, updates[0], update_window_dims, inserted_window_dims,
+        (input_batching_dims, scatter_indices_batching_dims), scatter_dims_to_operand_dims,
+        index_vector_dim,
+    )  # fmt: skip
+    elements = _promoted(inputs, update_computation)
+    inferred = tuple(
+        TensorType(of.shape, element)
+        for of, element in zip(inputs, elements or [of.element_type for of in inputs], strict=True)
+    )
+    if results is None:
+        return inferred
+    shapes = len(results) == len(inputs) and all(map(same_shape, results, inputs))
+    require("C24", shapes, results)  # C24
+    if elements is not None:
+        stated = tuple(of.element_type for of in results)
+        require("C25", stated[: len(elements)] == elements[: len(stated)], results)  # C25
+    return results
+
+
+def _promoted(
+    inputs: tuple[TensorType, ...], body: Region
+) -> tuple[ElementType | QuantizedType, ...] | None:
+    """E0, ..., of the computation's type; None where it is not of the form asked for (C23)."""
+    takes, gives = argument_types(body), output_types(body)
+    count = len(inputs)
+    formed = len(takes) == 2 * count and takes[:count] == takes[count:] == gives
+    elements = [of.element_type for of in gives if isinstance(of, TensorType) and of.rank == 0]
+    formed = formed and len(elements) == count
+    formed = formed and all(
+        is_promotable(of.element_type, to) for of, to in zip(inputs, elements, strict=True)
+    )
+    require("C23", formed, _signature(takes, gives))  # C23
+    return tuple(elements) if formed else None
+
+
+def _signature(takes: Sequence[ValueType], gives: Sequence[ValueType]) -> str:
+    return f"({', '.join(map(str, takes))}) -> ({', '.join(map(str, gives))})"
+
+
+def _check_scatter_dims(
+    operand: TensorType,
+    indices: TensorType,
+    updates: TensorType,
+    update_window_dims: Dims,
+    inserted: Dims,
+    batching: tuple[Dims, Dims],
+    scattered: Dims,
+    index_vector_dim: int,
+) -> None:
+    """C2, C4 and C7 to C22 of `scatter`: everything about dimension numbers."""
+    rank, dropped = operand.rank, inserted + batching[0]
+    counted = len(update_window_dims) + len(dropped)
+    formed = require("C2", rank == counted, f"rank {rank}, not {counted}")  # C2
+    ordered = is_unique(update_window_dims) and _sorted(update_window_dims)
+    formed &= require("C7", ordered, update_window_dims)  # C7
+    ranked = within(update_window_dims, updates.rank)
+    formed &= require("C8", ranked, update_window_dims)  # C8
+    formed &= require("C9", is_unique(dropped), dropped)  # C9
+    require("C10", _sorted(inserted), inserted)  # C10
+    formed &= require("C11", within(inserted, rank), inserted)  # C11
+    require("C12", _sorted(batching[0]), batching[0])  # C12
+    formed &= require("C13", within(batching[0], rank), batching[0])  # C13
+    require("C14", is_unique(batching[1]), batching[1])  # C14
+    require("C15", within(batching[1], indices.rank), batching[1])  # C15
+    require("C16", index_vector_dim not in batching[1], batching[1])  # C16
+    if require("C17", len(batching[0]) == len(batching[1]), batching):  # C17
+        require("C18", _pairs_agree(operand, batching[0], indices, batching[1]), batching)  # C18
+    mapped = scattered + batching[0]
+    require("C20", is_unique(mapped), mapped)  # C20
+    require("C21", within(scattered, rank), scattered)  # C21
+    if require("C22", 0 <= index_vector_dim <= indices.rank, index_vector_dim):  # C22
+        require(
+            "C19", sizes_agree(len(scattered), _vector_size(indices, index_vector_dim)), scattered
+        )
+        if formed:
+            batch = _without(indices.shape, (index_vector_dim,))
+            _check_updates(updates, update_window_dims, batch, _without(operand.shape, dropped))
+
+
+def _check_updates(updates: TensorType, window_dims: Dims, batch: Sizes, limits: Sizes) -> None:
+    """C4 of `scatter`: scatter dimensions as the indices have them, windows no larger than what
+    is written to."""
+    scatter_sizes = _without(updates.shape, window_dims)
+    window = [updates.shape[d] for d in window_dims]
+    fits = len(scatter_sizes) == len(batch) and all(map(sizes_agree, scatter_sizes, batch))
+    require("C4", fits and all(map(_at_most, window, limits)), updates)  # C4
+
+
+ROWS: tuple[OpSemantics, ...] = (
+    OpSemantics(
+        "dynamic_gather", dynamic_gather_type, dynamic_gather,
+        ("operand", "start_indices", "slice_sizes"),
+        ("offset_dims", "collapsed_slice_dims", "start_index_map", "index_vector_dim",
+         "indices_are_sorted", "operand_batching_dims", "start_indices_batching_dims"),
+        True, tuple(f"C{n}" for n in range(1, 15)), ("I1", "I2", "I3"),
+        optional=("indices_are_sorted", "operand_batching_dims", "start_indices_batching_dims"),
+        check_values=check_slice_sizes,
+    ),
+    OpSemantics(
+        "gather", gather_type, gather, ("operand", "start_indices"),
+        ("offset_dims", "collapsed_slice_dims", "operand_batching_dims",
+         "start_indices_batching_dims", "start_index_map", "index_vector_dim", "slice_sizes",
+         "indices_are_sorted"),
+        False, tuple(f"C{n}" for n in range(1, 24)), ("I1", "I2"),
+        optional=("operand_batching_dims", "start_indices_batching_dims", "indices_are_sorted"),
+    ),
+    OpSemantics(
+        "scatter", scatter_type, scatter, ("*inputs", "scatter_indices", "*updates"),
+        ("update_window_dims", "inserted_window_dims", "input_batching_dims",
+         "scatter_indices_batching_dims", "scatter_dims_to_operand_dims", "index_vector_dim",
+         "indices_are_sorted", "unique_indices"),
+        False, tuple(f"C{n}" for n in range(1, 26)), ("I1", "I2", "I3"),
+        optional=("input_batching_dims", "scatter_indices_batching_dims", "indices_are_sorted",
+                  "unique_indices"),
+        regions=("update_computation",), several=True,
+    ),
+    OpSemantics(
+        "torch_index_select", torch_index_select_type, torch_index_select,
+        ("operand", "index"), ("dim", "batch_dims"), False, (),
+    ),
+)  # fmt: skip
+"""The ops of this family."""

@@ -1,0 +1,275 @@
+"""Writing at computed places: scatter.
+
+The specification applies the updates one after another, in an order of the implementation's
+choice; here it is the order of the updates' indices. Where no element is written twice, all
+updates are applied at once. Otherwise updates of one element are combined with each other first
+where that cannot change the result (the same in any grouping), and in rounds where it can: one
+update of each element in a round. Sums and products of floating-point numbers, which every order
+rounds otherwise, are accumulated in wider arithmetic and rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reference.ir.program import Region, TensorType
+from reference.ir.regions import Body, argument_types, output_types
+from reference.ir.types import Array, ElementType, element_type_of
+from reference.numerics.conversion import convert_to
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.indexed.indexing import along, batch_positions, index_vectors, spread, strides_of
+
+Dims = tuple[int, ...]
+
+
+def scatter(
+    inputs: tuple[Array, ...],
+    scatter_indices: Array,
+    updates: tuple[Array, ...],
+    *,
+    update_window_dims: Dims,
+    inserted_window_dims: Dims,
+    scatter_dims_to_operand_dims: Dims,
+    index_vector_dim: int,
+    update_computation: Body,
+    input_batching_dims: Dims = (),
+    scatter_indices_batching_dims: Dims = (),
+    indices_are_sorted: bool = False,  # noqa: ARG001 - nothing to gain here
+    unique_indices: bool = False,  # noqa: ARG001 - nothing to gain here
+) -> tuple[Array, ...]:
+    """`inputs` with the updates applied by `update_computation`, those out of bounds dropped.
+
+    Whether an update is in bounds is asked of every element of a window by itself.
+
+    Args:
+        inputs: arrays of one shape.
+        scatter_indices: index vectors along `index_vector_dim`, or single indices.
+        updates: arrays of one shape: windows for every index vector.
+        update_computation: takes an element of each input and one of each update.
+        update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims, index_vector_dim,
+        input_batching_dims, scatter_indices_batching_dims, indices_are_sorted, unique_indices:
+            as specified.
+
+    Returns:
+        New arrays of the shape of the inputs, of the types that the computation returns.
+    """
+    writes = positions(
+        inputs[0].shape,
+        scatter_indices,
+        updates[0].shape,
+        update_window_dims=update_window_dims,
+        inserted_window_dims=inserted_window_dims,
+        scatter_dims_to_operand_dims=scatter_dims_to_operand_dims,
+        index_vector_dim=index_vector_dim,
+        input_batching_dims=input_batching_dims,
+        scatter_indices_batching_dims=scatter_indices_batching_dims,
+    ).reshape(-1)
+    kept = np.flatnonzero(writes >= 0)
+    types = _element_types(update_computation.region)
+    flat = [convert_to(of, to).reshape(-1) for of, to in zip(inputs, types, strict=True)]
+    given = [convert_to(of, to).reshape(-1)[kept] for of, to in zip(updates, types, strict=True)]
+    if kept.size:
+        apply(flat, writes[kept], given, update_computation)
+    return tuple(array.reshape(inputs[0].shape) for array in flat)
+
+
+def _element_types(region: Region) -> tuple[ElementType, ...]:
+    return tuple(of.stored for of in output_types(region) if isinstance(of, TensorType))
+
+
+def positions(
+    shape: Sequence[int],
+    scatter_indices: Array,
+    updates_shape: Sequence[int],
+    *,
+    update_window_dims: Dims,
+    inserted_window_dims: Dims,
+    scatter_dims_to_operand_dims: Dims,
+    index_vector_dim: int,
+    input_batching_dims: Dims = (),
+    scatter_indices_batching_dims: Dims = (),
+) -> Array:
+    """Where each element of the updates goes: flat positions in an input of `shape`, row-major, or
+    -1 where that is out of bounds. Of the shape of the updates, int64."""
+    rank = len(updates_shape)
+    scatter_dims = [d for d in range(rank) if d not in update_window_dims]
+    index = start_indices_of(
+        shape,
+        scatter_indices,
+        updates_shape,
+        update_window_dims=update_window_dims,
+        scatter_dims_to_operand_dims=scatter_dims_to_operand_dims,
+        index_vector_dim=index_vector_dim,
+    )
+    batches = batch_positions(scatter_indices_batching_dims, index_vector_dim)
+    for d, at in zip(input_batching_dims, batches, strict=True):
+        index[d] = index[d] + along(shape[d], scatter_dims[at], rank)
+    dropped = inserted_window_dims + input_batching_dims
+    window = (d for d in range(len(shape)) if d not in dropped)
+    for d, axis in zip(window, update_window_dims, strict=True):
+        index[d] = index[d] + along(updates_shape[axis], axis, rank)
+    position, inside = np.zeros((1,) * rank, np.int64), np.ones((1,) * rank, np.bool_)
+    for size, stride, at in zip(shape, strides_of(shape), index, strict=True):
+        valid = np.asarray((at >= np.int64(0)) & (at < np.int64(size)))
+        inside = inside & valid
+        position = position + np.where(valid, at, 0) * stride
+    return np.broadcast_to(np.where(inside, position, -1), updates_shape)
+
+
+def start_indices_of(
+    shape: Sequence[int],
+    scatter_indices: Array,
+    updates_shape: Sequence[int],
+    *,
+    update_window_dims: Dims,
+    scatter_dims_to_operand_dims: Dims,
+    index_vector_dim: int,
+) -> list[Array]:
+    """`full_start_index` of the specification: for each dimension of an input of `shape` where
+    the windows start; broadcasting to the shape of the updates."""
+    rank = len(updates_shape)
+    vectors = index_vectors(scatter_indices, index_vector_dim)
+    scatter_dims = [d for d in range(rank) if d not in update_window_dims]
+    starts = [np.zeros((1,) * rank, np.int64) for _ in shape]
+    components = spread(vectors, scatter_dims, rank)
+    for d, start in zip(scatter_dims_to_operand_dims, components, strict=True):
+        starts[d] = start
+    return starts
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Updates ordered by the element that they go to, and by their own order within that.
+
+    `order` are the updates' numbers in this order, `targets` the elements they go to, `rank` how
+    many updates go to the same element before.
+    """
+
+    order: Array
+    targets: Array
+    rank: Array
+
+    @property
+    def most(self) -> int:
+        """How many updates the element with the most of them gets."""
+        return int(self.rank.max(initial=-1)) + 1
+
+
+def grouped(targets: Array) -> Groups:
+    """The updates by target, given the (flat, valid) target of each."""
+    order = np.argsort(targets, kind="stable")
+    ordered = targets[order]
+    count = np.arange(len(ordered))
+    first = np.r_[True, ordered[1:] != ordered[:-1]]
+    return Groups(order, ordered, count - np.maximum.accumulate(np.where(first, count, 0)))
+
+
+def apply(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: Body) -> None:
+    """Apply updates to flat arrays, in place, in the order in which they are given.
+
+    Args:
+        flat: an array of elements for each input.
+        targets: where each update goes; valid positions.
+        given: the updates, one array for each input.
+        body: the computation.
+    """
+    groups = grouped(targets)
+    if groups.most == 1:
+        _round(flat, targets, given, body)
+        return
+    chosen = overwritten(body.region)
+    of = element_type_of(flat[0])
+    if chosen is not None:
+        last = np.r_[groups.targets[1:] != groups.targets[:-1], True]
+        for number, update in enumerate(chosen):
+            flat[number][groups.targets[last]] = given[update][groups.order[last]]
+    elif is_associative(body.monoid, of):
+        at, combined = _combined(groups, given, body)
+        _round(flat, at, combined, body)
+    elif body.monoid in ("add", "multiply"):
+        _accumulate(flat[0], groups, given[0], body)
+    else:
+        _rounds(flat, groups, given, body)
+
+
+def overwritten(region: Region) -> tuple[int, ...] | None:
+    """Which of the updates the computation returns as they are, each at its place; or None."""
+    count = len(argument_types(region)) // 2
+    names = [argument.name for argument in region.arguments[count:]]
+    if len(region.operations) != 1:
+        return None
+    returned = [operand.name for operand in region.operations[0].operands]
+    return tuple(map(names.index, returned)) if set(returned) <= set(names) else None
+
+
+def is_associative(monoid: str | None, of: ElementType) -> bool:
+    """Whether a commutative op gives the same in every order: all do but sums and products of
+    floating-point and complex numbers."""
+    if monoid in ("add", "multiply"):
+        return of.is_integer or of.is_boolean
+    return monoid is not None
+
+
+def _round(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: Body) -> None:
+    """Apply updates of which no two go to one element."""
+    new = body.lanes(*(array[targets] for array in flat), *given)
+    for array, values in zip(flat, new, strict=True):
+        array[targets] = values
+
+
+def _rounds(flat: Sequence[Array], groups: Groups, given: Sequence[Array], body: Body) -> None:
+    """The first update of every element, then the second of those that have one, and so on."""
+    by_rank = np.argsort(groups.rank, kind="stable")
+    ends = np.cumsum(np.bincount(groups.rank))
+    for start, end in zip((0, *ends[:-1]), ends, strict=True):
+        now = by_rank[start:end]
+        _round(flat, groups.targets[now], [of[groups.order[now]] for of in given], body)
+
+
+def _combined(
+    groups: Groups, given: Sequence[Array], body: Body
+) -> tuple[Array, tuple[Array, ...]]:
+    """All updates of an element combined into one: neighbours first, then neighbouring results."""
+    targets, rank = groups.targets, groups.rank
+    values = tuple(of[groups.order] for of in given)
+    while rank.max(initial=0) > 0:
+        left = np.flatnonzero((rank[:-1] % 2 == 0) & (rank[1:] > rank[:-1]))
+        new = body.lanes(*(of[left] for of in values), *(of[left + 1] for of in values))
+        for array, combined in zip(values, new, strict=True):
+            array[left] = combined
+        kept = rank % 2 == 0
+        targets, rank = targets[kept], rank[kept] // 2
+        values = tuple(array[kept] for array in values)
+    return targets, values
+
+
+def _accumulate(flat: Array, groups: Groups, given: Array, body: Body) -> None:
+    """Sums or products of floating-point or complex numbers: rounded once, at the end.
+
+    Elements with a single update are left to the computation itself, which rounds correctly.
+    """
+    more = np.r_[groups.rank[1:] > 0, False] | (groups.rank > 0)
+    once = ~more
+    _round([flat], groups.targets[once], [given[groups.order[once]]], body)
+    wide, of = _widened(flat), element_type_of(flat)
+    ufunc = np.add if body.monoid == "add" else np.multiply
+    ufunc.at(wide, groups.targets[more], _widened(given)[groups.order[more]])
+    touched = groups.targets[more & (groups.rank == 0)]
+    flat[touched] = _rounded(wide[touched], of)
+
+
+def _widened(array: Array) -> Array:
+    of = element_type_of(array)
+    if of.is_complex:
+        return array.astype(np.complex128 if of.part.bits == 32 else np.clongdouble)
+    return array.astype(np.longdouble) if of.name == "f64" else to_float64(array)
+
+
+def _rounded(wide: Array, of: ElementType) -> Array:
+    if not of.is_complex:
+        return round_to(wide, of)
+    parts = (round_to(part(wide).copy(), of.part) for part in (np.real, np.imag))
+    return np.stack(list(parts), axis=-1).view(of.storage)[..., 0]

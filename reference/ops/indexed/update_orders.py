@@ -1,0 +1,185 @@
+"""Scatters taken apart: which updates meet in an element, and what every order of them gives.
+
+The order of the updates ("schedule" in the specification) is the implementation's choice. It
+makes no difference to elements with one update, nor to integer sums, extrema and the like. For
+the others all orders are tried, as long as they are few.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reference.ir.program import Operation, TensorType
+from reference.ir.regions import Body, output_types
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.conversion import convert_to
+from reference.ops.indexed.scatter import (
+    Groups,
+    apply,
+    grouped,
+    is_associative,
+    overwritten,
+    positions,
+)
+
+MOST_ORDERED = 4
+"""Updates of an element of which all orders are tried: 24 then."""
+
+_DIMS = (
+    "update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
+    "index_vector_dim", "input_batching_dims", "scatter_indices_batching_dims",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Scattering:
+    """A scatter: flat inputs and updates (those out of bounds left out) of the results' types."""
+
+    body: Body
+    shape: tuple[int, ...]
+    inputs: tuple[Array, ...]
+    updates: tuple[Array, ...]
+    groups: Groups
+
+    @property
+    def counts(self) -> Array:
+        """How many updates each element gets, flat."""
+        return np.bincount(self.groups.targets, minlength=len(self.inputs[0]))
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the order makes no difference, whatever the updates are.
+
+        Extrema of complex numbers have an order of their own where parts are NaN or zero.
+        """
+        of = element_type_of(self.inputs[0])
+        return is_associative(self.body.monoid, of) and not of.is_complex
+
+    @property
+    def is_sum_or_product(self) -> bool:
+        """Whether it accumulates floating-point or complex numbers."""
+        of = element_type_of(self.inputs[0])
+        return self.body.monoid in ("add", "multiply") and (of.is_float or of.is_complex)
+
+    def results(self) -> tuple[Array, ...]:
+        """What the scatter gives, flat, the updates applied as the reference applies them."""
+        flat = tuple(array.copy() for array in self.inputs)
+        order = np.argsort(self.groups.order)
+        if order.size:
+            apply(flat, self.groups.targets[order], self.updates, self.body)
+        return flat
+
+    def meeting(self, count: int) -> tuple[Array, Array]:
+        """The elements with that many updates, and the numbers of these: [count, elements]."""
+        rank, order = self.groups.rank, self.groups.order
+        last = np.r_[rank[1:] == 0, True][: len(rank)]
+        ends = np.flatnonzero(last & (rank == count - 1))
+        return self.groups.targets[ends], order[ends - np.arange(count)[::-1, None]]
+
+    def in_order(
+        self, targets: Array, numbers: Sequence[Array]
+    ) -> Iterator[tuple[tuple[Array, ...], tuple[Array, ...]]]:
+        """Each step of applying the updates of these numbers one after another: the arguments of
+        the computation, and its results."""
+        now = tuple(array[targets] for array in self.inputs)
+        for number in numbers:
+            arguments = (*now, *(array[number] for array in self.updates))
+            now = self.body.lanes(*arguments)
+            yield arguments, now
+
+    def outcomes(self, count: int) -> Iterator[tuple[Array, tuple[Array, ...]]]:
+        """What each order gives in the elements with `count` updates: their places, results."""
+        targets, numbers = self.meeting(count)
+        if targets.size:
+            for order in itertools.permutations(range(count)):
+                *_, (_, results) = self.in_order(targets, [numbers[n] for n in order])
+                yield targets, results
+
+
+def taken_apart(
+    operation: Operation, operands: Sequence[Array], body: Body, places: Array | None = None
+) -> Scattering:
+    """The parts of a `scatter` operation; `body` is its computation.
+
+    `places`, where given, are where the elements of the updates go instead: see `positions`.
+    """
+    count = len(operands) // 2
+    inputs, indices, updates = operands[:count], operands[count], operands[count + 1 :]
+    if places is None:
+        places = update_positions(operation, inputs[0], indices, updates[0])
+    places = places.reshape(-1)
+    kept = np.flatnonzero(places >= 0)
+    types = [of.stored for of in output_types(body.region) if isinstance(of, TensorType)]
+    return Scattering(
+        body,
+        inputs[0].shape,
+        tuple(convert_to(x, of).reshape(-1) for x, of in zip(inputs, types, strict=True)),
+        tuple(convert_to(x, of).reshape(-1)[kept] for x, of in zip(updates, types, strict=True)),
+        grouped(places[kept]),
+    )
+
+
+def update_positions(operation: Operation, operand: Array, indices: Array, update: Array) -> Array:
+    """Where each element of an update goes: see `reference.ops.indexed.scatter.positions`."""
+    given: dict[str, Any] = {k: v for k, v in operation.attributes if k in _DIMS}
+    return positions(operand.shape, indices, update.shape, **given)
+
+
+def alike(one: Array, other: Array) -> Array:
+    """Where two arrays of one type agree in every bit, or are NaN both (complex: part by part)."""
+    of = element_type_of(one)
+    same = to_bits(one) == to_bits(other)
+    if of.is_complex:
+        nan = [np.isnan(part(one)) & np.isnan(part(other)) for part in (np.real, np.imag)]
+        return np.asarray((same | np.stack(nan, axis=-1)).all(axis=-1))
+    return same | (np.isnan(one) & np.isnan(other)) if of.is_float else same
+
+
+def contested(parts: Scattering, number: int) -> Array:
+    """The elements (flat) of result `number` that depend on the order of their updates, or that
+    have too many updates to tell."""
+    size = len(parts.inputs[0])
+    found = np.zeros(size, np.bool_)
+    if parts.is_closed or parts.groups.most < 2:
+        return found
+    chosen = overwritten(parts.body.region)
+    if chosen is not None:
+        values = parts.updates[chosen[number]][parts.groups.order]
+        first = np.flatnonzero(parts.groups.rank == 0)
+        firsts = np.repeat(first, np.diff(np.append(first, len(values))))
+        found[parts.groups.targets[~alike(values, values[firsts])]] = True
+        return found
+    found[parts.counts > MOST_ORDERED] = True
+    for count in range(2, MOST_ORDERED + 1):
+        outcomes = parts.outcomes(count)
+        for targets, first_results in itertools.islice(outcomes, 1):
+            for _, results in outcomes:
+                found[targets] |= ~alike(results[number], first_results[number])
+    return found
+
+
+def impossible(parts: Scattering, actual: Sequence[Array]) -> Array:
+    """The elements (flat) with several updates that no order of them explains, all results
+    together; those with too many updates to tell are not among them."""
+    flat = [array.reshape(-1) for array in actual]
+    found, counts = np.zeros(len(flat[0]), np.bool_), parts.counts
+    chosen = overwritten(parts.body.region)
+    if chosen is not None:
+        explained = np.ones(len(parts.groups.order), np.bool_)
+        for array, update in zip(flat, chosen, strict=True):
+            values = parts.updates[update][parts.groups.order]
+            explained &= alike(array[parts.groups.targets], values)
+        hit = np.zeros_like(found)
+        hit[parts.groups.targets[explained]] = True
+        return (counts > 1) & ~hit
+    for count in range(2, MOST_ORDERED + 1):
+        for number, (targets, results) in enumerate(parts.outcomes(count)):
+            pairs = zip(flat, results, strict=True)
+            same = np.logical_and.reduce([alike(a[targets], r) for a, r in pairs])
+            found[targets] = ~same if number == 0 else found[targets] & ~same
+    return found

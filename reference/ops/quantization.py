@@ -1,0 +1,195 @@
+"""Quantized tensors: what their types must be, and the ops to them and from them.
+
+A quantized tensor holds integers of its storage type, called codes here; a code i stands for the
+number (i - zero_point) * scale of the expressed type.
+
+Source: StableHLO specification, "Types" (constraints C1 to C13 of quantized types), "Quantization
+computations", and the ops `uniform_quantize` and `uniform_dequantize`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from reference.ir.constraints import require
+from reference.ir.notation import is_quantized, same_shape
+from reference.ir.op import OpSemantics
+from reference.ir.program import QuantizedType, TensorType
+from reference.ir.types import Array, ElementType
+from reference.numerics.arithmetic import add, divide, multiply, quiet
+from reference.numerics.conversion import convert_to
+from reference.numerics.rounding import integers_to, round_to, to_float64
+
+
+def uniform_quantize_type(operand: TensorType, *, result: TensorType) -> TensorType:
+    """Result type of `uniform_quantize`, which the program states.
+
+    Raises:
+        ConstraintViolation: I1 (neither of floating-point nor of quantized type), C1 (shapes
+            differ), C2 (the expressed type of the result is not that of the operand; the result
+            is not quantized).
+    """
+    taken = is_quantized(operand) or _is_float(operand)
+    require("I1", taken, operand)  # I1
+    require("C1", same_shape(operand, result), f"{operand}, {result}")  # C1
+    same = expressed_of(operand) == expressed_of(result)
+    require("C2", is_quantized(result) and (same or not taken), f"{operand}, {result}")  # C2
+    return result
+
+
+def uniform_dequantize_type(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
+    """Result type of `uniform_dequantize`: the operand's expressed type.
+
+    Raises:
+        ConstraintViolation: I1 (the operand is not quantized), C1 (shapes differ), C2 (element
+            type of the result).
+    """
+    quantized = require("I1", is_quantized(operand), operand)  # I1
+    inferred = TensorType(operand.shape, expressed_of(operand))
+    if result is not None:
+        require("C1", same_shape(operand, result), f"{operand}, {result}")  # C1
+        of = inferred.element_type
+        require("C2", not quantized or result.element_type == of, f"{operand}, {result}")  # C2
+    return result or inferred
+
+
+def expressed_of(given: TensorType) -> ElementType:
+    """The expressed type of a quantized tensor, the element type of any other."""
+    of = given.element_type
+    return of.expressed_type if isinstance(of, QuantizedType) else of
+
+
+def _is_float(given: TensorType) -> bool:
+    return not isinstance(given.element_type, QuantizedType) and given.element_type.is_float
+
+
+def broken_type(given: TensorType) -> tuple[str, ...]:
+    """The ids of the constraints on quantized types that a tensor type breaks, in order.
+
+    C1, C2 and C8 hold by construction: bounds and zero points are integers, which are of the
+    storage type when they are in its range (C3, C7). C4 is taken to ask for scales that the
+    expressed type has, or rounds to a positive finite number: programs write them in decimal.
+    """
+    of = given.element_type
+    if not isinstance(of, QuantizedType):
+        return ()
+    axis, storage, counts = of.quantization_dimension, of.storage_type, len(of.scales)
+    holds = {
+        "C3": storage.is_integer
+        and storage.min_integer <= of.storage_min < of.storage_max <= storage.max_integer,
+        "C4": of.expressed_type.is_float,
+        "C5": all(scale > 0 for scale in of.scales),
+        "C6": all(math.isfinite(scale) for scale in of.scales),
+        "C7": all(of.storage_min <= zero <= of.storage_max for zero in of.zero_points),
+        "C9": counts == len(of.zero_points),
+        "C10": axis is not None or counts == 1,
+        "C11": axis is None or axis >= 0,
+        "C12": axis is None or axis < given.rank,
+        "C13": axis is None or not 0 <= axis < given.rank or given.shape[axis] in (None, counts),
+    }
+    if holds["C4"] and holds["C5"] and holds["C6"]:
+        rounded = to_float64(round_to(np.array(of.scales, np.float64), of.expressed_type))
+        holds["C4"] = bool(np.all((rounded > 0) & np.isfinite(rounded)))
+    return tuple(name for name, held in holds.items() if not held)
+
+
+def dequantize(codes: Array, of: QuantizedType) -> Array:
+    """The numbers that codes stand for: `dequantize` of the specification.
+
+    The zero point is subtracted without wrapping around, as the chapter "Types" has it (the
+    formula in "Quantization computations" subtracts within the storage type, where 127 - -128 has
+    no room); the difference is converted to the expressed type, and the product rounded in it.
+    """
+    if _is_native(of):  # differences of so few bits are exact, products rounded by the machine
+        scales, zeros = _steps(of, codes.ndim)
+        return np.asarray((codes.astype(zeros.dtype) - zeros) * scales)
+    difference = _wide(codes) - along(np.array(of.zero_points, np.int64), of, codes.ndim)
+    return multiply(integers_to(difference, of.expressed_type), rounded_scales(of, codes.ndim))
+
+
+@quiet
+def quantize(numbers: Array, of: QuantizedType) -> Array:
+    """The codes nearest to numbers of the expressed type: `quantize` of the specification.
+
+    Every step is rounded in the expressed type: the quotient by the scale, the sum with the zero
+    point, clamped to the range of codes, then the nearest integer, even of two. A NaN, which the
+    conversion to integers leaves open, becomes 0 as everywhere in this reference, or the code
+    nearest to 0.
+    """
+    to, rank = of.expressed_type, numbers.ndim
+    if _is_native(of):
+        scales, points = _steps(of, rank)
+        moved = np.clip(np.rint(numbers / scales + points), of.storage_min, of.storage_max)
+        nearest = np.nan_to_num(moved, nan=min(max(0, of.storage_min), of.storage_max))
+        return _narrow(np.asarray(nearest), of.storage_type)
+    zeros = along(np.array(of.zero_points, np.int64), of, rank)
+    moved = add(divide(numbers, rounded_scales(of, rank)), integers_to(zeros, to))
+    low, high = (
+        to_float64(integers_to(np.array(bound, np.int64), to))
+        for bound in (of.storage_min, of.storage_max)
+    )
+    whole = np.rint(np.clip(np.nan_to_num(to_float64(moved), nan=0.0), low, high))
+    # a bound that the expressed type has not, such as 2^31 - 1 in f32, may have been rounded up
+    codes = np.clip(whole.astype(np.int64), of.storage_min, of.storage_max)
+    return np.asarray(convert_to(codes, of.storage_type))
+
+
+def requantize(codes: Array, given: QuantizedType, to: QuantizedType) -> Array:
+    """Codes of one quantized type as the nearest ones of another."""
+    return codes if given == to else quantize(dequantize(codes, given), to)
+
+
+def _is_native(of: QuantizedType) -> bool:
+    """Whether numpy's own arithmetic rounds as the expressed type does, and has every code."""
+    return of.expressed_type.name in ("f32", "f64") and of.storage_type.bits <= 16
+
+
+@lru_cache(maxsize=256)
+def _steps(of: QuantizedType, rank: int) -> tuple[Array, Array]:
+    """Scales and zero points as numbers of the expressed type, shaped to meet an array."""
+    zeros = np.array(of.zero_points, of.expressed_type.storage)
+    return rounded_scales(of, rank), along(zeros, of, rank)
+
+
+def _narrow(codes: Array, to: ElementType) -> Array:
+    whole = codes.astype(np.int32)
+    return whole.astype(to.storage) if to.bits >= 8 else convert_to(whole, to)
+
+
+def _wide(codes: Array) -> Array:
+    """Codes as int64: storage types of 64 bits exist on paper only (MLIR has up to 32)."""
+    return codes.astype(np.int64)
+
+
+def rounded_scales(of: QuantizedType, rank: int) -> Array:
+    """The scales as numbers of the expressed type, shaped to meet an array of that rank."""
+    return along(round_to(np.array(of.scales, np.float64), of.expressed_type), of, rank)
+
+
+def along(values: Array, of: QuantizedType, rank: int) -> Array:
+    """One value for all elements, or one for each index of the quantization dimension."""
+    axis = of.quantization_dimension
+    if axis is None:
+        return values.reshape(())
+    return values.reshape(tuple(-1 if d == axis else 1 for d in range(rank)))
+
+
+def _itself(operand: Array, **_: object) -> Array:
+    """Both ops, in the expressed type: there a quantized tensor is the numbers it stands for."""
+    return operand
+
+
+ROWS: tuple[OpSemantics, ...] = (
+    OpSemantics(
+        "uniform_dequantize", uniform_dequantize_type, _itself, ("operand",), (), False,
+        ("C1", "C2"), ("I1",), lifts=True,
+    ),
+    OpSemantics(
+        "uniform_quantize", uniform_quantize_type, _itself, ("operand",), (), True,
+        ("C1", "C2"), ("I1",), lifts=True,
+    ),
+)  # fmt: skip
+"""The ops of this family."""

@@ -1,0 +1,74 @@
+"""What the specification leaves open: elements of a result that no backend can get wrong.
+
+Sources are named per reason, in the file of each family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reference.interpreter import quantized
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from reference.numerics.arithmetic import quiet
+from reference.unspecified import (
+    contraction,
+    control_flow,
+    convolution,
+    data_movement,
+    dynamism,
+    elementwise,
+    fft,
+    gathering,
+    host,
+    linear_algebra,
+    normalization,
+    quantization,
+    random,
+    reduction,
+    sorting,
+)
+from reference.unspecified.reasons import Open, Reason
+
+_FAMILIES = (
+    data_movement, dynamism, gathering, sorting, reduction, contraction, convolution,
+    control_flow, host, normalization, linear_algebra, fft, random, quantization,
+)  # fmt: skip
+
+_REASONS: dict[str, tuple[Reason, ...]] = {
+    op: reasons for family in _FAMILIES for op, reasons in family.REASONS.items()
+}
+
+
+def _open(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> list[Open]:
+    found = elementwise.open_elements(operation, operands, result)
+    for reason in _REASONS.get(operation.name, ()):
+        found += reason(operation, operands, result, number)
+    return found
+
+
+@quiet
+def unspecified(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int = 0
+) -> list[Open]:
+    """The reasons for which elements of a result are open, each with a mask of the result's shape.
+
+    Args:
+        operation: the operation, for its name, attributes and regions.
+        operands: its operands' values.
+        result: its result `number` as the reference evaluates it.
+        number: which of its results, from 0.
+
+    Returns:
+        (label, mask) pairs; only those whose mask holds somewhere.
+    """
+    if quantized.involved(operation):
+        found = quantization.open_codes(operation, operands, result, number, _open)
+    else:
+        found = _open(operation, operands, result, number)
+    shaped = ((label, np.broadcast_to(mask, result.shape)) for label, mask in found)
+    return [(label, mask) for label, mask in shaped if mask.any()]
