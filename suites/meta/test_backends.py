@@ -429,8 +429,8 @@ _CHILD = """
 import sys
 import numpy as np
 from conformance.backends.registry import open_backend
-from reference.program import TensorType, Value, single_op
-from reference.types import ELEMENT_TYPES
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES
 values = np.array([float(text) for text in sys.argv[2:]], np.float32)
 of = TensorType(values.shape, ELEMENT_TYPES["f32"])
 program = single_op("negate", (Value("a", of),), (of,))

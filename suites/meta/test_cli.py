@@ -263,8 +263,8 @@ def test_interrupting_exits_with_130_and_keeps_what_was_done(tmp_path: Path) -> 
 PARENT = """
 import sys
 from pathlib import Path
-from conformance.planning import Options
-from conformance.runner import run
+from conformance.campaign.planning import Options
+from conformance.campaign.runner import run
 if __name__ == "__main__":
     given = Options(Path(sys.argv[1]), ops=("add",), element_types=("i1",), profile="smoke", jobs=1)
     print(run(given).exit_code, "jax" in sys.modules)

@@ -71,8 +71,8 @@ def elements(case_: Case) -> int:
 
 _PRINT_DIGEST = """
 import hashlib
-from generators.plan import cases
-from generators.types import ELEMENTWISE_TYPES as ELEMENT_TYPES_OF
+from generators.cells.plan import cases
+from generators.case.types import ELEMENTWISE_TYPES as ELEMENT_TYPES_OF
 from generators.values import materialise
 seen = hashlib.sha256()
 for op, types in ELEMENT_TYPES_OF.items():

@@ -86,7 +86,7 @@ def test_expectations_are_assigned_to_records(tmp_path: Path) -> None:
 WRITER = """
 import os, sys
 from pathlib import Path
-from conformance.store import Store
+from conformance.results.store import Store
 from suites.meta.test_store import fill
 store = Store(Path(sys.argv[1]))
 for number in range(10_000):
@@ -125,7 +125,7 @@ def test_a_run_can_be_read_from_the_moment_that_there_is_one(tmp_path: Path) -> 
     writer = textwrap.dedent("""
         import sys
         from pathlib import Path
-        from conformance.store import Store
+        from conformance.results.store import Store
         for path in sys.argv[1:]:
             Store(Path(path)).close()
     """)
