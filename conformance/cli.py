@@ -480,7 +480,7 @@ def _complain(line: str) -> None:
 
 def _explain(error: Exception) -> tuple[int, str]:
     from conformance.backends.base import NotAvailable
-    from conformance.campaign.planning import UsageError
+    from conformance.errors import UsageError
     from conformance.frontends.arguments import InputsError
     from conformance.gate.expectations import ExpectationError
     from conformance.results.store import StoreError

@@ -10,9 +10,10 @@ from functools import cache
 import pytest
 from hypothesis import HealthCheck, settings
 
-from conformance.campaign.planning import PROFILES, UsageError, check_names
+from conformance.campaign.planning import PROFILES, check_names
 from conformance.campaign.runner import executor_of
 from conformance.catalog import cells
+from conformance.errors import UsageError
 from conformance.executors.local import LocalExecutor
 from generators.cells.columns import Invalid
 

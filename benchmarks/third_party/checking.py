@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from conformance.campaign.isolation import why
 from conformance.campaign.runner import executor_of, versions
 from conformance.check.file import Checked, Settings
 from conformance.check.files import Batch, check_batch
 from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.lost import why
 from conformance.gate.expectations import load
 
 FAULTS = (

@@ -8,15 +8,10 @@ from dataclasses import dataclass, field
 from conformance.backends.base import NotAvailable
 from conformance.campaign.tasks import Task, TaskResult, joined, lost_record, run_task
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
-from conformance.phases import told
+from conformance.executors.lost import why
 from conformance.verdict import Errors, Timing, Verdict
 
 Notice = Callable[[str], None]
-
-_SIGNALS = {
-    "SIGABRT": "abort", "SIGSEGV": "segmentation fault", "SIGBUS": "bus error",
-    "SIGFPE": "arithmetic exception", "SIGILL": "illegal instruction", "SIGKILL": "killed",
-}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -102,13 +97,3 @@ def _gathered(split: _Split, part: TaskResult, notice: Notice) -> tuple[Task, Ta
     if split.why and not any(record.verdict in lost for record in whole.records):
         notice(f"{split.task.id}: {split.why}, and with none of these cases alone")
     return split.task, whole
-
-
-def why(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
-    """Verdict, kind and message for a lost worker."""
-    if isinstance(lost, TimedOut):
-        parts = (f"no answer within {lost.seconds:g} s", told(lost.phases, lost.seconds))
-        return Verdict.TIMED_OUT, "no answer", ": ".join(filter(None, parts))
-    words = f": {lost.last_words}" if lost.last_words else ""
-    kind = _SIGNALS.get(lost.reason, lost.reason)
-    return Verdict.CRASHED, kind, f"the process ended with {lost.reason}{words}"

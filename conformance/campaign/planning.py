@@ -11,6 +11,7 @@ from pathlib import Path
 from conformance.backends.registry import BACKENDS, open_backend
 from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, cells
+from conformance.errors import UsageError
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT
 from conformance.results.store import CellKey
 from generators.cells.columns import Invalid, miss_count
@@ -26,10 +27,6 @@ FASTEST = "smoke"
 
 MISSES_PER_ID: dict[str, int] = {"smoke": 1, "standard": 3, "deep": 1000}
 """Near misses of each constraint."""
-
-
-class UsageError(Exception):
-    """What was asked for makes no sense; the message says what and, if it can, what was meant."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from conformance.backends.base import BackendError, NotAvailable
-from conformance.campaign.isolation import why
 from conformance.campaign.planning import plan_of
 from conformance.campaign.runner import executor_of
 from conformance.campaign.tasks import (
@@ -29,6 +28,7 @@ from conformance.campaign.tasks import (
 )
 from conformance.catalog import CATALOG, Cell
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.lost import why
 from conformance.results.inputs import unpack_inputs
 from conformance.results.summary import RunData
 from conformance.stablehlo.emit import emit

@@ -19,10 +19,11 @@ from typing import Any
 from conformance.backends.base import Description, NotAvailable
 from conformance.backends.registry import open_backend
 from conformance.campaign.isolation import run_isolated
-from conformance.campaign.planning import PROFILES, Options, Plan, UsageError, key, plan
+from conformance.campaign.planning import PROFILES, Options, Plan, key, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.tasks import Task, TaskResult, peak_rss_mb
 from conformance.catalog import Cell
+from conformance.errors import UsageError
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
 from conformance.gate.expectations import Expectation, crashes, known_by, load, stale
 from conformance.results.store import FILE_NAME, Store, discard

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from conformance.backends.base import NotAvailable
-from conformance.campaign.isolation import why
-from conformance.campaign.planning import UsageError
 from conformance.check.file import Checked, Settings, check_file
+from conformance.errors import UsageError
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.executors.lost import why
 from conformance.frontends.arguments import InputsError
 from conformance.verdict import Verdict
 

@@ -21,7 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
-from conformance.campaign.planning import UsageError
+from conformance.errors import UsageError
 from conformance.frontends.modules import Unit
 from conformance.frontends.naming import input_names
 from conformance.stablehlo.emit import EmitError, emit, spell

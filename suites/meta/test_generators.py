@@ -73,7 +73,7 @@ _PRINT_DIGEST = """
 import hashlib
 from generators.cells.plan import cases
 from generators.case.types import ELEMENTWISE_TYPES as ELEMENT_TYPES_OF
-from generators.values import materialise
+from generators.values.contents import materialise
 seen = hashlib.sha256()
 for op, types in ELEMENT_TYPES_OF.items():
     for of in types[::3]:

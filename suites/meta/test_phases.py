@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaign.isolation import why
 from conformance.executors.limit import TooSlow, limited
 from conformance.executors.local import Call, LocalExecutor, TimedOut
+from conformance.executors.lost import why
 from conformance.phases import Phase, noted, phase, read, told
 from conformance.verdict import Verdict
 

@@ -16,11 +16,12 @@ import numpy as np
 import psutil
 import pytest
 
-from conformance.campaign.planning import PROFILES, Options, UsageError, plan
+from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.runner import run
 from conformance.campaign.tasks import NOT_DETERMINISTIC, ONLY_IN_BATCH, Task, joined, run_task
 from conformance.catalog import CATALOG, Cell, cells
+from conformance.errors import UsageError
 from conformance.executors import interrupt
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.gate.expectations import ExpectationError

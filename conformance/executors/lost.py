@@ -1,0 +1,22 @@
+"""What a lost worker comes to: a verdict, and words for it."""
+
+from __future__ import annotations
+
+from conformance.executors.local import Died, TimedOut
+from conformance.phases import told
+from conformance.verdict import Verdict
+
+_SIGNALS = {
+    "SIGABRT": "abort", "SIGSEGV": "segmentation fault", "SIGBUS": "bus error",
+    "SIGFPE": "arithmetic exception", "SIGILL": "illegal instruction", "SIGKILL": "killed",
+}  # fmt: skip
+
+
+def why(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
+    """Verdict, kind and message for a lost worker."""
+    if isinstance(lost, TimedOut):
+        parts = (f"no answer within {lost.seconds:g} s", told(lost.phases, lost.seconds))
+        return Verdict.TIMED_OUT, "no answer", ": ".join(filter(None, parts))
+    words = f": {lost.last_words}" if lost.last_words else ""
+    kind = _SIGNALS.get(lost.reason, lost.reason)
+    return Verdict.CRASHED, kind, f"the process ended with {lost.reason}{words}"
