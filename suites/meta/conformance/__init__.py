@@ -1,0 +1,1 @@
+"""Tests of the harness, a folder for each of its rooms."""

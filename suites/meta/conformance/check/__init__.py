@@ -1,0 +1,1 @@
+"""Tests of checks of the user's own programs."""

@@ -1,0 +1,441 @@
+"""The command check: whole programs on XLA, test programs, what goes wrong and where, inputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import export, lax
+
+from conformance.backends.pjrt import PjrtBackend
+from conformance.check import file as checking_one
+from conformance.check.file import Checked, Settings, check_file
+from conformance.cli import app, guarded
+from conformance.frontends.modules import Unit, units
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Verdict
+from reference.ir.program import Dense, Operation, Program
+from suites.meta.support.checking import ALONE, FAULTY, TEST_PROGRAM, checked
+
+# --- Whole programs from JAX ---------------------------------------------------------------------
+
+
+def mlp_step(w: jax.Array, b: jax.Array, v: jax.Array, x: jax.Array, y: jax.Array) -> Any:
+    def loss(parameters: tuple[jax.Array, ...]) -> jax.Array:
+        w, b, v = parameters
+        scores = jax.nn.log_softmax(jnp.tanh(x @ w + b) @ v)
+        return -jnp.mean(jnp.sum(scores * jax.nn.one_hot(y, 4), axis=-1))
+
+    value, gradients = jax.value_and_grad(loss)((w, b, v))
+    return value, [p - 0.1 * g for p, g in zip((w, b, v), gradients, strict=True)]
+
+
+def conv_block(x: jax.Array, kernel: jax.Array, scale: jax.Array, offset: jax.Array) -> Any:
+    y = lax.conv_general_dilated(
+        x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
+    mean, variance = jnp.mean(y, (0, 1, 2)), jnp.var(y, (0, 1, 2))
+    z = jax.nn.relu((y - mean) * lax.rsqrt(variance + 1e-5) * scale + offset)
+    return lax.reduce_window(z, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+
+
+def attention(x: jax.Array, q: jax.Array, k: jax.Array, v: jax.Array) -> Any:
+    scores = jnp.einsum("bqd,bkd->bqk", x @ q, x @ k) / np.sqrt(8)
+    scores = jnp.where(jnp.tril(jnp.ones((5, 5), bool)), scores, -1e30)
+    return jnp.einsum("bqk,bkd->bqd", jax.nn.softmax(scores, axis=-1), x @ v)
+
+
+def lstm(xs: jax.Array, w: jax.Array, u: jax.Array) -> Any:
+    def step(carry: Any, x: jax.Array) -> Any:
+        hidden, cell = carry
+        i, f, g, o = jnp.split(x @ w + hidden @ u, 4, axis=-1)
+        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
+        hidden = jax.nn.sigmoid(o) * jnp.tanh(cell)
+        return (hidden, cell), hidden
+
+    zero = jnp.zeros((xs.shape[1], u.shape[0]))
+    return lax.scan(step, (zero, zero), xs)
+
+
+def sort_and_scatter(x: jax.Array, i: jax.Array) -> Any:
+    order = jnp.argsort(x, axis=-1)
+    in_order = jnp.take_along_axis(x, order, axis=-1)
+    added = jnp.zeros_like(x).at[:, i].add(in_order[:, ::2] * 0.3)
+    return in_order, added, lax.top_k(added, 3), jnp.argmax(x, axis=-1)
+
+
+def spectrum(x: jax.Array) -> Any:
+    frequencies = jnp.fft.rfft(x)
+    return jnp.fft.irfft(frequencies * jnp.exp(-jnp.abs(frequencies) / 9)), jnp.abs(frequencies)
+
+
+F32, I32 = np.float32, np.int32
+PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[tuple[int, ...], Any]]]] = {
+    "mlp step": (
+        mlp_step, [((6, 8), F32), ((8,), F32), ((8, 4), F32), ((3, 6), F32), ((3,), I32)]
+    ),
+    "convolution": (
+        conv_block, [((1, 6, 6, 2), F32), ((3, 3, 2, 3), F32), ((3,), F32), ((3,), F32)]
+    ),
+    "attention": (attention, [((2, 5, 8), F32), ((8, 8), F32), ((8, 8), F32), ((8, 8), F32)]),
+    "lstm": (lstm, [((4, 2, 3), F32), ((3, 16), F32), ((4, 16), F32)]),
+    "sort": (sort_and_scatter, [((3, 8), F32), ((4,), I32)]),
+    "fft": (spectrum, [((2, 16), F32)]),
+}  # fmt: skip
+
+
+def exported(name: str) -> str:
+    function, arguments = PROGRAMS[name]
+    shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
+    return export.export(jax.jit(function))(*shapes).mlir_module()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_from_jax_agree_with_xla(name: str, tmp_path: Path) -> None:
+    found = checked(tmp_path, exported(name), Settings("cpu"))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+
+
+def test_a_portable_artifact_is_read(tmp_path: Path) -> None:
+    function, arguments = PROGRAMS["attention"]
+    shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
+    artifact = export.export(jax.jit(function))(*shapes).mlir_module_serialized
+    assert checked(tmp_path, artifact).verdict is Verdict.PASS
+
+
+class Mutant(PjrtBackend):
+    """XLA on a program in which one constant is another."""
+
+    def __init__(self, was: float, becomes: float) -> None:
+        super().__init__("cpu")
+        self._was, self._becomes = was, becomes
+
+    def compile(self, text: str, program: Program):
+        del text
+        mutated = _mapped(program, self._changed)
+        return super().compile(emit(mutated), mutated)
+
+    def _changed(self, operation: Operation) -> Operation:
+        value = operation.attribute("value")
+        if not isinstance(value, Dense) or not value.type.element.is_float:
+            return operation
+        if value.array.size != 1 or float(value.array.reshape(())) != np.float32(self._was):
+            return operation
+        wrong = Dense.of(np.full_like(value.array, self._becomes), value.type)
+        return Operation("constant", (), operation.results, (("value", wrong),))
+
+
+def _mapped(program: Program, change: Callable[[Operation], Operation]) -> Program:
+    from dataclasses import replace
+
+    def region(of: Any) -> Any:
+        changed = (change(replace(o, regions=tuple(map(region, o.regions)))) for o in of.operations)
+        return replace(of, operations=tuple(changed))
+
+    return Program(tuple(replace(f, body=region(f.body)) for f in program.functions))
+
+
+@pytest.mark.parametrize(("name", "constant"), [("mlp step", 0.1), ("convolution", 1e-5)])
+def test_a_wrong_constant_is_located(
+    name: str, constant: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutant = Mutant(constant, constant * 1.5 + 0.2)
+    monkeypatch.setattr(checking_one, "_opened", lambda _: (mutant, "cpu"))
+    found = checked(tmp_path, exported(name), Settings("mutant"))
+    assert found.verdict is Verdict.DIVERGENT
+    assert found.operation.startswith("constant %")
+    assert "expected" in found.message
+    assert found.elements
+
+
+def test_the_first_wrong_operation_is_named(tmp_path: Path) -> None:
+    found = checked(tmp_path, FAULTY, Settings("reference:low_precision"))
+    assert found.verdict.fails
+    assert found.operation == "exponential %0 (@inner, line 3)"
+    assert "first wrong: exponential" in found.message
+
+
+LOOP = """
+func.func @main(%x: tensor<f32>, %w: tensor<f32>) -> tensor<f32> {
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %r:2 = stablehlo.while(%k = %i, %c = %x) : tensor<i32>, tensor<f32>
+  cond {
+    %0 = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %0 : tensor<i1>
+  } do {
+    %2 = stablehlo.case %k : (tensor<i32>) -> tensor<f32>
+    %1 = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %1, %2 : tensor<i32>, tensor<f32>
+  }
+  return %r#1 : tensor<f32>
+}"""
+BRANCHES = """    %2 = "stablehlo.case"(%k) ({
+      %a = stablehlo.negate %c : tensor<f32>
+      stablehlo.return %a : tensor<f32>
+    }, {
+      %a = stablehlo.multiply %c, %w : tensor<f32>
+      %b = stablehlo.logistic %a : tensor<f32>
+      stablehlo.return %b : tensor<f32>
+    }) : (tensor<i32>) -> tensor<f32>"""
+
+
+def test_operations_are_located_within_loops_and_branches(tmp_path: Path) -> None:
+    text = LOOP.replace("    %2 = stablehlo.case %k : (tensor<i32>) -> tensor<f32>", BRANCHES)
+    assert checked(tmp_path, text).verdict is Verdict.PASS
+    assert checked(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
+    found = checked(tmp_path, text, Settings("reference:low_precision"))
+    assert found.verdict.fails
+    assert found.operation == "logistic %b (line 16) in case %2 (line 11) in while %r (line 6)"
+
+
+def test_where_only_a_prefix_shows_it_prefixes_are_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backend that is wrong only where the results of `negate` are not asked for."""
+
+    class Shy(PjrtBackend):
+        def compile(self, text: str, program: Program):
+            returned = program.main.body.operations[-1].operands
+            negated = [o.results[0] for o in program.walk() if o.name == "negate"]
+            if any(value in returned for value in negated):
+                return super().compile(text, program)
+            wrong = _mapped(program, _positive)
+            return super().compile(emit(wrong), wrong)
+
+    monkeypatch.setattr(checking_one, "_opened", lambda _: (Shy("cpu"), "cpu"))
+    found = checked(tmp_path, FAULTY, Settings("shy"))
+    assert found.verdict is Verdict.DIVERGENT
+    assert found.operation == "exponential %0 (@inner, line 3)"
+
+
+def _positive(operation: Operation) -> Operation:
+    if operation.name != "negate":
+        return operation
+    return Operation("abs", operation.operands, operation.results)
+
+
+def test_a_program_that_breaks_a_constraint(tmp_path: Path) -> None:
+    text = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.reduce_precision %x, format = e5m10 : tensor<4xf32>
+  %1 = "stablehlo.add"(%0, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+    assert checked(tmp_path, text).verdict is Verdict.PASS
+    broken = text.replace("e5m10", "e5m0").replace("%1 = ", "%1 = ", 1)
+    assert checked(tmp_path, broken).verdict is Verdict.PASS
+    short = "func.func @main(%x: tensor<4xf32>) -> tensor<3xf32> {\n  return %x : tensor<4xf32>\n}"
+    found = checked(tmp_path, short)
+    assert found.is_invalid
+    assert found.message.startswith("line 2, column 3: ")
+
+
+# --- Inputs --------------------------------------------------------------------------------------
+
+MIXED = """
+func.func @main(%left: tensor<2xbf16>, %right: tensor<2xi4>) -> tensor<2xbf16> {
+  %0 = stablehlo.convert %right : (tensor<2xi4>) -> tensor<2xbf16>
+  %1 = stablehlo.multiply %left, %0 : tensor<2xbf16>
+  return %1 : tensor<2xbf16>
+}"""
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"left": np.array([0x3F80, 0x4000], np.uint16), "right": np.array([15, 3], np.uint8)},
+        {"arr_0": np.array([1, 2], jnp.bfloat16), "arr_1": np.array([-1, 3], jnp.int4)},
+    ],
+)
+def test_inputs_by_name_or_in_order_as_bits_or_as_ml_dtypes_has_them(
+    arrays: dict[str, Any], tmp_path: Path
+) -> None:
+    archive = tmp_path / "in.npz"
+    np.savez(archive, **arrays)
+    settings = Settings("reference:one_wrong_element", archive)
+    found = checked(tmp_path, MIXED, settings)
+    assert found.verdict.fails
+    assert {element.expected for element in found.elements} <= {"-1.0", "3.0"}
+    assert checked(tmp_path, MIXED, Settings("cpu", archive)).verdict is Verdict.PASS
+
+
+X = np.ones(2, np.float32)
+STORED = "parameter 0 (%x) is tensor<2xf32>, stored as float32; given "
+
+
+@pytest.mark.parametrize(
+    ("arrays", "reason"),
+    [
+        ({"arr_0": X}, "the program takes x, y; the archive has arr_0"),
+        ({"x": X, "z": X}, "the program takes x, y; the archive has x, z"),
+        ({"x": X, "y": X[:1]}, "parameter 1 (%y) is tensor<2xf32>; given shape [1]"),
+        ({"x": X.astype(np.float64), "y": X}, f"{STORED}float64"),
+        ({"x": X.astype(np.int32), "y": X}, f"{STORED}int32"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_inputs_that_do_not_fit(call, arrays: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    program, archive = tmp_path / "sum.mlir", tmp_path / "in.npz"
+    program.write_text("""
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.add %x, %y : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}""")
+    np.savez(archive, **arrays)
+    code, out, err = call("check", program, "--inputs", archive, "--backend", "reference")
+    assert (code, out) == (2, "")
+    assert f"@main: {reason}" in err
+
+
+# --- The command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]):
+    def called(*arguments: object) -> tuple[int, str, str]:
+        given = [str(argument) for argument in arguments]
+        code = guarded(lambda: app(given, standalone_mode=False))
+        return code, *capsys.readouterr()
+
+    return called
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are checked in this process: workers take seconds to start."""
+
+    def verdicts(files: list[str], settings: Settings, *_: object) -> list[Checked]:
+        return [check_file(file, settings) for file in files]
+
+    monkeypatch.setattr("conformance.cli._verdicts", verdicts)
+
+
+def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None:
+    texts = {
+        "right": TEST_PROGRAM.format("expect_eq", "0.2"),
+        "wrong": TEST_PROGRAM.format("expect_eq", "0.7"),
+        "none": "hello",
+        "crash": MIXED,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    archive = tmp_path / "in.npz"
+    np.savez(archive, left=np.array([0x7FC0, 0], np.uint16), right=np.zeros(2, np.uint8))
+    names = ["right", "wrong", "none", "right", "crash", "right", "wrong", "right", "right"]
+    given = ("--backend", "reference:abort_on_nan", "--inputs", archive, "--jobs", 1)
+    files = [tmp_path / name for name in names]
+    code, out, err = call("check", *files, *given, "--format", "json")
+    objects = [json.loads(line) for line in out.splitlines()]
+    assert [one["file"] for one in objects] == list(map(str, files))
+    verdicts = {"right": "pass", "wrong": "divergent", "none": "rejected", "crash": "crashed"}
+    assert [one["verdict"] for one in objects] == [verdicts[name] for name in names]
+    assert objects[4]["class"] == "abort"
+    keys = {"file", "verdict", "class", "operation", "message", "known"}
+    assert all(one.keys() == keys for one in objects)
+    assert code == 1
+    assert "9 files: pass 5, divergent 2, rejected 1, crashed 1" in err
+
+
+def test_a_hang_ends_in_time(call, tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(FAULTY)
+    given = ("--backend", "reference:hang", "--timeout", 1, "--jobs", 1)
+    code, out, _ = call("check", path, *given)
+    slow = "the backend had been executing for "
+    assert out.startswith(f"{path}: timed_out (no answer): no answer within 1 s: {slow}")
+    assert out.endswith(
+        " s, input set 1 of 3; how much more it needs cannot be told: try --timeout 2\n"
+    )
+    assert code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "backend", "code", "verdict"),
+    [
+        (FAULTY, "reference", 0, "pass"),
+        ("hello", "reference", 2, "rejected (invalid program): line 1, column 1"),
+        (
+            ALONE.format("stablehlo.custom_call @f(%x)"),
+            "reference",
+            4,
+            "unsupported (not evaluated)",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_exit_codes(call, text: str, backend: str, code: int, verdict: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(text)
+    got, out, _ = call("check", path, "--backend", backend)
+    assert got == code
+    assert out.startswith(f"{path}: {verdict}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (("nowhere.mlir",), 2, "nowhere.mlir: no such file"),
+        ((".",), 2, ".: is a folder"),
+        ((__file__, "--backend", "cqu"), 2, "did you mean cpu?"),
+        ((__file__, "--backend", "reference:abrot"), 2, "did you mean abort"),
+        ((__file__, "--inputs", "nowhere.npz"), 2, "nowhere.npz: No such file"),
+        ((__file__, "--inputs", __file__), 2, "test_check.py"),
+        ((__file__, "--format", "xml"), 2, "xml"),
+    ],
+)
+def test_what_cannot_be(call, arguments: tuple[str, ...], code: int, reason: str) -> None:
+    got, out, err = call("check", *arguments)
+    assert (got, out) == (code, "")
+    assert reason in err
+    assert err.count("\n") == 1
+
+
+def test_parsed_programs_are_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(FAULTY)
+    (unit,) = units(path)
+    assert isinstance(unit, Unit)
+    assert unit.program == parse_module(FAULTY)
+    names = [operation.name for operation in unit.flat.program.main.body.operations]
+    assert names == ["negate", "exponential", "maximum", "tanh", "return"]
+
+
+def test_results_that_are_no_tensors_are_left_out(tmp_path: Path) -> None:
+    text = """
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, !stablehlo.token) {
+  %0 = stablehlo.exponential %x : tensor<4xf32>
+  %1 = stablehlo.tanh %0 : tensor<4xf32>
+  %2 = stablehlo.after_all : !stablehlo.token
+  return %1, %2 : tensor<4xf32>, !stablehlo.token
+}"""
+    assert checked(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
+    assert checked(tmp_path, text, Settings("reference:low_precision")).verdict.fails
+    only = text.replace("return %1, %2 : tensor<4xf32>, ", "return %2 : ")
+    only = only.replace("(tensor<4xf32>, !stablehlo.token) {", "!stablehlo.token {")
+    assert checked(tmp_path, only).message == "@main: it returns no tensor"
+
+
+def test_unknown_sizes_are_drawn(tmp_path: Path) -> None:
+    text = """
+func.func @main(%n: tensor<i64>, %x: tensor<?x2xf32>, %y: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %0 = stablehlo.add %x, %y : tensor<?x2xf32>
+  %1 = stablehlo.reshape %n : (tensor<i64>) -> tensor<1xi64>
+  %2 = stablehlo.constant dense<2> : tensor<1xi64>
+  %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %4 = stablehlo.dynamic_reshape %0, %3 : (tensor<?x2xf32>, tensor<2xi64>) -> tensor<?x2xf32>
+  return %4 : tensor<?x2xf32>
+}"""
+    assert checked(tmp_path, text).verdict is Verdict.PASS
+    found = checked(tmp_path, text, Settings("cpu"))
+    assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not implemented by the backend")
+    wrong = text.replace("dense<2>", "dense<7>")
+    assert checked(tmp_path, wrong).verdict is Verdict.UNSUPPORTED

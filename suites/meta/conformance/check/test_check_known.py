@@ -1,0 +1,440 @@
+"""The command check and what is known: expectations, and constraints broken as an extension."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.backends.base import Executable
+from conformance.backends.pjrt import PjrtBackend
+from conformance.campaign.runner import versions
+from conformance.catalog import CATALOG
+from conformance.check import file as checking_one
+from conformance.check.file import Checked, Settings, check_file, merged
+from conformance.cli import app, guarded
+from conformance.frontends.extensions import EXTENSIONS, beyond, extension
+from conformance.gate.expectations import Expectation, load
+from conformance.judging.perturbation.overrides import Shift
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from conformance.transforms.outline import alone, column
+from conformance.verdict import Verdict
+from generators.cells.columns import Invalid
+from generators.cells.plan import cases
+from reference.ir.program import Operation, Program, Region, TensorType, Value
+from reference.ir.types import Array, element_type
+from suites.meta.support.checking import checked, values_of
+
+SHIPPED = load(None, ("cpu",), versions())
+WRONG = {"sine": "cosine", "tanh": "negate", "abs": "sign"}
+"""What the faulty backend computes in place of an op."""
+
+
+class Faulty(PjrtBackend):
+    """XLA on programs in which ops are taken for others, in programs of more than `least` ops."""
+
+    def __init__(self, least: int = 0) -> None:
+        super().__init__("cpu")
+        self._least = least
+
+    def compile(self, text: str, program: Program) -> Any:
+        del text
+        size = sum(operation.name != "return" for operation in program.main.body.operations)
+        wrong = _mapped(program) if size > self._least else program
+        return super().compile(emit(wrong), wrong)
+
+
+def _mapped(program: Program) -> Program:
+    def region(of: Region) -> Region:
+        return replace(of, operations=tuple(map(changed, of.operations)))
+
+    def changed(one: Operation) -> Operation:
+        regions = tuple(map(region, one.regions))
+        return replace(one, name=WRONG.get(one.name, one.name), regions=regions)
+
+    return Program(tuple(replace(f, body=region(f.body)) for f in program.functions))
+
+
+def knows(*ops: str, **more: Any) -> Settings:
+    """Settings of the faulty backend, with an expectation for each of these ops."""
+    known = tuple(Expectation(f"{op}-wrong", (op,), f"{op} is wrong", **more) for op in ops)
+    return Settings("cpu", expectations=known)
+
+
+@pytest.fixture
+def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking_one, "_opened", lambda _: (Faulty(), "cpu"))
+
+
+# --- Programs of several operations --------------------------------------------------------------
+
+CHAIN = """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.add %x, %y : tensor<4xf32>
+  %1 = stablehlo.sine %0 : tensor<4xf32>
+  %2 = stablehlo.multiply %1, %y : tensor<4xf32>
+  %3 = stablehlo.logistic %2 : tensor<4xf32>
+  %4 = stablehlo.exponential %y : tensor<4xf32>
+  return %3, %4 : tensor<4xf32>, tensor<4xf32>
+}"""
+BEHIND = CHAIN.replace("logistic", "tanh")
+BESIDE = CHAIN.replace("exponential", "tanh")
+SINE, TANH = "sine %1 (line 4)", "tanh %3 (line 6)"
+
+
+@pytest.mark.usefixtures("faulty")
+def test_a_known_operation_is_named_and_fails_nothing(tmp_path: Path) -> None:
+    found = checked(tmp_path, CHAIN, knows("sine"))
+    assert found.verdict is Verdict.DIVERGENT
+    assert (found.known, found.fails, found.operation) == (("sine-wrong",), False, SINE)
+    assert f"first wrong: {SINE}: " in found.message
+    found = checked(tmp_path, CHAIN, knows("tanh"))
+    assert (found.known, found.fails, found.operation) == ((), True, SINE)
+
+
+@pytest.mark.usefixtures("faulty")
+@pytest.mark.parametrize("text", [BEHIND, BESIDE])
+def test_what_goes_wrong_besides_is_not_hidden(text: str, tmp_path: Path) -> None:
+    where = TANH if text is BEHIND else "tanh %4 (line 7)"
+    found = checked(tmp_path, text, knows("sine"))
+    assert (found.verdict, found.known, found.operation) == (Verdict.DIVERGENT, (), where)
+    assert f"beside what is known as sine-wrong, first wrong: {where}: " in found.message
+    found = checked(tmp_path, text, knows("sine", "tanh"))
+    assert (found.known, found.operation) == (("sine-wrong", "tanh-wrong"), SINE)
+
+
+@pytest.mark.usefixtures("faulty")
+@pytest.mark.parametrize(
+    "narrowed",
+    [
+        {"element_types": ("f64",)},
+        {"verdicts": ("flushed", "inaccurate")},
+        {"kinds": ("NaN",)},
+        {"backends": ("gpu",)},
+    ],
+)
+def test_every_field_of_an_expectation_counts(narrowed: dict[str, Any], tmp_path: Path) -> None:
+    assert checked(tmp_path, CHAIN, knows("sine", **narrowed)).fails
+    assert not checked(tmp_path, CHAIN, knows("sine", element_types=("f32",))).fails
+
+
+def test_an_operation_that_is_right_alone_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking_one, "_opened", lambda _: (Faulty(least=1), "cpu"))
+    found = checked(tmp_path, CHAIN, knows("sine"))
+    assert (found.known, found.operation) == ((), SINE)
+
+
+@dataclass(frozen=True)
+class Spoilt:
+    """Results, of which some have NaN for one element and others far away for two."""
+
+    executable: Executable
+    spoilt: tuple[bool, ...]
+
+    def execute(self, inputs: Sequence[Array]) -> list[Array]:
+        results = [np.array(one) for one in self.executable.execute(inputs)]
+        for one, is_spoilt in zip(results, self.spoilt, strict=True):
+            if is_spoilt:
+                one[0], one[1:3] = np.nan, one[1:3] + 40
+        return results
+
+
+class Mixed(PjrtBackend):
+    """Spoils what sine gives, in two ways."""
+
+    def compile(self, text: str, program: Program) -> Any:
+        made = [o.results[0].name for o in program.walk() if o.name == "sine"]
+        returned = program.main.body.operations[-1].operands
+        return Spoilt(super().compile(text, program), tuple(v.name in made for v in returned))
+
+
+def test_all_that_is_wrong_with_an_operation_must_be_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The most frequent class speaks for an operation; an element of another must be known too."""
+    monkeypatch.setattr(checking_one, "_opened", lambda _: (Mixed("cpu"), "cpu"))
+    text = CHAIN.replace("return %3, %4", "return %1, %4")
+    both = knows("sine", kinds=("wrong value", "NaN"))
+    assert not checked(tmp_path, text, both).fails
+    assert checked(tmp_path, text, knows("sine", kinds=("wrong value",))).fails
+    assert checked(tmp_path, text, knows("sine", kinds=("NaN",))).fails
+
+
+LOOP = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %r:2 = stablehlo.while(%k = %i, %c = %x) : tensor<i32>, tensor<4xf32>
+  cond {
+    %0 = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %0 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %k, %one : tensor<i32>
+    %2 = stablehlo.sine %c : tensor<4xf32>
+    %3 = stablehlo.logistic %2 : tensor<4xf32>
+    stablehlo.return %1, %3 : tensor<i32>, tensor<4xf32>
+  }
+  %4 = stablehlo.exponential %r#1 : tensor<4xf32>
+  return %4 : tensor<4xf32>
+}"""
+
+
+@pytest.mark.usefixtures("faulty")
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (LOOP, "sine %"),
+        (LOOP.replace("logistic", "tanh"), "tanh %"),
+        (LOOP.replace("exponential", "tanh"), "tanh %"),
+    ],
+)
+def test_in_a_loop_every_iteration_is_looked_at(text: str, where: str, tmp_path: Path) -> None:
+    found = checked(tmp_path, text, knows("sine"))
+    assert found.operation.startswith(where)
+    assert found.known == (("sine-wrong",) if text is LOOP else ())
+    inside = "exponential" in text
+    assert (" in while %" in found.operation) == inside
+    assert checked(tmp_path, text, knows("sine", "tanh")).known
+
+
+def test_results_are_shifted_as_the_backend_has_them() -> None:
+    operation = Operation("sine")
+    expected = np.array([1, 2, 3, np.inf], np.float32)
+    shift = Shift(operation, (expected,), (np.array([1, 2.5, np.nan, 4], np.float32),))
+    assert np.array_equal(shift.on((expected,))[0], shift.actual[0], equal_nan=True)
+    moved = expected + np.float32(0.25)
+    (there,) = shift.on((moved,))
+    assert np.array_equal(there, np.array([1.25, 2.75, np.nan, 4], np.float32), equal_nan=True)
+    whole = Shift(operation, (np.arange(3),), (np.array([0, 7, 2]),))
+    assert whole.on((np.array([5, 6, 2]),))[0].tolist() == [5, 7, 2]
+    parts = Shift(operation, (np.array([1 + 2j]),), (np.array([2 + 2j]),))
+    assert parts.on((np.array([1 + 1j]),))[0].tolist() == [2 + 1j]
+    assert shift.is_of(Operation("sine"))
+    assert not shift.is_of(Operation("cosine"))
+
+
+# --- What XLA is known for -----------------------------------------------------------------------
+
+SUBNORMAL = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %small = stablehlo.constant dense<1.0e-39> : tensor<4xf32>
+  %large = stablehlo.constant dense<1.0e+3> : tensor<4xf32>
+  %0 = stablehlo.multiply %x, %small : tensor<4xf32>
+  %1 = stablehlo.multiply %0, %large : tensor<4xf32>
+  %2 = stablehlo.multiply %1, %small : tensor<4xf32>
+  %3 = stablehlo.multiply %2, %large : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "known"),
+    [
+        (SUBNORMAL, Verdict.FLUSHED, ("subnormals-flushed",)),
+        (
+            """
+func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %0 = stablehlo.cbrt %x : tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}""",
+            Verdict.REJECTED,
+            ("complex-cbrt",),
+        ),
+    ],
+)
+def test_known_of_xla(text: str, verdict: Verdict, known: tuple[str, ...], tmp_path: Path) -> None:
+    found = checked(tmp_path, text, Settings("cpu", expectations=SHIPPED))
+    assert (found.verdict, found.known) == (verdict, known)
+    found = checked(tmp_path, text, Settings("cpu"))
+    assert (found.verdict, found.known, found.fails) == (verdict, (), True)
+
+
+def test_a_constant_stays_one_in_an_operation_looked_at_alone() -> None:
+    program = parse_module("""
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.constant dense<3.0> : tensor<f32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<2xf32>
+  %2 = stablehlo.abs %x : tensor<2xf32>
+  %3 = stablehlo.divide %2, %1 : tensor<2xf32>
+  return %3 : tensor<2xf32>
+}""")
+    values = values_of(program, [np.array([-3, 6], np.float32)])
+    operation = program.main.body.operations[-2]
+    taken = alone(program, operation, values)
+    assert taken is not None
+    names = [one.name for one in taken[0].main.body.operations]
+    assert names == ["constant", "broadcast_in_dim", "divide", "return"]
+    assert [array.tolist() for array in taken[1]] == [[3, 6]]
+
+
+NOT_TENSORS = {"after_all", "create_token", "get_tuple_element", "tuple"}
+"""Ops whose cells are named after what goes with them, or within them."""
+
+
+@pytest.mark.parametrize("op", [op for op in CATALOG if op not in NOT_TENSORS])
+def test_an_operation_is_of_the_column_that_its_cases_are_in(op: str) -> None:
+    names = {of.name for of in CATALOG[op].columns}
+    for of in CATALOG[op].columns:
+        if isinstance(of, Invalid):
+            continue
+        (case,) = cases(op, of, 0, 1, 0)
+        found = [column(one) for one in case.program.walk() if one.name == op]
+        if op == "uniform_dequantize" and of.name.startswith("q<"):
+            assert found[-1] in names  # the f32 that comes out names a cell as well
+        else:
+            assert found[-1:] == [of.name]
+
+
+# --- Verdicts of several programs, the command ---------------------------------------------------
+
+
+def test_a_file_is_known_if_all_its_failures_are() -> None:
+    one = Checked("f", Verdict.INACCURATE, known=("a",))
+    worse = Checked("f", Verdict.DIVERGENT, known=("b", "a"))
+    right = Checked("f", Verdict.PASS)
+    new = Checked("f", Verdict.FLUSHED, "subnormal result")
+    found = merged("g", [right, one, worse])
+    assert (found.file, found.verdict, found.known) == ("g", Verdict.DIVERGENT, ("a", "b"))
+    found = merged("g", [one, new, worse])
+    assert (found.verdict, found.known, found.fails) == (Verdict.FLUSHED, (), True)
+
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    def verdicts(files: list[str], settings: Settings, *_: object) -> list[Checked]:
+        return [check_file(file, settings) for file in files]
+
+    monkeypatch.setattr("conformance.cli._verdicts", verdicts)
+
+    def called(*arguments: object) -> tuple[int, str, str]:
+        code = guarded(lambda: app(list(map(str, arguments)), standalone_mode=False))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return called
+
+
+OURS = """
+[[known]]
+id = "our-sine"
+op = "sine"
+reason = "our sine is a cosine"
+"""
+
+
+@pytest.mark.usefixtures("faulty")
+def test_the_command_tells_known_from_new(call: Call, tmp_path: Path) -> None:
+    ours, program, other = (tmp_path / name for name in ("ours.toml", "a.mlir", "b.mlir"))
+    ours.write_text(OURS)
+    program.write_text(CHAIN)
+    other.write_text(BEHIND)
+    code, out, _ = call("check", program, "--expectations", ours)
+    assert code == 0
+    assert out.startswith(f"{program}: known divergent (wrong value): wrong value: ")
+    assert out.endswith("; known as our-sine: our sine is a cosine\n")
+    code, out, err = call("check", program, other, "--expectations", ours, "--format", "json")
+    objects = [json.loads(line) for line in out.splitlines()]
+    assert [(one["verdict"], one["known"]) for one in objects] == [
+        ("divergent", "our-sine"), ("divergent", ""),
+    ]  # fmt: skip
+    assert (code, err) == (1, "2 files: known divergent 1, divergent 1\n")
+    code, out, _ = call("check", program, "--expectations", "none")
+    assert (code, "known as" in out) == (1, False)
+    (tmp_path / "cpu.toml").write_text(OURS)  # of a folder the backend's own file counts
+    assert call("check", program, "--expectations", tmp_path)[0] == 0
+    assert call("check", program)[0] == 1  # the shipped ones know no such sine
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "cannot read expectations "),
+        ("known = 1", "'known' must be tables"),
+        (OURS.replace('"sine"', '"sign*e"'), "there is no op 'sign*e'"),
+    ],
+)
+def test_bad_expectations_are_one_line(
+    content: str | None, reason: str, call: Call, tmp_path: Path
+) -> None:
+    program, ours = tmp_path / "a.mlir", tmp_path / "ours.toml"
+    program.write_text(CHAIN)
+    if content is not None:
+        ours.write_text(content)
+    code, out, err = call("check", program, "--expectations", ours)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert reason in err
+
+
+# --- Extensions ----------------------------------------------------------------------------------
+
+CONVOLUTION = """
+func.func @main(%x: tensor<1x4x4x2x{0}>, %k: tensor<2x2x2x3x{1}>) -> tensor<1x3x3x3x{2}> {{
+  %0 = stablehlo.convolution(%x, %k)
+    dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {{stride = [1, 1], pad = [[0, 0], [0, 0]]}}
+    {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+    : (tensor<1x4x4x2x{0}>, tensor<2x2x2x3x{1}>) -> tensor<1x3x3x3x{2}>
+  %1 = stablehlo.{3} %0 : tensor<1x3x3x3x{2}>
+  return %1 : tensor<1x3x3x3x{2}>
+}}"""
+
+
+@pytest.mark.parametrize("types", [("bf16", "f32"), ("i8", "i32"), ("i16", "f32")])
+def test_a_convolution_of_wider_results_is_judged_with_a_note(
+    types: tuple[str, str], tmp_path: Path
+) -> None:
+    narrow, wide = types
+    text = CONVOLUTION.format(narrow, narrow, wide, "negate")
+    for settings in (Settings("cpu"), Settings("reference")):
+        found = checked(tmp_path, text, settings)
+        assert found.verdict is Verdict.PASS
+        assert found.message.startswith("breaks C27 of convolution: the result's element type ")
+
+
+@pytest.mark.usefixtures("faulty")
+def test_the_rest_of_such_a_program_is_judged_too(tmp_path: Path) -> None:
+    found = checked(tmp_path, CONVOLUTION.format("bf16", "bf16", "f32", "tanh"), Settings("cpu"))
+    assert (found.verdict, found.operation) == (Verdict.DIVERGENT, "tanh %1 (line 8)")
+    assert "; breaks C27 of convolution: " in found.message
+
+
+DOT = """
+func.func @main(%x: tensor<3x4x{0}>, %y: tensor<4x5x{1}>) -> tensor<3x5xf32> {{
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+    : (tensor<3x4x{0}>, tensor<4x5x{1}>) -> tensor<3x5xf32>
+  %1 = stablehlo.{2} %0 : tensor<3x5xf32>
+  return %1 : tensor<3x5xf32>
+}}"""
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_a_product_of_two_types_is_judged_with_a_note(backend: str, tmp_path: Path) -> None:
+    text = DOT.format("f8E5M2", "f8E4M3FN", "negate")
+    found = checked(tmp_path, text, Settings(backend))
+    assert found.verdict is Verdict.PASS
+    assert found.message.startswith("breaks C13 of dot_general: the operands are of two floating")
+    text = DOT.format("i8", "f8E4M3FN", "negate")
+    assert checked(tmp_path, text, Settings(backend)).verdict.fails
+
+
+def test_other_violations_stay_what_they_are() -> None:
+    for types in (("bf16", "f32", "f32"), ("f32", "bf16", "bf16")):
+        values = [Value(str(n), TensorType((1,), element_type(of))) for n, of in enumerate(types)]
+        operation = Operation("convolution", tuple(values[:2]), tuple(values[2:]))
+        assert extension(operation, "C27") is None
+        alike = replace(operation, operands=(values[0], values[0]))
+        assert extension(alike, "C27") in EXTENSIONS
+        assert beyond([(alike, ("C27", "C26"))])[0] == [(alike, ("C26",))]
+    assert all(one.id in CATALOG[op].constraints for one in EXTENSIONS for op in one.ops)

@@ -1,0 +1,80 @@
+"""`check --describe`: what programs take and return, and a snippet that writes an archive of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from jax import export
+
+from conformance.check.file import Settings, check_file
+from conformance.cli import app, guarded
+from conformance.verdict import Verdict
+from suites.meta.support.checking import FAULTY, TEST_PROGRAM
+
+TYPES = """
+func.func @main(%file: tensor<3xbf16>, %i: tensor<2xi4>, %c: tensor<complex<f32>>,
+                %p: tensor<2xi1>, %s: tensor<0xf64>) -> (tensor<3xbf16>, tensor<2xi4>) {
+  %0 = stablehlo.tanh %file : tensor<3xbf16>
+  return %0, %i : tensor<3xbf16>, tensor<2xi4>
+}"""
+
+
+def with_an_argument_that_jit_drops(weights: Any, dropped: Any, bias: Any) -> Any:
+    del dropped
+    return weights @ weights + bias
+
+
+def shown(tmp_path: Path, text: str | bytes, capsys: Any, *how: str) -> tuple[int, str]:
+    path = tmp_path / "program.mlir"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    code = guarded(lambda: app(["check", str(path), "--describe", *how], standalone_mode=False))
+    return code, capsys.readouterr().out
+
+
+def test_what_a_program_takes_and_returns_is_shown(tmp_path: Path, capsys: Any) -> None:
+    code, out = shown(tmp_path, FAULTY, capsys)
+    lines = [line.strip() for line in out.splitlines()]
+    assert code == 0
+    for line in ("x: tensor<4xf32>", "y: tensor<4xf32>", "%3: tensor<4xf32>"):
+        assert line in lines
+    assert '"y": np.zeros((4,), np.float32),' in lines
+
+
+@pytest.mark.parametrize("name", ["types", "export"])
+def test_the_snippet_writes_what_the_program_takes(name: str, tmp_path: Path, capsys: Any) -> None:
+    text: str | bytes = TYPES
+    if name == "export":
+        made: Any = export.export(jax.jit(with_an_argument_that_jit_drops))
+        shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((2, 2), (7,), (2,))]
+        text = made(*shapes).mlir_module_serialized
+    _, out = shown(tmp_path, text, capsys, "--format", "json")
+    entry = json.loads(out)
+    if name == "export":
+        assert [one["name"] for one in entry["parameters"]] == ["weights", "bias"]
+    subprocess.run([sys.executable, "-c", entry["snippet"]], check=True, cwd=tmp_path)
+    path, archive = tmp_path / "program.mlir", tmp_path / "inputs.npz"
+    found = check_file(str(path), Settings("reference", archive))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("hello", 2, "line 1, column 1"),
+        ("func.func @main() {\n  foo.bar\n  return\n}", 4, "foo.bar is not read"),
+        (TEST_PROGRAM.format("expect_eq", "0.2"), 0, "takes nothing"),
+    ],
+)
+def test_what_has_nothing_to_take_says_so(
+    text: str, code: int, says: str, tmp_path: Path, capsys: Any
+) -> None:
+    got, out = shown(tmp_path, text, capsys)
+    assert got == code
+    assert says in out

@@ -1,0 +1,136 @@
+"""What is written of a failing check, so that another tool can go on from it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.check.file import Settings
+from conformance.check.saving import write_arrays
+from conformance.cli import app, guarded
+from conformance.frontends.arguments import load
+from conformance.stablehlo.emit import emit, spell
+from conformance.verdict import Verdict
+from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
+from suites.meta.support.checking import FAULTY, TEST_PROGRAM, checked
+
+LOW = "reference:low_precision"
+
+
+def kept(tmp_path: Path, text: str | bytes, backend: str = LOW, **how: Any) -> list[Path]:
+    checked(tmp_path, text, Settings(backend, save=tmp_path / "kept", **how))
+    folder = tmp_path / "kept"
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def test_a_failing_program_is_written_with_all_that_it_takes(tmp_path: Path) -> None:
+    (folder,) = kept(tmp_path, FAULTY)
+    said = json.loads((folder / "verdict.json").read_text())
+    assert (folder / "program.mlir").read_text() == FAULTY
+    assert said["verdict"] == "divergent"
+    assert said["operation"].startswith("exponential %0 ")
+    assert said["parameters"] == {"x": "tensor<4xf32>", "y": "tensor<4xf32>"}
+    assert said["inputs"] == "drawn inputs, set 1 of 3"
+    inputs, expected, actual = (
+        load(folder / f"{name}.npz") for name in ("inputs", "expected", "actual")
+    )
+    assert list(inputs) == ["x", "y"]
+    right = np.tanh(np.maximum(np.exp(-inputs["x"]), inputs["y"]))
+    np.testing.assert_allclose(expected["result_0"], right, rtol=1e-6)
+    assert (expected["result_0"] != actual["result_0"]).any()
+
+
+def test_what_is_written_fails_alike_when_it_is_checked_again(tmp_path: Path, capsys: Any) -> None:
+    (folder,) = kept(tmp_path, FAULTY)
+    said = json.loads((folder / "verdict.json").read_text())
+    command, subcommand, program, *rest = shlex.split(said["again"])
+    assert (command, subcommand) == ("hlo-conformance", "check")
+    rest[rest.index("--inputs") + 1] = str(folder / "inputs.npz")
+    code = guarded(lambda: app(["check", str(folder / program), *rest], standalone_mode=False))
+    assert code == 1
+    out = capsys.readouterr().out
+    assert said["message"] in out
+    assert out.rstrip().endswith("given inputs")
+
+
+def test_nothing_is_left_of_what_passes_or_is_not_checked(tmp_path: Path) -> None:
+    assert kept(tmp_path, FAULTY, "reference") == []
+    assert kept(tmp_path, FAULTY.replace("tanh", "custom_call @none"), LOW) == []
+
+
+def test_a_test_program_is_written_and_so_is_what_was_executed(tmp_path: Path) -> None:
+    (folder,) = kept(tmp_path, TEST_PROGRAM.format("expect_eq", "0.7"), "reference")
+    assert "check.expect_eq" in (folder / "program.mlir").read_text()
+    assert "check.expect_eq" not in (folder / "executed.mlir").read_text()
+    expected = load(folder / "expected.npz")
+    assert [array.tolist() for array in expected.values()][1][2] == np.float32(0.7)
+
+
+@pytest.mark.usefixtures("capfd")
+def test_inputs_are_there_where_the_backend_takes_the_process_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text("""
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.sqrt %x : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}""")
+    archive = tmp_path / "in.npz"
+    np.savez(archive, x=np.array([1, np.nan, 2], np.float32))
+    given = ["--backend", "reference:abort_on_nan", "--inputs", archive, "--save", tmp_path / "k"]
+    code = guarded(lambda: app(["check", str(path), *map(str, given)], standalone_mode=False))
+    assert code == 1
+    (folder,) = (tmp_path / "k").iterdir()
+    assert json.loads((folder / "verdict.json").read_text())["verdict"] == "no answer"
+    assert np.isnan(load(folder / "inputs.npz")["x"][1])
+
+
+@pytest.mark.parametrize("name", ELEMENT_TYPES)
+def test_inputs_of_every_element_type_are_taken_again(name: str, tmp_path: Path) -> None:
+    of = TensorType((3,), ELEMENT_TYPES[name])
+    x, y = Value("x", of), Value("y", of)
+    body = (Operation("optimization_barrier", (x,), (y,)), Operation("return", (y,)))
+    program = Program((Function("main", Region((x,), body), (of,)),))
+    (folder,) = kept(tmp_path, emit(program), "reference:one_wrong_element")
+    assert f"{spell(of)}" in (folder / "verdict.json").read_text()
+    again = Settings(LOW, folder / "inputs.npz")
+    assert checked(tmp_path, emit(program), again).verdict is Verdict.PASS
+
+
+def test_arrays_may_have_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    write_arrays(path, {"file": np.ones(2), "allow_pickle": np.zeros(())})
+    assert load(path)["file"].tolist() == [1, 1]
+    assert load(path)["allow_pickle"].shape == ()
+
+
+def test_names_of_folders_are_safe_and_differ(tmp_path: Path) -> None:
+    names: set[str] = set()
+    for number, name in enumerate(("a b/../é*", "x" * 400, "a b/../é*")):
+        text = FAULTY.replace("@main", f'@"{name}"')
+        (tmp_path / str(number)).mkdir()
+        (folder,) = kept(tmp_path / str(number), text)
+        assert folder.name.isascii()
+        assert len(folder.name) < 200
+        names.add(folder.name)
+    assert len(names) == 3
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(FAULTY)
+    given = ["check", str(path), "--save", str(path / "kept")]
+    assert guarded(lambda: app(given, standalone_mode=False)) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert f"cannot write to {path / 'kept'}: Not a directory" in error
+
+
+def test_a_failure_says_on_which_inputs(tmp_path: Path) -> None:
+    found = checked(tmp_path, FAULTY, Settings(LOW))
+    assert found.message.endswith("; drawn inputs, set 1 of 3")

@@ -1,0 +1,191 @@
+"""Inputs out of an archive: which array is which parameter's, and what is no archive."""
+
+from __future__ import annotations
+
+import random
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.check.file import Settings
+from conformance.frontends.arguments import Given, InputsError, Parameter, given, load
+from conformance.verdict import Verdict
+from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
+from suites.meta.support.checking import checked
+
+# --- What is no archive --------------------------------------------------------------------------
+
+
+def object_array(path: Path) -> None:
+    np.savez(path, x=np.array([1, None], object))
+
+
+def damaged(path: Path) -> None:
+    np.savez(path, x=np.ones(50))
+    path.write_bytes(path.read_bytes()[:200])
+
+
+def changed_bits(path: Path) -> None:
+    np.savez(path, x=np.ones(50))
+    data = bytearray(path.read_bytes())
+    data[300] ^= 1
+    path.write_bytes(data)
+
+
+def changed_compressed(path: Path) -> None:
+    np.savez_compressed(path, x=np.random.default_rng(0).random(50))
+    data = bytearray(path.read_bytes())
+    data[60:200] = bytes(140)
+    path.write_bytes(data)
+
+
+def too_large(path: Path) -> None:
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000000000,), }".ljust(
+        117
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00v\x00" + header.ljust(117) + b"\n")
+
+
+def one_array(path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, np.ones(2))
+
+
+def another_zip(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "hello")
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda path: path.write_bytes(b"PK\x03\x04garbage"), "a damaged .npz archive: "),
+        (damaged, "a damaged .npz archive: "),
+        (changed_bits, "a damaged .npz archive: Bad CRC-32 for file 'x.npy'"),
+        (changed_compressed, "a damaged .npz archive: "),
+        (object_array, "it holds Python objects, not arrays of numbers"),
+        (too_large, "an array of it does not fit in memory"),
+        (another_zip, "a.txt is no array"),
+        (lambda path: path.write_text("hello"), "no .npz archive"),
+        (lambda path: path.write_bytes(b""), "no .npz archive"),
+        (one_array, "one array, not an archive of them"),
+        (lambda path: path.mkdir(), "Is a directory"),
+    ],
+)
+def test_what_is_no_archive_says_why(
+    make: Callable[[Path], Any], reason: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.npz"
+    make(path)
+    with pytest.raises(InputsError, match=reason) as raised:
+        load(path)
+    assert "\n" not in str(raised.value)
+
+
+def test_bytes_changed_anywhere_are_never_another_error(tmp_path: Path) -> None:
+    path = tmp_path / "in.npz"
+    source = random.Random(0)
+    for save in (np.savez, np.savez_compressed):
+        save(path, x=np.arange(6.0), y=np.ones((2, 3), np.int8))
+        whole = path.read_bytes()
+        refused = 0
+        for _ in range(200):
+            data = bytearray(whole)
+            for _ in range(3):
+                data[source.randrange(len(data))] = source.randrange(256)
+            path.write_bytes(data)
+            try:
+                load(path)
+            except InputsError:
+                refused += 1
+        assert refused > 100
+
+
+# --- Which array is which parameter's ------------------------------------------------------------
+
+A, B, C = np.ones(2, np.float32), np.ones((2, 3), np.float32), np.ones(4, np.int32)
+
+
+def taking(*arrays: Any) -> Program:
+    parameters = tuple(
+        Value(f"a{i}", TensorType(one.shape, ELEMENT_TYPES["f32" if one.dtype == "f4" else "si32"]))
+        for i, one in enumerate(arrays)
+    )
+    body = Region(parameters, (Operation("return", parameters),))
+    return Program((Function("main", body, tuple(one.type for one in parameters)),))
+
+
+def names(*pairs: str) -> list[Parameter]:
+    return [Parameter(*pair.split("=")) for pair in pairs]
+
+
+def taken(found: Given, arrays: dict[str, Any]) -> list[str]:
+    return [next(k for k, v in arrays.items() if v.shape == a.shape) for a in found.arrays]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named", "archive", "wanted", "ignored"),
+    [
+        ((A, C), ("x", "y"), {"y": C, "x": A, "z": B}, ["x", "y"], ("z",)),
+        ((A, C), ("arg0=x", "arg1=w"), {"x": A, "unused": B, "w": C}, ["x", "w"], ("unused",)),
+        ((A, C), ("arg0", "arg1"), {"arr_0": A, "arr_1": B, "arr_2": C}, None, ("arr_1",)),
+        ((A, C), ("x", "y"), {"arr_0": B, "arr_1": A, "arr_2": C}, None, ("arr_0",)),
+        ((A, C), ("arg0", "arg1"), {"arr_0": A, "arr_2": C}, None, ()),
+        ((A, C), ("arg0", "arg1"), {"x": A, "unused": B, "w": C}, ["x", "w"], ("unused",)),
+        ((A, C), ("x", "arg1=w"), {"x": A, "w": C}, ["x", "w"], ()),
+        ((A, B), ("x", "y"), {"x": A, "arr_1": B}, ["x", "arr_1"], ()),
+        ((), (), {"x": A}, [], ("x",)),
+    ],
+)
+def test_arrays_that_a_program_does_not_take_are_told_apart(
+    parameters: Any, named: Any, archive: Any, wanted: list[str] | None, ignored: Any
+) -> None:
+    found = given(taking(*parameters), archive, names(*named))
+    assert found.ignored == ignored
+    if wanted is not None:
+        assert taken(found, archive) == wanted
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named", "archive", "reason"),
+    [
+        ((A, C), ("arg0", "arg1"), {"arr_0": A, "arr_1": A, "arr_2": C}, "may be arr_0 or arr_1"),
+        ((A, C), ("arg0", "arg1"), {"arr_0": C, "arr_1": B, "arr_2": A}, "no 2 have in order"),
+        ((A,), ("arg0=arg1",), {"arg0": A, "arg1": A}, "the archive has both names"),
+        ((A, C), ("x", "y"), {"x": A, "z": C}, "the program takes x, y; the archive has x, z"),
+        ((A,), ("arg0=x",), {"y": A}, r"the program takes arg0 \(x\); the archive has y"),
+        ((A, C), ("x", "y"), {"arr_0": A}, "the program takes x, y; the archive has arr_0"),
+        ((A,), ("x",), {"x": C}, r"parameter 0 \(%x\) is tensor<2xf32>; given shape \[4\]"),
+        ((A,), ("x",), {}, "the archive has nothing"),
+    ],
+)
+def test_what_cannot_be_told_apart_is_refused(
+    parameters: Any, named: Any, archive: Any, reason: str
+) -> None:
+    with pytest.raises(InputsError, match=reason):
+        given(taking(*parameters), archive, names(*named))
+
+
+def test_arrays_of_the_other_byte_order_are_taken() -> None:
+    (array,) = given(taking(A), {"arr_0": np.array([1, 2], ">f4")}, names("x")).arrays
+    assert array.dtype == np.float32
+    assert array.tolist() == [1, 2]
+
+
+def test_a_verdict_says_what_was_not_taken(tmp_path: Path) -> None:
+    text = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.tanh %x : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"""
+    archive = tmp_path / "in.npz"
+    np.savez(archive, x=A, dropped=B)
+    found = checked(tmp_path, text, Settings("reference", archive))
+    assert found.verdict is Verdict.PASS
+    assert found.message == "not taken: dropped of the archive"

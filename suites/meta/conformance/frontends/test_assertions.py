@@ -1,0 +1,360 @@
+"""StableHLO's own test programs: their assertions, files of several of them, what is not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.check.file import Checked, Settings, check_file, merged
+from conformance.frontends.assertions import Assertion, rewrite
+from conformance.frontends.modules import NotChecked, Unit, units
+from conformance.stablehlo.parse import places
+from conformance.verdict import Verdict
+from reference.ir.program import TensorType, Value
+from reference.ir.types import element_type
+from suites.meta.support.checking import ALONE, FAULTY, REFERENCE, TEST_PROGRAM, checked
+
+
+@pytest.mark.parametrize(
+    ("assertion", "value", "holds"),
+    [
+        ("expect_eq", "0.2", True),
+        ("expect_eq", "0.20000002", False),
+        ("expect_almost_eq", "0.2009", True),
+        ("expect_almost_eq", "0.2011", False),
+        ("expect_close", "0.20000005", True),
+        ("expect_close", "0.2000001", False),
+    ],
+)
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_a_test_program_is_judged_by_its_assertions(
+    assertion: str, value: str, holds: bool, backend: str, tmp_path: Path
+) -> None:
+    found = checked(tmp_path, TEST_PROGRAM.format(assertion, value), Settings(backend))
+    assert found.verdict is (Verdict.PASS if holds else Verdict.DIVERGENT)
+    if not holds:
+        assert found.kind == "expectation"
+        assert found.message.startswith(f"check.{assertion}: 1 of 3 elements; at [2] expected 0.2")
+
+
+def test_an_unknown_assertion_is_not_checked(tmp_path: Path) -> None:
+    found = checked(tmp_path, TEST_PROGRAM.format("expect_more", "0.2"))
+    assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not read")
+    assert "check.expect_more" in found.message
+
+
+CHECK_DIALECT = """// RUN: some-tool %s
+
+func.func @sums() {
+  %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %1 = stablehlo.add %0, %0 : tensor<2xi32>
+  check.expect_eq_const %1, dense<[2, 4]> : tensor<2xi32>
+  %2 = stablehlo.constant dense<[[2, 4]]> : tensor<1x2xi32>
+  %3 = stablehlo.reshape %2 : (tensor<1x2xi32>) -> tensor<2xi32>
+  check.expect_eq %1, %3 : tensor<2xi32>
+  func.return
+}
+
+// -----
+
+func.func @roots() {
+  %0 = stablehlo.constant dense<[2.0, 9.0]> : tensor<2xf64>
+  %1 = stablehlo.sqrt %0 : tensor<2xf64>
+  %2 = interpreter.probe %1, probe_id = "root" : tensor<2xf64>
+  check.expect_almost_eq_const %1, dense<[1.41421, 3.0]> : tensor<2xf64>
+  check.expect_almost_eq %2, %0, tolerance = 7.0 : tensor<2xf64>
+  check.expect_almost_eq_const %1, dense<[1.5, 3.0]> : tensor<2xf64> {tolerance = 0.1 : f64}
+  check.expect_close %1, %2, max_ulp_difference = 0, min_ulp_difference = 0
+    : tensor<2xf64>, tensor<2xf64>
+  check.expect_serialized_eq %1, probe_id = "root" : tensor<2xf64>
+  func.return
+}
+
+func.func @complex() {
+  %0 = stablehlo.constant dense<(3.0, 4.0)> : tensor<complex<f32>>
+  %1 = stablehlo.abs %0 : (tensor<complex<f32>>) -> tensor<f32>
+  %2 = stablehlo.constant dense<5.0> : tensor<f32>
+  "check.expect_eq_const"(%1) {value = dense<5.0> : tensor<f32>} : (tensor<f32>) -> ()
+  "check.expect_close"(%1, %2) {max_ulp_difference = 1 : ui64} : (tensor<f32>, tensor<f32>) -> ()
+  check.expect_eq_const %0, dense<(3.0, 4.0)> : tensor<complex<f32>>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_the_check_dialect_and_files_of_several_tests(backend: str, tmp_path: Path) -> None:
+    found = checked(tmp_path, CHECK_DIALECT, Settings(backend))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+    parts = list(units(tmp_path / "program.mlir"))
+    assert all(isinstance(part, Unit) for part in parts)
+    named = {part.name: len(part.assertions) for part in parts if isinstance(part, Unit)}
+    assert named == {"sums": 2, "roots": 5, "complex": 3}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "function"),
+    [
+        ("dense<[2, 4]> : tensor<2xi32>\n  %2", "dense<[2, 5]> : tensor<2xi32>\n  %2", "sums"),
+        ("[[2, 4]]", "[[3, 4]]", "sums"),
+        ("[1.41421, 3.0]", "[1.41401, 3.0]", "roots"),
+        ("tolerance = 7.0", "tolerance = 5.0", "roots"),
+        ("max_ulp_difference = 0, min", "max_ulp_difference = 3, min", ""),
+        ("min_ulp_difference = 0", "min_ulp_difference = 1", "roots"),
+        ("value = dense<5.0>", "value = dense<5.5>", "complex"),
+        ("%0, dense<(3.0, 4.0)>", "%0, dense<(3.0, 4.5)>", "complex"),
+    ],
+)  # fmt: skip
+def test_each_assertion_of_the_check_dialect_can_fail(
+    right: str, wrong: str, function: str, tmp_path: Path
+) -> None:
+    assert right in CHECK_DIALECT
+    found = checked(tmp_path, CHECK_DIALECT.replace(right, wrong))
+    assert found.verdict is (Verdict.DIVERGENT if function else Verdict.PASS)
+    assert found.message.startswith(f"@{function}: check.expect" if function else "")
+
+
+def test_an_expected_value_that_rounding_permits_is_no_failure(tmp_path: Path) -> None:
+    """Expected values are some backend's: cancellation makes them off by more than 3 ulp."""
+    text = """
+func.func @main() {{
+  %0 = stablehlo.constant dense<[1.1, 1.3]> : tensor<2xf32>
+  %1 = stablehlo.multiply %0, %0 : tensor<2xf32>
+  %2 = stablehlo.constant dense<[1.2099, 1.6899]> : tensor<2xf32>
+  %3 = stablehlo.subtract %1, %2 : tensor<2xf32>
+  %4 = stablehlo.constant dense<[{}, 1.0e-4]> : tensor<2xf32>
+  check.expect_almost_eq %3, %4, tolerance = {} : tensor<2xf32>
+  func.return
+}}"""
+    near, far = "1.0006e-4", "1.01e-4"
+    assert checked(tmp_path, text.format(near, 1e-12)).verdict is Verdict.PASS
+    assert checked(tmp_path, text.format(far, 1e-12)).verdict is Verdict.DIVERGENT
+    assert checked(tmp_path, text.format(far, 1e-5)).verdict is Verdict.PASS
+
+
+def test_an_expected_value_that_is_left_open_is_no_failure(tmp_path: Path) -> None:
+    text = """
+func.func @main() {
+  %0 = stablehlo.constant dense<[1, 6]> : tensor<2xi32>
+  %1 = stablehlo.constant dense<[0, 2]> : tensor<2xi32>
+  %2 = stablehlo.divide %0, %1 : tensor<2xi32>
+  check.expect_eq_const %2, dense<[77, 3]> : tensor<2xi32>
+  func.return
+}"""
+    found = checked(tmp_path, text)
+    assert (found.verdict, found.kind) == (Verdict.UNSPECIFIED, "integer division by zero")
+    assert checked(tmp_path, text.replace("[77, 3]", "[77, 4]")).verdict is Verdict.DIVERGENT
+
+
+def test_distances_are_counted_as_the_check_dialect_does() -> None:
+    value = Value("x", TensorType((5,), element_type("f32")))
+    one = np.array([0.0, 1.0, np.nan, np.inf, -1e-45], np.float32)
+    other = np.array([-0.0, 1.0000002, np.nan, 3e38, 1e-45], np.float32)
+    assert Assertion("", value, value).fails(one, other).tolist() == [
+        False,
+        True,
+        False,
+        True,
+        True,
+    ]
+    near = Assertion("", value, value, ulps=(0, 2))
+    assert near.fails(one, other).tolist() == [False, False, False, True, False]
+    apart = Assertion("", value, value, ulps=(2, 1 << 64))
+    assert apart.fails(one, other).tolist() == [True, False, True, False, False]
+
+
+def test_text_without_assertions_is_left_alone() -> None:
+    assert rewrite(FAULTY) is FAULTY
+    assert places(FAULTY)["main", "2"] == "line 9"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "module attributes {mhlo.num_replicas = 2 : i32} {\n" + FAULTY + "}",
+            "num_replicas = 2",
+        ),
+        (ALONE.format("stablehlo.custom_call @someone(%x)"), "'someone'"),
+        (ALONE.format('"interpreter.run_parallel"(%x)'), "interpreter.run_parallel"),
+    ],
+)
+def test_what_is_not_checked_says_why(text: str, reason: str, tmp_path: Path) -> None:
+    found = checked(tmp_path, text)
+    assert found.verdict is Verdict.UNSUPPORTED
+    assert reason in found.message
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "no function"),
+        (b"hello", "line 1, column 1"),
+        (b"\xff\xfe", "neither text nor bytecode"),
+        (b"ML\xefR\x00", "bytecode"),
+        (b"func.func @main() {\n  return %x\n}", "line 2"),
+    ],
+)
+def test_what_is_no_program_says_why(content: bytes, reason: str, tmp_path: Path) -> None:
+    found = checked(tmp_path, content)
+    assert found.is_invalid
+    assert reason in found.message
+
+
+def test_chlo_operations_are_expanded(tmp_path: Path) -> None:
+    text = """
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xi32>) {
+  %0 = chlo.erf %x : tensor<4xf32> -> tensor<4xf32>
+  %values, %indices = chlo.top_k(%0, k = 2) : tensor<4xf32> -> (tensor<2xf32>, tensor<2xi32>)
+  return %0, %indices : tensor<4xf32>, tensor<2xi32>
+}"""
+    assert checked(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
+    (unit,) = units(tmp_path / "program.mlir")
+    assert isinstance(unit, Unit)
+    assert "divide" in {operation.name for operation in unit.program.walk()}
+
+
+def test_a_test_of_what_must_be_refused_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "tests.mlir"
+    path.write_text(FAULTY + "\n// -----\n// expected-error@+1 {{no}}\nfunc.func @f() { oops }\n")
+    first, second = units(path)
+    assert isinstance(first, Unit)
+    assert isinstance(second, NotChecked)
+    found = check_file(str(path), REFERENCE)
+    assert found.verdict is Verdict.PASS
+    assert "1 of 2 programs not checked" in found.message
+
+
+def test_the_worst_of_several_programs_speaks() -> None:
+    each = [
+        Checked("f", verdict, message=verdict.value)
+        for verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.DIVERGENT, Verdict.UNSPECIFIED)
+    ]
+    whole = merged("f", each)
+    assert whole.verdict is Verdict.DIVERGENT
+    assert whole.message == "divergent; 1 of 4 programs not checked: unsupported"
+    assert merged("f", each[1:2]).verdict is Verdict.UNSUPPORTED
+    assert merged("f", []).verdict is Verdict.UNSUPPORTED
+
+
+def test_an_infeed_reads_what_the_test_says(tmp_path: Path) -> None:
+    text = """
+module @m {
+  func.func @read(%t: !stablehlo.token) -> (tensor<2xi64>, !stablehlo.token) {
+    %0:2 = "stablehlo.infeed"(%t) : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+    func.return %0#0, %0#1 : tensor<2xi64>, !stablehlo.token
+  }
+  func.func @queue() -> tensor<2xi64> {
+    %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+    func.return %0 : tensor<2xi64>
+  }
+  func.func @main() {
+    %t = stablehlo.after_all : !stablehlo.token
+    %0:2 = "interpreter.run_parallel"(%t) {
+      infeed = [@queue],
+      programs = [[@read]]
+    } : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+    check.expect_eq_const %0#0, dense<[1, 2]> : tensor<2xi64>
+    func.return
+  }
+}"""
+    assert checked(tmp_path, text).verdict is Verdict.PASS
+    assert checked(tmp_path, text.replace("%0#0, dense<[1", "%0#0, dense<[3")).verdict.fails
+    apart = text.replace("[[@read]]", "[[@read, @read]]")
+    assert "interpreter.run_parallel is not read" in checked(tmp_path, apart).message
+
+
+IREE = """
+func.func @sums() {
+  %0 = util.unfoldable_constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = arith.constant {name = "c.1"} dense<4.0> : tensor <2xf32>
+  %2 = stablehlo.add %0, %1 : tensor<2xf32>
+  %3 = util.optimization_barrier %2 : tensor<2xf32>
+  check.expect_eq_const(%3, dense<[5.0, 6.0]> : tensor<2xf32>) : tensor<2xf32>
+  check.expect_almost_eq_const(%2, dense<[5.00009,
+     6.0]> : tensor<2xf32>) : tensor<2xf32>
+  check.expect_almost_eq(%2, %1, atol 1.5, rtol 1.25e-01) : tensor <2xf32>
+  check.expect_eq(%3, %2) : tensor<2xf32>
+  %4 = stablehlo.compare LE, %2, %3 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  check.expect_all_true(%4) : tensor<2xi1>
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_tests_as_iree_writes_them(backend: str, tmp_path: Path) -> None:
+    found = checked(tmp_path, IREE, Settings(backend))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+    (part,) = units(tmp_path / "program.mlir")
+    assert isinstance(part, Unit)
+    assert len(part.assertions) == 5
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("dense<[5.0, 6.0]>", "dense<[5.0, 6.5]>"),
+        ("[5.00009,", "[5.00011,"),
+        ("rtol 1.25e-01", "rtol 1.24e-01"),
+        ("check.expect_eq(%3, %2)", "check.expect_eq(%3, %1)"),
+        ("compare LE", "compare LT"),
+    ],
+)
+def test_each_assertion_of_iree_can_fail(right: str, wrong: str, tmp_path: Path) -> None:
+    assert right in IREE
+    found = checked(tmp_path, IREE.replace(right, wrong))
+    assert found.verdict is Verdict.DIVERGENT
+    assert found.message.startswith("@sums: check.expect")
+
+
+def test_what_of_iree_is_not_stablehlo_says_so(tmp_path: Path) -> None:
+    found = checked(tmp_path, IREE.replace("util.unfoldable_constant dense<[1.0, 2.0]>", "util.x"))
+    assert found.verdict is Verdict.UNSUPPORTED
+    assert found.message == "line 3, column 8: util.x is not read: jaxlib has no dialect util"
+
+
+def test_random_numbers_in_a_test_program_are_left_open(tmp_path: Path) -> None:
+    found = checked(
+        tmp_path,
+        """
+        func.func @drawn() {
+          %0 = stablehlo.constant dense<0.0> : tensor<f32>
+          %1 = stablehlo.constant dense<1.0> : tensor<f32>
+          %2 = stablehlo.constant dense<3> : tensor<1xi64>
+          %3 = "stablehlo.rng"(%0, %1, %2) {
+            rng_distribution = #stablehlo<rng_distribution UNIFORM>
+          } : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<3xf32>
+          check.expect_almost_eq_const %3, dense<[0.25, 0.5, 0.75]> : tensor<3xf32>
+          func.return
+        }
+    """,
+    )
+    assert (found.verdict, found.kind) == (Verdict.UNSPECIFIED, "random numbers")
+
+
+ENDLESS = """
+func.func @good() {
+  %0 = stablehlo.constant dense<2> : tensor<i32>
+  check.expect_eq_const %0, dense<2> : tensor<i32>
+  func.return
+}
+
+func.func @endless() {
+  %0 = stablehlo.constant dense<true> : tensor<i1>
+  %1 = stablehlo.while(%x = %0) : tensor<i1>
+    cond { stablehlo.return %x : tensor<i1> }
+    do { stablehlo.return %x : tensor<i1> }
+  check.expect_eq_const %1, dense<true> : tensor<i1>
+  func.return
+}
+"""
+
+
+def test_a_loop_without_end_costs_only_its_own_program(tmp_path: Path) -> None:
+    found = checked(tmp_path, ENDLESS, Settings("reference", seconds=0.2))
+    assert found.verdict is Verdict.PASS
+    told = "1 of 2 programs not checked: @endless: an evaluation by the reference takes more than "
+    assert found.message.startswith(told)

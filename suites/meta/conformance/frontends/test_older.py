@@ -1,0 +1,134 @@
+"""Text of older versions, MHLO, and portable artifacts of older and later ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jax.interpreters.mlir import make_ir_context
+from jaxlib.mlir.dialects import stablehlo
+
+from conformance.check.file import Settings
+from conformance.frontends.older import ADVICE, NOTE, respelled
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Verdict
+from suites.meta.support.checking import FAULTY, checked
+
+OLD = """
+func.func @main(%x: tensor<4x3xf32>, %z: tensor<f32>) -> (tensor<3x2xf32>, tensor<4x3xf32>) {
+  %part = "stablehlo.slice"(%x) {
+    limit_indices = dense<[3, 3]> : tensor<2xi64>,
+    start_indices = dense<[1, 0]> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>
+  } : (tensor<4x3xf32>) -> tensor<2x3xf32>
+  %turned = "stablehlo.transpose"(%part) {permutation = dense<[1, 0]> : tensor<2xi64>}
+    : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %wide = "stablehlo.broadcast_in_dim"(%z) {broadcast_dimensions = dense<> : tensor<0xi64>}
+    : (tensor<f32>) -> tensor<4x3xf32>
+  %sum = "stablehlo.reduce_window"(%wide, %z) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %one = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %one : tensor<f32>
+  }) {padding = dense<0> : tensor<2x2xi64>, window_dimensions = dense<1> : tensor<2xi64>}
+    : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %tanh = stablehlo.tanh %turned : tensor<3x2xf32>
+  return %tanh, %sum : tensor<3x2xf32>, tensor<4x3xf32>
+}"""
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_lists_that_are_dense_tensors_are_read(backend: str, tmp_path: Path) -> None:
+    found = checked(tmp_path, OLD, Settings(backend))
+    assert (found.verdict, found.message) == (Verdict.PASS, NOTE)
+
+
+def test_places_and_names_are_those_of_the_older_text(tmp_path: Path) -> None:
+    found = checked(tmp_path, OLD, Settings("reference:low_precision"))
+    assert found.operation == "tanh %tanh (line 17)"
+
+
+@pytest.mark.parametrize(
+    ("older", "now"),
+    [
+        ("dimensions = dense<[0, 2]> : tensor<2xi64>", "dimensions = array<i64: 0, 2>"),
+        ("strides = dense<-1> : tensor<3xi64>", "strides = array<i64: -1, -1, -1>"),
+        ("permutation = dense<> : tensor<0xi64>", "permutation = array<i64>"),
+        (
+            'fft_length = dense<"0x01000000000000000200000000000000"> : tensor<2xi64>',
+            "fft_length = array<i64: 1, 2>",
+        ),
+        (
+            "window_reversal = dense<[true, false]> : tensor<2xi1>",
+            "window_reversal = array<i1: true, false>",
+        ),
+        ('#stablehlo<"comparison_direction EQ">', "#stablehlo<comparison_direction EQ>"),
+        ("padding = dense<0> : tensor<2x2xi64>", "padding = dense<0> : tensor<2x2xi64>"),
+        ('"dimensions = dense<1> : tensor<1xi64>"', '"dimensions = dense<1> : tensor<1xi64>"'),
+        ("// strides = dense<1> : tensor<1xi64>", "// strides = dense<1> : tensor<1xi64>"),
+    ],
+)
+def test_each_older_spelling_is_todays(older: str, now: str) -> None:
+    assert respelled(f"{{{older}}}\n") == f"{{{now}}}\n"
+
+
+def test_mhlo_is_read_as_stablehlo(tmp_path: Path) -> None:
+    text = """
+func.func @main(%x: tensor<4xf32>) -> tensor<3x4xf32> {
+  %sum = mhlo.add %x, %x : tensor<4xf32>
+  %wide = "mhlo.broadcast_in_dim"(%sum) {broadcast_dimensions = dense<1> : tensor<1xi64>}
+    : (tensor<4xf32>) -> tensor<3x4xf32>
+  %far = "mhlo.tanh"(%wide) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %far : tensor<3x4xf32>
+}"""
+    assert checked(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
+    found = checked(tmp_path, text, Settings("reference:low_precision"))
+    assert found.operation == "tanh %far (line 6)"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"stablehlo.trace"(%x) {tag = "a"} : (tensor<4xf32>) -> ()',
+        '%0 = "stablehlo.dot"(%x, %x) {precision_config = ["HIGH"]} : (tensor<4xf32>) -> ()',
+        '%0 = "stablehlo.compare"(%x, %x) {comparison_direction = "EQ"} : () -> ()',
+    ],
+)
+def test_what_is_older_and_not_read_says_how_to_go_on(line: str, tmp_path: Path) -> None:
+    text = f"func.func @main(%x: tensor<4xf32>) -> () {{\n  {line}\n  return\n}}"
+    found = checked(tmp_path, text)
+    assert found.verdict is Verdict.UNSUPPORTED
+    assert found.message.startswith("line 2, column ")
+    assert found.message.endswith(ADVICE)
+
+
+def test_what_is_wrong_today_too_is_no_older_text(tmp_path: Path) -> None:
+    found = checked(tmp_path, FAULTY.replace("tensor<4xf32>, %y", "tensor<5xf32>, %y"))
+    assert found.is_invalid
+    assert "older" not in found.message
+
+
+def artifact(version: str) -> bytes:
+    with make_ir_context():
+        return stablehlo.serialize_portable_artifact_str(FAULTY, version)
+
+
+def test_portable_artifacts_of_every_version_are_read(tmp_path: Path) -> None:
+    for version in (stablehlo.get_minimum_version(), stablehlo.get_current_version()):
+        assert checked(tmp_path, artifact(version)).verdict is Verdict.PASS
+
+
+def test_a_portable_artifact_of_a_later_version_says_so(tmp_path: Path) -> None:
+    known = stablehlo.get_current_version()
+    major = known.split(".")[0]
+    data = artifact(known).replace(f"StableHLO_v{major}.".encode(), b"StableHLO_v9.")
+    broken = data[:-40] + bytes(40)
+    found = checked(tmp_path, broken)
+    assert found.verdict is Verdict.UNSUPPORTED
+    later = known.replace(f"{major}.", "9.", 1)
+    assert found.message == (
+        f"a portable artifact of StableHLO {later}, later than {known}, which jaxlib has"
+    )
+
+
+def test_todays_text_is_as_it_is() -> None:
+    assert respelled(FAULTY) is FAULTY
+    assert parse_module(FAULTY) == parse_module(FAULTY + "\n// dimensions = dense<1>")

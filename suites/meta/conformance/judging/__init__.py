@@ -1,0 +1,1 @@
+"""Tests of the judge, of single operations and of whole programs."""

@@ -1,0 +1,1 @@
+"""Tests of the store and of what is compared between runs."""

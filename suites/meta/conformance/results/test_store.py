@@ -1,0 +1,253 @@
+"""The store: whole or not at all, the same in any order, and clear about what is wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from functools import reduce
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import merge_errors
+from conformance.results.inputs import pack_inputs, unpack_inputs
+from conformance.results.store import Store, StoreError
+from conformance.results.summary import load, read, summarise
+from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
+from reference.ir.types import ALL, element_type_of, from_bits, to_bits
+
+CELL = ("add", "complex<f32>", "cpu")
+
+
+def a_record(index: int, verdict: Verdict = Verdict.PASS, cell=CELL) -> Record:
+    detail = None
+    if verdict is not Verdict.PASS:
+        inputs = (("lhs", "1.0", "0x3f800000"), ("rhs", "nan", "0x7fc00000"))
+        elements = (Element(0, (1, 2), "1", "0x1", "<2>", "0x2", 1.5, inputs),)
+        detail = Detail('module @"ü" {}', b"\x00\xff", 1, 6, elements)
+    return Record(*cell, index, "0123", verdict, "NaN", "said", 3, 18, 0.5, 1.0, "", detail)
+
+
+def fill(store: Store, number: int, verdict: Verdict = Verdict.PASS) -> list[Record]:
+    records = [a_record(number * 2, verdict), a_record(number * 2 + 1)]
+    errors = Errors(points=[(float(number), 1.0)])
+    errors.histogram[0] += 36
+    timing = Timing(1, 2, 3, 4, 5, 6, 7)
+    store.add_task(f"task {number}", CELL, records, errors, timing, modules=2, peak_rss_mb=100.5)
+    return records
+
+
+def test_what_is_stored_comes_back(tmp_path: Path) -> None:
+    with Store(tmp_path / "a" / "results.sqlite") as store:
+        written = fill(store, 1, Verdict.DIVERGENT) + fill(store, 0, Verdict.CRASHED)
+        store.set_meta({"seed": 7, "profile": "smoke", "versions": {"numpy": "2"}})
+    with Store(tmp_path / "a" / "results.sqlite", read_only=True) as store:
+        assert store.records() == sorted(written, key=lambda record: record.index)
+        assert store.errors()[CELL].points == [(0.0, 1.0), (1.0, 1.0)]
+        assert store.errors()[CELL].histogram[0] == 72
+        assert store.finished_tasks() == {"task 0", "task 1"}
+        assert store.totals() == (Timing(2, 4, 6, 8, 10, 12, 14), 4, 100.5)
+        assert store.meta()["seed"] == 7
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["results.sqlite"]
+
+
+def test_adding_a_task_again_changes_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        fill(store, 0)
+        before = (store.records(), store.errors(), store.totals())
+        fill(store, 0, Verdict.DIVERGENT)
+        assert (store.records(), store.errors(), store.totals()) == before
+
+
+def test_a_task_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        fill(store, 0)
+        with pytest.raises(StoreError):  # its second record collides with one that is there
+            store.add_task("other", CELL, [a_record(9), a_record(1)], Errors(), Timing())
+        assert store.finished_tasks() == {"task 0"}
+        assert [record.index for record in store.records()] == [0, 1]
+
+
+def test_expectations_are_assigned_to_records(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        bad, good = fill(store, 0, Verdict.DIVERGENT)
+        store.assign_known({bad: "signed zero of add"})
+        assert [record.known for record in store.records()] == ["signed zero of add", good.known]
+        store.assign_known({bad: ""})
+        assert not any(record.known for record in store.records())
+
+
+WRITER = """
+import os, sys
+from pathlib import Path
+from conformance.results.store import Store
+from suites.meta.conformance.results.test_store import fill
+store = Store(Path(sys.argv[1]))
+for number in range(10_000):
+    fill(store, number)
+    os.write(1, b"%d\\n" % number)
+"""
+
+
+def test_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    command = [sys.executable, "-c", textwrap.dedent(WRITER), str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        for _ in range(5):
+            acknowledged = int(writer.stdout.readline())
+        writer.send_signal(signal.SIGKILL)
+    with Store(path) as store:
+        finished = store.finished_tasks()
+        assert {f"task {number}" for number in range(acknowledged + 1)} <= finished
+        assert len(store.records()) == 2 * len(finished)
+
+
+def test_a_second_writer_is_told_that_the_folder_is_in_use(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite"), pytest.raises(StoreError, match="in use"):
+        Store(tmp_path / "results.sqlite")
+    Store(tmp_path / "results.sqlite").close()
+
+
+def test_a_run_can_be_read_while_it_is_written(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        fill(store, 0)
+        assert len(load(tmp_path).records) == 2
+
+
+def test_a_run_can_be_read_from_the_moment_that_there_is_one(tmp_path: Path) -> None:
+    paths = [tmp_path / str(number) / "results.sqlite" for number in range(100)]
+    writer = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        from conformance.results.store import Store
+        for path in sys.argv[1:]:
+            Store(Path(path)).close()
+    """)
+    with subprocess.Popen([sys.executable, "-c", writer, *map(str, paths)]) as process:
+        for path in paths:
+            while not path.exists():
+                assert not process.poll(), "the writer failed"
+            with Store(path, read_only=True) as store:
+                assert store.finished_tasks() == set()
+
+
+def not_a_database(path: Path) -> None:
+    path.write_bytes(b"no database at all, " * 1000)
+
+
+def cut_short(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def scribbled_over(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5" * 8192)
+
+
+def of_another_program(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE notes (text)")
+    database.close()
+
+
+@pytest.mark.parametrize("damage", [not_a_database, cut_short, scribbled_over, of_another_program])
+@pytest.mark.parametrize("read_only", [True, False])
+def test_damage_is_one_clear_line(tmp_path: Path, damage, read_only: bool) -> None:
+    path = tmp_path / "results.sqlite"
+    with Store(path) as store:
+        for number in range(50):
+            fill(store, number)
+    damage(path)
+    with pytest.raises(StoreError) as caught:
+        Store(path, read_only=read_only).records()
+    assert "results.sqlite" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_run_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no"):
+        load(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="choose another folder"):
+        Store(tmp_path / "file" / "results.sqlite")
+
+
+def test_no_space_is_one_clear_line_and_loses_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        fill(store, 0)
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(StoreError, match="no space"):
+            all(fill(store, number) for number in range(1, 1000))
+        stored = len(store.finished_tasks())
+        assert stored > 1
+    assert len(load(tmp_path).records) == 2 * stored
+
+
+def test_inputs_of_every_element_type_survive() -> None:
+    arrays = []
+    for of in ALL:
+        bits = np.arange(24, dtype=np.uint64).reshape(2, 3, 2, 2) * 0x0F37_91A5_C2E4_6B1D
+        arrays.append(np.asarray(from_bits(bits >> 3, of)))
+        arrays.append(np.asarray(arrays[-1][(0,) * arrays[-1].ndim]))
+    packed = pack_inputs(arrays)
+    assert packed == pack_inputs(arrays)
+    for array, back in zip(arrays, unpack_inputs(packed), strict=True):
+        assert element_type_of(back) is element_type_of(array)
+        assert back.shape == array.shape
+        np.testing.assert_array_equal(to_bits(back), to_bits(array))
+
+
+@pytest.mark.parametrize("data", [b"", b"PK nonsense", pack_inputs([])[:-3]])
+def test_what_is_no_archive_of_inputs_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="not an archive of inputs"):
+        unpack_inputs(data)
+
+
+def test_pictures_merge_the_same_in_any_order() -> None:
+    random = np.random.default_rng(1)
+    parts = []
+    for _ in range(3):
+        part = Errors(points=[(x, e) for x, e in random.normal(size=(400, 2)).tolist()])
+        part.histogram[2] = 400
+        parts.append(part)
+    whole = reduce(merge_errors, parts)
+    worst = max((p for part in parts for p in part.points), key=lambda point: abs(point[1]))
+    assert worst in whole.points
+    assert whole.histogram[2] == 1200
+    assert len(whole.points) <= 300
+    for first, second, third in permutations(parts):
+        assert merge_errors(merge_errors(first, second), third) == whole
+
+
+def test_a_run_reads_in_the_order_that_was_planned(tmp_path: Path) -> None:
+    other = ("add", "bf16", "cpu")
+    with Store(tmp_path / "results.sqlite") as store:
+        fill(store, 0, Verdict.INACCURATE)
+        store.add_task("other", other, [a_record(0, cell=other)], Errors(), Timing())
+        cells = [other, CELL, ("add", "f64", "cpu")]
+        store.set_meta({"planned": cells, "filtered": [("abs", "f64", "cpu")], "seconds": 1.5})
+        run = read(store)
+    assert [(r.element_type, r.index) for r in run.records] == [
+        ("bf16", 0), ("complex<f32>", 0), ("complex<f32>", 1),
+    ]  # fmt: skip
+    summary = summarise(run)
+    assert [(c["element_type"], c["verdict"]) for c in summary["cells"]] == [
+        ("bf16", "pass"), ("complex<f32>", "inaccurate"), ("f64", "untested"),
+    ]  # fmt: skip
+    assert summary["denominators"]["cells"] == 4
+    assert summary["denominators"]["cells_filtered_out"] == 1
+    assert summary["new_failures"] == 1
+    assert summary["seconds"] == 1.5
+    assert summary["peak_rss_mb"] == {"parent": 0.0, "worker": 100.5}

@@ -1,0 +1,1 @@
+"""Tests of MLIR text out and in."""

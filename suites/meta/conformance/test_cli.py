@@ -1,0 +1,282 @@
+"""The command line: what it prints, what it leaves, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.planning import PROFILES
+from conformance.catalog import CATALOG
+from conformance.cli import app, guarded
+from conformance.results.store import FILE_NAME
+
+FILES = ["index.html", "junit.xml", "results.sqlite", "summary.json", "summary.md"]
+SMOKE = ("--op", "add", "--element-type", "f32", "--profile", "smoke")
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]):
+    def called(*arguments: object) -> tuple[int, str, str]:
+        given = [str(argument) for argument in arguments]
+        code = guarded(lambda: app(given, standalone_mode=False))
+        return code, *capsys.readouterr()
+
+    return called
+
+
+def run_here(call, out: Path, backend: str = "reference", *more: object) -> tuple[int, str, str]:
+    return call("run", "--backend", backend, *SMOKE, "--out", out, "--jobs", 1, *more)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("finished")
+    given = ("run", "--backend", "reference", *SMOKE, "--out", str(out), "--jobs", "1")
+    assert guarded(lambda: app(given, standalone_mode=False)) == 0
+    return out
+
+
+def test_a_run_leaves_five_files(call, tmp_path: Path) -> None:
+    code, out, _ = run_here(call, tmp_path)
+    assert code == 0
+    assert "1 of 1 cells tested" in out
+    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    wanted = {"cases", "values", "modules", "seconds", "verdicts", "cells", "versions", "seed"}
+    assert wanted <= summary.keys()
+    assert summary["cases"] == PROFILES["smoke"]
+    assert summary["verdicts"]["pass"] == PROFILES["smoke"]
+    assert summary["cells"][0]["op"] == "add"
+    assert summary["exit_code"] == 0
+    assert {"parent", "worker"} == summary["peak_rss_mb"].keys()
+    assert {"jax", "jaxlib", "numpy", "python"} <= summary["versions"].keys()
+
+
+def test_a_divergence_exits_with_1_and_can_be_replayed(call, tmp_path: Path) -> None:
+    code, out, _ = run_here(call, tmp_path, "reference:one_wrong_element")
+    assert code == 1
+    assert "new: add-f32-reference:one_wrong_element-0: divergent" in out
+    assert f"replay add-f32-reference:one_wrong_element-0 --db {tmp_path}" in out
+    code, out, _ = call("replay", "add-f32-reference:one_wrong_element-0", "--db", tmp_path)
+    assert code == 1
+    for shown in ("stablehlo.add", "expected", "actual", "0x", "recorded: divergent", "now: "):
+        assert shown in out
+    recorded, now = (line.split(":", 1)[1].strip() for line in out.splitlines()[-2:])
+    assert recorded == now
+
+
+def test_a_case_that_passed_is_replayed_from_its_seed(call, finished: Path) -> None:
+    code, out, _ = call("replay", "add-f32-reference-1", "--db", finished / FILE_NAME)
+    assert code == 0
+    assert "now:      pass" in out
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"), [("batch_only", "only in batch"), ("abort", "crashed (abort)")]
+)
+def test_what_needs_a_batch_or_kills_is_replayed_too(call, tmp_path, fault: str, said: str) -> None:
+    run_here(call, tmp_path, f"reference:{fault}")
+    code, out, _ = call("replay", f"add-f32-reference:{fault}-0", "--db", tmp_path)
+    assert code == 1
+    assert said in out.splitlines()[-1]
+
+
+def test_replay_names_the_nearest_ids(call, finished: Path) -> None:
+    code, _, said = call("replay", "ad-f32-reference-1", "--db", finished)
+    assert code == 2
+    assert "did you mean add-f32-reference-1" in said
+
+
+def test_reports_are_written_again(call, finished: Path, tmp_path: Path) -> None:
+    code, _, _ = call("report", finished / FILE_NAME, "--out", tmp_path / "again")
+    assert code == 0
+    for name in FILES:
+        if name != FILE_NAME:
+            again = (tmp_path / "again" / name).read_text()
+            assert again == (finished / name).read_text()
+
+
+def test_a_report_tells_what_changed_since_a_baseline(call, finished: Path, tmp_path: Path) -> None:
+    again = ("report", finished, "--out", tmp_path / "again", "--baseline")
+    code, out, _ = call(*again, finished / FILE_NAME)
+    assert code == 0
+    assert "since the baseline: 0 worse, 0 better\n" in out
+    assert "What changed since the baseline" in (tmp_path / "again" / "index.html").read_text()
+    (tmp_path / FILE_NAME).write_bytes(b"damaged" * 1000)
+    for baseline, said in ((tmp_path / "none", "there is no"), (tmp_path, "is damaged")):
+        code, _, errors = call(*again, baseline)
+        assert code == 2
+        assert said in errors
+        assert errors.startswith("hlo-conformance: --baseline: ")
+        assert errors.count("\n") == 1
+
+
+def test_ops_are_listed(call) -> None:
+    code, out, _ = call("ops", "--format", "json")
+    assert code == 0
+    entries = json.loads(out)
+    assert len(entries) == len(CATALOG)
+    for entry in entries:
+        for key in ("name", "dialect", "family", "element_types", "tolerance"):
+            assert entry[key], (entry["name"], key)
+    assert "exponential" in call("ops")[1]
+    code, out, _ = call("ops", "tanh")
+    assert code == 0
+    assert "hyperbolic tangent" in out
+
+
+def test_backends_are_listed(call) -> None:
+    code, out, _ = call("backends", "--format", "json")
+    assert code == 0
+    entries = {entry["name"]: entry for entry in json.loads(out)}
+    assert entries["reference"]["available"]
+    assert entries["cpu"]["available"]
+    assert entries["cpu"]["versions"]["jaxlib"]
+    assert all(entry["available"] or entry["reason"] for entry in entries.values())
+
+
+def has_gpu() -> bool:
+    return any(Path("/dev").glob("nvidia[0-9]*"))
+
+
+NOTHING = ("run", "--op", "popcnt", "--element-type", "f32", "--out", "OUT")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("run", "--op", "ad"), 2, "unknown op 'ad'; did you mean add"),
+        (("run", "--element-type", "f33"), 2, "unknown element type 'f33'"),
+        (("run", "--backend", "cqu"), 2, "unknown backend 'cqu'; did you mean cpu?"),
+        (("run", "--profile", "depp"), 2, "unknown profile 'depp'; did you mean deep?"),
+        (("run", "--jobs", "0"), 2, "--jobs"),
+        (("run", "--jobs", "many"), 2, "--jobs"),
+        (("run", "--shard", "2"), 2, "--shard takes i/n"),
+        (("run", "--shard", "3/2"), 2, "shard 3/2"),
+        (("run", "--frsh"), 2, "--frsh"),
+        (("rum",), 2, "rum"),
+        (("ops", "ad"), 2, "did you mean add"),
+        (("report", "OUT"), 2, "there is no"),
+        (("replay", "add-f32-cpu-0", "--db", "OUT"), 2, "there is no"),
+        (("run", *SMOKE, "--out", "OUT", "--expectations", "OUT/none.toml"), 2, "none.toml"),
+        (NOTHING, 4, "nothing was tested"),
+        (("run", "--backend", "reference:unsupported", *SMOKE, "--out", "OUT"), 4, "nothing was"),
+    ],
+)
+def test_what_cannot_be_is_one_line(call, tmp_path, arguments, code: int, said: str) -> None:
+    given = [argument.replace("OUT", str(tmp_path / "out")) for argument in arguments]
+    found, _, errors = call(*given)
+    assert found == code
+    assert said in errors
+    assert errors.count("\n") == 1
+    assert errors.startswith("hlo-conformance: ")
+
+
+@pytest.mark.skipif(has_gpu(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_one_line(call, tmp_path: Path) -> None:
+    code, _, errors = call("run", "--backend", "gpu", *SMOKE, "--out", tmp_path / "out")
+    assert code == 3
+    assert errors.startswith("hlo-conformance: gpu: ")
+    assert errors.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_database_is_one_line_and_fresh_mends_it(call, tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"damaged" * 1000)
+    code, _, errors = run_here(call, tmp_path)
+    assert code == 2
+    assert "--fresh" in errors
+    assert errors.count("\n") == 1
+    assert run_here(call, tmp_path, "reference", "--fresh")[0] == 0
+
+
+def test_another_run_in_the_folder_is_one_line(call, finished: Path) -> None:
+    code, _, errors = run_here(call, finished, "reference", "--seed", 1)
+    assert code == 2
+    assert "seed 0 there and 1 here" in errors
+
+
+def test_an_output_that_is_no_folder_is_one_line(call, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, _, errors = run_here(call, tmp_path / "file")
+    assert code == 2
+    assert "choose another folder" in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/attr").exists(), reason="no folder that root cannot write")
+def test_a_folder_that_cannot_be_written_is_one_line(call) -> None:
+    code, _, errors = run_here(call, Path("/proc/self/attr"))
+    assert code == 2
+    assert errors.count("\n") == 1
+
+
+def test_reports_that_cannot_be_written_are_one_line(call, tmp_path: Path) -> None:
+    run_here(call, tmp_path)
+    (tmp_path / "index.html").unlink()
+    (tmp_path / "index.html").mkdir()
+    code, _, errors = run_here(call, tmp_path)
+    assert code == 2
+    assert "cannot write the reports" in errors
+    assert errors.count("\n") == 1
+
+
+def test_an_internal_error_is_one_line(monkeypatch, capsys) -> None:
+    monkeypatch.delenv("HLO_CONFORMANCE_DEBUG", raising=False)
+
+    def broken() -> int:
+        raise ZeroDivisionError("a defect\nof ours")
+
+    assert guarded(broken) == 1
+    errors = capsys.readouterr().err
+    assert "internal error, ZeroDivisionError: a defect of ours" in errors
+    assert errors.count("\n") == 1
+    monkeypatch.setenv("HLO_CONFORMANCE_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        guarded(broken)
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "conformance", *map(str, arguments)]
+
+
+def test_interrupting_exits_with_130_and_keeps_what_was_done(tmp_path: Path) -> None:
+    given = command("run", "--backend", "reference:hang", *SMOKE, "--out", tmp_path)
+    with subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not (tmp_path / FILE_NAME).exists():
+            time.sleep(0.01)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors.decode().count("\n") == 1
+    assert b"interrupted" in errors
+
+
+PARENT = """
+import sys
+from pathlib import Path
+from conformance.campaign.planning import Options
+from conformance.campaign.runner import run
+if __name__ == "__main__":
+    given = Options(Path(sys.argv[1]), ops=("add",), element_types=("i1",), profile="smoke", jobs=1)
+    print(run(given).exit_code, "jax" in sys.modules)
+"""
+
+
+def test_the_parent_never_loads_jax(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    here = Path(__file__).parents[3]
+    found = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "out")],
+        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(here)},
+    )  # fmt: skip
+    assert found.stdout.split() == ["0", "False"]

@@ -1,0 +1,1 @@
+"""Tests of blame: which operation of a program is at fault."""

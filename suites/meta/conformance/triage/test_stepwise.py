@@ -1,0 +1,295 @@
+"""Programs settled by the backend's own values: openness, sensitivity, rewritten operations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.backends.fake.reference import ReferenceBackend
+from conformance.campaign.runner import versions
+from conformance.check import file as checking_one
+from conformance.check.file import Checked, Settings
+from conformance.gate.expectations import Expectation, load
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+from suites.meta.support.checking import checked
+
+Change = Callable[[Program, Operation, tuple[Any, ...]], tuple[Any, ...]]
+"""change(program, operation, results): what the backend has in place of the results."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The reference, some of its results changed."""
+
+    program: Program
+    change: Change
+
+    def execute(self, inputs: Sequence[Array]) -> list[Array]:
+        def on_result(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            return self.change(self.program, operation, results)
+
+        return list(evaluate(self.program, inputs, on_result=on_result))
+
+
+class Backend(ReferenceBackend):
+    """A backend that is right but for a change."""
+
+    def __init__(self, change: Change) -> None:
+        super().__init__("right")
+        self._change = change
+
+    def compile(self, text: str, program: Program) -> Any:
+        del text
+        return Changed(program, self._change)
+
+
+@pytest.fixture
+def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked]:
+    def check(text: str, inputs: dict[str, Any], change: Change, *known: Expectation) -> Checked:
+        monkeypatch.setattr(checking_one, "_opened", lambda _: (Backend(change), "cpu"))
+        np.savez(tmp_path / "in.npz", **inputs)
+        settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=known)
+        return checked(tmp_path, text, settings)
+
+    return check
+
+
+def result_of(name: str, value: Callable[[Array], Array]) -> Change:
+    """Every result of an op made another."""
+
+    def change(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        if operation.name != name:
+            return results
+        return tuple(np.asarray(value(one)).astype(one.dtype) for one in results)
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    def change(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
+        for one in changes:
+            results = one(program, operation, results)
+        return results
+
+    return change
+
+
+# --- What the specification leaves open ----------------------------------------------------------
+
+SEEDED = """
+func.func @main(%seed: tensor<ui32>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %w = stablehlo.constant dense<32> : tensor<ui32>
+  %h = stablehlo.shift_right_logical %seed, %w : tensor<ui32>
+  %f = stablehlo.convert %h : (tensor<ui32>) -> tensor<f32>
+  %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %a = stablehlo.add %x, %b : tensor<4xf32>
+  %s = stablehlo.sine %a : tensor<4xf32>
+  %t = stablehlo.tanh %s : tensor<4xf32>
+  return %s, %t : tensor<4xf32>, tensor<4xf32>
+}"""
+LOOPED = """
+func.func @main(%seed: tensor<ui32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %w = stablehlo.constant dense<32> : tensor<ui32>
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %r:2 = stablehlo.while(%k = %i, %c = %x) : tensor<i32>, tensor<4xf32>
+  cond {
+    %0 = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %0 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %k, %one : tensor<i32>
+    %h = stablehlo.shift_right_logical %seed, %w : tensor<ui32>
+    %f = stablehlo.convert %h : (tensor<ui32>) -> tensor<f32>
+    %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %a = stablehlo.add %c, %b : tensor<4xf32>
+    %2 = stablehlo.sine %a : tensor<4xf32>
+    stablehlo.return %1, %2 : tensor<i32>, tensor<4xf32>
+  }
+  %t = stablehlo.tanh %r#1 : tensor<4xf32>
+  return %t : tensor<4xf32>
+}"""
+SEED = {"seed": np.array(9, np.uint32), "x": np.array([0.5, 1, 2, -3], np.float32)}
+FIVE = result_of("shift_right_logical", lambda x: x * 0 + 5)
+"""What a shift by the width gives is open: 5 will do."""
+NEGATED = result_of("sine", lambda x: -x)
+
+
+@pytest.mark.parametrize("text", [SEEDED, LOOPED])
+def test_what_is_open_is_taken_as_the_backend_has_it(on: Callable[..., Checked], text: str) -> None:
+    found = on(text, SEED, FIVE)
+    assert found.verdict.value == "pass"
+    if text is SEEDED:
+        assert "1 result judged with values of the backend's own" in found.message
+
+
+@pytest.mark.parametrize("text", [SEEDED, LOOPED])
+@pytest.mark.parametrize("change", [NEGATED, both(FIVE, NEGATED)])
+def test_what_is_wrong_behind_it_is_not_hidden(
+    on: Callable[..., Checked], text: str, change: Change
+) -> None:
+    found = on(text, SEED, change)
+    assert (found.verdict.value, found.fails) == ("divergent", True)
+    assert found.operation.startswith("sine %")
+    found = on(text, SEED, change, Expectation("s", ("sine",), "sine is wrong"))
+    assert (found.known, found.fails) == (("s",), False)
+
+
+# --- Rounding that decides -----------------------------------------------------------------------
+
+PEAKED = """
+func.func @main(%x: tensor<3xf32>) -> tensor<f32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0]
+    : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  %a = stablehlo.abs %s : tensor<f32>
+  %n = stablehlo.negate %a : tensor<f32>
+  %e = stablehlo.exponential %n : tensor<f32>
+  return %e : tensor<f32>
+}"""
+CANCELLING = {"x": np.array([1e12, 5704.6, -1e12], np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict", "where"),
+    [
+        (result_of("reduce", lambda x: x * 0), "pass", ""),  # some order gives 0, and exp(-0) = 1
+        (result_of("reduce", lambda x: x * 0 + 1e9), "pass", ""),  # so far off, exp is 0 either way
+        (result_of("exponential", lambda x: x * 0 + 1), "divergent", "exponential %"),
+    ],
+)
+def test_an_operation_is_to_blame_for_its_own_operands_only(
+    on: Callable[..., Checked], change: Change, verdict: str, where: str
+) -> None:
+    found = on(PEAKED, CANCELLING, change)
+    assert (found.verdict.value, found.operation[: len(where)]) == (verdict, where)
+    if verdict == "pass":
+        assert found.elements == ()
+
+
+def test_why_a_sensitive_program_passes_is_told(on: Callable[..., Checked]) -> None:
+    found = on(PEAKED, CANCELLING, result_of("reduce", lambda x: x * 0))
+    assert "every operation is right on its own operands" in found.message
+
+
+DECIDED = """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xi1>, tensor<4xi32>) {
+  %m = stablehlo.multiply %x, %y : tensor<4xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %c = stablehlo.compare LT, %m, %one : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %f = stablehlo.floor %m : tensor<4xf32>
+  %i = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xi32>
+  return %c, %i : tensor<4xi1>, tensor<4xi32>
+}"""
+NEAR_ONE = {
+    "x": np.array([1.3, 1.7, 0.3, 7], np.float32),
+    "y": np.array([1 / 1.3, 1 / 1.7, 1 / 0.3, 1 / 7], np.float32),
+}
+
+
+def test_integers_that_rounding_decides_are_judged_on_what_was_rounded(
+    on: Callable[..., Checked],
+) -> None:
+    up = result_of("multiply", lambda x: np.nextafter(x, np.float32(2)))
+    assert on(DECIDED, NEAR_ONE, up).verdict.value == "pass"
+    wrong = result_of("compare", lambda x: ~x)
+    found = on(DECIDED, NEAR_ONE, both(up, wrong))
+    assert (found.verdict.value, found.operation[:9]) == ("divergent", "compare %")
+
+
+# --- Operations rewritten together ---------------------------------------------------------------
+
+MASKED = """
+func.func @main(%p: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xf32>
+  %m = stablehlo.multiply %c, %x : tensor<4xf32>
+  %n = stablehlo.negate %m : tensor<4xf32>
+  return %n : tensor<4xf32>
+}"""
+MASK = {
+    "p": np.array([True, False, False, False]),
+    "x": np.array([1, -2, np.nan, np.inf], np.float32),
+}
+
+
+def _selecting(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
+    """Products are selections where the program has the conversion too."""
+    names = [one.name for one in program.main.body.operations]
+    if operation.name != "multiply" or "convert" not in names:
+        return results
+    return (np.where(MASK["p"], MASK["x"], np.float32(0)),)
+
+
+def test_a_product_that_becomes_a_selection_is_a_class(on: Callable[..., Checked]) -> None:
+    found = on(MASKED, MASK, _selecting)
+    assert (found.verdict.value, found.kind) == ("divergent", "NaN")  # not the milder signed zero
+    assert "signed zero: 1" in found.message
+    assert re.search(r"multiply %\w+ \(line 4\), together with convert %", found.message)
+    assert "truth value as a selection" in found.message
+    shipped = load(None, ("cpu",), versions())
+    found = on(MASKED, MASK, _selecting, *shipped)
+    assert (found.known, found.fails) == (("truth-value-as-a-selection",), False)
+
+
+def test_only_what_the_model_predicts_is_of_the_class(on: Callable[..., Checked]) -> None:
+    def change(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
+        found = _selecting(program, operation, results)
+        if operation.name == "multiply":
+            found = (np.where(MASK["p"], np.float32(3), found[0]),)
+        return found
+
+    found = on(MASKED, MASK, change, *load(None, ("cpu",), versions()))
+    assert found.fails
+    assert "as a selection" not in found.message
+
+
+FUSED = """
+func.func @main(%x: tensor<2x4xf32>, %y: tensor<4x2xf32>) -> tensor<f32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %zs = stablehlo.constant dense<0.0> : tensor<2x2xf32>
+  %w = stablehlo.negate %x : tensor<2x4xf32>
+  %d = stablehlo.dot_general %w, %y, contracting_dims = [1] x [0]
+    : (tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>
+  %m = stablehlo.maximum %d, %zs : tensor<2x2xf32>
+  %s = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [0, 1]
+    : (tensor<2x2xf32>, tensor<f32>) -> tensor<f32>
+  %n = stablehlo.sqrt %s : tensor<f32>
+  return %n : tensor<f32>
+}"""
+NAN = {"x": np.array([[np.nan, 1, 2, 3]] * 2, np.float32), "y": np.ones((4, 2), np.float32)}
+
+
+def _without_nan(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
+    """A sum loses NaN where a contraction and a maximum before it are not outputs."""
+    names = {one.name for one in program.main.body.operations}
+    inner = [o for o in program.main.body.operations if o.name in ("dot_general", "maximum")]
+    shown = {value.name for value in program.main.body.operations[-1].operands}
+    fused = {"dot_general", "maximum", "reduce"} <= names and not any(
+        one.results[0].name in shown for one in inner
+    )
+    if operation.name == "reduce" and fused:
+        return (np.float32(0) * np.ones(results[0].shape, np.float32),)
+    return results
+
+
+def test_operations_that_go_wrong_together_only_are_named_together(
+    on: Callable[..., Checked],
+) -> None:
+    found = on(FUSED, NAN, _without_nan)
+    assert (found.verdict.value, found.kind) == ("divergent", "NaN")
+    told = r"first wrong: reduce %\w+ \(line 9\), together with dot_general \S+ .*, maximum %"
+    assert re.search(told, found.message)
+    assert "negate" not in found.message
+    together = Expectation("fused", ("dot_general + maximum + reduce",), "loses NaN")
+    found = on(FUSED, NAN, _without_nan, together)
+    assert (found.known, found.fails) == (("fused",), False)
+    less = replace(together, op=("maximum + reduce",))
+    assert on(FUSED, NAN, _without_nan, less).fails

@@ -1,0 +1,1 @@
+"""Tests of the strategies and of the cases planned for a cell."""

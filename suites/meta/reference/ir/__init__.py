@@ -1,0 +1,1 @@
+"""Tests of the tables of ops and of constraints against the specification."""

@@ -1,0 +1,1 @@
+"""Tests of rounding and of elementary functions."""

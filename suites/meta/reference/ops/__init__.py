@@ -1,0 +1,1 @@
+"""Tests of a family of ops: semantics, what is left open, rule, cases."""

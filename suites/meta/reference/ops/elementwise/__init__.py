@@ -1,0 +1,1 @@
+"""Tests of the elementwise ops, of conversions and of their constraints."""

@@ -1,0 +1,1 @@
+"""Tests of reductions, windows and what they fold."""

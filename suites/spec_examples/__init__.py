@@ -1,0 +1,1 @@
+"""The specification's own examples, a file for each family of ops."""
