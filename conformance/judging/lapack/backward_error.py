@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from reference.custom_calls.lapack.calls import finite, letter
 from reference.custom_calls.lapack.routines import TARGETS, called
@@ -323,6 +322,8 @@ def _align_eig(_: Operation, __: Array, old: Arrays, new: Arrays) -> Arrays:
     before, after = eigenvalues(old, count), eigenvalues(new, count)
     if not (np.isfinite(before).all() and np.isfinite(after).all()):
         return new
+    from scipy.optimize import linear_sum_assignment  # loaded where it is used: it takes long
+
     _, order = linear_sum_assignment(np.abs(before[:, None] - after[None, :]))
     values = tuple(one[order] for one in new[:count])
     sides = [double(one)[:, order] for one in new[count : count + 2]]

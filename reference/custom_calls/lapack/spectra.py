@@ -7,21 +7,29 @@ results are NaN, and `info` says that it failed.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack as _lapack
 
 from reference.custom_calls.lapack.calls import Call, finite, hermitian, letter, real_type
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.ops.linear_algebra import rounded
 
-_LAPACK: Any = _lapack
-"""Its functions are made when it is imported, and have no types."""
-
 REFUSED = -4
 """`info` of a matrix that is not finite."""
+
+
+@cache
+def _lapack() -> Any:
+    """scipy's LAPACK, whose functions have no types; loaded when a routine is first called.
+
+    Loading it takes a third as long as loading jax, and few programs call LAPACK.
+    """
+    from scipy.linalg import lapack
+
+    return lapack
 
 
 def _matrices(a: Array) -> tuple[Array, Array]:
@@ -61,7 +69,7 @@ def syevd(call: Call) -> tuple[Array, ...]:
     of, part = element_type_of(a), real_type(a)
     if _is_empty(call):
         return (*_nothing([(a.shape, of), (a.shape[:-1], part)]), call.info())
-    routine = _LAPACK.zheevd if of.is_complex else _LAPACK.dsyevd
+    routine = _lapack().zheevd if of.is_complex else _lapack().dsyevd
     lower = letter(call.options.get("uplo", "L")) == "L"
     vectors = letter(call.options.get("mode", "V")) == "V"
     matrices, usable = _matrices(a)
@@ -115,7 +123,7 @@ def gesdd(call: Call) -> tuple[Array, ...]:
             *map(np.copy, spread),
             call.info(),
         )
-    routine = _LAPACK.zgesdd if of.is_complex else _LAPACK.dgesdd
+    routine = _lapack().zgesdd if of.is_complex else _lapack().dgesdd
     matrices, usable = _matrices(a)
     found: list[list[Array]] = [[], [], [], []]
     info: list[int] = []
@@ -144,7 +152,7 @@ def geev(call: Call) -> tuple[Array, ...]:
     if _is_empty(call):
         shapes = [a.shape[:-1]] * (len(types) - 2) + [a.shape] * 2
         return (*_nothing(list(zip(shapes, types, strict=True))), call.info())
-    routine = _LAPACK.zgeev if whole else _LAPACK.dgeev
+    routine = _lapack().zgeev if whole else _lapack().dgeev
     matrices, usable = _matrices(a)
     found: list[list[Array]] = [[] for _ in types]
     info: list[int] = []
@@ -189,7 +197,7 @@ def gees(call: Call) -> tuple[Array, ...]:
         shapes = [a.shape] * 2 + [a.shape[:-1]] * (len(types) - 2)
         found = _nothing(list(zip(shapes, types, strict=True)))
         return (*found, call.info(), call.info())
-    routine = _LAPACK.zgees if of.is_complex else _LAPACK.dgees
+    routine = _lapack().zgees if of.is_complex else _lapack().dgees
     vectors = letter(call.options.get("mode", "V")) == "V"
     matrices, usable = _matrices(a)
     columns: list[list[Array]] = [[] for _ in types]

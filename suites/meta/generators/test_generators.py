@@ -21,7 +21,8 @@ from generators.case.types import ELEMENTWISE_TYPES as ELEMENT_TYPES_OF
 from generators.case.types import bitcast_results
 from generators.cells.plan import case, cases
 from generators.families.elementwise import compare_attributes, precisions
-from generators.families.table import STRATEGIES, builder, strategy
+from generators.families.strategies import STRATEGIES, strategy
+from generators.families.table import builder
 from generators.invalid.table import NOT_ALONE, near_misses
 from generators.values.codes import Words, decode, nearest, step, top
 from generators.values.contents import (

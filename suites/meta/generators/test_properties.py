@@ -12,7 +12,7 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from generators.case.case import Case
-from generators.families.table import STRATEGIES
+from generators.families.strategies import STRATEGIES
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import check, evaluate, mismatch
 from reference.ir.types import ElementType, to_bits

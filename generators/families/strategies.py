@@ -1,0 +1,44 @@
+"""Cases as Hypothesis strategies, for property tests: the one file that loads Hypothesis.
+
+A run draws its cases by their numbers (generators/cells/plan.py), and need not wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from generators.case.case import Case
+from generators.families.table import ELEMENT_TYPES_OF, builder
+from generators.programs.building import Builder
+from reference.ir.types import ElementType
+
+
+@cache
+def _integers(count: int) -> SearchStrategy[int]:
+    return st.integers(0, count - 1)
+
+
+@st.composite
+def _drawn(draw: DrawFn, build: Builder, of: ElementType) -> Case:
+    return build(of, lambda count: draw(_integers(count)) if count > 1 else 0)
+
+
+def strategy(op: str, element_type: ElementType) -> SearchStrategy[Case]:
+    """Cases of an op in one cell, as a Hypothesis strategy that shrinks to the simplest.
+
+    Raises:
+        ValueError: when the op does not take the element type.
+    """
+    if element_type not in ELEMENT_TYPES_OF[op]:
+        raise ValueError(f"{op} takes no tensor of {element_type}")
+    return _drawn(builder(op), element_type)
+
+
+STRATEGIES: dict[str, Callable[[ElementType], SearchStrategy[Case]]] = {
+    op: partial(strategy, op) for op in ELEMENT_TYPES_OF
+}
+"""For each op, the strategy of its cases as a function of the element type."""
