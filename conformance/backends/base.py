@@ -9,9 +9,6 @@ from typing import Protocol
 from reference.ir.program import Program
 from reference.ir.types import Array
 
-HOST = frozenset({"infeed", "outfeed", "recv", "send"})
-"""Ops that wait for a host, or another process, to do its part."""
-
 
 class BackendError(Exception):
     """A backend's own answer that is not a result. Subclasses tell the three kinds apart."""

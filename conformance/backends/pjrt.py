@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from conformance.backends.base import (
-    HOST,
     BackendError,
     Description,
     Failed,
@@ -26,6 +25,7 @@ from conformance.backends.base import (
 )
 from reference.interpreter import quantized
 from reference.ir.program import Program, TensorType, ValueType
+from reference.ir.structure import HOST
 from reference.ir.types import Array
 
 _HLO = ("cpu", "gpu")

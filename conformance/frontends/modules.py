@@ -22,6 +22,7 @@ from conformance.transforms.inline import Inlined, NotInlined, inlined
 from conformance.transforms.tuples import without_tuples
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, ValueType
+from reference.ir.structure import named_functions
 from reference.ir.types import Array
 
 _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*$", re.MULTILINE)
@@ -164,8 +165,7 @@ def _entries(program: Program) -> list[Function]:
             return [function]
     referred: set[str] = set()
     for operation in program.walk():
-        for name in ("callee", "decomposition"):
-            referred.add(str(operation.attribute(name)))
+        referred.update(named_functions(operation))
     free = [f for f in program.functions if f.name not in referred] or [program.functions[0]]
     return [f for f in free if not f.arguments] or free
 

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from reference.ir.program import Dense, Function, Operation, Program, Region, TensorType, Value
-
-CALLEES = {"call": "callee", "func.call": "callee", "composite": "decomposition"}
-"""The ops that stand for what a function computes, and which attribute names it."""
+from reference.ir.structure import CALLEE, named_functions
 
 _NOT_IN_NAMES = re.compile(r"^(?=\d)|[^\w$.-]")
 """What must not stand in the name of a value, or begin it; a function may be called anything."""
@@ -71,18 +69,11 @@ def _named(region: Region, program: Program) -> set[str]:
     while waiting:
         for operation in waiting.pop().operations:
             waiting += operation.regions
-            for name in _references(operation):
+            for name in named_functions(operation):
                 if name not in found:
                     found.add(name)
                     waiting += [f.body for f in program.functions if f.name == name]
     return found
-
-
-def _references(operation: Operation) -> list[str]:
-    given = [operation.attribute("callee"), operation.attribute("decomposition")]
-    called = operation.attribute("called_computations")
-    given += list(called) if isinstance(called, tuple) else []
-    return [name for name in given if isinstance(name, str)]
 
 
 class _Inlining:
@@ -110,7 +101,7 @@ class _Inlining:
             arguments = tuple(values[a.name] for a in region.arguments)
         kept: list[Operation] = []
         for operation in region.operations:
-            if operation.name in CALLEES:
+            if operation.name in CALLEE:
                 kept += self._called(operation, values, active)
             else:
                 kept.append(self._renamed(operation, values, function, prefix, active))
@@ -141,7 +132,7 @@ class _Inlining:
     def _called(
         self, operation: Operation, values: dict[str, Value], active: tuple[str, ...]
     ) -> list[Operation]:
-        name = str(operation.attribute(CALLEES[operation.name]))
+        name = str(operation.attribute(CALLEE[operation.name]))
         function = self._functions.get(name)
         if function is None:
             raise NotInlined(f"no function is called {name}")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from reference.ir.errors import EvaluationError
 from reference.ir.program import Dense, TensorType
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, to_bits
 from reference.ops.folds.reduction import reduce_window
@@ -29,16 +30,19 @@ def dynamic_reduce_window(inputs: tuple[Any, ...], given: dict[str, Any]) -> tup
 
     Operands are inputs, init values, then window_dimensions, window_strides, base_dilations,
     window_dilations and padding.
-    """
-    from reference.interpreter.evaluate import body_of  # evaluation is what calls this
 
+    Raises:
+        EvaluationError: when the call does not name one function.
+    """
+    if len(given["computations"]) != 1:
+        raise EvaluationError("dynamic_reduce_window names one function, its body")
     (body,) = given["computations"]
     arrays, settings = inputs[:-_SETTINGS], inputs[-_SETTINGS:]
     dimensions, strides, base, dilations = (tuple(map(int, one)) for one in settings[:4])
     pairs = np.asarray(settings[4], np.int64)
     count = len(arrays) // 2
     return reduce_window(
-        arrays[:count], arrays[count:], body=body_of(body), window_dimensions=dimensions,
+        arrays[:count], arrays[count:], body=body, window_dimensions=dimensions,
         window_strides=strides, base_dilations=base, window_dilations=dilations,
         padding=Dense.of(pairs, TensorType(pairs.shape, _SI64)),
     )  # fmt: skip

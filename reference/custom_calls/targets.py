@@ -65,8 +65,8 @@ BUILT_IN: dict[str, BuiltIn] = {
 def call_built_in(target: str, inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
     """The results of a target that is built in, with all attributes that the program gives.
 
-    Where known, `results` are the result types as stated, and `computations` the bodies of the
-    functions that the operation names.
+    Beside these, `results` are the result types as stated, and `computations` the functions that
+    the operation names, each as a `reference.ir.regions.Body`.
 
     Raises:
         EvaluationError: for any other target; when an assertion does not hold.

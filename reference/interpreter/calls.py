@@ -8,11 +8,8 @@ import numpy as np
 
 from reference.custom_calls.targets import call_built_in
 from reference.interpreter.frames import Block, Entry, Frame, Run, Step, Wired, store
+from reference.interpreter.steps import body
 from reference.ir.errors import EvaluationError, failure, mismatch
-from reference.ir.program import Program
-
-CALLEE = {"call": "callee", "composite": "decomposition", "func.call": "callee"}
-"""The attribute that names the function which an operation is a call of."""
 
 
 def call_step(one: Wired, entry: Entry) -> Step:
@@ -34,21 +31,27 @@ def call_step(one: Wired, entry: Entry) -> Step:
     return step
 
 
-def custom_call_step(one: Wired, program: Program) -> Step:
-    """The step of a call by target: a handler of the evaluation goes before what is built in."""
+def custom_call_step(one: Wired, called: tuple[Entry, ...] | EvaluationError) -> Step:
+    """The step of a call by target: a handler of the evaluation goes before what is built in.
+
+    `called` are the functions that it names, or why they cannot be called, which is no concern of
+    a handler: only what is built in takes them.
+    """
     operation, taken, given = one.operation, one.taken, one.given
     target = str(operation.attribute("call_target_name"))
     types: list[Any] = [value.type for value in operation.results]
     keywords: dict[str, Any] = dict(operation.attributes) | {"results": tuple(types)}
-    named = {function.name: function.body for function in program.functions}
-    computations = [named.get(name) for name in keywords.get("called_computations", ())]
-    if computations and None not in computations:
-        keywords["computations"] = tuple(computations)
+
+    def built_in(run: Run, inputs: list[Any]) -> tuple[Any, ...]:
+        if isinstance(called, EvaluationError):
+            raise called
+        bodies = tuple([body(entry.block, run.inside, [None] * entry.places) for entry in called])
+        return call_built_in(target, tuple(inputs), {**keywords, "computations": bodies})
 
     def results_of(run: Run, inputs: list[Any]) -> tuple[Any, ...]:
         handler = run.custom_calls.get(target)
         try:
-            found = handler(*inputs) if handler else call_built_in(target, tuple(inputs), keywords)
+            found = handler(*inputs) if handler else built_in(run, inputs)
         except EvaluationError as error:
             raise failure(operation, error) from None
         single = isinstance(found, np.ndarray | np.generic)

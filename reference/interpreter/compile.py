@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from reference.interpreter.calls import CALLEE, call_step, custom_call_step, sharding_step
+from reference.interpreter.calls import call_step, custom_call_step, sharding_step
 from reference.interpreter.frames import Block, Entry, Step, Wired, failing
 from reference.interpreter.steps import op_step
 from reference.ir.errors import EvaluationError, failure
 from reference.ir.program import Operation, Program, Region, Value
+from reference.ir.structure import CALLEE, RETURNS, computations
 from reference.ops.table import OPS, OpSemantics
 
 Scope = dict[str, int]
 """The place of every value that can be seen, by name."""
-
-RETURNS = ("return", "func.return", "sdy.return")
 
 
 @dataclass(slots=True)
@@ -104,7 +103,7 @@ class Maker:
     def _step(self, one: Wired, blocks: list[Block]) -> tuple[Wired, Step]:
         name = one.operation.name
         if name == "custom_call":
-            return one, custom_call_step(one, self.compiled.program)
+            return one, custom_call_step(one, self._called(one.operation))
         if name.startswith("sdy."):
             return one, sharding_step(one, blocks)
         if name not in CALLEE:
@@ -114,6 +113,13 @@ class Maker:
         except EvaluationError as error:
             return one, failing(one.operation, error)
         return replace(one, callee=callee), call_step(one, callee)
+
+    def _called(self, operation: Operation) -> tuple[Entry, ...] | EvaluationError:
+        """The functions that a custom call names, or why they cannot be called."""
+        try:
+            return tuple([self.compiled.entry(name) for name in computations(operation)])
+        except EvaluationError as error:
+            return error
 
 
 def _taken(operation: Operation, scope: Scope) -> tuple[int, ...]:

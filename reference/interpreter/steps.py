@@ -15,13 +15,8 @@ from reference.interpreter.verify import explained, given_attributes, stated_res
 from reference.ir.errors import EvaluationError, failure, mismatch
 from reference.ir.program import Operation, Region, TensorType
 from reference.ir.regions import Body
+from reference.ir.structure import CONTROL_FLOW, HOST
 from reference.ops.table import OpSemantics
-
-_CONTROL_FLOW = frozenset({"async_start", "case", "if", "while"})
-"""Ops whose regions are parts of the program rather than functions that an op applies."""
-
-_HOST = frozenset({"infeed", "outfeed", "recv", "send"})
-"""Ops that take from queues and put into them."""
 
 _MISUSE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 """What numpy and Python raise where an operation is not what its op takes."""
@@ -124,7 +119,7 @@ def _on_codes(semantics: OpSemantics, one: Wired, blocks: list[Block]) -> Step:
 
 def _compute(semantics: OpSemantics, operation: Operation, blocks: list[Block]) -> Compute:
     """What gives the results of an operation on operands, checked against their types."""
-    keywords, inside = _keywords(semantics, operation), operation.name not in _CONTROL_FLOW
+    keywords, inside = _keywords(semantics, operation), operation.name not in CONTROL_FLOW
     types = [value.type for value in operation.results]
 
     def compute(run: Run, frame: Frame, operands: list[Any]) -> tuple[Any, ...]:
@@ -133,7 +128,7 @@ def _compute(semantics: OpSemantics, operation: Operation, blocks: list[Block]) 
             if blocks:
                 deep = run.inside if inside else run
                 given = keywords | semantics.named([body(block, deep, frame) for block in blocks])
-            if operation.name in _HOST:
+            if operation.name in HOST:
                 given = keywords | {"queues": run.queues}
             results = semantics.evaluate(*semantics.grouped(operands), **given)
         except EvaluationError as error:
@@ -152,7 +147,7 @@ def _compute(semantics: OpSemantics, operation: Operation, blocks: list[Block]) 
 
 def _located(operation: Operation, error: EvaluationError) -> EvaluationError:
     """Errors of queues do not know the operation; those of operations inside name theirs."""
-    if operation.name in _HOST:
+    if operation.name in HOST:
         return failure(operation, error)
     return error
 

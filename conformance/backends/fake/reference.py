@@ -13,11 +13,12 @@ from importlib.metadata import version
 
 import numpy as np
 
-from conformance.backends.base import HOST, BackendError, Description, Failed, Rejected, Unsupported
+from conformance.backends.base import BackendError, Description, Failed, Rejected, Unsupported
 from conformance.backends.fake.faults import Execution, Fault, chosen
 from conformance.backends.fake.steps import Step
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import Function, Program, TensorType
+from reference.ir.structure import HOST
 from reference.ir.types import Array
 from reference.ops.table import OPS
 

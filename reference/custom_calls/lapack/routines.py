@@ -115,7 +115,7 @@ def top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
             and for comparators other than greater than and less than.
     """
     call = called(inputs, given)
-    compared = direction(given.get("computations", ()))
+    compared = direction(tuple(body.region for body in given.get("computations", ())))
     if compared is None:
         raise EvaluationError(f"{TOP_K}: a comparator that is not just GT or LT is not evaluated")
     if not call.options.get("aggregate_to_topk", True):
