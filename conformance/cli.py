@@ -12,7 +12,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,14 +21,22 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from conformance.errors import (
+    INTERRUPTED,
+    NOT_AVAILABLE,
+    NOTHING_TESTED,
+    USAGE,
+    NotAvailable,
+    UsageError,
+    unknown,
+)
+
 if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must not wait for
     from conformance.campaign.planning import Options
-    from conformance.check.file import Checked, Settings
     from conformance.results.summary import RunData
 
 NAME = "hlo-conformance"
 DEFAULT_OUT = Path("hlo-conformance-results")
-USAGE, NOT_AVAILABLE, NOTHING_TESTED, INTERRUPTED = 2, 3, 4, 130
 
 app = typer.Typer(
     name=NAME,
@@ -286,126 +294,20 @@ def check(
 
     Exits with 1 when one goes wrong in a way that no expectation knows.
     """
-    from conformance.campaign.progress import FilesBar
-    from conformance.campaign.runner import versions
-    from conformance.check.file import Settings
-    from conformance.check.saving import prepare
-    from conformance.executors.limit import EVALUATIONS
-    from conformance.gate.expectations import load
+    from conformance.check import command
 
-    _must_exist(files, inputs, backend)
-    if describe:
-        return _describe(files, format)
-    known = load(expectations, (backend,), versions())
-    settings = Settings(backend, inputs, seed, known, timeout / EVALUATIONS, save)
-    if save is not None:
-        prepare(save)
-    reasons = {one.id: one.reason for one in known}
-    counts: dict[str, int] = {}
-    codes: set[int] = set()
-    failed = 0
-    with FilesBar(Console(stderr=True), len(files)) as bar:
-        for checked in _verdicts(files, settings, timeout, jobs):
-            name = ("known " if checked.known else "") + checked.verdict.value
-            counts[name] = counts.get(name, 0) + 1
-            codes.add(_code_of(checked))
-            failed += checked.fails
-            bar.advance(failed)
-            sys.stdout.write(_line(checked, format, reasons) + "\n")
-    if len(files) > 1:
-        told = ", ".join(f"{name} {count}" for name, count in counts.items())
-        sys.stderr.write(f"{len(files)} files: {told}\n")
-    return next((code for code in (1, USAGE, 0) if code in codes), NOTHING_TESTED)
-
-
-def _must_exist(files: list[str], inputs: Path | None, backend: str) -> None:
-    from conformance.backends.fake.faults import FAULTS, chosen
-    from conformance.backends.registry import BACKENDS
-    from conformance.campaign.planning import unknown
-    from conformance.frontends.arguments import load
-
-    for path in files:
-        if not Path(path).is_file():
-            what = "is a folder" if Path(path).is_dir() else "no such file"
-            raise _RefusedError(f"{path}: {what}")
-    family, _, fault = backend.partition(":")
-    if family not in BACKENDS or (fault and family != "reference"):
-        raise _RefusedError(unknown("backend", backend, BACKENDS))
-    if fault and fault.partition("@")[0] not in FAULTS:
-        raise _RefusedError(unknown("fault", fault, FAULTS))
-    if fault:
-        try:
-            chosen(fault)
-        except KeyError as error:
-            raise _RefusedError(str(error.args[0])) from None
-    if inputs is not None:
-        load(inputs)
-
-
-def _describe(files: list[str], format: LinesFormat) -> int:  # noqa: A002 - the option's name
-    from conformance.check.describing import described, lines_of
-
-    codes: set[int] = set()
-    for file in files:
-        try:
-            entries = described(file)
-        except OSError as error:
-            raise _RefusedError(f"{file}: {error.strerror or error}") from error
-        as_json = format is LinesFormat.JSON
-        for line in map(json.dumps, entries) if as_json else lines_of(entries):
-            sys.stdout.write(line + "\n")
-        for entry in entries:
-            codes.add(0 if "program" in entry else USAGE if entry["invalid"] else NOTHING_TESTED)
-    return next((code for code in (USAGE, 0) if code in codes), NOTHING_TESTED)
-
-
-def _verdicts(
-    files: list[str], settings: Settings, timeout: float, jobs: int | None
-) -> Iterator[Checked]:
-    """The verdicts on files, in order, as they come."""
-    from conformance.campaign.runner import describe, executor_of, workers
-    from conformance.check.files import check_files
-
-    count = min(jobs or workers(settings.backend), len(files))
-    needed = ("conformance.check.files",)
-    with executor_of(settings.backend, jobs=count, preload=needed) as executor:
-        describe(executor, settings.backend)
-        for checked in check_files(executor, files, settings, timeout, count):
-            if checked is not None:
-                yield checked
-
-
-def _code_of(checked: Checked) -> int:
-    """1 for a divergence, 2 for a file that is no valid program, 4 where nothing was tested."""
-    if checked.is_invalid:
-        return USAGE
-    if checked.verdict.value == "unsupported":
-        return NOTHING_TESTED
-    return 1 if checked.fails else 0
-
-
-def _line(
-    checked: Checked,
-    format: LinesFormat,  # noqa: A002 - the option's name
-    reasons: Mapping[str, str],
-) -> str:
-    """A verdict on one line; in JSON with keys file, verdict, class, operation, message, known."""
-    if format is LinesFormat.JSON:
-        shown = {
-            "file": checked.file,
-            "verdict": checked.verdict.value,
-            "class": checked.kind,
-            "operation": checked.operation,
-            "message": " ".join(checked.message.split()),
-            "known": ", ".join(checked.known),
-        }
-        return json.dumps(shown)
-    kind = f" ({checked.kind})" if checked.kind else ""
-    told = [f"known as {id_}: {reasons[id_]}" for id_ in checked.known]
-    verdict = ("known " if checked.known else "") + checked.verdict.value + kind
-    parts = [checked.file, verdict, "; ".join(filter(None, (checked.message, *told)))]
-    line = " ".join(": ".join(part for part in parts if part).split())
-    return line.encode("utf-8", "backslashreplace").decode()  # file names may hold any bytes
+    options = command.Options(
+        files=tuple(files),
+        backend=backend,
+        inputs=inputs,
+        jobs=jobs,
+        timeout=timeout,
+        seed=seed,
+        expectations=expectations,
+        save=save,
+        as_json=format is LinesFormat.JSON,
+    )
+    return command.describe_inputs(options) if describe else command.check(options)
 
 
 @app.command()
@@ -415,7 +317,6 @@ def ops(
 ) -> int:
     """List the ops, or show one."""
     from conformance import listing
-    from conformance.campaign.planning import unknown
     from conformance.catalog import CATALOG
 
     if op is not None and op not in CATALOG:
@@ -479,8 +380,6 @@ def _complain(line: str) -> None:
 
 
 def _explain(error: Exception) -> tuple[int, str]:
-    from conformance.backends.base import NotAvailable
-    from conformance.errors import UsageError
     from conformance.frontends.arguments import InputsError
     from conformance.gate.expectations import ExpectationError
     from conformance.results.store import StoreError

@@ -7,10 +7,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from conformance.backends.base import NotAvailable
 from conformance.backends.registry import BACKENDS
-from conformance.campaign.runner import describe, executor_of
 from conformance.catalog import CATALOG, OLD_NAMES, Row
+from conformance.errors import NotAvailable
+from conformance.executors.backend_workers import describe, executor_of
 from generators.invalid.table import NEAR_MISSES, near_misses
 from reference.ops.table import OPS
 

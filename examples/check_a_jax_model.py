@@ -18,7 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import export
 
-from conformance.check.file import Settings, check_file
+from conformance.check.file import check_file
+from conformance.check.settings import Settings
 
 
 def attention(x: jax.Array, query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from conformance.campaign.planning import PROFILES, check_names
-from conformance.campaign.runner import executor_of
 from conformance.catalog import cells
 from conformance.errors import UsageError
+from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import LocalExecutor
 from generators.cells.columns import Invalid
 

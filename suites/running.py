@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from conformance.campaign.runner import versions
 from conformance.gate.expectations import Expectation, load
+from conformance.results.versions import versions
 from conformance.verdict import Record
 
 TIMEOUT = 60.0

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.backends.base import NotAvailable
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import plan_of
 from conformance.catalog import Cell
+from conformance.errors import NotAvailable
 from conformance.gate.expectations import known_by
 from conformance.verdict import Verdict
 from suites.running import TIMEOUT, expectations_of, explained

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from conformance.campaign.runner import executor_of, versions
-from conformance.check.file import Checked, Settings
 from conformance.check.files import Batch, check_batch
+from conformance.check.settings import Checked, Settings
+from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import load
+from conformance.results.versions import versions
 
 FAULTS = (
     "sign_lost",

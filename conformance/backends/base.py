@@ -26,10 +26,6 @@ class Failed(BackendError):
     """The backend broke in an orderly way: an internal error, a runtime error."""
 
 
-class NotAvailable(Exception):
-    """The backend cannot be had here; the message says why and how to mend it (exit code 3)."""
-
-
 @dataclass(frozen=True, slots=True)
 class Description:
     """What a backend is: name, platform, device kind and versions, as shown to people."""

@@ -15,14 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.backends.base import (
-    BackendError,
-    Description,
-    Failed,
-    NotAvailable,
-    Rejected,
-    Unsupported,
-)
+from conformance.backends.base import BackendError, Description, Failed, Rejected, Unsupported
+from conformance.errors import NotAvailable
 from reference.interpreter import quantized
 from reference.ir.program import Program, TensorType, ValueType
 from reference.ir.structure import HOST

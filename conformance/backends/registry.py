@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from conformance.backends.base import Backend
+if TYPE_CHECKING:  # loads numpy, which looking for a name need not wait for
+    from conformance.backends.base import Backend
 
 
 def _pjrt(name: str) -> Backend:

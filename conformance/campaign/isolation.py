@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Generator, Sequence
 from dataclasses import dataclass, field
 
-from conformance.backends.base import NotAvailable
 from conformance.campaign.tasks import Task, TaskResult, joined, lost_record, run_task
+from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.verdict import Errors, Timing, Verdict

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from conformance.backends.registry import BACKENDS, open_backend
 from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, cells
-from conformance.errors import UsageError
+from conformance.errors import UsageError, unknown
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT
 from conformance.results.store import CellKey
 from generators.cells.columns import Invalid, miss_count
@@ -121,15 +120,6 @@ def check_names(backends: Iterable[str]) -> None:
                 open_backend(name)  # knows its faults, and costs nothing to open
             except KeyError as error:
                 raise UsageError(str(error.args[0])) from None
-
-
-def unknown(what: str, given: str, known: Iterable[str]) -> str:
-    """A line saying that there is no such thing, and what may have been meant."""
-    bare = given.strip("*?")
-    close = [name for name in known if bare and bare in name][:3]
-    close = close or difflib.get_close_matches(bare, list(known), n=3, cutoff=0.5)
-    names = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
-    return f"unknown {what} {given!r}; {names}"
 
 
 def _matching(options: Options) -> list[Cell]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -119,30 +118,3 @@ def watcher(console: Console) -> Watcher:
         if not console.is_terminal or os.environ.get("CI")
         else BarWatcher(console)
     )
-
-
-class FilesBar:
-    """How many of so many files are done: a bar on a terminal, nothing elsewhere."""
-
-    def __init__(self, console: Console, total: int) -> None:
-        """Show on this console, once entered as a context manager."""
-        self._bar = Progress(
-            SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.completed}/{task.total}"),
-            TextColumn("{task.description}"), TimeElapsedColumn(), TextColumn("left"),
-            TimeRemainingColumn(), console=console, transient=True,
-            # what is printed goes above the bar, but not when it goes to a file
-            redirect_stdout=sys.stdout.isatty(), redirect_stderr=False,
-            disable=not console.is_terminal or bool(os.environ.get("CI")),
-        )  # fmt: skip
-        self._task = self._bar.add_task("checking", total=total)
-
-    def __enter__(self) -> FilesBar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def advance(self, failed: int) -> None:
-        """One more file is done; `failed` of all so far have failed."""
-        self._bar.update(self._task, advance=1, description=f"{failed} failed")

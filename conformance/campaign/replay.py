@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.backends.base import BackendError, NotAvailable
+from conformance.backends.base import BackendError
 from conformance.campaign.planning import plan_of
-from conformance.campaign.runner import executor_of
 from conformance.campaign.tasks import (
     ONLY_IN_BATCH,
     Prepared,
@@ -27,6 +26,8 @@ from conformance.campaign.tasks import (
     worst_of,
 )
 from conformance.catalog import CATALOG, Cell
+from conformance.errors import NotAvailable
+from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.results.inputs import unpack_inputs
@@ -86,7 +87,7 @@ def replay(run: RunData, record: Record, timeout: float = 60.0) -> Replay:
         call = Call(record.id, _again_in_batch, (task, record), timeout)
     else:
         call = Call(record.id, _again, (task, record), timeout)
-    with executor_of(record.backend, jobs=1) as executor:
+    with executor_of(record.backend, jobs=1, preload=(__name__,)) as executor:
         answer = _answer(executor, call)
     if isinstance(answer, (Died, TimedOut)):
         lost = lost_record(Task(cell, run.seed, record.index, record.index + 1), *why(answer))

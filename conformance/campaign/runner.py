@@ -5,45 +5,29 @@ The parent plans, stores and shows. It never loads a backend, nor computes what 
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from time import monotonic, perf_counter
 from typing import Any
 
-from conformance.backends.base import Description, NotAvailable
-from conformance.backends.registry import open_backend
+from conformance.backends.base import Description
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, Plan, key, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.tasks import Task, TaskResult, peak_rss_mb
 from conformance.catalog import Cell
 from conformance.errors import UsageError
-from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
+from conformance.executors.backend_workers import describe, executor_of
+from conformance.executors.local import LocalExecutor
 from conformance.gate.expectations import Expectation, crashes, known_by, load, stale
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import RunData, exit_code, read
+from conformance.results.versions import versions
 
-_START_SECONDS = 120.0
-
-_PJRT = ("jax", "conformance.backends.pjrt", "conformance.stablehlo.parse")
-"""Modules that XLA's backends need: they start no threads, which would not survive a fork."""
-
-
-def versions() -> dict[str, str]:
-    """The versions that decide a run's records, by distribution name."""
-    found = {"python": platform.python_version()}
-    for name in ("hlo-conformance", "jax", "jaxlib", "numpy", "ml_dtypes", "hypothesis"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+NEEDED = ("conformance.campaign.tasks",)
+"""What workers load once, before they are asked anything: what a task is made of."""
 
 
 def run(options: Options, watcher: Watcher | None = None) -> RunData:
@@ -65,7 +49,9 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     with ExitStack() as stack:
         workers = {
             name: stack.enter_context(
-                executor_of(name, jobs=options.jobs, memory_limit=options.memory_limit)
+                executor_of(
+                    name, jobs=options.jobs, memory_limit=options.memory_limit, preload=NEEDED
+                )
             )
             for name in options.backends
         }
@@ -79,58 +65,6 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
             sitting = _Sitting(options, planned, expectations, store, watcher or Watcher(), begun)
             sitting.work(workers, finished)
         return _close(store, options, expectations)
-
-
-def executor_of(
-    backend: str,
-    *,
-    jobs: int | None = None,
-    memory_limit: int = DEFAULT_MEMORY_LIMIT,
-    preload: tuple[str, ...] = (),
-) -> LocalExecutor:
-    """Workers that have this backend open: as many as it can use when `jobs` is None.
-
-    `preload` names modules that the calls need, so that a new worker need not load them.
-    """
-    return LocalExecutor(
-        jobs or workers(backend),
-        partial(_warm_up, backend),
-        # a GPU's driver maps far more than it uses
-        memory_limit=0 if backend in ("gpu", "tpu") else memory_limit,
-        preload=preload if backend.startswith("reference") else (*_PJRT, *preload),
-    )
-
-
-def workers(backend: str) -> int:
-    """Workers by default: one per core, few that share a GPU, one as a TPU admits no more."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"tpu": 1, "gpu": min(cores or 1, 4)}.get(backend, cores or 1)
-
-
-def _warm_up(backend: str) -> None:
-    open_backend(backend)
-
-
-def _description(backend: str) -> Description:
-    return open_backend(backend).describe()
-
-
-def describe(executor: LocalExecutor, name: str) -> Description:
-    """What a backend is, asked in a worker.
-
-    Raises:
-        NotAvailable: when it cannot be had.
-    """
-    answer = executor.one(Call(name, _description, (name,), _START_SECONDS))
-    if isinstance(answer, Description):
-        return answer
-    if isinstance(answer, NotAvailable):
-        raise answer
-    if isinstance(answer, Died):
-        raise NotAvailable(f"{name}: its process ended ({answer.reason}) {answer.last_words}")
-    if isinstance(answer, TimedOut):
-        raise NotAvailable(f"{name}: did not start within {answer.seconds:g} s")
-    raise answer
 
 
 def _describe(workers: dict[str, LocalExecutor]) -> list[Description]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,23 +70,3 @@ def snippet(unit: Unit) -> str:
 
 def _numpy(dtype: str) -> str:
     return "bool_" if dtype == "bool" else dtype
-
-
-def lines_of(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The same for people."""
-    for entry in entries:
-        if "reason" in entry:
-            yield f"{entry['file']}: {' '.join(entry['reason'].split())}"
-            continue
-        yield f"{entry['file']}: @{entry['program']}"
-        taken, results = entry["parameters"], entry["results"]
-        yield "  takes" if taken else "  takes nothing"
-        for one in taken:
-            called = f"  (%{one['called']})" if one["called"] != one["name"] else ""
-            yield f"    {one['name']}: {one['type']}{called}"
-        yield "  returns"
-        for one in results:
-            yield f"    {'%' + one['called'] + ': ' if one['called'] else ''}{one['type']}"
-        if taken:
-            yield "  inputs.npz for --inputs, all zero:"
-            yield from (f"    {line}" for line in entry["snippet"].splitlines())

@@ -7,7 +7,7 @@ A file may hold several programs, each is run on several sets of inputs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -15,63 +15,19 @@ from typing import Protocol, TypeVar
 from conformance.backends.base import Backend
 from conformance.backends.registry import open_backend
 from conformance.check import saving
-from conformance.check.program import INVALID, RIGHT, NotJudged, Outcome, Work
+from conformance.check.program import RIGHT, NotJudged, Outcome, Work
+from conformance.check.settings import INVALID, Checked, Settings
 from conformance.executors.limit import TooSlow, limited
 from conformance.frontends.arguments import InputsError, given, load
 from conformance.frontends.inputs.drawing import drawn, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
 from conformance.frontends.naming import parameters
-from conformance.gate.expectations import Expectation
 from conformance.judging.perturbation.hull import alike
 from conformance.phases import phase
 from conformance.stablehlo.parse import Unreadable
-from conformance.verdict import Element, Verdict
+from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.types import Array
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What all files of a call are checked with.
-
-    `seconds` is what the reference may take for a program on a set of inputs; `save` the folder
-    for what fails.
-    """
-
-    backend: str = "cpu"
-    inputs: Path | None = None
-    seed: int = 0
-    expectations: tuple[Expectation, ...] = ()
-    seconds: float = 30.0
-    save: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What became of one file.
-
-    `verdict` is the worst of its programs', `kind` its class ("" when passed), `operation` the
-    first that goes wrong, where it can be told; `elements` are the first few that differ. `known`
-    are the ids of the expectations that know all of it.
-    """
-
-    file: str
-    verdict: Verdict
-    kind: str = ""
-    operation: str = ""
-    message: str = ""
-    elements: tuple[Element, ...] = ()
-    known: tuple[str, ...] = ()
-
-    @property
-    def fails(self) -> bool:
-        """Whether this makes the check fail: known divergences do not."""
-        return self.verdict.fails and not self.known
-
-    @property
-    def is_invalid(self) -> bool:
-        """Whether this is no program at all, or not a valid one: a mistake of the user's."""
-        return self.verdict is Verdict.REJECTED and self.kind == INVALID
 
 
 def check_file(path: str, settings: Settings) -> Checked:

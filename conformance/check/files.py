@@ -12,9 +12,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from conformance.backends.base import NotAvailable
-from conformance.check.file import Checked, Settings, check_file
-from conformance.errors import UsageError
+from conformance.check.settings import Checked, Settings
+from conformance.errors import NotAvailable, UsageError
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.frontends.arguments import InputsError
@@ -44,6 +43,8 @@ def check_batch(batch: Batch) -> tuple[Checked, ...]:
 
 
 def _checked(file: str, settings: Settings) -> Checked:
+    from conformance.check.file import check_file  # loads jaxlib, which the parent does not
+
     try:
         return check_file(file, settings)
     except (NotAvailable, InputsError, UsageError):

@@ -21,6 +21,7 @@ from conformance.backends.base import (
     Rejected,
     Unsupported,
 )
+from conformance.check.settings import INVALID
 from conformance.executors.limit import limited
 from conformance.frontends.extensions import beyond
 from conformance.frontends.modules import Unit
@@ -42,9 +43,6 @@ from conformance.verdict import Element, Errors, Verdict
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-
-INVALID = "invalid program"
-"""The class of a file that holds no program, or one that breaks constraints."""
 
 KEPT = 32
 """Compiled programs that are kept: the search asks for the same ones on other inputs."""

@@ -12,7 +12,6 @@ import json
 import re
 import shlex
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,20 +34,6 @@ VERDICT = "verdict.json"
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 _LONGEST = 60
 """Characters of a name that are kept in the name of a folder."""
-
-
-def prepare(folder: Path) -> None:
-    """Make the folder for what fails, and see whether it can be written to.
-
-    Raises:
-        UsageError: when it cannot.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UsageError(f"cannot write to {folder}: {error.strerror or error}") from error
 
 
 class _Outcome(Protocol):

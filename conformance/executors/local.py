@@ -22,6 +22,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, Self
@@ -29,7 +30,7 @@ from typing import Any, Self
 import psutil
 from pebble import CONSTS, ProcessExpired, ProcessPool
 
-from conformance.backends.base import NotAvailable
+from conformance.errors import NotAvailable
 from conformance.executors.interrupt import raise_if_seen
 from conformance.phases import Phase, noted, read
 
@@ -224,11 +225,13 @@ def _context(preload: list[str]) -> ForkServerContext:
     """Workers are forked off a server that has the harness loaded, one thread, and nothing else.
 
     Forking the parent would copy locks that its threads hold; a spawned worker would load every
-    module anew, which is most of what it costs to replace one that died. The runner is among
-    them because what a worker is told to do first is a function of it.
+    module anew, which is most of what it costs to replace one that died. The command line
+    is among them because a worker loads the program that it was started by. The server starts at
+    once, so that it loads while the parent does.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["conformance.cli", "conformance.campaign.runner", *preload])
+    context.set_forkserver_preload(["conformance.cli", __name__, *preload])
+    forkserver.ensure_running()
     return context
 
 

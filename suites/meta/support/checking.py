@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.check.file import Checked, Settings, check_file
+from conformance.check.file import check_file
+from conformance.check.settings import Checked, Settings
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from conformance.backends.base import Failed, NotAvailable, Rejected, Unsupported
+from conformance.backends.base import Failed, Rejected, Unsupported
 from conformance.backends.fake.faults import FAULTS
 from conformance.backends.pjrt import classify, one_line
 from conformance.backends.registry import BACKENDS, open_backend
 from conformance.catalog import CATALOG
+from conformance.errors import NotAvailable
 from conformance.judging.compare import judge
 from conformance.stablehlo.emit import emit, merge
 from conformance.stablehlo.parse import parse_module

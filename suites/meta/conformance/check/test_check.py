@@ -15,7 +15,8 @@ from jax import export, lax
 
 from conformance.backends.pjrt import PjrtBackend
 from conformance.check import file as checking_one
-from conformance.check.file import Checked, Settings, check_file
+from conformance.check.file import check_file
+from conformance.check.settings import Checked, Settings
 from conformance.cli import app, guarded
 from conformance.frontends.modules import Unit, units
 from conformance.stablehlo.emit import emit

@@ -13,14 +13,15 @@ import pytest
 
 from conformance.backends.base import Executable
 from conformance.backends.pjrt import PjrtBackend
-from conformance.campaign.runner import versions
 from conformance.catalog import CATALOG
 from conformance.check import file as checking_one
-from conformance.check.file import Checked, Settings, check_file, merged
+from conformance.check.file import check_file, merged
+from conformance.check.settings import Checked, Settings
 from conformance.cli import app, guarded
 from conformance.frontends.extensions import EXTENSIONS, beyond, extension
 from conformance.gate.expectations import Expectation, load
 from conformance.judging.perturbation.overrides import Shift
+from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.outline import alone, column

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from jax import export
 
-from conformance.check.file import Settings, check_file
+from conformance.check.file import check_file
+from conformance.check.settings import Settings
 from conformance.cli import app, guarded
 from conformance.verdict import Verdict
 from suites.meta.support.checking import FAULTY, TEST_PROGRAM

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.check.file import Settings
+from conformance.check.settings import Settings
 from conformance.frontends.arguments import Given, InputsError, Parameter, given, load
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check.file import Checked, Settings, check_file, merged
+from conformance.check.file import check_file, merged
+from conformance.check.settings import Checked, Settings
 from conformance.frontends.assertions import Assertion, rewrite
 from conformance.frontends.modules import NotChecked, Unit, units
 from conformance.stablehlo.parse import places

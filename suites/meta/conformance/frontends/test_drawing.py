@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check.file import Settings
+from conformance.check.settings import Settings
 from conformance.frontends.inputs.drawing import drawn, finite_share
 from conformance.frontends.inputs.drawn_numbers import array_of
 from conformance.frontends.inputs.needs import ANY, NONZERO, POSITIVE, Need, both

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from jax import export, lax
 
-from conformance.check.file import Settings, check_file
+from conformance.check.file import check_file
+from conformance.check.settings import Settings
 from conformance.frontends.dialects import legalised
 from conformance.frontends.symbolic_shapes import specialised
 from conformance.stablehlo.parse import Unreadable, parse_module

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check.file import Settings
 from conformance.check.saving import write_arrays
+from conformance.check.settings import Settings
 from conformance.frontends.modules import NotChecked, Unit, units
 from conformance.verdict import Verdict
 from reference.ir.program import TensorType

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from jax import export
 
-from conformance.check.file import Settings, check_file
+from conformance.check.file import check_file
+from conformance.check.settings import Settings
 from conformance.judging.lapack.backward_error import clusters, solve
 from conformance.judging.lapack.residuals import violation
 from conformance.judging.perturbation.evaluations import Permitted

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from conformance.backends.fake.reference import ReferenceBackend
-from conformance.campaign.runner import versions
 from conformance.check import file as checking_one
-from conformance.check.file import Checked, Settings
+from conformance.check.settings import Checked, Settings
 from conformance.gate.expectations import Expectation, load
+from conformance.results.versions import versions
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array

@@ -1,0 +1,244 @@
+"""The command `check`: what was asked for is looked at, workers check the files, lines come out.
+
+The parent loads neither a backend nor jaxlib; while it looks at the arguments, the process that
+workers are forked from loads them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from conformance.check.progress import FilesBar
+from conformance.errors import NOTHING_TESTED, USAGE, UsageError, unknown
+from conformance.executors.backend_workers import describe, executor_of, workers
+from conformance.executors.limit import EVALUATIONS
+from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.lost import why
+
+if TYPE_CHECKING:  # what the parent loads once the workers' server is on its way
+    from conformance.check.settings import Checked, Settings
+
+NEEDED = ("conformance.check.files", "conformance.check.file")
+"""What workers load once, before they are asked anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to check, and how; see `hlo-conformance check --help`."""
+
+    files: tuple[str, ...]
+    backend: str = "cpu"
+    inputs: Path | None = None
+    jobs: int | None = None
+    timeout: float = 240.0
+    seed: int = 0
+    expectations: str | None = None
+    save: Path | None = None
+    as_json: bool = False
+
+
+def check(options: Options) -> int:
+    """Check the files, print a line for each as it is done, and return the exit code.
+
+    1 where a program goes wrong in a way that no expectation knows, 2 where a file holds no valid
+    program, 4 where nothing could be checked, 0 otherwise.
+
+    Raises:
+        UsageError: when a file, the backend, the inputs or a folder cannot be had.
+        ExpectationError: when the expectations make no sense.
+        InputsError: when the inputs are not what a program takes.
+        NotAvailable: when the backend cannot be had here.
+    """
+    _files_exist(options.files)
+    _backend_exists(options.backend)
+    jobs = min(options.jobs or workers(options.backend), len(options.files))
+    with executor_of(options.backend, jobs=jobs, preload=NEEDED) as executor:
+        settings, reasons = _settings(options)
+        describe(executor, options.backend)
+        return _report(_verdicts(executor, options, settings, jobs), options, reasons)
+
+
+def _files_exist(files: Sequence[str]) -> None:
+    for path in files:
+        if not Path(path).is_file():
+            what = "is a folder" if Path(path).is_dir() else "no such file"
+            raise UsageError(f"{path}: {what}")
+
+
+def _backend_exists(backend: str) -> None:
+    from conformance.backends.registry import BACKENDS
+
+    family, _, fault = backend.partition(":")
+    if family not in BACKENDS or (fault and family != "reference"):
+        raise UsageError(unknown("backend", backend, BACKENDS))
+    if not fault:
+        return
+    from conformance.backends.fake.faults import FAULTS, chosen
+
+    if fault.partition("@")[0] not in FAULTS:
+        raise UsageError(unknown("fault", fault, FAULTS))
+    try:
+        chosen(fault)
+    except KeyError as error:
+        raise UsageError(str(error.args[0])) from None
+
+
+def _settings(options: Options) -> tuple[Settings, dict[str, str]]:
+    """What workers are told, and the reason of each expectation by its id."""
+    from conformance.check.settings import Settings
+    from conformance.frontends.arguments import load as load_inputs
+    from conformance.gate.expectations import load
+    from conformance.results.versions import versions
+
+    if options.inputs is not None:
+        load_inputs(options.inputs)
+    known = load(options.expectations, (options.backend,), versions())
+    if options.save is not None:
+        _can_be_written(options.save)
+    seconds = options.timeout / EVALUATIONS
+    settings = Settings(options.backend, options.inputs, options.seed, known, seconds, options.save)
+    return settings, {expectation.id: expectation.reason for expectation in known}
+
+
+def _can_be_written(folder: Path) -> None:
+    """Make the folder for what fails, and see whether it can be written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror or error}") from error
+
+
+def _verdicts(
+    executor: LocalExecutor, options: Options, settings: Settings, jobs: int
+) -> Iterator[Checked]:
+    """The verdicts on the files, in order, as they come."""
+    from conformance.check.files import check_files
+
+    for checked in check_files(executor, options.files, settings, options.timeout, jobs):
+        if checked is not None:
+            yield checked
+
+
+def _report(verdicts: Iterator[Checked], options: Options, reasons: Mapping[str, str]) -> int:
+    """Print a line for each verdict, and their counts where there are several; the exit code."""
+    counts: Counter[str] = Counter()
+    codes: set[int] = set()
+    failed = 0
+    with FilesBar(Console(stderr=True), len(options.files)) as bar:
+        for checked in verdicts:
+            counts[_word(checked)] += 1
+            codes.add(_code_of(checked))
+            failed += checked.fails
+            bar.advance(failed)
+            line = _as_json(checked) if options.as_json else _as_text(checked, reasons)
+            sys.stdout.write(line + "\n")
+    if len(options.files) > 1:
+        told = ", ".join(f"{name} {count}" for name, count in counts.items())
+        sys.stderr.write(f"{len(options.files)} files: {told}\n")
+    return next((code for code in (1, USAGE, 0) if code in codes), NOTHING_TESTED)
+
+
+def _word(checked: Checked) -> str:
+    return ("known " if checked.known else "") + checked.verdict.value
+
+
+def _code_of(checked: Checked) -> int:
+    """1 for a divergence, 2 for a file that is no valid program, 4 where nothing was tested."""
+    if checked.is_invalid:
+        return USAGE
+    if checked.verdict.value == "unsupported":
+        return NOTHING_TESTED
+    return 1 if checked.fails else 0
+
+
+def _as_json(checked: Checked) -> str:
+    """A verdict as an object of JSON on one line."""
+    shown = {
+        "file": checked.file,
+        "verdict": checked.verdict.value,
+        "class": checked.kind,
+        "operation": checked.operation,
+        "message": " ".join(checked.message.split()),
+        "known": ", ".join(checked.known),
+    }
+    return json.dumps(shown)
+
+
+def _as_text(checked: Checked, reasons: Mapping[str, str]) -> str:
+    """A verdict on one line."""
+    kind = f" ({checked.kind})" if checked.kind else ""
+    told = [f"known as {id_}: {reasons[id_]}" for id_ in checked.known]
+    message = "; ".join(filter(None, (checked.message, *told)))
+    parts = [checked.file, _word(checked) + kind, message]
+    line = " ".join(": ".join(part for part in parts if part).split())
+    return line.encode("utf-8", "backslashreplace").decode()  # file names may hold any bytes
+
+
+def describe_inputs(options: Options) -> int:
+    """Print what the programs of the files take and return, and return the exit code.
+
+    2 where a file holds no valid program, 4 where none can be read, 0 otherwise.
+
+    Raises:
+        UsageError: when a file cannot be read.
+    """
+    _files_exist(options.files)
+    codes: set[int] = set()
+    with LocalExecutor(1, preload=("conformance.check.describing",)) as executor:
+        for file in options.files:
+            entries = _described(executor, file, options.timeout)
+            for line in map(json.dumps, entries) if options.as_json else _lines_of(entries):
+                sys.stdout.write(line + "\n")
+            for entry in entries:
+                refused = USAGE if entry.get("invalid") else NOTHING_TESTED
+                codes.add(0 if "program" in entry else refused)
+    return next((code for code in (USAGE, 0) if code in codes), NOTHING_TESTED)
+
+
+def _described(executor: LocalExecutor, file: str, timeout: float) -> list[dict[str, Any]]:
+    answer = executor.one(Call(file, _describe, (file,), timeout))
+    if isinstance(answer, (Died, TimedOut)):
+        return [{"file": file, "reason": why(answer)[2], "invalid": False}]
+    if isinstance(answer, OSError):
+        raise UsageError(f"{file}: {answer.strerror or answer}") from answer
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _describe(file: str) -> list[dict[str, Any]]:
+    """In a worker: what each program of a file takes and returns."""
+    from conformance.check.describing import described
+
+    return described(file)
+
+
+def _lines_of(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What programs take and return, for people."""
+    for entry in entries:
+        if "reason" in entry:
+            yield f"{entry['file']}: {' '.join(entry['reason'].split())}"
+            continue
+        yield f"{entry['file']}: @{entry['program']}"
+        taken, results = entry["parameters"], entry["results"]
+        yield "  takes" if taken else "  takes nothing"
+        for value in taken:
+            called = f"  (%{value['called']})" if value["called"] != value["name"] else ""
+            yield f"    {value['name']}: {value['type']}{called}"
+        yield "  returns"
+        for value in results:
+            yield f"    {'%' + value['called'] + ': ' if value['called'] else ''}{value['type']}"
+        if taken:
+            yield "  inputs.npz for --inputs, all zero:"
+            yield from (f"    {line}" for line in entry["snippet"].splitlines())

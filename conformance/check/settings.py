@@ -1,0 +1,56 @@
+"""What a check is asked, and what it answers: of many files alike, and between processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.gate.expectations import Expectation
+from conformance.verdict import Element, Verdict
+
+INVALID = "invalid program"
+"""The class of a file that holds no program, or one that breaks constraints."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all files of a call are checked with.
+
+    `seconds` is what the reference may take for a program on a set of inputs; `save` the folder
+    for what fails.
+    """
+
+    backend: str = "cpu"
+    inputs: Path | None = None
+    seed: int = 0
+    expectations: tuple[Expectation, ...] = ()
+    seconds: float = 30.0
+    save: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What became of one file.
+
+    `verdict` is the worst of its programs', `kind` its class ("" when passed), `operation` the
+    first that goes wrong, where it can be told; `elements` are the first few that differ. `known`
+    are the ids of the expectations that know all of it.
+    """
+
+    file: str
+    verdict: Verdict
+    kind: str = ""
+    operation: str = ""
+    message: str = ""
+    elements: tuple[Element, ...] = ()
+    known: tuple[str, ...] = ()
+
+    @property
+    def fails(self) -> bool:
+        """Whether this makes the check fail: known divergences do not."""
+        return self.verdict.fails and not self.known
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether this is no program at all, or not a valid one: a mistake of the user's."""
+        return self.verdict is Verdict.REJECTED and self.kind == INVALID
