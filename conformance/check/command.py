@@ -63,7 +63,6 @@ def check(options: Options) -> int:
     jobs = min(options.jobs or workers(options.backend), len(options.files))
     with executor_of(options.backend, jobs=jobs, preload=NEEDED) as executor:
         settings, reasons = _settings(options)
-        describe(executor, options.backend)
         return _report(_verdicts(executor, options, settings, jobs), options, reasons)
 
 
@@ -125,6 +124,7 @@ def _verdicts(
     """The verdicts on the files, in order, as they come."""
     from conformance.check.files import check_files
 
+    describe(executor, options.backend)
     for checked in check_files(executor, options.files, settings, options.timeout, jobs):
         if checked is not None:
             yield checked

@@ -15,6 +15,7 @@ from jax import export, lax
 
 from conformance.backends.pjrt import PjrtBackend
 from conformance.check import file as checking_one
+from conformance.check.command import Options
 from conformance.check.file import check_file
 from conformance.check.settings import Checked, Settings
 from conformance.cli import app, guarded
@@ -314,10 +315,10 @@ def call(capsys: pytest.CaptureFixture[str]):
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are checked in this process: workers take seconds to start."""
 
-    def verdicts(files: list[str], settings: Settings, *_: object) -> list[Checked]:
-        return [check_file(file, settings) for file in files]
+    def verdicts(_: object, options: Options, settings: Settings, __: int) -> list[Checked]:
+        return [check_file(file, settings) for file in options.files]
 
-    monkeypatch.setattr("conformance.cli._verdicts", verdicts)
+    monkeypatch.setattr("conformance.check.command._verdicts", verdicts)
 
 
 def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from conformance.backends.base import Executable
 from conformance.backends.pjrt import PjrtBackend
 from conformance.catalog import CATALOG
 from conformance.check import file as checking_one
+from conformance.check.command import Options
 from conformance.check.file import check_file, merged
 from conformance.check.settings import Checked, Settings
 from conformance.cli import app, guarded
@@ -314,10 +315,10 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    def verdicts(files: list[str], settings: Settings, *_: object) -> list[Checked]:
-        return [check_file(file, settings) for file in files]
+    def verdicts(_: object, options: Options, settings: Settings, __: int) -> list[Checked]:
+        return [check_file(file, settings) for file in options.files]
 
-    monkeypatch.setattr("conformance.cli._verdicts", verdicts)
+    monkeypatch.setattr("conformance.check.command._verdicts", verdicts)
 
     def called(*arguments: object) -> tuple[int, str, str]:
         code = guarded(lambda: app(list(map(str, arguments)), standalone_mode=False))
