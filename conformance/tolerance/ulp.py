@@ -70,7 +70,7 @@ def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
                 for want, got in parts
             )
             error = np.hypot(real, imag)
-        same = actual == expected
+            same = actual == expected
     else:
         want, got = to_float64(expected), to_float64(actual)
         limit = of.float_format.max_finite if of.is_float else np.inf

@@ -1,0 +1,201 @@
+"""Every op of the catalog catches a wrong version of itself, in each of its cells.
+
+The wrong versions are made from the op's record (`suites/meta/support/mutations.py`): a new op gets
+them without a line here. What nobody can see is in the two tables, each entry with its reason, and
+an entry that is no longer true fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.backends.base import BackendError
+from conformance.catalog import CATALOG, Cell
+from conformance.judging.compare import judge
+from conformance.verdict import Verdict
+from generators.case.case import Case
+from generators.cells.columns import INVALID, Column
+from generators.cells.plan import case as planned
+from generators.cells.plan import cases
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.ops.table import OPS
+from suites.meta.support.mutations import (
+    MutatedReference,
+    Mutation,
+    inputs_of,
+    mutations,
+    pool_of,
+)
+
+SEED = 0
+
+TYPES, CASES, FEW = 4, 48, 6
+"""Element types of an op and cases of each that are tried at most, until a mutation is caught.
+Few are tried where none is to be caught."""
+
+NOTHING_TO_SEE: dict[str, str] = {
+    "after_all": "its result is a token: it has no value",
+    "create_token": "its result is a token: it has no value",
+    "custom_call": "implementation-defined: every element of a result is left open",
+}
+"""Ops of which no wrong version can be told from a right one."""
+
+HINT = "a hint to the compiler, or a promise of the program"
+NAMED = "says what the operation is called, not what it computes"
+ANY_STATE = "the numbers are left open, and any state and algorithm gives random ones"
+HOSTS = "says something to the host, and the reference plays a host that does not listen"
+
+WITHOUT_EFFECT: dict[tuple[str, str], str] = {
+    **{
+        (op, "attribute precision_config"): "the reference has one precision, the best"
+        for op in ("convolution", "dot", "dot_general", "dynamic_conv")
+    },
+    **{
+        (op, "attribute indices_are_sorted"): HINT for op in ("gather", "dynamic_gather", "scatter")
+    },
+    ("scatter", "attribute unique_indices"): HINT,
+    ("dynamic_broadcast_in_dim", "attribute known_expanding_dimensions"): HINT,
+    ("dynamic_broadcast_in_dim", "attribute known_nonexpanding_dimensions"): HINT,
+    ("composite", "attribute name"): NAMED,
+    ("composite", "attribute composite_attributes"): NAMED,
+    ("composite", "attribute version"): NAMED,
+    ("infeed", "attribute infeed_config"): HOSTS,
+    ("outfeed", "attribute outfeed_config"): HOSTS,
+    ("get_dimension_size", "operand operand"): "only its type counts, not its elements",
+    ("rng_bit_generator", "operand initial_state"): ANY_STATE,
+    ("rng_bit_generator", "attribute rng_algorithm"): ANY_STATE,
+    ("sort", "attribute is_stable"): "a stable sort is right where any sort is",
+    ("concatenate", "attribute dimension"): "with one input; with more, the types say which it is",
+    ("convolution", "attribute feature_group_count"): "the types of operands and result say it too",
+    ("convolution", "attribute batch_group_count"): "the types of operands and result say it too",
+    ("dynamic_conv", "attribute feature_group_count"): "the types say it too",
+    ("dynamic_conv", "attribute batch_group_count"): "the types say it too",
+}
+"""What of an op may be something else without anybody seeing it, where the program stays valid."""
+
+NO_ZERO = "its type has neither zero nor negative numbers, which parts of the result are"
+
+OPEN: dict[tuple[str, str], str] = {
+    ("batch_norm_grad", "f8E8M0FNU"): NO_ZERO,
+    ("batch_norm_training", "f8E8M0FNU"): NO_ZERO,
+    ("convolution", "f8E8M0FNU"): NO_ZERO,
+    ("dynamic_conv", "f8E8M0FNU"): NO_ZERO,
+    ("imag", "f8E8M0FNU"): NO_ZERO,
+    ("remainder", "complex<f32>"): "there is no remainder of complex numbers",
+    ("remainder", "complex<f64>"): "there is no remainder of complex numbers",
+}
+"""Cells in which the specification leaves every result open, as far as their cases reach."""
+
+
+def types_of(op: str) -> list[Column]:
+    """Some element types of an op, different ones first."""
+    types = CATALOG[op].element_types
+    return list(dict.fromkeys([types[len(types) // 2], types[-1], types[0], *types]))[:TYPES]
+
+
+def verdict_of(op: str, column: Column, case: Case, mutation: Mutation | None) -> Verdict:
+    """What is said of a case's results by a backend with this mutation."""
+    inputs = materialise(case.program, case.inputs[0])
+    expected = evaluate(case.program, inputs)
+    try:
+        actual = MutatedReference(mutation).compile("", case.program).execute(inputs)
+    except BackendError:
+        return Verdict.CRASHED
+    return judge(case.program, inputs, expected, actual, Cell(op, column, "reference").rule).verdict
+
+
+def cases_with_elements(op: str, count: int) -> Iterator[tuple[Column, Case]]:
+    """Cases of some element types in turn, without those whose results have no elements."""
+    for index in range(count):
+        for of in types_of(op):
+            case = planned(op, of, SEED, index)
+            results = evaluate(case.program, materialise(case.program, case.inputs[0]))
+            if any(result.size for result in results):
+                yield of, case
+
+
+@pytest.mark.parametrize("op", CATALOG)
+def test_an_op_catches_what_is_wrong_about_each_of_its_inputs(op: str) -> None:
+    programs = [case.program for of in types_of(op) for case in cases(op, of, SEED, CASES)]
+    pool = pool_of(op, programs)
+    pending = [about for about in inputs_of(OPS[op]) if (op, about) not in WITHOUT_EFFECT]
+    said: dict[str, set[Verdict]] = {about: set() for about in pending}
+    for of, case in cases_with_elements(op, FEW if op in NOTHING_TO_SEE else CASES):
+        assert verdict_of(op, of, case, None) is Verdict.PASS, case.program
+        for about in list(pending):
+            for mutation in mutations(case.program, op, about, pool):
+                said[about].add(verdict_of(op, of, case, mutation))
+                if any(verdict.fails for verdict in said[about]):
+                    pending.remove(about)
+                    break
+        if not pending:
+            break
+    caught = any(is_wrong(verdict) for verdicts in said.values() for verdict in verdicts)
+    if op in NOTHING_TO_SEE:
+        assert not caught, f"{op} is caught after all: take it out of NOTHING_TO_SEE"
+        return
+    assert caught, f"""no wrong version of {op} is caught: {said}. Make its rule stricter or its
+        cases reach further, write a mutation for it in suites/meta/support/mutations.py, or enter
+        it in NOTHING_TO_SEE with the reason why there is nothing to see"""
+    unseen = [about for about in pending if said[about]]
+    assert not unseen, f"""{op} may have {unseen} wrong, and no case shows it. Make its cases reach
+        further, or enter it in WITHOUT_EFFECT with the reason why it has none"""
+
+
+@pytest.mark.parametrize("op", [op for op in CATALOG if op not in NOTHING_TO_SEE])
+def test_every_cell_of_an_op_catches_something_wrong(op: str) -> None:
+    for column in CATALOG[op].columns:
+        if column == INVALID:
+            continue
+        count = FEW if (op, column.name) in OPEN else CASES
+        verdicts = verdicts_in(op, column, count)
+        caught = any(map(is_wrong, verdicts))
+        if (op, column.name) in OPEN:
+            assert not caught
+            assert Verdict.UNSPECIFIED in verdicts
+        else:
+            assert caught, f"{op} of {column}: {verdicts or 'nothing can be wrong'}"
+
+
+def is_wrong(verdict: Verdict) -> bool:
+    """Whether results were seen to be wrong, which is more than that there were none."""
+    return verdict.fails and verdict is not Verdict.CRASHED
+
+
+def verdicts_in(op: str, column: Column, count: int) -> set[Verdict]:
+    """The verdicts on mutations in a cell, up to the first that fails."""
+    verdicts: set[Verdict] = set()
+    for index in range(count):
+        case = planned(op, column, SEED, index)  # type: ignore[arg-type]
+        for about in reversed(inputs_of(OPS[op])):
+            for mutation in mutations(case.program, op, about, {}):
+                verdicts.add(verdict_of(op, column, case, mutation))
+                if any(map(is_wrong, verdicts)):
+                    return verdicts
+    return verdicts
+
+
+@pytest.mark.parametrize(("op", "about"), WITHOUT_EFFECT)
+def test_what_has_no_effect_has_none(op: str, about: str) -> None:
+    """And there are cases where it could have had one."""
+    pool = pool_of(op, [case.program for of in types_of(op) for case in cases(op, of, SEED, CASES)])
+    verdicts = {
+        verdict_of(op, of, case, mutation)
+        for of, case in cases_with_elements(op, FEW)
+        for mutation in mutations(case.program, op, about, pool)
+    }
+    assert verdicts
+    assert verdicts <= {Verdict.PASS, Verdict.UNSPECIFIED}
+
+
+@pytest.mark.parametrize("op", NOTHING_TO_SEE)
+def test_there_is_nothing_to_see_of_what_has_no_value_or_is_left_open(op: str) -> None:
+    verdicts = {
+        verdict_of(op, of, case, mutation)
+        for of, case in cases_with_elements(op, FEW)
+        for mutation in mutations(case.program, op, "results", {})
+    }
+    assert verdicts == ({Verdict.UNSPECIFIED} if op == "custom_call" else set())
