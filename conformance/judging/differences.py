@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from conformance.tolerance.rule import Habit, Rule
 from conformance.tolerance.ulp import bound_distances, ulp_distances
 from conformance.verdict import Element
 from reference.interpreter import quantized
-from reference.interpreter.evaluate import given_attributes
+from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, TensorType
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
@@ -135,19 +135,12 @@ class Differing:
 
     def again(self, operands: Iterable[Array]) -> Array:
         """The op's own results on other operand elements."""
-        semantics = OPS[self.operation.name]
-        given = given_attributes(self.operation)
-
-        def apply(plain: Operation, arrays: list[Array]) -> tuple[Array, ...]:
-            of = plain.results[self.number].type
-            if semantics.needs_result and isinstance(of, TensorType):
-                given["result"] = TensorType((len(self.where),), of.element_type)
-            return (semantics.evaluate(*arrays, **given),)
-
-        with np.errstate(all="ignore"):
-            if quantized.involved(self.operation):
-                return quantized.evaluate(self.operation, list(operands), apply)[0]
-            return apply(self.operation, list(operands))[0]
+        results = tuple(
+            replace(value, type=replace(value.type, shape=(len(self.where),)))
+            for value in self.operation.results
+            if isinstance(value.type, TensorType)
+        )
+        return apply(replace(self.operation, results=results), tuple(operands))[0]
 
     def same(self, other: Array) -> Array:
         """Which actual elements are what `other` says: alike in every bit, or both NaN."""

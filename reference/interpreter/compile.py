@@ -81,12 +81,18 @@ class Maker:
             if operation.name in RETURNS:
                 beside = self._beside(outer)
                 return Block(region, beside, arguments, tuple(wired), tuple(steps), taken)
-            blocks = [self.block(inner, scope) for inner in operation.regions]
-            given = tuple([self._place(scope, value) for value in operation.results])
-            one, step = self._step(Wired(operation, taken, given), blocks)
+            one, step = self.step(operation, taken, scope)
             wired.append(one)
             steps.append(step)
         raise EvaluationError("a block does not end with return")
+
+    def step(
+        self, operation: Operation, taken: tuple[int, ...], scope: Scope
+    ) -> tuple[Wired, Step]:
+        """An operation whose operands are at these places, and its step; its results get places."""
+        blocks = [self.block(inner, scope) for inner in operation.regions]
+        given = tuple([self._place(scope, value) for value in operation.results])
+        return self._step(Wired(operation, taken, given), blocks)
 
     def _beside(self, outer: Scope) -> Callable[[Region, int], tuple[Block, int]]:
         def beside(region: Region, places: int) -> tuple[Block, int]:

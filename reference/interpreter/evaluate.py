@@ -12,14 +12,14 @@ from reference.interpreter.frames import CustomCall, OnResult, Run
 from reference.interpreter.steps import body
 from reference.interpreter.verify import check, given_attributes, violations
 from reference.ir.errors import EvaluationError, described, mismatch
-from reference.ir.program import Function, Program, Region
+from reference.ir.program import Function, Operation, Program, Region
 from reference.ir.regions import Body
 from reference.ir.types import Array
 from reference.ops.host import Channel, Queues
 
 __all__ = [
-    "CustomCall", "EvaluationError", "OnResult", "body_of", "check", "described", "evaluate",
-    "given_attributes", "mismatch", "violations",
+    "CustomCall", "EvaluationError", "OnResult", "apply", "body_of", "check", "described",
+    "evaluate", "given_attributes", "mismatch", "violations",
 ]  # fmt: skip
 
 KEPT = 32
@@ -86,6 +86,34 @@ def _compile(program: Program) -> Compiled:
     while len(_compiled) > KEPT:
         del _compiled[next(iter(_compiled))]
     return found
+
+
+def apply(
+    operation: Operation,
+    operands: Sequence[Any],
+    values: Mapping[str, Any] | None = None,
+    program: Program | None = None,
+) -> tuple[Any, ...]:
+    """The results of one operation on these operands, whatever its own operands' names and shapes.
+
+    Args:
+        operation: what to evaluate; its results must come out of the types that it states.
+        operands: one value per operand. Quantized ones are codes, as the operation says.
+        values: the values around it that its regions use, by name.
+        program: the functions that it calls, where it calls any.
+
+    Raises:
+        EvaluationError: as `evaluate` does.
+    """
+    around = dict(values or {})
+    places = len(around) + len(operands)
+    maker = Maker(Compiled(program or Program(())), places)
+    scope = {name: place for place, name in enumerate(around)}
+    one, step = maker.step(operation, tuple(range(len(around), places)), scope)
+    frame = [*around.values(), *operands, *[None] * (maker.places - places)]
+    with np.errstate(all="ignore"):
+        step(Run({}, None, Queues()), frame)
+    return tuple([frame[place] for place in one.given])
 
 
 def body_of(region: Region, values: Mapping[str, Any] | None = None) -> Body:

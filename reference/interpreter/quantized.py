@@ -13,11 +13,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from reference.interpreter.verify import given_attributes, stated_results
 from reference.ir.program import Operation, QuantizedType, TensorType, Value
 from reference.ir.types import Array
 from reference.ops.quantization import dequantize, quantize, requantize
-from reference.ops.table import OPS
 
 COMPUTING = frozenset({
     "abs", "add", "atan2", "batch_norm_grad", "batch_norm_inference", "batch_norm_training",
@@ -84,15 +82,6 @@ def plain(operation: Operation) -> Operation:
     operands = tuple(_plain_value(value, operation.name) for value in operation.operands)
     results = tuple(_plain_value(value, operation.name) for value in operation.results)
     return replace(operation, operands=operands, results=results)
-
-
-def evaluated(operation: Operation, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """The results of an operation without quantized tensors and without regions."""
-    semantics, keywords = OPS[operation.name], given_attributes(operation)
-    if semantics.needs_result:
-        keywords |= stated_results(semantics, operation)
-    results = semantics.evaluate(*semantics.grouped(operands), **keywords)
-    return tuple(results) if semantics.several else (results,)
 
 
 def numbers(operation: Operation, operands: Sequence[Array]) -> list[Array]:

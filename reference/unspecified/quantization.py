@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from reference.interpreter import quantized
+from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, QuantizedType
 from reference.ir.types import Array
 from reference.numerics.rounding import round_to, to_float64
@@ -33,7 +34,7 @@ def open_codes(
     if operation.name not in quantized.COMPUTING:
         return plain(inner, operands, result, number)
     numbers = quantized.numbers(operation, operands)
-    found = quantized.evaluated(inner, numbers)[number]
+    found = apply(inner, numbers)[number]
     reasons = plain(inner, numbers, found, number)
     of = quantized.element_types(operation)[1][number]
     if of is None:

@@ -21,12 +21,11 @@ from conformance.catalog import CATALOG
 from conformance.judging.lapack import backward_error
 from conformance.tolerance.bounds.quantization import rule_for
 from conformance.tolerance.rule import Rule
-from reference.interpreter.evaluate import EvaluationError, given_attributes
+from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, QuantizedType, TensorType
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64, ulp_size
-from reference.ops.table import OPS
 
 EXCESS = 1.0
 """Units in the last place that any rounding within a program may be off by."""
@@ -227,16 +226,10 @@ def _solved_nearby(
         size = operand.shape[-1] if operand.ndim else 1
         error = (size + 1) * ulp_size(np.abs(backward_error.magnitude(operand)), of.part)
         near.append(shifted_by(operand, error, directions))
-    semantics = OPS[operation.name]
-    given = given_attributes(operation)
-    if semantics.needs_result:
-        types = tuple(value.type for value in operation.results)
-        given |= {"results": types} if semantics.several else {"result": types[0]}
     try:
-        found = semantics.evaluate(*semantics.grouped(near), **given)
-    except (EvaluationError, ValueError):
+        return apply(operation, near)
+    except EvaluationError:
         return results
-    return tuple(found) if semantics.several else (found,)
 
 
 # --- What is exact -------------------------------------------------------------------------------

@@ -14,15 +14,13 @@ from conformance.tolerance.bounds.reduction import rounding_operations
 from conformance.tolerance.models import out_of_bounds
 from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import bound_distances
-from reference.interpreter.evaluate import body_of
-from reference.interpreter.verify import given_attributes
+from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics import accumulation
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_zero
 from reference.ops.indexed.update_orders import Scattering, alike, impossible, taken_apart
-from reference.ops.table import OPS
 from reference.unspecified.gathering import as_leaves
 from reference.unspecified.table import unspecified
 
@@ -156,10 +154,7 @@ def _gather_refutes(
     if indices.dtype.kind != "u" or (indices.view(f"i{indices.itemsize}") >= 0).all():
         return ((),)
     signed = (operands[0], indices.view(f"i{indices.itemsize}"), *operands[2:])
-    given = given_attributes(operation)
-    if operation.name == "dynamic_gather":
-        given["result"] = operation.results[0].type
-    other = OPS[operation.name].evaluate(*signed, **given)
+    (other,) = apply(operation, signed)
     mask = alike(other, actual[0]) & ~alike(other, expected[0])
     return ((("unsigned index taken for signed", mask),),)
 

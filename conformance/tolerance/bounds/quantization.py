@@ -21,6 +21,7 @@ import numpy as np
 
 from conformance.tolerance.rule import Habit, Rule
 from reference.interpreter import quantized
+from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, QuantizedType, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import round_to, to_float64, ulp_size
@@ -199,7 +200,7 @@ def _around(operation: Operation, operands: tuple[Array, ...]) -> list[tuple[Arr
     """The results on numbers: first on the operands as they are, then a rounding off."""
     plain = quantized.plain(operation)
     numbers = quantized.numbers(operation, operands)
-    found = [quantized.evaluated(plain, numbers)]
+    found = [apply(plain, numbers)]
     if operation.name in _CONTRACTING:
         return found
     given = zip(operation.operands, operands, numbers, strict=True)
@@ -208,8 +209,8 @@ def _around(operation: Operation, operands: tuple[Array, ...]) -> list[tuple[Arr
         return found
     if len(moves) > FEW:
         both = ([ends[0] for ends in moves], [ends[-1] for ends in moves])
-        return found + [quantized.evaluated(plain, one) for one in both]
-    return found + [quantized.evaluated(plain, list(one)) for one in itertools.product(*moves)]
+        return found + [apply(plain, one) for one in both]
+    return found + [apply(plain, list(one)) for one in itertools.product(*moves)]
 
 
 def _ends(value: Value, codes: Array, numbers: Array) -> list[Array]:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from conformance.tolerance.rule import Habit, Measure
-from reference.interpreter.evaluate import EvaluationError, evaluate
-from reference.ir.program import Function, Operation, Program, Region
+from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.program import Operation
 from reference.ir.regions import monoid_of
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
@@ -65,23 +65,17 @@ def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -
         if operation.operands[0] == operation.operands[1]:
             return nothing  # nothing is reduced
         changed = otherwise(name, *operands)
-        results = None if changed is None else _evaluated(operation, changed)
-        if results is None:
+        if changed is None:
+            return nothing
+        try:
+            results = apply(operation, changed)
+        except EvaluationError:
             return nothing
         alike = to_bits(results[0]) == to_bits(actual[0])
         alike &= concerned(to_float64(expected[0]), to_float64(actual[0]))
         return (np.where(alike, 0.0, np.inf),)
 
     return measure
-
-
-def _evaluated(operation: Operation, operands: tuple[Array, Array]) -> tuple[Array, ...] | None:
-    body = Region(operation.operands, (operation, Operation("return", operation.results)))
-    types = tuple(value.type for value in operation.results)
-    try:
-        return evaluate(Program((Function("main", body, types),)), operands)
-    except EvaluationError:
-        return None
 
 
 def _lost(expected: Array, actual: Array) -> Array:
