@@ -16,7 +16,7 @@ import psutil
 
 from conformance.backends.base import Failed, Rejected, Unsupported
 from conformance.backends.fake import wrong_operations as wrong
-from conformance.backends.fake.steps import Step
+from conformance.backends.fake.computation import Computation
 from conformance.backends.fake.wrong_operations import Wrong, all_spoiled, on_elements, spoiled
 from reference.ir.program import Program
 from reference.ir.types import BOOLEAN, Array, element_type_of, to_bits
@@ -266,7 +266,9 @@ def chosen(name: str) -> Fault:
     if wrong is None or op not in OPS:
         raise KeyError(f"fault {fault!r} cannot be confined to operations {op!r}")
 
-    def confined(step: Step, operands: tuple[Array, ...]) -> tuple[Array, ...]:
-        return (wrong if step.operation.name == op else Step.right)(step, operands)
+    def confined(computation: Computation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+        if computation.operation.name != op:
+            return computation.right(operands)
+        return wrong(computation, operands)
 
     return replace(FAULTS[fault], operation=confined)

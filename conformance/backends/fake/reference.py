@@ -1,8 +1,8 @@
 """The fake backend: the reference itself, which can be told to misbehave.
 
 It is how the harness is tested: a right backend must never be accused, and one that is wrong in
-any of the ways of `conformance.backends.fake.faults.FAULTS` must be caught. A program is evaluated
-operation by operation, so that a fault can take any one operation's place.
+any of the ways of `conformance.backends.fake.faults.FAULTS` must be caught. A fault of operations
+is a hook of the evaluation: it puts other results in the place of the right ones.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
 from conformance.backends.base import BackendError, Description, Failed, Rejected, Unsupported
+from conformance.backends.fake.computation import Computation
 from conformance.backends.fake.faults import Execution, Fault, chosen
-from conformance.backends.fake.steps import Step
+from conformance.backends.fake.wrong_operations import Wrong
+from conformance.transforms.inline import NotInlined, inlined
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
-from reference.ir.program import Function, Program, TensorType
+from reference.ir.program import Operation, Program, Region, TensorType
 from reference.ir.structure import HOST
 from reference.ir.types import Array
 from reference.ops.table import OPS
@@ -44,7 +47,7 @@ class ReferenceBackend:
         return Description(self.name, "reference", self._fault.description, versions)
 
     def refusal(self, program: Program) -> BackendError | None:
-        """Programs with a host to talk to, as operations are evaluated one by one here."""
+        """Programs with a host to talk to: there is none here."""
         named = {operation.name for operation in program.walk()} & HOST
         return Unsupported(f"{min(named)}: nothing plays the host here") if named else None
 
@@ -71,6 +74,7 @@ class ReferenceExecutable:
     fault: Fault
     executions: int = 0
     previous: list[Array] = field(default_factory=list[Array])
+    _inlined: Program | None = None
 
     def execute(self, inputs: Sequence[Array]) -> list[Array]:
         """Run main (see `conformance.backends.base.Executable`)."""
@@ -80,44 +84,50 @@ class ReferenceExecutable:
         with np.errstate(all="ignore"):  # faults meet overflow and NaN as the reference does
             try:
                 right = list(self._evaluated(inputs))
-            except EvaluationError as error:
+            except (EvaluationError, NotInlined) as error:
                 raise Failed(str(error)) from error
             execution = Execution(self.program, self.executions, self.previous, right)
             self.previous = right
             return right if self.fault.results is None else self.fault.results(execution)
 
     def _evaluated(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        if any(operation.name in HOST for operation in self.program.walk()):
-            return evaluate(
-                self.program, inputs
-            )  # one after the other they share the host's queues
-        return self._call(self.program.main, inputs)
+        if self.fault.operation is None:
+            return evaluate(self.program, inputs)
+        if self._inlined is None:
+            self._inlined = inlined(self.program).program
+        names = [argument.name for argument in self._inlined.main.arguments]
+        given = dict(zip(names, inputs, strict=True))
+        hook = _Faulty(self.fault.operation, self._inlined.main.body, given)
+        return evaluate(self._inlined, inputs, on_result=hook)
 
-    def _call(self, function: Function, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        parameters = (argument.name for argument in function.arguments)
-        values = dict(zip(parameters, inputs, strict=True))
-        constants: set[str] = set()
-        for operation in function.body.operations:
-            operands = tuple(values[value.name] for value in operation.operands)
-            if operation.name in ("return", "func.return"):
-                return operands
-            names = [value.name for value in operation.results]
-            if operation.name in ("func.call", "call", "composite"):
-                named = "decomposition" if operation.name == "composite" else "callee"
-                callee = self.program.function(str(operation.attribute(named)))
-                results = self._call(callee, operands)
-            else:
-                known = any(value.name in constants for value in operation.operands)
-                results = self._compute(Step(operation, values, known), operands)
-            values.update(zip(names, results, strict=True))
-            if operation.name == "constant":
-                constants.update(names)
-        raise EvaluationError(f"{function.name} does not end with return")
 
-    def _compute(self, step: Step, operands: tuple[Array, ...]) -> tuple[Array, ...]:
-        """The results of an operation; faults take the place of those on tensors alone."""
-        values = (*step.operation.operands, *step.operation.results)
-        tensors = all(isinstance(value.type, TensorType) for value in values)
-        if self.fault.operation is None or step.operation.name == "constant" or not tensors:
-            return step.right(operands)
-        return self.fault.operation(step, operands)
+class _Faulty:
+    """The hook that puts what a fault makes of an operation in the place of its right results.
+
+    Operations of main on tensors alone are faulty, constants excepted; those in loops and branches
+    are parts of theirs.
+    """
+
+    def __init__(self, wrong: Wrong, main: Region, values: dict[str, Any]) -> None:
+        self._wrong, self._values = wrong, values
+        self._own = frozenset(map(id, main.operations))
+        self._constants: set[str] = set()
+
+    def __call__(self, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        if id(operation) not in self._own:
+            return results
+        names = [value.name for value in operation.results]
+        if operation.name == "constant":
+            self._constants.update(names)
+        elif _is_on_tensors(operation):
+            operands = tuple(self._values[value.name] for value in operation.operands)
+            known = any(value.name in self._constants for value in operation.operands)
+            computation = Computation(operation, operands, results, self._values, known)
+            results = self._wrong(computation, operands)
+        self._values.update(zip(names, results, strict=True))
+        return results
+
+
+def _is_on_tensors(operation: Operation) -> bool:
+    values = (*operation.operands, *operation.results)
+    return all(isinstance(value.type, TensorType) for value in values)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.backends.fake.steps import Step
+from conformance.backends.fake.computation import Computation
 from conformance.tolerance.models.flushed_comparison import written_anew
 from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
 from reference.numerics.rounding import (
@@ -25,7 +25,7 @@ from reference.numerics.rounding import (
 
 Operands = tuple[Array, ...]
 Results = tuple[Array, ...]
-Wrong = Callable[[Step, Operands], Results]
+Wrong = Callable[[Computation, Operands], Results]
 
 _MOVES = frozenset({"bitcast_convert", "select", "iota", "real", "imag", "complex", "clamp"})
 SIGN_ONLY = frozenset({"abs", "negate"})
@@ -38,9 +38,9 @@ def on_elements(change: Callable[[Array], Array], *, but: frozenset[str] = froze
     Ops that only move bits stay right, and those named in `but`.
     """
 
-    def wrong(step: Step, operands: Operands) -> Results:
-        results = step.right(operands)
-        if step.operation.name in _MOVES | but:
+    def wrong(computation: Computation, operands: Operands) -> Results:
+        results = computation.right(operands)
+        if computation.operation.name in _MOVES | but:
             return results
         return tuple(each_part(change, result) for result in results)
 
@@ -138,39 +138,39 @@ def like_bfloat16(array: Array) -> Array:
     return to_float64(round_to(to_float64(array), element_type("bf16"))).astype(np.float32)
 
 
-def flush_inputs(step: Step, operands: Operands) -> Results:
+def flush_inputs(computation: Computation, operands: Operands) -> Results:
     """Subnormal operands of arithmetic are taken for zero."""
-    if step.operation.name in _BITWISE:
-        return step.right(operands)
-    return step.right(tuple(each_part(flushed, operand) for operand in operands))
+    if computation.operation.name in _BITWISE:
+        return computation.right(operands)
+    return computation.right(tuple(each_part(flushed, operand) for operand in operands))
 
 
-def flush(step: Step, operands: Operands) -> Results:
+def flush(computation: Computation, operands: Operands) -> Results:
     """Subnormal operands and results of arithmetic are zero."""
-    results = flush_inputs(step, operands)
-    if step.operation.name in _BITWISE:
+    results = flush_inputs(computation, operands)
+    if computation.operation.name in _BITWISE:
         return results
     return tuple(each_part(flushed, result) for result in results)
 
 
-def compare_flushed(step: Step, operands: Operands) -> Results:
+def compare_flushed(computation: Computation, operands: Operands) -> Results:
     """Subnormals are zeros to every comparison; what it chooses, of equals the second, is moved
     unflushed."""
-    regions = (written_anew(region, (False, False)) for region in step.operation.regions)
-    step = step.changed(regions=tuple(regions))
-    name = step.operation.name
+    regions = (written_anew(region, (False, False)) for region in computation.operation.regions)
+    computation = computation.changed(regions=tuple(regions))
+    name = computation.operation.name
     if any(not _real_or_complex(element_type_of(operand)) for operand in operands):
-        return step.right(operands)
-    if name == "compare" and step.operation.attribute("compare_type") != "TOTALORDER":
-        return step.right(tuple(each_part(flushed, operand) for operand in operands))
+        return computation.right(operands)
+    if name == "compare" and computation.operation.attribute("compare_type") != "TOTALORDER":
+        return computation.right(tuple(each_part(flushed, operand) for operand in operands))
     if name in ("maximum", "minimum"):
-        return (_second_of_equals(operands[0], operands[1], *step.right(operands)),)
+        return (_second_of_equals(operands[0], operands[1], *computation.right(operands)),)
     if name == "clamp":
         low, operand, high = np.broadcast_arrays(*operands)
-        larger, smaller = step.changed(name="maximum"), step.changed(name="minimum")
+        larger, smaller = computation.changed(name="maximum"), computation.changed(name="minimum")
         raised = _second_of_equals(operand, low, *larger.right((operand, low)))
         return (_second_of_equals(raised, high, *smaller.right((raised, high))),)
-    return step.right(operands)
+    return computation.right(operands)
 
 
 def _real_or_complex(of: ElementType) -> bool:
@@ -183,11 +183,11 @@ def _second_of_equals(lhs: Array, rhs: Array, right: Array) -> Array:
     return np.where((keys[0] == keys[1]) & (changed[0] | changed[1]), rhs, right)
 
 
-def swap_operands(step: Step, operands: Operands) -> Results:
+def swap_operands(computation: Computation, operands: Operands) -> Results:
     """Two operands of one type change places."""
     if len(operands) == 2 and operands[0].dtype == operands[1].dtype:
-        return step.right((operands[1], operands[0]))
-    return step.right(operands)
+        return computation.right((operands[1], operands[0]))
+    return computation.right(operands)
 
 
 _PYTHON: dict[str, Callable[..., Any]] = {
@@ -199,23 +199,23 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 }
 
 
-def saturate_arithmetic(step: Step, operands: Operands) -> Results:
+def saturate_arithmetic(computation: Computation, operands: Operands) -> Results:
     """Integer arithmetic stops at the type's ends in place of wrapping."""
     of = element_type_of(operands[0]) if operands else None
-    exact = _PYTHON.get(step.operation.name)
+    exact = _PYTHON.get(computation.operation.name)
     if of is None or exact is None or not of.is_integer:
-        return step.right(operands)
+        return computation.right(operands)
     rows = zip(*(operand.ravel().tolist() for operand in operands), strict=True)
     kept = [min(max(exact(*map(int, row)), of.min_integer), of.max_integer) for row in rows]
     modular = np.array([value & ((1 << of.bits) - 1) for value in kept], to_bits(operands[0]).dtype)
     return (from_bits(modular.reshape(operands[0].shape), of),)
 
 
-def saturate_conversion(step: Step, operands: Operands) -> Results:
+def saturate_conversion(computation: Computation, operands: Operands) -> Results:
     """A conversion that overflows gives the largest finite value; integers stop at the ends."""
-    if step.operation.name != "convert":
-        return step.right(operands)
-    (result,) = step.right(operands)
+    if computation.operation.name != "convert":
+        return computation.right(operands)
+    (result,) = computation.right(operands)
     to = element_type_of(result)
     source = element_type_of(operands[0])
     if to.is_integer and source.is_integer:
@@ -238,19 +238,19 @@ _EXACT: dict[str, Callable[..., Any]] = {
 }
 
 
-def ties_away(step: Step, operands: Operands) -> Results:
+def ties_away(computation: Computation, operands: Operands) -> Results:
     """A value halfway between two neighbours goes away from zero in place of to even."""
-    name = step.operation.name
+    name = computation.operation.name
     if name == "round_nearest_even":
-        return step.changed(name="round_nearest_afz").right(operands)
-    results = step.right(operands)
+        return computation.changed(name="round_nearest_afz").right(operands)
+    results = computation.right(operands)
     if name not in _EXACT or not element_type_of(results[0]).is_float:
         return results
     if not all(_real(element_type_of(operand)) for operand in operands):
         return results
     exact = _EXACT[name](*(_extended(operand) for operand in operands))
     if name == "reduce_precision":
-        return (_reduced_away(step, results[0], exact),)
+        return (_reduced_away(computation, results[0], exact),)
     return (_tie_away(results[0], exact),)
 
 
@@ -277,10 +277,10 @@ def _tie_away(result: Array, exact: Array) -> Array:
     return chosen(tie, further, result)
 
 
-def _reduced_away(step: Step, result: Array, exact: Array) -> Array:
+def _reduced_away(computation: Computation, result: Array, exact: Array) -> Array:
     """Round in the reduced mantissa: the neighbours are 2**(dropped bits) codes apart."""
     of = element_type_of(result)
-    kept = int(str(step.operation.attribute("mantissa_bits")))
+    kept = int(str(computation.operation.attribute("mantissa_bits")))
     step_codes = 1 << max(of.float_format.mantissa_bits - kept, 0)
     number = ordinal(result)
     outer = from_ordinal(number + np.where(exact > 0, step_codes, -step_codes), of)
@@ -290,21 +290,22 @@ def _reduced_away(step: Step, result: Array, exact: Array) -> Array:
     return chosen(tie, outer, result)
 
 
-def round_twice(step: Step, operands: Operands) -> Results:
+def round_twice(computation: Computation, operands: Operands) -> Results:
     """Conversions to types narrower than f32 go by way of f32."""
-    if step.operation.name != "convert":
-        return step.right(operands)
-    (result,) = results = step.right(operands)
+    if computation.operation.name != "convert":
+        return computation.right(operands)
+    (result,) = results = computation.right(operands)
     to = element_type_of(result)
     if not to.is_float or to.bits >= 32:
         return results
-    middle = step.giving(element_type("f32")).right(operands)
-    return step.right(middle)
+    middle = computation.giving(element_type("f32")).right(operands)
+    return computation.right(middle)
 
 
-def truncate_to_32_bits(step: Step, operands: Operands) -> Results:
+def truncate_to_32_bits(computation: Computation, operands: Operands) -> Results:
     """64-bit integers keep their low 32 bits, extended by sign or zero."""
-    return tuple(_low32(r) for r in step.right(tuple(_low32(operand) for operand in operands)))
+    results = computation.right(tuple(_low32(operand) for operand in operands))
+    return tuple(_low32(result) for result in results)
 
 
 def _low32(array: Array) -> Array:
@@ -317,18 +318,18 @@ _SIGN_MATTERS = frozenset(
 )
 
 
-def unsigned_as_signed(step: Step, operands: Operands) -> Results:
+def unsigned_as_signed(computation: Computation, operands: Operands) -> Results:
     """Unsigned operands of ops that care are read as signed."""
-    if not operands or step.operation.name not in _SIGN_MATTERS:
-        return step.right(operands)
+    if not operands or computation.operation.name not in _SIGN_MATTERS:
+        return computation.right(operands)
     given = tuple(_as_signed(operand) for operand in operands)
-    pairs = dict(step.operation.attributes)
+    pairs = dict(computation.operation.attributes)
     if pairs.get("compare_type") == "UNSIGNED":
         pairs["compare_type"] = "SIGNED"
-    changed = step.changed(attributes=tuple(sorted(pairs.items())))
-    stated = step.right(operands)[0]
+    changed = computation.changed(attributes=tuple(sorted(pairs.items())))
+    stated = computation.right(operands)[0]
     of = element_type_of(stated)
-    if step.operation.name in ("compare", "convert") or not of.is_unsigned:
+    if computation.operation.name in ("compare", "convert") or not of.is_unsigned:
         return changed.right(given)
     results = changed.giving(element_type(f"s{of.name[1:]}")).right(given)
     return tuple(from_bits(to_bits(result), of) for result in results)
@@ -339,35 +340,37 @@ def _as_signed(array: Array) -> Array:
     return from_bits(to_bits(array), element_type(f"s{of.name[1:]}")) if of.is_unsigned else array
 
 
-def mask_shifts(step: Step, operands: Operands) -> Results:
+def mask_shifts(computation: Computation, operands: Operands) -> Results:
     """Shift amounts are taken modulo the width: what they do beyond it is left open."""
-    if not step.operation.name.startswith("shift_"):
-        return step.right(operands)
+    if not computation.operation.name.startswith("shift_"):
+        return computation.right(operands)
     of = element_type_of(operands[1])
     masked = to_bits(operands[1]) & np.array(of.bits - 1, to_bits(operands[1]).dtype)
-    return step.right((operands[0], from_bits(masked, of)))
+    return computation.right((operands[0], from_bits(masked, of)))
 
 
-def shift_arithmetically(step: Step, operands: Operands) -> Results:
+def shift_arithmetically(computation: Computation, operands: Operands) -> Results:
     """A logical shift to the right copies the sign."""
-    if step.operation.name == "shift_right_logical":
-        return step.changed(name="shift_right_arithmetic").right(operands)
-    return step.right(operands)
+    if computation.operation.name == "shift_right_logical":
+        return computation.changed(name="shift_right_arithmetic").right(operands)
+    return computation.right(operands)
 
 
-def fold_wrongly(step: Step, operands: Operands) -> Results:
+def fold_wrongly(computation: Computation, operands: Operands) -> Results:
     """The first element is wrong when an operand is an embedded constant."""
-    results = step.right(operands)
-    return tuple(spoiled(result, 0) for result in results) if step.constant_operand else results
+    results = computation.right(operands)
+    if not computation.constant_operand:
+        return results
+    return tuple(spoiled(result, 0) for result in results)
 
 
-def equal_nans(step: Step, operands: Operands) -> Results:
+def equal_nans(computation: Computation, operands: Operands) -> Results:
     """NaN equals itself."""
-    direction = step.operation.attribute("comparison_direction")
-    total = step.operation.attribute("compare_type") == "TOTALORDER"
-    if step.operation.name != "compare" or direction not in ("EQ", "NE") or total:
-        return step.right(operands)
-    (result,) = results = step.right(operands)
+    direction = computation.operation.attribute("comparison_direction")
+    total = computation.operation.attribute("compare_type") == "TOTALORDER"
+    if computation.operation.name != "compare" or direction not in ("EQ", "NE") or total:
+        return computation.right(operands)
+    (result,) = results = computation.right(operands)
     if not all(_has_nan(element_type_of(operand)) for operand in operands):
         return results
     both = np.isnan(operands[0]) & np.isnan(operands[1])
@@ -378,20 +381,20 @@ def _has_nan(of: ElementType) -> bool:
     return of.is_complex or (of.is_float and of.float_format.has_nan)
 
 
-def swap_parts(step: Step, operands: Operands) -> Results:
+def swap_parts(computation: Computation, operands: Operands) -> Results:
     """Real and imaginary parts of complex results change places."""
-    results = step.right(operands)
+    results = computation.right(operands)
     return tuple(
         from_bits(to_bits(r)[..., ::-1], element_type_of(r)) if np.iscomplexobj(r) else r
         for r in results
     )
 
 
-def floor_division(step: Step, operands: Operands) -> Results:
+def floor_division(computation: Computation, operands: Operands) -> Results:
     """Integer division rounds down in place of towards zero."""
-    if step.operation.name != "divide":
-        return step.right(operands)
-    (result,) = results = step.right(operands)
+    if computation.operation.name != "divide":
+        return computation.right(operands)
+    (result,) = results = computation.right(operands)
     of = element_type_of(result)
     if not of.is_signed:
         return results

@@ -1,0 +1,63 @@
+"""One operation of a program, computed right: what a faulty operation starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation, QuantizedType, TensorType, Value, ValueType
+from reference.ir.types import Array, ElementType, element_type_of
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """One operation on tensors, its operands and its right results.
+
+    `values` are those in scope by name, which its regions may use; `constant_operand` says
+    whether an operand is an embedded constant.
+    """
+
+    operation: Operation
+    operands: tuple[Array, ...] | None
+    results: tuple[Array, ...]
+    values: Mapping[str, Any]
+    constant_operand: bool = False
+
+    def right(self, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+        """The right results on these operands, of whatever types they are.
+
+        Raises:
+            EvaluationError: when the operation cannot be evaluated on them.
+        """
+        if operands is self.operands:
+            return self.results
+        stated = self.operation.operands
+        taken = tuple(
+            Value(value.name, _type_of(array, value.type))
+            for array, value in zip(operands, stated, strict=True)
+        )
+        around = self.values if self.operation.regions else {}
+        return apply(replace(self.operation, operands=taken), operands, around)
+
+    def changed(self, **changes: Any) -> Computation:
+        """The same with the operation changed."""
+        return replace(self, operation=replace(self.operation, **changes), operands=None)
+
+    def giving(self, element: ElementType) -> Computation:
+        """The same with results of this element type."""
+        results = tuple(
+            Value(value.name, replace(value.type, element_type=element))
+            for value in self.operation.results
+            if isinstance(value.type, TensorType)
+        )
+        return self.changed(results=results)
+
+
+def _type_of(array: Array, stated: ValueType) -> TensorType:
+    """The array's own type; the quantized type that is stated, where it can hold its codes."""
+    own = TensorType(array.shape, element_type_of(array))
+    if not isinstance(stated, TensorType) or not isinstance(stated.element_type, QuantizedType):
+        return own
+    return replace(stated, shape=array.shape) if array.dtype == stated.storage else own
