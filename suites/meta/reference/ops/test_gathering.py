@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +28,7 @@ from reference.ops.indexed.indexing import wide_indices
 from reference.ops.indexed.update_orders import alike, contested, impossible, taken_apart
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
+from suites.meta.support.counting import calls_of
 
 F32, F64, F16, SI32, SI64, SI8, UI8, SI4, I1, C64 = (
     ELEMENT_TYPES[name]
@@ -396,7 +396,7 @@ def test_what_is_contested_and_impossible_agree() -> None:
 
 
 @pytest.mark.parametrize("kind", ["add", "maximum", "overwrite", "capped"])
-def test_many_updates_are_fast(kind: str) -> None:
+def test_many_updates_are_not_made_one_by_one(kind: str) -> None:
     count = 1 << 18
     rng = np.random.default_rng(0)
     if kind == "overwrite":
@@ -412,9 +412,8 @@ def test_many_updates_are_fast(kind: str) -> None:
         np.zeros(count, np.float32), rng.integers(0, count, count).astype(np.int32),
         rng.integers(0, 9, count).astype(np.float32),
     ]  # fmt: skip
-    started = time.process_time()
     (result,) = evaluate(made, inputs)
-    assert time.process_time() - started < 1  # about 0.1 s; 10 s element by element
+    assert calls_of(lambda: evaluate(made, inputs)) < 1000
     assert result.shape == (count,)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import cmp_to_key
 from typing import Any
 
@@ -30,6 +29,7 @@ from reference.ops.sorts import sorting
 from reference.ops.sorts.comparators import order_of
 from reference.ops.table import OPS
 from reference.unspecified.sorting import NO_ORDER, open_slices
+from suites.meta.support.counting import calls_of
 
 F32, F64, BF16, SI32, SI64, UI8, I1, C64 = (
     ELEMENT_TYPES[name]
@@ -382,14 +382,13 @@ def test_long_slices_are_looked_at_too() -> None:
 @pytest.mark.parametrize(
     ("name", "kind"), [("f32", "TOTALORDER"), ("f64", "FLOAT"), ("si32", None)]
 )
-def test_a_million_elements_in_a_fifth_of_a_second(name: str, kind: str | None) -> None:
+def test_a_million_elements_are_not_compared_pair_by_pair(name: str, kind: str | None) -> None:
     of, count = ELEMENT_TYPES[name], 1 << 20
     x = (np.random.default_rng(0).normal(size=count) * 1e6).astype(of.storage)
     made = sort_of(by_first(of, SI32, kind=kind), tensor(of, count), tensor(SI32, count))
     given = [x, np.arange(count, dtype=np.int32)]
-    started = time.process_time()
     result, order = evaluate(made, given)
-    assert time.process_time() - started < 1  # 0.06 to 0.15 s on a quiet machine
+    assert calls_of(lambda: evaluate(made, given)) < 200
     assert np.array_equal(result, np.sort(x))
     assert np.array_equal(x[order], result)
 
