@@ -22,7 +22,6 @@ from conformance.tolerance.bounds import (
 from conformance.tolerance.rule import Rule
 from generators.case.quantized_types import QuantizedColumn
 from generators.cells.columns import Column, columns_of
-from generators.families.table import ELEMENT_TYPES_OF
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
 
@@ -51,25 +50,22 @@ class Row:
     """One op: its family, the rule that judges it, and its share of a run's cases.
 
     `weight` multiplies the cases of a profile, for ops with more to reach than one element type.
-    Programs of a `dear` op take five times as long to compile as most (0.1 s and more, measured in
-    XLA on a CPU): the profile smoke has one of them per cell.
     """
 
     name: str
     family: str
     tolerance: Rule
     weight: int = 1
-    dear: bool = False
 
     @property
     def dialect(self) -> str:
         """Where the op is specified."""
-        return "stablehlo"
+        return OPS[self.name].dialect.value
 
     @property
     def element_types(self) -> tuple[ElementType, ...]:
         """The types of the op's cells: those of its principal operand (or of its output)."""
-        return ELEMENT_TYPES_OF[self.name]
+        return OPS[self.name].element_types
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -90,16 +86,16 @@ _ROWS = (
     Row("async_done", HOST, t.DATA),
     Row("async_start", HOST, t.DATA),
     Row("atan2", ELEMENTARY, t.ATAN2),
-    Row("batch_norm_grad", NORMALIZATION, normalization.NORMALIZED, dear=True),
+    Row("batch_norm_grad", NORMALIZATION, normalization.NORMALIZED),
     Row("batch_norm_inference", NORMALIZATION, normalization.NORMALIZED),
-    Row("batch_norm_training", NORMALIZATION, normalization.NORMALIZED, dear=True),
+    Row("batch_norm_training", NORMALIZATION, normalization.NORMALIZED),
     Row("bitcast_convert", CONVERSION, t.BITS, weight=2),
     Row("broadcast", MOVEMENT, t.DATA),
     Row("broadcast_in_dim", MOVEMENT, t.DATA),
     Row("case", CONTROL_FLOW, t.DATA),
     Row("cbrt", ELEMENTARY, t.CBRT),
     Row("ceil", ROUNDING, t.ROUNDED),
-    Row("cholesky", LINEAR_ALGEBRA, linear_algebra.FACTORED, dear=True),
+    Row("cholesky", LINEAR_ALGEBRA, linear_algebra.FACTORED),
     Row("clamp", COMPARISON, t.DATA),
     Row("compare", COMPARISON, t.DATA, weight=2),
     Row("complex", CREATION, t.DATA),
@@ -161,13 +157,13 @@ _ROWS = (
     Row("reshape", MOVEMENT, t.DATA),
     Row("reverse", MOVEMENT, t.DATA),
     Row("rng", RANDOM, random.DISTRIBUTED),
-    Row("rng_bit_generator", RANDOM, random.GENERATED, dear=True),
+    Row("rng_bit_generator", RANDOM, random.GENERATED),
     Row("round_nearest_afz", ROUNDING, t.ROUNDED),
     Row("round_nearest_even", ROUNDING, t.ROUNDED),
     Row("rsqrt", ELEMENTARY, t.RSQRT),
     Row("scatter", GATHERING, gathering.SCATTERED_UPDATES),
     Row("select", COMPARISON, t.DATA),
-    Row("select_and_scatter", REDUCTION, reduction.SCATTERED, dear=True),
+    Row("select_and_scatter", REDUCTION, reduction.SCATTERED),
     Row("send", HOST, t.DATA),
     Row("set_dimension_size", DYNAMISM, t.DATA),
     Row("shift_left", BITWISE, t.DATA),
@@ -183,7 +179,7 @@ _ROWS = (
     Row("tanh", ELEMENTARY, t.TANH),
     Row("torch_index_select", GATHERING, t.DATA),
     Row("transpose", MOVEMENT, t.DATA),
-    Row("triangular_solve", LINEAR_ALGEBRA, linear_algebra.SOLVED, dear=True),
+    Row("triangular_solve", LINEAR_ALGEBRA, linear_algebra.SOLVED),
     Row("tuple", CONTROL_FLOW, t.DATA),
     Row("unary_einsum", CONTRACTION, contraction.CONTRACTED),
     Row("uniform_dequantize", QUANTIZATION, quantization.QUANTIZED),
@@ -194,13 +190,6 @@ _ROWS = (
 
 CATALOG: dict[str, Row] = {row.name: row for row in _ROWS}
 """Every op by its mnemonic, in the specification's order."""
-
-
-OLD_NAMES = frozenset({
-    "broadcast", "create_token", "dot", "einsum", "real_dynamic_slice", "set_dimension_size",
-    "torch_index_select", "unary_einsum",
-})  # fmt: skip
-"""Ops that the dialect still has and the specification no longer: they have no constraints."""
 
 
 @dataclass(frozen=True, slots=True)

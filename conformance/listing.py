@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.backends.registry import BACKENDS
-from conformance.catalog import CATALOG, OLD_NAMES, Row
+from conformance.catalog import CATALOG, Row
 from conformance.errors import NotAvailable
 from conformance.executors.backend_workers import describe, executor_of
 from generators.invalid.table import NEAR_MISSES, near_misses
@@ -32,7 +32,7 @@ def op_entry(row: Row) -> dict[str, Any]:
         "attributes": list(semantics.attributes),
         "regions": list(semantics.regions),
         "columns": [column.name for column in row.columns],
-        "in_specification": row.name not in OLD_NAMES,
+        "in_specification": OPS[row.name].specified,
         "weight": row.weight,
     }
 

@@ -19,8 +19,8 @@ from conformance.backends.base import BackendError, Description, Failed, Rejecte
 from conformance.errors import NotAvailable
 from reference.interpreter import quantized
 from reference.ir.program import Program, TensorType, ValueType
-from reference.ir.structure import HOST
 from reference.ir.types import Array
+from reference.ops.structure import HOST
 
 _HLO = ("cpu", "gpu")
 """Platforms whose client translates to HLO, which has no quantized types: the translation of a

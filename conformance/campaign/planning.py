@@ -14,6 +14,7 @@ from conformance.errors import UsageError, unknown
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT
 from conformance.results.store import CellKey
 from generators.cells.columns import Invalid, miss_count
+from reference.ops.table import OPS
 
 CASES_PER_MODULE = 32
 """The cases of a task, compiled as one module: with more, a case costs hardly less (measured)."""
@@ -81,7 +82,7 @@ def plan(options: Options) -> Plan:
 def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
     """The tasks of one cell, in order."""
     count = PROFILES[profile] * cell.row.weight
-    if profile == FASTEST and cell.row.dear:
+    if profile == FASTEST and OPS[cell.op].expensive:
         count = 1
     if isinstance(cell.element_type, Invalid):
         count = miss_count(cell.op, MISSES_PER_ID.get(profile, PROFILES[profile]))

@@ -22,8 +22,8 @@ from conformance.transforms.inline import Inlined, NotInlined, inlined
 from conformance.transforms.tuples import without_tuples
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, ValueType
-from reference.ir.structure import named_functions
 from reference.ir.types import Array
+from reference.ops.structure import named_functions
 
 _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*$", re.MULTILINE)
 _REPLICAS = re.compile(r"mhlo\.num_(replicas|partitions)\s*=\s*(\d+)")

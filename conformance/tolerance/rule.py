@@ -102,7 +102,8 @@ class Rule:
     what is wrong although the specification leaves open which results are right. `elsewhere` has
     the rules that take this one's place on platforms (each a tuple of names) that compute less
     precisely by default. `habits` are asked, in their order, what explains an element that is not
-    permitted. Where `varies`, results need not be the same when a program runs again.
+    permitted. Where `varies`, results need not be the same when a program runs again. Where it
+    `rounds_operands`, the bound allows for operands that are rounded before anything else.
 
     With a `bound` or a `measure`, zeros of either sign are alike; but where the rule has
     `either_zero` too, an expected zero has the expected sign unless that says that it may have
@@ -124,6 +125,12 @@ class Rule:
     elsewhere: tuple[tuple[tuple[str, ...], Rule], ...] = ()
     varies: bool = False
     habits: tuple[Habit, ...] = ()
+    rounds_operands: bool = False
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether errors are those of the whole problem: no element has a bound of its own."""
+        return self.measure is not None and self.bound is None
 
     def on(self, platform: str) -> Rule:
         """The rule that judges on a platform: itself, unless `elsewhere` has another for it."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from reference.ir.program import Dense, Function, Operation, Program, Region, TensorType, Value
-from reference.ir.structure import CALLEE, named_functions
+from reference.ops.structure import CALLEE, named_functions
 
 _NOT_IN_NAMES = re.compile(r"^(?=\d)|[^\w$.-]")
 """What must not stand in the name of a value, or begin it; a function may be called anything."""

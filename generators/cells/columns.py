@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from generators.case.quantized_types import QUANTIZED_COLUMNS, QuantizedColumn
-from generators.families.table import ELEMENT_TYPES_OF
 from generators.invalid.misses import Miss
 from generators.invalid.table import NEAR_MISSES, near_misses
 from generators.quantized.columns import quantized_columns
 from reference.ir.types import ElementType, element_type
+from reference.ops.table import OPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ Column = ElementType | QuantizedColumn | Invalid
 def columns_of(op: str) -> tuple[Column, ...]:
     """The columns in which an op has cells."""
     misses = (INVALID,) if op in NEAR_MISSES else ()
-    return (*ELEMENT_TYPES_OF[op], *quantized_columns(op), *misses)
+    return (*OPS[op].element_types, *quantized_columns(op), *misses)
 
 
 def column(name: str) -> Column:

@@ -15,9 +15,10 @@ import numpy as np
 from generators.case.case import Case
 from generators.case.quantized_types import QuantizedColumn
 from generators.case.shapes import Pick
-from generators.families.table import ELEMENT_TYPES_OF, builder
+from generators.families.table import builder
 from generators.quantized.columns import quantized_case, quantized_columns
 from reference.ir.types import ElementType
+from reference.ops.table import OPS
 
 _BLOCK = 64  # words: more than most cases need
 
@@ -44,7 +45,7 @@ def case(op: str, element_type: ElementType | QuantizedColumn, seed: int, index:
         ValueError: when the op does not take the element type.
     """
     build = builder(op)
-    if element_type not in (*ELEMENT_TYPES_OF[op], *quantized_columns(op)):
+    if element_type not in (*OPS[op].element_types, *quantized_columns(op)):
         raise ValueError(f"{op} takes no tensor of {element_type}")
     name = f"{op} {element_type.name} {seed}".encode()
     key = int.from_bytes(hashlib.sha256(name).digest()[:16], "big")

@@ -18,8 +18,8 @@ from generators.case.shapes import Pick, choose
 from generators.programs.building import Builder, case
 from generators.values.profiles import Row
 from reference.ir.program import Attribute, TensorType
-from reference.ir.types import ALL, FLOATS, ElementType
 from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ir.types import FLOATS, ElementType
 
 _MOST_PRODUCTS = 40_000
 _MOST_ELEMENTS = 4_096
@@ -259,11 +259,3 @@ BUILDERS: dict[str, Builder] = {
 
 _OLD = tuple(TYPES[name] for name in ("si32", "ui8", "bf16", "f32", "f64", "complex<f32>"))
 """Types of the cells of ops that are no longer specified: one for each kind of arithmetic."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {
-    "dot": _OLD,
-    "dot_general": ALL,
-    "einsum": _OLD,
-    "unary_einsum": _OLD,
-}
-"""The element types of each op's cells."""

@@ -21,7 +21,7 @@ from reference.ir.program import (
     Value,
     ValueType,
 )
-from reference.ir.types import ALL, ElementType
+from reference.ir.types import ElementType
 
 _DEPTH = 2
 """How many constructs are within a construct at most."""
@@ -239,6 +239,3 @@ _BUILD = {
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(BUILDERS, ALL)
-"""The element types of each op's cells: those of what flows through."""

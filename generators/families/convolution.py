@@ -19,8 +19,8 @@ from generators.case.shapes import Pick, choose
 from generators.families.contraction import precisions, shuffled, value_rows
 from generators.programs.building import Builder, case
 from reference.ir.program import Attribute, Dense, TensorType
-from reference.ir.types import ALL, ElementType
 from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ir.types import ElementType
 from reference.ops.convolution import Geometry, num_windows
 
 _SI64 = TYPES["si64"]
@@ -222,6 +222,3 @@ def _dynamic_conv(of: ElementType, pick: Pick) -> Case:
 
 BUILDERS: dict[str, Builder] = {"convolution": _convolution, "dynamic_conv": _dynamic_conv}
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {"convolution": ALL, "dynamic_conv": ALL}
-"""The element types of each op's cells."""

@@ -17,8 +17,8 @@ from generators.programs.building import Builder, case
 from generators.values.contents import profiles_of
 from generators.values.profiles import Row
 from reference.ir.program import TensorType
-from reference.ir.types import ALL, ElementType
 from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ir.types import ElementType
 from reference.ops.data_movement_types import padded_shape
 
 Shape = tuple[int, ...]
@@ -327,6 +327,3 @@ _BUILD = {
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(BUILDERS, ALL)
-"""The element types of each op's cells."""

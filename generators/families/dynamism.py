@@ -26,7 +26,7 @@ from reference.ir.program import (
     Value,
     attributes,
 )
-from reference.ir.types import ALL, COMPLEX, FLOATS, INTEGERS, ElementType
+from reference.ir.types import ElementType
 from reference.ops.dynamism import SIZE
 
 Given = dict[str, tuple[int, ...]]
@@ -217,9 +217,3 @@ _BUILD = {
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {
-    **dict.fromkeys(BUILDERS, ALL),
-    "dynamic_iota": INTEGERS + FLOATS + COMPLEX,
-}
-"""The element types of each op's cells."""

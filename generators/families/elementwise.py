@@ -7,31 +7,27 @@ from functools import cache, partial
 
 from generators.case.case import Case, InputRecipe
 from generators.case.shapes import Pick, choose, shape
-from generators.case.types import ELEMENTWISE_TYPES, bitcast_results
+from generators.case.types import bitcast_results
 from generators.programs.building import Builder, case, constant
 from generators.values import profiles
 from generators.values.contents import profiles_of
 from reference.ir.program import Attribute, TensorType, single_op
 from reference.ir.types import ALL, BOOLEAN, ElementType
-from reference.ops.elementwise import COMPLEX_OF, DIRECTIONS, compare_types_of
+from reference.ops.elementwise.records import OPS as RECORDS
+from reference.ops.elementwise.types import DIRECTIONS, compare_types_of
+from reference.ops.table import OPS
 
 _I1 = BOOLEAN[0]
 _LARGEST_BITCAST = 4096  # elements of the narrower type; only `i1` gets near
 
 
-def _unary(op: str, of: ElementType, pick: Pick) -> Case:
-    size = shape(pick)
-    result = profiles.RESULT_OF.get(op, profiles.same)(of)
-    operand = "x" if op == "is_finite" else "operand"
-    types = {operand: TensorType(size, of)}
-    return case(pick, op, types, (TensorType(size, result),), profiles.rows(op, of))
-
-
-def _binary(op: str, of: ElementType, pick: Pick) -> Case:
+def _alike(op: str, of: ElementType, pick: Pick) -> Case:
+    """A case of an op whose operands, one or two, are of one type, which implies the result's."""
+    record = OPS[op]
     kind = TensorType(shape(pick), of)
-    result = TensorType(kind.shape, COMPLEX_OF[of.name]) if op == "complex" else kind
-    related = op not in profiles.ASYMMETRIC
-    types = {"lhs": kind, "rhs": kind}
+    types = dict.fromkeys(record.operands, kind)
+    result = record.infer(*types.values())
+    related = len(types) > 1 and op not in profiles.ASYMMETRIC
     return case(pick, op, types, (result,), profiles.rows(op, of), related=related)
 
 
@@ -134,18 +130,7 @@ _SPECIFIC = {
     "reduce_precision": _reduce_precision,
     "select": _select,
 }
-BINARY = frozenset({
-    "add", "and", "atan2", "complex", "divide", "maximum", "minimum", "multiply", "or", "power",
-    "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "xor",
-})  # fmt: skip
-"""The ops of two operands, lhs and rhs, of one type (`compare` has attributes besides)."""
-
-
 BUILDERS: dict[str, Builder] = {
-    op: partial(_SPECIFIC.get(op, _binary if op in BINARY else _unary), op)
-    for op in ELEMENTWISE_TYPES
+    record.name: partial(_SPECIFIC.get(record.name, _alike), record.name) for record in RECORDS
 }
 """What builds the cases of each op."""
-
-ELEMENT_TYPES = ELEMENTWISE_TYPES
-"""The element types of each op's cells."""

@@ -7,9 +7,8 @@ from generators.case.shapes import Pick, choose
 from generators.programs.building import Builder, case
 from generators.values.profiles import Row
 from reference.ir.program import Attribute, TensorType
-from reference.ir.types import COMPLEX, ElementType
-from reference.ir.types import ELEMENT_TYPES as TYPES
-from reference.ops.elementwise import COMPLEX_OF
+from reference.ir.types import ElementType
+from reference.ops.elementwise.types import COMPLEX_OF
 from reference.ops.fft import bins
 
 _ALONE = (
@@ -58,6 +57,3 @@ def _fft(of: ElementType, pick: Pick) -> Case:
 
 BUILDERS: dict[str, Builder] = {"fft": _fft}
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {"fft": (TYPES["f32"], TYPES["f64"], *COMPLEX)}
-"""The element types of each op's cells."""

@@ -21,7 +21,7 @@ from generators.families.dimension_roles import (
 from generators.families.scattering import scatters
 from generators.programs.building import Builder, case
 from reference.ir.program import Attribute, TensorType
-from reference.ir.types import ALL, ElementType
+from reference.ir.types import ElementType
 
 MOST_ORDERED = 40
 """Index vectors that are given one by one."""
@@ -108,6 +108,3 @@ _BUILD: dict[str, Callable[[str, ElementType, Pick], Case]] = {
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(_BUILD, ALL)
-"""The element types of each op's cells."""

@@ -24,7 +24,7 @@ from reference.ir.program import (
     Value,
     ValueType,
 )
-from reference.ir.types import ALL, ElementType, element_type
+from reference.ir.types import ElementType, element_type
 from reference.ops.host import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 
 TOKEN = TokenType()
@@ -135,6 +135,3 @@ _BUILD = {
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(BUILDERS, ALL)
-"""The element types of each op's cells: those of what is transferred."""

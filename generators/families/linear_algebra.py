@@ -7,7 +7,7 @@ from generators.case.shapes import Pick, choose
 from generators.programs.building import Builder, case
 from generators.values.profiles import Row
 from reference.ir.program import Attribute, TensorType
-from reference.ir.types import COMPLEX, FLOATS, ElementType
+from reference.ir.types import ElementType
 from reference.ops.linear_algebra import TRANSPOSITIONS
 
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 0)
@@ -80,6 +80,3 @@ def _triangular_solve(of: ElementType, pick: Pick) -> Case:
 
 BUILDERS: dict[str, Builder] = {"cholesky": _cholesky, "triangular_solve": _triangular_solve}
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(BUILDERS, FLOATS + COMPLEX)
-"""The element types of each op's cells."""

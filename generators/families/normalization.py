@@ -12,7 +12,7 @@ from generators.case.shapes import Pick, choose
 from generators.programs.building import Builder, case
 from generators.values.profiles import Row
 from reference.ir.program import Attribute, TensorType
-from reference.ir.types import FLOATS, ElementType
+from reference.ir.types import ElementType
 
 _RANKS = (1, 2, 2, 2, 3, 3, 4, 4, 5)
 _SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -88,6 +88,3 @@ BUILDERS: dict[str, Builder] = {
     op: partial(_batch_norm, op, names, rows) for op, (names, rows) in _OPS.items()
 }
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(BUILDERS, FLOATS)
-"""The element types of each op's cells."""

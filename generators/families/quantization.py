@@ -75,9 +75,3 @@ BUILDERS: dict[str, Builder] = {
     "uniform_quantize": partial(_quantize, "uniform_quantize"),
 }
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {
-    "uniform_dequantize": _EXPRESSED,
-    "uniform_quantize": _EXPRESSED,
-}
-"""The element types of each op's cells: the expressed types."""

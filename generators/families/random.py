@@ -9,8 +9,8 @@ from generators.case.shapes import Pick, choose, shape
 from generators.programs.building import Builder, case
 from generators.values.profiles import Row
 from reference.ir.program import Attribute, TensorType
-from reference.ir.types import BOOLEAN, FLOATS, INTEGERS, ElementType
 from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ir.types import ElementType
 from reference.ops.random import RNG_DISTRIBUTIONS
 
 _SAMPLES = ((1000,), (25, 40), (2048,), (7, 11, 13), (1,), (500,))
@@ -81,9 +81,3 @@ def _rng_bit_generator(of: ElementType, pick: Pick) -> Case:
 
 BUILDERS: dict[str, Builder] = {"rng": _rng, "rng_bit_generator": _rng_bit_generator}
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {
-    "rng": BOOLEAN + INTEGERS + FLOATS,
-    "rng_bit_generator": INTEGERS + FLOATS,
-}
-"""The element types of each op's cells: those of `a`, and those of the output."""

@@ -17,7 +17,7 @@ from generators.regions.bodies import Block, Monoid
 from generators.values.contents import profiles_of
 from generators.values.profiles import Row
 from reference.ir.program import Attribute, Dense, Program, Region, TensorType, Value, single_op
-from reference.ir.types import ALL, BOOLEAN, ElementType, element_type
+from reference.ir.types import BOOLEAN, ElementType, element_type
 from reference.numerics.contributions import windows_along
 
 _I1, _SI64 = BOOLEAN[0], element_type("si64")
@@ -318,6 +318,3 @@ BUILDERS: dict[str, Builder] = {
     "select_and_scatter": partial(_select_and_scatter, "select_and_scatter"),
 }
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = dict.fromkeys(BUILDERS, ALL)
-"""The element types of each op's cells."""

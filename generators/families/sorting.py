@@ -9,7 +9,7 @@ from generators.case.shapes import Pick, choose, shape
 from generators.programs.building import Builder, case
 from generators.regions.comparators import comparators
 from reference.ir.program import Attribute, TensorType
-from reference.ir.types import ALL, ElementType
+from reference.ir.types import ElementType
 
 _LENGTHS = (2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 256, 257, 1025)
 _LARGEST = 4096
@@ -36,6 +36,3 @@ def _sort(of: ElementType, pick: Pick) -> Case:
 
 BUILDERS: dict[str, Builder] = {"sort": _sort}
 """What builds the cases of each op."""
-
-ELEMENT_TYPES: dict[str, tuple[ElementType, ...]] = {"sort": ALL}
-"""The element types of each op's cells."""

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from generators.case.case import Case
-from generators.families.table import ELEMENT_TYPES_OF, builder
+from generators.families.table import builder
 from generators.programs.building import Builder
 from reference.ir.types import ElementType
+from reference.ops.table import OPS
 
 
 @cache
@@ -33,12 +34,12 @@ def strategy(op: str, element_type: ElementType) -> SearchStrategy[Case]:
     Raises:
         ValueError: when the op does not take the element type.
     """
-    if element_type not in ELEMENT_TYPES_OF[op]:
+    if element_type not in OPS[op].element_types:
         raise ValueError(f"{op} takes no tensor of {element_type}")
     return _drawn(builder(op), element_type)
 
 
 STRATEGIES: dict[str, Callable[[ElementType], SearchStrategy[Case]]] = {
-    op: partial(strategy, op) for op in ELEMENT_TYPES_OF
+    op: partial(strategy, op) for op in OPS
 }
 """For each op, the strategy of its cases as a function of the element type."""

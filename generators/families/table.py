@@ -2,40 +2,11 @@
 
 from __future__ import annotations
 
-from generators.families import (
-    contraction,
-    control_flow,
-    convolution,
-    data_movement,
-    dynamism,
-    elementwise,
-    fft,
-    gathering,
-    host,
-    linear_algebra,
-    normalization,
-    quantization,
-    random,
-    reduction,
-    sorting,
-)
 from generators.programs.building import Builder
-from reference.ir.types import ElementType
+from reference.ops.registry import assembled
 
-_FAMILIES = (
-    elementwise, data_movement, dynamism, gathering, sorting, reduction, contraction, convolution,
-    control_flow, host, normalization, linear_algebra, fft, random, quantization,
-)  # fmt: skip
-
-BUILDERS: dict[str, Builder] = {
-    op: build for family in _FAMILIES for op, build in family.BUILDERS.items()
-}
+BUILDERS: dict[str, Builder] = assembled("generators.families", "BUILDERS")
 """What builds the cases of each op."""
-
-ELEMENT_TYPES_OF: dict[str, tuple[ElementType, ...]] = {
-    op: types for family in _FAMILIES for op, types in family.ELEMENT_TYPES.items()
-}
-"""The element types of each op's cells, in the specification's order of types."""
 
 
 def builder(op: str) -> Builder:

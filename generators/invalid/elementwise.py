@@ -12,14 +12,14 @@ from itertools import chain
 
 import numpy as np
 
-from generators.case.types import ELEMENTWISE_TYPES
-from generators.families.elementwise import BINARY
 from generators.invalid import quantized_elementwise
 from generators.invalid.misses import Miss, Misses
-from generators.values.profiles import RESULT_OF, same
 from reference.ir.program import Attribute, Dense, Program, TensorType, Value, single_op
-from reference.ir.types import ALL, ELEMENT_TYPES, ElementType, Kind
-from reference.ops.elementwise import COMPARE_TYPES, compare_types_of
+from reference.ir.types import ALL, BOOLEAN, ELEMENT_TYPES, ElementType, Kind
+from reference.ops.elementwise.records import BINARY
+from reference.ops.elementwise.records import OPS as RECORDS
+from reference.ops.elementwise.types import COMPARE_TYPES, compare_types_of
+from reference.ops.table import OPS
 
 _SHAPE = (2, 3)
 _OTHER_SHAPES = ((2, 4), (3, 2), (2,), (2, 3, 1), (1, 3), (), (0, 3))
@@ -57,11 +57,11 @@ def _one_per_kind(types: tuple[ElementType, ...]) -> tuple[ElementType, ...]:
 
 
 def _admitted(op: str) -> tuple[ElementType, ...]:
-    return _one_per_kind(ELEMENTWISE_TYPES[op])
+    return _one_per_kind(OPS[op].element_types)
 
 
 def _refused(op: str) -> tuple[ElementType, ...]:
-    return _one_per_kind(tuple(row for row in ALL if row not in ELEMENTWISE_TYPES[op]))
+    return _one_per_kind(tuple(row for row in ALL if row not in OPS[op].element_types))
 
 
 def _others(of: ElementType) -> tuple[ElementType, ...]:
@@ -71,17 +71,32 @@ def _others(of: ElementType) -> tuple[ElementType, ...]:
     return (*alike[-1:], *wide[:1])
 
 
+def _itself(of: ElementType) -> ElementType:
+    return of
+
+
+def _part_of(of: ElementType) -> ElementType:
+    return of.part
+
+
+def _truth(of: ElementType) -> ElementType:  # noqa: ARG001 - one signature for all
+    return BOOLEAN[0]
+
+
+_RESULT_OF = {"abs": _part_of, "real": _part_of, "imag": _part_of, "is_finite": _truth}
+"""Result types of the unary ops that do not keep their operand's, whether they admit it or not."""
+
+
 def _unary(op: str, **given: Attribute) -> Iterator[Miss]:
     """I1 (element type), C1 (type of the result)."""
-    operand = "x" if op == "is_finite" else "operand"
-    result_of = RESULT_OF.get(op, same)
+    (operand,), result_of = OPS[op].operands, _RESULT_OF.get(op, _itself)
     for of in _refused(op):
         yield "I1", _program(op, {operand: _tensor(of)}, _tensor(result_of(of)), **given)
     for of in _admitted(op):
         for shape in _OTHER_SHAPES:
             result = _tensor(result_of(of), shape)
             yield "C1", _program(op, {operand: _tensor(of)}, result, **given)
-        if op not in RESULT_OF:
+        if op not in _RESULT_OF:
             for other in _others(of):
                 yield "C1", _program(op, {operand: _tensor(of)}, _tensor(other), **given)
 
@@ -110,7 +125,7 @@ def _binary(op: str) -> Iterator[Miss]:
         good = _tensor(of)
         wrong = [_tensor(of, shape) for shape in _OTHER_SHAPES]
         # an operand that the op does not admit would break I1 or I2 as well
-        wrong += [_tensor(other) for other in _others(of) if other in ELEMENTWISE_TYPES[op]]
+        wrong += [_tensor(other) for other in _others(of) if other in OPS[op].element_types]
         for bad in wrong:
             yield "C1", _program(op, {"lhs": good, "rhs": bad}, good)
             yield "C1", _program(op, {"lhs": bad, "rhs": good}, good)
@@ -280,5 +295,5 @@ def _misses_of(op: str) -> Misses:
     return lambda op: chain(plain(op), quantized_elementwise.misses(op))
 
 
-NEAR_MISSES: dict[str, Misses] = {op: _misses_of(op) for op in ELEMENTWISE_TYPES}
+NEAR_MISSES: dict[str, Misses] = {record.name: _misses_of(record.name) for record in RECORDS}
 """What makes the near misses of each op."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from generators.families.elementwise import BINARY
 from generators.invalid.misses import Miss, program
 from reference.ir.notation import Admitted
 from reference.ir.program import Program, QuantizedType, TensorType
 from reference.ir.types import ELEMENT_TYPES
-from reference.ops.elementwise import (
+from reference.ops.elementwise.records import BINARY
+from reference.ops.elementwise.types import (
     ANY_PER_TENSOR,
     ARITHMETIC,
     FLOAT,

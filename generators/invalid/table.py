@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-from generators.invalid import (
-    contraction,
-    control_flow,
-    convolution,
-    data_movement,
-    dynamism,
-    elementwise,
-    fft,
-    gathering,
-    host,
-    linear_algebra,
-    normalization,
-    quantization,
-    random,
-    reduction,
-    sorting,
-)
 from generators.invalid.misses import Miss, Misses
+from reference.ops.registry import assembled, none
 
 __all__ = ["NEAR_MISSES", "NOT_ALONE", "Miss", "near_misses"]
 
-_FAMILIES = (
-    elementwise, data_movement, dynamism, gathering, sorting, reduction, contraction, convolution,
-    control_flow, host, normalization, linear_algebra, fft, random, quantization,
-)  # fmt: skip
-
-NEAR_MISSES: dict[str, Misses] = {
-    op: misses for family in _FAMILIES for op, misses in family.NEAR_MISSES.items()
-}
+NEAR_MISSES: dict[str, Misses] = assembled(
+    "generators.invalid", "NEAR_MISSES", needed=lambda record: bool(record.constraints)
+)
 """What makes the near misses of each op."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {
-    op: ids for family in _FAMILIES for op, ids in family.NOT_ALONE.items()
-}
+NOT_ALONE: dict[str, tuple[str, ...]] = assembled("generators.invalid", "NOT_ALONE", needed=none)
 """Ids that no program breaks alone, by op; each family says why."""
 
 

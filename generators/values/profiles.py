@@ -8,35 +8,13 @@ by zero).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 from generators.values.contents import PROFILES, profiles_of
-from reference.ir.types import BOOLEAN, ElementType
+from reference.ir.types import ElementType
 
 Row = tuple[str, ...]
 
-
-def same(of: ElementType) -> ElementType:
-    """The type itself: most unary ops keep it."""
-    return of
-
-
-def _part(of: ElementType) -> ElementType:
-    return of.part
-
-
-def _boolean(of: ElementType) -> ElementType:  # noqa: ARG001 - one signature for all
-    return BOOLEAN[0]
-
-
-RESULT_OF: dict[str, Callable[[ElementType], ElementType]] = {
-    "abs": _part,
-    "real": _part,
-    "imag": _part,
-    "is_finite": _boolean,
-}
-"""The result's element type of the unary ops that do not keep their operand's."""
 
 _SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
 ASYMMETRIC = frozenset((*_SHIFTS, "power", "complex"))

@@ -10,8 +10,8 @@ from reference.interpreter.frames import Block, Entry, Step, Wired, failing
 from reference.interpreter.steps import op_step
 from reference.ir.errors import EvaluationError, failure
 from reference.ir.program import Operation, Program, Region, Value
-from reference.ir.structure import CALLEE, RETURNS, computations
-from reference.ops.table import OPS, OpSemantics
+from reference.ops.structure import CALLEE, RETURNS, computations
+from reference.ops.table import OPS, Op
 
 Scope = dict[str, int]
 """The place of every value that can be seen, by name."""
@@ -24,7 +24,7 @@ class Compiled:
     program: Program
     _entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
     _open: list[str] = field(default_factory=list[str])
-    _used: dict[str, OpSemantics | None] = field(default_factory=dict[str, OpSemantics | None])
+    _used: dict[str, Op | None] = field(default_factory=dict[str, Op | None])
 
     @property
     def is_current(self) -> bool:
@@ -54,7 +54,7 @@ class Compiled:
         self._entries[name] = Entry(name, block, maker.places)
         return self._entries[name]
 
-    def semantics(self, name: str) -> OpSemantics | None:
+    def semantics(self, name: str) -> Op | None:
         """What the table of ops says of a mnemonic."""
         return self._used.setdefault(name, OPS.get(name))
 

@@ -18,7 +18,7 @@ from reference.interpreter.frames import Block, Entry, Frame, LaneStep, Run, Wir
 from reference.interpreter.verify import given_attributes
 from reference.ir.program import TensorType
 from reference.ir.types import Array
-from reference.ops.table import OPS, OpSemantics
+from reference.ops.table import OPS, Op
 
 
 def lifted(block: Block, run: Run, frame: Frame, *inputs: Array) -> tuple[Array, ...]:
@@ -92,7 +92,7 @@ def _call(entry: Entry, steps: tuple[LaneStep, ...], one: Wired) -> LaneStep:
     return step
 
 
-def _lane_step(semantics: OpSemantics, one: Wired) -> LaneStep:
+def _lane_step(semantics: Op, one: Wired) -> LaneStep:
     operation, taken, place = one.operation, one.taken, one.given[0]
     plain = quantized.plain(operation) if quantized.involved(operation) else operation
     evaluate = partial(semantics.evaluate, **given_attributes(plain))

@@ -13,37 +13,11 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from reference.ir.op import QuantizedUse
 from reference.ir.program import Operation, QuantizedType, TensorType, Value
 from reference.ir.types import Array
 from reference.ops.quantization import dequantize, quantize, requantize
-
-COMPUTING = frozenset({
-    "abs", "add", "atan2", "batch_norm_grad", "batch_norm_inference", "batch_norm_training",
-    "cbrt", "ceil", "cholesky", "clamp", "compare", "convolution", "cosine", "divide", "dot",
-    "dot_general", "dynamic_conv", "dynamic_iota", "einsum", "exponential",
-    "exponential_minus_one", "floor", "iota", "is_finite", "log", "log_plus_one", "logistic",
-    "maximum", "minimum", "multiply", "negate", "power", "reduce_precision", "remainder",
-    "round_nearest_afz", "round_nearest_even", "rsqrt", "select", "sign", "sine", "sqrt",
-    "subtract", "tan", "tanh", "triangular_solve", "unary_einsum", "uniform_dequantize",
-    "uniform_quantize",
-})  # fmt: skip
-"""Ops that the specification defines on the numbers: by `dequantize_op_quantize`,
-`dequantize_compare`, `dequantize_select_quantize`, by `quantize` of an index (iota), or as always
-true (is_finite)."""
-
-PASSING = frozenset({
-    "after_all", "async_done", "async_start", "call", "case", "composite", "custom_call",
-    "get_tuple_element", "if", "infeed", "optimization_barrier", "outfeed", "recv", "send",
-    "tuple", "while",
-})  # fmt: skip
-"""Ops that hand values on as they are, whatever their types."""
-
-_GROUPS: dict[str, tuple[int, ...]] = {
-    "reduce": (0, 0), "reduce_window": (0, 0), "scatter": (0, -1, 0),
-    "select_and_scatter": (0, 0, 0),
-}  # fmt: skip
-"""Ops whose body may work in another quantized type than an operand has: for each group of
-operands 0 where it is converted to the results' types, -1 where it holds indices (one operand)."""
+from reference.ops.table import OPS
 
 Apply = Callable[[Operation, list[Any]], tuple[Any, ...]]
 """apply(operation, operands): the results of an operation without quantized operands or results."""
@@ -54,8 +28,14 @@ def involved(operation: Operation) -> bool:
     for value in (*operation.operands, *operation.results):
         of = value.type
         if isinstance(of, TensorType) and isinstance(of.element_type, QuantizedType):
-            return operation.name not in PASSING
+            record = OPS.get(operation.name)
+            return record is not None and record.quantized is not QuantizedUse.PASSES
     return False
+
+
+def on_numbers(operation: Operation) -> bool:
+    """Whether the operation's op is defined on the numbers that codes stand for, not on codes."""
+    return OPS[operation.name].quantized in (QuantizedUse.COMPUTES, QuantizedUse.CONVERTS)
 
 
 def mentioned(operation: Operation) -> bool:
@@ -71,7 +51,7 @@ def per_axis(operation: Operation) -> bool:
 
 def evaluate(operation: Operation, operands: Sequence[Array], apply: Apply) -> tuple[Array, ...]:
     """The results of an operation for which `involved` holds, quantized ones as codes."""
-    if operation.name in COMPUTING:
+    if on_numbers(operation):
         return encoded(operation, apply(plain(operation), numbers(operation, operands)))
     return apply(plain(operation), _in_result_types(operation, operands))
 
@@ -79,8 +59,9 @@ def evaluate(operation: Operation, operands: Sequence[Array], apply: Apply) -> t
 @lru_cache(maxsize=4096)
 def plain(operation: Operation) -> Operation:
     """The operation on numbers, or on codes, that an operation on quantized tensors comes to."""
-    operands = tuple(_plain_value(value, operation.name) for value in operation.operands)
-    results = tuple(_plain_value(value, operation.name) for value in operation.results)
+    computes = on_numbers(operation)
+    operands = tuple(_plain_value(value, computes) for value in operation.operands)
+    results = tuple(_plain_value(value, computes) for value in operation.results)
     return replace(operation, operands=operands, results=results)
 
 
@@ -111,23 +92,23 @@ def _quantized(value: Value) -> QuantizedType | None:
     return of if isinstance(of, QuantizedType) else None
 
 
-def _plain_value(value: Value, op: str) -> Value:
+def _plain_value(value: Value, computes: bool) -> Value:
     of = _quantized(value)
     if of is None:
         return value
     assert isinstance(value.type, TensorType)
-    element = of.expressed_type if op in COMPUTING else of.storage_type
+    element = of.expressed_type if computes else of.storage_type
     return Value(value.name, TensorType(value.type.shape, element))
 
 
 def _in_result_types(operation: Operation, operands: Sequence[Array]) -> list[Array]:
     """Codes as the body takes them: `to_destination_type` of the specification."""
-    groups, count = _GROUPS.get(operation.name), len(operation.results)
-    if groups is None:
+    groups, count = OPS[operation.name].body_types, len(operation.results)
+    if not groups:
         return list(operands)
     targets: list[QuantizedType | None] = []
-    for group in groups:
-        targets += [None] if group < 0 else map(_quantized, operation.results)
+    for is_converted in groups:
+        targets += map(_quantized, operation.results) if is_converted else [None]
     if len(targets) != len(operands) or not count:
         return list(operands)
     given = [_quantized(value) for value in operation.operands]

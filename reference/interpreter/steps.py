@@ -15,8 +15,8 @@ from reference.interpreter.verify import explained, given_attributes, stated_res
 from reference.ir.errors import EvaluationError, failure, mismatch
 from reference.ir.program import Operation, Region, TensorType
 from reference.ir.regions import Body
-from reference.ir.structure import CONTROL_FLOW, HOST
-from reference.ops.table import OpSemantics
+from reference.ops.structure import CONTROL_FLOW, HOST
+from reference.ops.table import Op
 
 _MISUSE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 """What numpy and Python raise where an operation is not what its op takes."""
@@ -25,7 +25,7 @@ Compute = Callable[[Run, Frame, list[Any]], tuple[Any, ...]]
 """compute(run, frame, operands): an operation's results."""
 
 
-def op_step(semantics: OpSemantics | None, one: Wired, blocks: list[Block]) -> Step:
+def op_step(semantics: Op | None, one: Wired, blocks: list[Block]) -> Step:
     """The step of an operation: the fastest that does for it."""
     if semantics is None:
         return failing(one.operation, f"the reference does not know {one.operation.name}")
@@ -40,7 +40,7 @@ def _failed(operation: Operation, problem: object) -> EvaluationError:
     return failure(operation, explained(operation, problem))
 
 
-def _fast(semantics: OpSemantics, one: Wired) -> Step | None:
+def _fast(semantics: Op, one: Wired) -> Step | None:
     """The step of an op that takes and gives plain arrays, which most do; None of others."""
     operation = one.operation
     of = operation.results[0].type if len(operation.results) == 1 else None
@@ -65,7 +65,7 @@ def _fast(semantics: OpSemantics, one: Wired) -> Step | None:
     return step
 
 
-def _constant(semantics: OpSemantics, one: Wired) -> Step:
+def _constant(semantics: Op, one: Wired) -> Step:
     """The step of a constant: made once, and never to be written to."""
     compute, made = _compute(semantics, one.operation, []), list[Any]()
 
@@ -79,14 +79,14 @@ def _constant(semantics: OpSemantics, one: Wired) -> Step:
     return step
 
 
-def _keywords(semantics: OpSemantics, operation: Operation) -> dict[str, Any]:
+def _keywords(semantics: Op, operation: Operation) -> dict[str, Any]:
     keywords = given_attributes(operation)
     if semantics.needs_result:
         keywords |= stated_results(semantics, operation)
     return keywords
 
 
-def _general(semantics: OpSemantics, one: Wired, blocks: list[Block]) -> Step:
+def _general(semantics: Op, one: Wired, blocks: list[Block]) -> Step:
     operation, taken, given = one.operation, one.taken, one.given
     compute = _compute(semantics, operation, blocks)
 
@@ -97,7 +97,7 @@ def _general(semantics: OpSemantics, one: Wired, blocks: list[Block]) -> Step:
     return step
 
 
-def _on_codes(semantics: OpSemantics, one: Wired, blocks: list[Block]) -> Step:
+def _on_codes(semantics: Op, one: Wired, blocks: list[Block]) -> Step:
     """The step of an op with quantized operands or results, which are given and taken as codes."""
     operation, taken, given = one.operation, one.taken, one.given
     compute = _compute(semantics, quantized.plain(operation), blocks)
@@ -117,7 +117,7 @@ def _on_codes(semantics: OpSemantics, one: Wired, blocks: list[Block]) -> Step:
     return step
 
 
-def _compute(semantics: OpSemantics, operation: Operation, blocks: list[Block]) -> Compute:
+def _compute(semantics: Op, operation: Operation, blocks: list[Block]) -> Compute:
     """What gives the results of an operation on operands, checked against their types."""
     keywords, inside = _keywords(semantics, operation), operation.name not in CONTROL_FLOW
     types = [value.type for value in operation.results]

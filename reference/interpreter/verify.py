@@ -8,7 +8,7 @@ from reference.ir.constraints import ConstraintViolation, checking, collecting
 from reference.ir.program import Dense, Operation, Program, TensorType
 from reference.ir.types import Array, ElementType
 from reference.ops.quantization import broken_type
-from reference.ops.table import OPS, OpSemantics
+from reference.ops.table import OPS, Op
 
 IGNORED_ATTRIBUTES = frozenset({"result_accuracy"})
 """Attributes that say how accurate a backend must be: nothing to a correctly rounded result."""
@@ -34,7 +34,7 @@ def given_attributes(operation: Operation) -> dict[str, Any]:
     }
 
 
-def stated_results(semantics: OpSemantics, operation: Operation) -> dict[str, Any]:
+def stated_results(semantics: Op, operation: Operation) -> dict[str, Any]:
     """The result types as the op's functions take them."""
     types = tuple(value.type for value in operation.results)
     return {"results": types} if semantics.several else {"result": types[0]}

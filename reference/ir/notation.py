@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from reference.ir.program import QuantizedType, TensorType, ValueType
-from reference.ir.types import ElementType, Kind
+from reference.ir.types import ALL, ElementType, Kind
 
 
 class Quantized(Enum):
@@ -34,6 +34,11 @@ class Admitted:
                 return of.quantization_dimension is None
             return self.quantized is Quantized.ANY
         return of.kind in self.kinds
+
+    @property
+    def element_types(self) -> tuple[ElementType, ...]:
+        """The element types, quantized ones aside, in the specification's order."""
+        return tuple(of for of in ALL if of.kind in self.kinds)
 
 
 def admitted(*kinds: Kind, quantized: Quantized = Quantized.NONE) -> Admitted:

@@ -1,13 +1,16 @@
-"""The semantics of one op: its type function, its evaluation, and the names of what it takes."""
+"""The record of an op: its type function, its evaluation, and every fact about it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, TypeVar
 
 from reference.ir.constraints import ConstraintViolation, checking
+from reference.ir.monoid import MONOIDS, Monoid
 from reference.ir.program import Program, Region, TensorType, ValueType
+from reference.ir.types import Array, ElementType
 
 Infer = Callable[..., Any]
 """type_function(*operands, **attributes, **regions): the result type, or a tuple of several."""
@@ -15,47 +18,152 @@ Infer = Callable[..., Any]
 Evaluate = Callable[..., Any]
 """evaluate(*operands, **attributes, **bodies): the result, or a tuple of several."""
 
+IsExact = Callable[[tuple[Array, ...], Array], Array]
+"""is_exact(operands, result): which elements are the exact results, with nothing rounded."""
+
 T = TypeVar("T")
 
 
+class Dialect(Enum):
+    """Where an op comes from."""
+
+    STABLEHLO = "stablehlo"
+
+
+class QuantizedUse(Enum):
+    """What an op does with quantized tensors."""
+
+    COMPUTES = "numbers"
+    """It is defined on the numbers: `dequantize_op_quantize` and its kin."""
+    CONVERTS = "conversion"
+    """So it is, and the specification defines its arithmetic step by step."""
+    MOVES = "codes"
+    """It moves codes, or gives them to a body whose operations take them in their turn."""
+    PASSES = "values"
+    """It hands values on, whatever their types."""
+    REFUSES = "none"
+    """It takes none."""
+
+
+class Rounding(Enum):
+    """What the arithmetic of an op, on floating-point numbers that it is given, has to round."""
+
+    MOVES = "none: elements of results are elements of operands, or made of their bits"
+    EXACT = "none: results are other values, and exact"
+    CORRECT = "the exact result, once"
+    APPROXIMATES = "a function's value, with errors"
+    ACCUMULATES = "sums and products of many elements, or what a body makes of them"
+
+
+class Structure(Enum):
+    """How an op takes part in a program."""
+
+    COMPUTES = "results of operands, attributes, and regions that it applies as functions"
+    CONSTANT = "a result that the program states"
+    BRANCHES = "regions that are parts of the program, run or not, or again"
+    STARTS = "a region that is a part of the program, run whenever"
+    CALLS = "a function of the program"
+    CALLS_TARGET = "something outside of the program, by the name of a target"
+    TRANSFERS = "values that go to or come from the host or another process, by queues"
+    FORWARDS = "values handed on, taken together or apart"
+
+    @property
+    def holds_program(self) -> bool:
+        """Whether the regions of such an op are parts of the program around it."""
+        return self in (Structure.BRANCHES, Structure.STARTS)
+
+
 @dataclass(frozen=True, slots=True)
-class OpSemantics:
-    """One op of the specification.
+class Place:
+    """One of an operation's operands or results, by number; negative ones count from the end."""
 
-    `operands`, `attributes` and `regions` are the names of its inputs, in order, `optional` the
-    attributes that may be left out. A name with a star ("*inputs") stands for any number: the
-    functions then take a tuple at its place; several such names share what there is equally.
-    `constraints` are the ids that the specification lists for it, `inputs` the ids of those
-    inputs that its table "Inputs" restricts.
+    of_results: bool
+    number: int
 
-    Where `needs_result`, the result type is not implied by the operands: both functions must be
-    given it. An op of one result (`several` false) takes and returns it as `result=`, one of
-    `several` results (however many there are) as the tuple `results=`.
 
-    `type_function` takes a region as `Region`, `evaluate` as `reference.ir.regions.Body`; where
-    `lifts`, evaluation works element by element, so that it may be applied to whole arrays in
-    place of scalars. `values`: operands and results may be tokens and tuples as well as tensors.
-    `scoped`: the type function also takes `scope`, the program around, where that is known.
-    `check_values` checks the constraints on values of operands: it takes arrays and attributes as
-    `evaluate` does, None for each array that is not known, and is called only where no other
-    constraint is broken.
+FIRST_OPERAND = Place(of_results=False, number=0)
+FIRST_RESULT = Place(of_results=True, number=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op:
+    """One op: everything that is a fact about it, for all layers to derive what they need.
+
+    Attributes:
+        name: its mnemonic.
+        dialect: where it comes from.
+        specified: whether the specification still has it, and so constraints for it.
+        type_function: its result types, which checks every constraint; takes regions as `Region`.
+        evaluate: its results; takes regions as `reference.ir.regions.Body`.
+        operands, attributes, regions: the names of its inputs, in order. A name with a star
+            ("*inputs") stands for any number: the functions then take a tuple at its place;
+            several such names share what there is equally.
+        optional: the attributes that may be left out.
+        constraints: the ids that the specification lists for it.
+        inputs: the ids of those inputs that its table "Inputs" restricts.
+        element_types: the types of its cells, those of the principal operand or result.
+        principal: the operand or result whose element type names a cell.
+        quantized: what it does with quantized tensors.
+        rounding: what its arithmetic rounds.
+        structure: how it takes part in a program.
+        lifts: whether evaluation works element by element, so that it may be applied to whole
+            arrays in place of scalars.
+        needs_result: whether the result type is not implied by the operands; both functions must
+            then be given it. An op of one result takes and returns it as `result=`, one of
+            `several` results (however many there are) as the tuple `results=`.
+        values: whether operands and results may be tokens and tuples as well as tensors.
+        scoped: whether the type function also takes `scope`, the program around, where known.
+        check_values: checks the constraints on values of operands: takes arrays and attributes as
+            `evaluate` does, None for each array that is not known, and is called only where no
+            other constraint is broken.
+        callee: the attribute that names the function it calls.
+        unrounded: the exact result before it is rounded, as a numpy function that works in wider
+            arithmetic (float64, longdouble).
+        wraps: whether `unrounded`, of Python integers, is the result before it is taken modulo a
+            power of two.
+        is_exact: where a result is the exact one: (operands, result) to booleans of its shape.
+        body_types: of an op whose body may work in another quantized type than an operand has, for
+            each group of operands whether it is converted to the results' types; the others, of one
+            operand, hold indices.
+        rescales: whether quantized operands may each be brought to the result's scale first.
+        expensive: whether programs of it take five times as long to compile as most (0.1 s and
+            more, measured in XLA on a CPU).
     """
 
     name: str
+    dialect: Dialect
+    specified: bool
     type_function: Infer
     evaluate: Evaluate
     operands: tuple[str, ...]
     attributes: tuple[str, ...]
-    needs_result: bool
     constraints: tuple[str, ...]
+    element_types: tuple[ElementType, ...]
+    principal: Place
+    quantized: QuantizedUse
+    rounding: Rounding
+    structure: Structure
+    lifts: bool
+    needs_result: bool
     inputs: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     several: bool = False
-    lifts: bool = False
     values: bool = False
     scoped: bool = False
     check_values: Callable[..., None] | None = None
+    callee: str | None = None
+    unrounded: Callable[..., Any] | None = None
+    wraps: bool = False
+    is_exact: IsExact | None = None
+    body_types: tuple[bool, ...] = ()
+    rescales: bool = False
+    expensive: bool = False
+
+    @property
+    def monoid(self) -> Monoid | None:
+        """What it is as a fold of two operands; None where it is no monoid."""
+        return MONOIDS.get(self.name)
 
     def grouped(self, operands: Sequence[T]) -> tuple[T | tuple[T, ...], ...]:
         """The operands as the functions take them: those of a starred name as one tuple.
@@ -126,7 +234,7 @@ class OpSemantics:
 
 
 def _grouped(
-    op: OpSemantics, names: tuple[str, ...], given: Sequence[T], what: str
+    op: Op, names: tuple[str, ...], given: Sequence[T], what: str
 ) -> tuple[T | tuple[T, ...], ...]:
     starred = sum(name.startswith("*") for name in names)
     if not starred:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from reference.ir.monoid import MONOIDS, Monoid
 from reference.ir.notation import is_quantized
 from reference.ir.program import Dense, Operation, Region, TensorType, ValueType
 from reference.ir.types import Array
-
-COMMUTATIVE = ("add", "and", "maximum", "minimum", "multiply", "or", "xor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,8 @@ class Body:
         return self.lift(*arguments)
 
     @property
-    def monoid(self) -> str | None:
-        """The op that the region applies to its two arguments, and does nothing else; or None."""
+    def monoid(self) -> Monoid | None:
+        """What the region is where it applies one op to its two arguments; or None."""
         return monoid_of(self.region)
 
 
@@ -54,8 +53,8 @@ def output_types(region: Region) -> tuple[ValueType, ...]:
     return tuple(operand.type for operand in region.operations[-1].operands)
 
 
-def monoid_of(region: Region) -> str | None:
-    """The commutative op that a region of two arguments applies to them, nothing else; or None."""
+def monoid_of(region: Region) -> Monoid | None:
+    """The monoid of a region that applies it to its two arguments and nothing else; or None."""
     if len(region.operations) != 2 or len(region.arguments) != 2:
         return None
     operation, end = region.operations
@@ -64,7 +63,7 @@ def monoid_of(region: Region) -> str | None:
     names = {value.name for value in region.arguments}
     applied = {value.name for value in operation.operands}
     alone = end.operands == operation.results and len(operation.operands) == 2
-    return operation.name if alone and applied == names and operation.name in COMMUTATIVE else None
+    return MONOIDS.get(operation.name) if alone and applied == names else None
 
 
 def closed(operation: Operation, values: Mapping[str, Any]) -> Operation:

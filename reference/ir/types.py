@@ -236,6 +236,9 @@ INTEGERS = SIGNED + UNSIGNED
 FLOATS = tuple(row for row in _ROWS if row.is_float)
 COMPLEX = tuple(row for row in _ROWS if row.is_complex)
 ALL = _ROWS
+BITS = BOOLEAN + INTEGERS
+ANALYTIC = FLOATS + COMPLEX
+NUMBERS = INTEGERS + FLOATS + COMPLEX
 
 
 def element_type(name: str) -> ElementType:

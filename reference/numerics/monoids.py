@@ -10,68 +10,50 @@ from typing import Any
 
 import numpy as np
 
+from reference.ir.monoid import ADD, AND, MULTIPLY, Monoid
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.arithmetic import widened, wrapped
 from reference.numerics.contributions import Leaves
 from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.zeros import is_negative_zero, is_zero, parts_of
 
-MONOIDS = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
-"""The ops that can be folded in any order; floating-point add and multiply up to rounding."""
 
-IDEMPOTENT = frozenset({"and", "maximum", "minimum", "or"})
-"""Those of them for which x op x = x."""
-
-_UFUNCS: dict[str, np.ufunc] = {
-    "add": np.add,
-    "and": np.bitwise_and,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "multiply": np.multiply,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-_LOGICAL: dict[str, np.ufunc] = {
-    "add": np.logical_or,
-    "and": np.logical_and,
-    "maximum": np.logical_or,
-    "minimum": np.logical_and,
-    "multiply": np.logical_and,
-    "or": np.logical_or,
-    "xor": np.logical_xor,
-}
-
-
-def folds(name: str | None, of: ElementType) -> bool:
+def folds(monoid: Monoid | None, of: ElementType) -> bool:
     """Whether `fold` can do it; lexicographic extrema of complex numbers it cannot."""
-    if name not in MONOIDS:
+    if monoid is None:
         return False
     if of.is_complex:
-        return name in ("add", "multiply")
-    return not (of.is_float and name in ("and", "or", "xor"))
+        return monoid.rounds
+    return not (of.is_float and monoid.bitwise)
 
 
 def fold(
-    name: str, values: Array, init: Array, leaves: Leaves, inits: int = 1, *, padded: bool = True
+    monoid: Monoid,
+    values: Array,
+    init: Array,
+    leaves: Leaves,
+    inits: int = 1,
+    *,
+    padded: bool = True,
 ) -> Array:
-    """Every result's leaves and its init value, `inits` times, folded by the op of that name.
+    """Every result's leaves and its init value, `inits` times, folded by the monoid.
 
     `values` (in place of the input's elements) and `init`, a scalar, are of the type of the
     result. Padding is `init` too, or left out unless `padded`.
     """
     of = element_type_of(values)
-    ufunc = _LOGICAL[name] if of.is_boolean else _UFUNCS[name]
-    wide, start = _wide(name, values), _wide(name, init)
-    neutral = _neutral(name, wide)
+    ufunc = monoid.logical if of.is_boolean else monoid.ufunc
+    wide, start = _wide(monoid, values), _wide(monoid, init)
+    neutral = _neutral(monoid, wide)
     total = leaves.fold(ufunc, wide, start if padded else neutral, neutral)
     for number in range(inits):
         more = ufunc(total, start)
         total = more if number else np.where(leaves.counts == 0, start, more)
     total = np.asarray(total)
-    if name == "add" and (of.is_float or of.is_complex):
+    if monoid is ADD and (of.is_float or of.is_complex):
         total = _signed_sum(total, values, init, leaves, inits)
-    if of.is_float and name in ("maximum", "minimum"):
-        total = _signed(name, total, wide, start, leaves, inits)
+    if of.is_float and monoid.extremum:
+        total = _signed(monoid, total, wide, start, leaves, inits)
     return _narrow(total, of)
 
 
@@ -99,10 +81,10 @@ def _signed_sum(total: Array, values: Array, init: Array, leaves: Leaves, inits:
     return parts.view(total.dtype)[..., 0] if total.dtype.kind == "c" else parts
 
 
-def _wide(name: str, values: Array) -> Array:
+def _wide(monoid: Monoid, values: Array) -> Array:
     """The values in the type that they are folded in."""
     of = element_type_of(values)
-    exact = name not in ("add", "multiply")
+    exact = not monoid.rounds
     if of.is_integer:
         if exact:
             return widened(values)
@@ -124,29 +106,26 @@ def _narrow(total: Array, of: ElementType) -> Array:
     return np.asarray(total.astype(of.storage))
 
 
-def _neutral(name: str, wide: Array) -> Any:
+def _neutral(monoid: Monoid, wide: Array) -> Any:
     """What changes nothing when the op is applied to it and a value."""
     if wide.dtype == np.bool_:
-        return name in ("multiply", "minimum", "and")
-    if name in ("add", "or", "xor"):
-        return wide.dtype.type(0)
-    if name == "multiply":
-        return wide.dtype.type(1)
-    if name == "and":
-        return ~wide.dtype.type(0)
+        return monoid.logical is np.logical_and
+    if not monoid.extremum:
+        zero = wide.dtype.type(0)
+        return ~zero if monoid is AND else wide.dtype.type(1) if monoid is MULTIPLY else zero
     if wide.dtype.kind == "f":
-        return wide.dtype.type(-np.inf if name == "maximum" else np.inf)
+        return wide.dtype.type(-monoid.extremum * np.inf)
     limits = np.iinfo(wide.dtype)
-    return wide.dtype.type(limits.min if name == "maximum" else limits.max)
+    return wide.dtype.type(limits.min if monoid.extremum > 0 else limits.max)
 
 
 def _signed(
-    name: str, total: Array, wide: Array, start: Array, leaves: Leaves, inits: int
+    monoid: Monoid, total: Array, wide: Array, start: Array, leaves: Leaves, inits: int
 ) -> Array:
     """Extrema that are zero with their sign: numpy takes any, IEEE-754 has -0 before +0."""
     if not (total == 0).any():
         return total
-    negative = name == "minimum"
+    negative = monoid.extremum < 0
 
     def wanted(x: Array) -> Array:
         return (x == 0) & (np.signbit(x) == negative)

@@ -11,7 +11,7 @@ integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from typing import NamedTuple
 
@@ -29,9 +29,9 @@ from reference.ir.notation import (
     sizes_agree,
     within,
 )
-from reference.ir.op import OpSemantics
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import QuantizedType, TensorType
-from reference.ir.types import ELEMENT_TYPES, Array, Kind
+from reference.ir.types import ALL, ELEMENT_TYPES, Array, Kind
 from reference.numerics.products import matmul, narrowed, started, wide
 
 PER_TENSOR = admitted(*Kind, quantized=Quantized.PER_TENSOR)
@@ -93,7 +93,7 @@ def check_precision_config(given: Sequence[str], size_id: str, input_id: str) ->
     require(size_id, len(given) in (0, 2), given)
 
 
-def check_expressed(lhs: QuantizedType | None, rhs: QuantizedType, types: Roles, id: str) -> None:  # noqa: A002 - the spec's word
+def check_expressed(lhs: QuantizedType | None, rhs: QuantizedType, types: Roles, id: str) -> None:  # noqa: A002 - the spec's word,
     """Types that the constraints on quantized operands want to be the same.
 
     Raises:
@@ -376,22 +376,39 @@ def _spread(config: str, factors: Sequence[Array]) -> list[Array]:
     return spread
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "dot", dot_type, dot, ("lhs", "rhs"), ("precision_config",), True, (),
-        optional=("precision_config",),
+_FORMER_TYPES = tuple(
+    ELEMENT_TYPES[name] for name in ("si32", "ui8", "bf16", "f32", "f64", "complex<f32>")
+)
+"""Element types of the ops that are no longer specified: some of each kind."""
+
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, principal=FIRST_OPERAND,
+    quantized=QuantizedUse.COMPUTES, rounding=Rounding.ACCUMULATES, structure=Structure.COMPUTES,
+    lifts=False, needs_result=True,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="dot", specified=False, type_function=dot_type, evaluate=dot,
+        operands=("lhs", "rhs"), attributes=("precision_config",), optional=("precision_config",),
+        constraints=(), element_types=_FORMER_TYPES,
     ),
-    OpSemantics(
-        "dot_general", dot_general_type, dot_general, ("lhs", "rhs"),
-        (*_DIMENSIONS, "precision_config", *ALGORITHM), True,
-        tuple(f"C{number}" for number in range(1, 25)), ("I1", "I7", "I8", "I9", "I10"),
+    _op(
+        name="dot_general", type_function=dot_general_type, evaluate=dot_general,
+        operands=("lhs", "rhs"), attributes=(*_DIMENSIONS, "precision_config", *ALGORITHM),
         optional=(*_DIMENSIONS, "precision_config", *ALGORITHM),
+        constraints=tuple(f"C{number}" for number in range(1, 25)),
+        inputs=("I1", "I7", "I8", "I9", "I10"), element_types=ALL,
     ),
-    OpSemantics(
-        "einsum", einsum_type, einsum, ("lhs", "rhs"), ("einsum_config",), True, ()
+    _op(
+        name="einsum", specified=False, type_function=einsum_type, evaluate=einsum,
+        operands=("lhs", "rhs"), attributes=("einsum_config",), constraints=(),
+        element_types=_FORMER_TYPES,
     ),
-    OpSemantics(
-        "unary_einsum", unary_einsum_type, unary_einsum, ("operand",), ("einsum_config",), True, ()
+    _op(
+        name="unary_einsum", specified=False, type_function=unary_einsum_type,
+        evaluate=unary_einsum, operands=("operand",), attributes=("einsum_config",),
+        constraints=(), element_types=_FORMER_TYPES,
     ),
 )  # fmt: skip
 """The ops of this family."""

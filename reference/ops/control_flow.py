@@ -7,12 +7,22 @@ as bodies, which see the values around them.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from reference.ir.constraints import require
 from reference.ir.errors import EvaluationError
 from reference.ir.notation import same_shape
-from reference.ir.op import OpSemantics
+from reference.ir.op import (
+    FIRST_OPERAND,
+    FIRST_RESULT,
+    Dialect,
+    Op,
+    Place,
+    QuantizedUse,
+    Rounding,
+    Structure,
+)
 from reference.ir.program import (
     FutureType,
     Program,
@@ -24,7 +34,7 @@ from reference.ir.program import (
 )
 from reference.ir.regions import Body, argument_types, output_types
 from reference.ir.tokens import TOKEN, Token
-from reference.ir.types import ELEMENT_TYPES, Array
+from reference.ir.types import ALL, ELEMENT_TYPES, Array
 
 PREDICATE = TensorType((), ELEMENT_TYPES["i1"])
 INDEX = TensorType((), ELEMENT_TYPES["si32"])
@@ -292,44 +302,64 @@ _CUSTOM_CALL = (
 )  # fmt: skip
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "after_all", after_all_type, after_all, ("*inputs",), (), False, (), ("I1",), values=True
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, element_types=ALL, principal=FIRST_OPERAND,
+    quantized=QuantizedUse.PASSES, rounding=Rounding.MOVES, lifts=False, values=True,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="after_all", type_function=after_all_type, evaluate=after_all, operands=("*inputs",),
+        attributes=(), constraints=(), inputs=("I1",), structure=Structure.FORWARDS,
+        needs_result=False,
     ),
-    OpSemantics(
-        "case", case_type, case, ("index",), (), False, ("C1", "C2", "C3", "C4"), ("I1",),
-        regions=("*branches",), several=True, values=True,
+    _op(
+        name="case", type_function=case_type, evaluate=case, operands=("index",), attributes=(),
+        regions=("*branches",), constraints=("C1", "C2", "C3", "C4"), inputs=("I1",),
+        principal=FIRST_RESULT, structure=Structure.BRANCHES, needs_result=False, several=True,
     ),
-    OpSemantics(
-        "composite", composite_type, composite, ("*inputs",),
-        ("name", "composite_attributes", "decomposition", "version"), False,
-        ("C1", "C2", "C3", "C4"), optional=("composite_attributes", "version"),
-        regions=("*regions",), several=True, values=True, scoped=True,
+    _op(
+        name="composite", type_function=composite_type, evaluate=composite, operands=("*inputs",),
+        attributes=("name", "composite_attributes", "decomposition", "version"),
+        optional=("composite_attributes", "version"), regions=("*regions",),
+        constraints=("C1", "C2", "C3", "C4"), structure=Structure.CALLS, callee="decomposition",
+        needs_result=False, several=True, scoped=True,
     ),
-    OpSemantics(
-        "create_token", create_token_type, create_token, (), (), False, (), values=True
+    _op(
+        name="create_token", specified=False, type_function=create_token_type,
+        evaluate=create_token, operands=(), attributes=(), constraints=(), principal=FIRST_RESULT,
+        structure=Structure.FORWARDS, needs_result=False,
     ),
-    OpSemantics(
-        "custom_call", custom_call_type, custom_call, ("*inputs",),
-        ("call_target_name", *_CUSTOM_CALL), True, (), optional=_CUSTOM_CALL, several=True,
-        values=True,
+    _op(
+        name="custom_call", type_function=custom_call_type, evaluate=custom_call,
+        operands=("*inputs",), attributes=("call_target_name", *_CUSTOM_CALL),
+        optional=_CUSTOM_CALL, constraints=(), structure=Structure.CALLS_TARGET, needs_result=True,
+        several=True,
     ),
-    OpSemantics(
-        "get_tuple_element", get_tuple_element_type, get_tuple_element, ("operand",), ("index",),
-        False, ("C1", "C2"), ("I1",), values=True,
+    _op(
+        name="get_tuple_element", type_function=get_tuple_element_type, evaluate=get_tuple_element,
+        operands=("operand",), attributes=("index",), constraints=("C1", "C2"), inputs=("I1",),
+        principal=FIRST_RESULT, structure=Structure.FORWARDS, needs_result=False,
     ),
-    OpSemantics(
-        "if", if_type, if_, ("pred",), (), False, ("C1", "C2", "C3"), ("I1",),
-        regions=("true_branch", "false_branch"), several=True, values=True,
+    _op(
+        name="if", type_function=if_type, evaluate=if_, operands=("pred",), attributes=(),
+        regions=("true_branch", "false_branch"), constraints=("C1", "C2", "C3"), inputs=("I1",),
+        principal=FIRST_RESULT, structure=Structure.BRANCHES, needs_result=False, several=True,
     ),
-    OpSemantics(
-        "optimization_barrier", optimization_barrier_type, optimization_barrier, ("*operand",),
-        (), False, ("C1",), several=True, values=True,
+    _op(
+        name="optimization_barrier", type_function=optimization_barrier_type,
+        evaluate=optimization_barrier, operands=("*operand",), attributes=(), constraints=("C1",),
+        structure=Structure.FORWARDS, needs_result=False, several=True,
     ),
-    OpSemantics("tuple", tuple_type, tuple_, ("*val",), (), False, ("C1",), values=True),
-    OpSemantics(
-        "while", while_type, while_, ("*operand",), (), False, ("C1", "C2", "C3"),
-        regions=("cond", "body"), several=True, values=True,
+    _op(
+        name="tuple", type_function=tuple_type, evaluate=tuple_, operands=("*val",), attributes=(),
+        constraints=("C1",), structure=Structure.FORWARDS, needs_result=False,
+    ),
+    _op(
+        name="while", type_function=while_type, evaluate=while_, operands=("*operand",),
+        attributes=(), regions=("cond", "body"), constraints=("C1", "C2", "C3"),
+        principal=Place(of_results=False, number=-1), structure=Structure.BRANCHES,
+        needs_result=False, several=True,
     ),
 )  # fmt: skip
 """The ops of this family."""

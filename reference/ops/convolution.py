@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import Any
 
@@ -18,9 +18,9 @@ import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.notation import is_quantized, is_unique, quantized_element, sizes_agree, within
-from reference.ir.op import OpSemantics
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import Dense, TensorType
-from reference.ir.types import Array
+from reference.ir.types import ALL, Array
 from reference.numerics.products import matmul, wide
 from reference.ops.contraction import PER_TENSOR, Roles, check_expressed, check_precision_config
 
@@ -416,15 +416,23 @@ def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
     return tuple(one for one in names if one != name)
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "convolution", convolution_type, convolution, ("lhs", "rhs"), _ATTRIBUTES, True,
-        _CONSTRAINTS, ("I1", "I19"), optional=_OPTIONAL,
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, element_types=ALL, principal=FIRST_OPERAND,
+    quantized=QuantizedUse.COMPUTES, rounding=Rounding.ACCUMULATES, structure=Structure.COMPUTES,
+    lifts=False, needs_result=True,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="convolution", type_function=convolution_type, evaluate=convolution,
+        operands=("lhs", "rhs"), attributes=_ATTRIBUTES, optional=_OPTIONAL,
+        constraints=_CONSTRAINTS, inputs=("I1", "I19"),
     ),
-    OpSemantics(
-        "dynamic_conv", dynamic_conv_type, dynamic_conv, ("lhs", "rhs", "padding"),
-        _without(_ATTRIBUTES, "padding"), True, _CONSTRAINTS, ("I1", "I3", "I19"),
-        optional=_without(_OPTIONAL, "padding"),
+    _op(
+        name="dynamic_conv", type_function=dynamic_conv_type, evaluate=dynamic_conv,
+        operands=("lhs", "rhs", "padding"), attributes=_without(_ATTRIBUTES, "padding"),
+        optional=_without(_OPTIONAL, "padding"), constraints=_CONSTRAINTS,
+        inputs=("I1", "I3", "I19"),
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -8,12 +8,13 @@ operands bit for bit, so that the functions here serve the integers of quantized
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from reference.ir.op import OpSemantics
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
-from reference.ir.types import Array
+from reference.ir.types import ALL, Array
 from reference.ops import data_movement_types as types
 
 
@@ -124,45 +125,63 @@ def transpose(operand: Array, *, permutation: tuple[int, ...]) -> Array:
     return operand.transpose(permutation).copy()
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "broadcast", types.broadcast_type, broadcast, ("operand",), ("broadcast_sizes",), False, ()
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, element_types=ALL, principal=FIRST_OPERAND,
+    quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES, structure=Structure.COMPUTES,
+    lifts=False,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="broadcast", specified=False, type_function=types.broadcast_type,
+        evaluate=broadcast, operands=("operand",), attributes=("broadcast_sizes",), constraints=(),
+        needs_result=False,
     ),
-    OpSemantics(
-        "broadcast_in_dim", types.broadcast_in_dim_type, broadcast_in_dim, ("operand",),
-        ("broadcast_dimensions",), True, ("C1", "C2", "C3", "C4", "C5", "C6"),
+    _op(
+        name="broadcast_in_dim", type_function=types.broadcast_in_dim_type,
+        evaluate=broadcast_in_dim, operands=("operand",), attributes=("broadcast_dimensions",),
+        constraints=("C1", "C2", "C3", "C4", "C5", "C6"), needs_result=True,
     ),
-    OpSemantics(
-        "concatenate", types.concatenate_type, concatenate, ("*inputs",), ("dimension",), False,
-        ("C1", "C2", "C3", "C4", "C5", "C6"), ("I1",),
+    _op(
+        name="concatenate", type_function=types.concatenate_type, evaluate=concatenate,
+        operands=("*inputs",), attributes=("dimension",),
+        constraints=("C1", "C2", "C3", "C4", "C5", "C6"), inputs=("I1",), needs_result=False,
     ),
-    OpSemantics(
-        "dynamic_slice", types.dynamic_slice_type, dynamic_slice, ("operand", "*start_indices"),
-        ("slice_sizes",), False, ("C1", "C2", "C3", "C4", "C5"), ("I1", "I2"),
+    _op(
+        name="dynamic_slice", type_function=types.dynamic_slice_type, evaluate=dynamic_slice,
+        operands=("operand", "*start_indices"), attributes=("slice_sizes",),
+        constraints=("C1", "C2", "C3", "C4", "C5"), inputs=("I1", "I2"), needs_result=False,
     ),
-    OpSemantics(
-        "dynamic_update_slice", types.dynamic_update_slice_type, dynamic_update_slice,
-        ("operand", "update", "*start_indices"), (), False,
-        ("C1", "C2", "C3", "C4", "C5", "C6"), ("I1", "I2", "I3"),
+    _op(
+        name="dynamic_update_slice", type_function=types.dynamic_update_slice_type,
+        evaluate=dynamic_update_slice, operands=("operand", "update", "*start_indices"),
+        attributes=(), constraints=("C1", "C2", "C3", "C4", "C5", "C6"), inputs=("I1", "I2", "I3"),
+        needs_result=False,
     ),
-    OpSemantics(
-        "pad", types.pad_type, pad, ("operand", "padding_value"),
-        ("edge_padding_low", "edge_padding_high", "interior_padding"), False,
-        ("C1", "C2", "C3", "C4"), ("I1", "I2"),
+    _op(
+        name="pad", type_function=types.pad_type, evaluate=pad,
+        operands=("operand", "padding_value"),
+        attributes=("edge_padding_low", "edge_padding_high", "interior_padding"),
+        constraints=("C1", "C2", "C3", "C4"), inputs=("I1", "I2"), needs_result=False,
     ),
-    OpSemantics("reshape", types.reshape_type, reshape, ("operand",), (), True, ("C1", "C2", "C3")),
-    OpSemantics(
-        "reverse", types.reverse_type, reverse, ("operand",), ("dimensions",), False,
-        ("C1", "C2", "C3"), ("I1",),
+    _op(
+        name="reshape", type_function=types.reshape_type, evaluate=reshape, operands=("operand",),
+        attributes=(), constraints=("C1", "C2", "C3"), needs_result=True,
     ),
-    OpSemantics(
-        "slice", types.slice_type, slice_, ("operand",),
-        ("start_indices", "limit_indices", "strides"), False,
-        ("C1", "C2", "C3", "C4", "C5"), ("I1",),
+    _op(
+        name="reverse", type_function=types.reverse_type, evaluate=reverse, operands=("operand",),
+        attributes=("dimensions",), constraints=("C1", "C2", "C3"), inputs=("I1",),
+        needs_result=False,
     ),
-    OpSemantics(
-        "transpose", types.transpose_type, transpose, ("operand",), ("permutation",), False,
-        ("C1", "C2", "C3", "C4"),
+    _op(
+        name="slice", type_function=types.slice_type, evaluate=slice_, operands=("operand",),
+        attributes=("start_indices", "limit_indices", "strides"),
+        constraints=("C1", "C2", "C3", "C4", "C5"), inputs=("I1",), needs_result=False,
+    ),
+    _op(
+        name="transpose", type_function=types.transpose_type, evaluate=transpose,
+        operands=("operand",), attributes=("permutation",), constraints=("C1", "C2", "C3", "C4"),
+        needs_result=False,
     ),
 )  # fmt: skip
 """The ops of this family."""

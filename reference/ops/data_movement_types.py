@@ -24,7 +24,7 @@ from reference.ir.notation import (
 )
 from reference.ir.program import QuantizedType, TensorType, ValueType
 from reference.ir.types import ELEMENT_TYPES
-from reference.ops.elementwise import ANY_PER_TENSOR, INTEGER
+from reference.ops.elementwise.types import ANY_PER_TENSOR, INTEGER
 
 Sizes = tuple[int | None, ...]
 

@@ -13,6 +13,7 @@ values of an operand: it is checked where they are known, as constants and durin
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,9 +26,17 @@ from reference.ir.notation import (
     sizes_agree,
     within,
 )
-from reference.ir.op import OpSemantics
+from reference.ir.op import (
+    FIRST_OPERAND,
+    FIRST_RESULT,
+    Dialect,
+    Op,
+    QuantizedUse,
+    Rounding,
+    Structure,
+)
 from reference.ir.program import TensorType
-from reference.ir.types import ELEMENT_TYPES, Array, Kind
+from reference.ir.types import ALL, ELEMENT_TYPES, NUMBERS, Array, Kind
 from reference.numerics.conversion import iota
 from reference.ops.data_movement import broadcast_to, pad, slice_
 from reference.ops.data_movement_types import (
@@ -36,7 +45,7 @@ from reference.ops.data_movement_types import (
     same_element_type,
     same_type,
 )
-from reference.ops.elementwise import ANY_PER_TENSOR, INTEGER
+from reference.ops.elementwise.types import ANY_PER_TENSOR, INTEGER
 
 SIZE = TensorType((), ELEMENT_TYPES["si32"])
 """The type that sizes of dimensions have where they are results."""
@@ -325,39 +334,64 @@ def set_dimension_size(
     return operand[(slice(None),) * dimension + (slice(count),)].copy()
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "dynamic_broadcast_in_dim", dynamic_broadcast_in_dim_type, dynamic_broadcast_in_dim,
-        ("operand", "output_dimensions"),
-        ("broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions"),
-        True, ("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10"), ("I2",),
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, principal=FIRST_OPERAND,
+    structure=Structure.COMPUTES,
+    lifts=False,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="dynamic_broadcast_in_dim", type_function=dynamic_broadcast_in_dim_type,
+        evaluate=dynamic_broadcast_in_dim, operands=("operand", "output_dimensions"),
+        attributes=(
+            "broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions",
+        ),
         optional=("known_expanding_dimensions", "known_nonexpanding_dimensions"),
+        constraints=("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10"), inputs=("I2",),
+        element_types=ALL, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
+        needs_result=True,
     ),
-    OpSemantics(
-        "dynamic_iota", dynamic_iota_type, dynamic_iota, ("output_shape",), ("iota_dimension",),
-        True, ("C1", "C2"), ("I1",),
+    _op(
+        name="dynamic_iota", type_function=dynamic_iota_type, evaluate=dynamic_iota,
+        operands=("output_shape",), attributes=("iota_dimension",), constraints=("C1", "C2"),
+        inputs=("I1",), element_types=NUMBERS, principal=FIRST_RESULT,
+        quantized=QuantizedUse.CONVERTS, rounding=Rounding.CORRECT, needs_result=True,
     ),
-    OpSemantics(
-        "dynamic_pad", dynamic_pad_type, dynamic_pad,
-        ("operand", "padding_value", "edge_padding_low", "edge_padding_high", "interior_padding"),
-        (), True, ("C1", "C2", "C3", "C4"), ("I1", "I2", "I3", "I4", "I5"),
-        check_values=check_paddings,
+    _op(
+        name="dynamic_pad", type_function=dynamic_pad_type, evaluate=dynamic_pad,
+        operands=(
+            "operand", "padding_value", "edge_padding_low", "edge_padding_high",
+            "interior_padding",
+        ),
+        attributes=(), constraints=("C1", "C2", "C3", "C4"), inputs=("I1", "I2", "I3", "I4", "I5"),
+        check_values=check_paddings, element_types=ALL, quantized=QuantizedUse.MOVES,
+        rounding=Rounding.MOVES, needs_result=True,
     ),
-    OpSemantics(
-        "dynamic_reshape", dynamic_reshape_type, dynamic_reshape, ("operand", "output_shape"), (),
-        True, ("C1", "C2", "C3", "C4"), ("I2",),
+    _op(
+        name="dynamic_reshape", type_function=dynamic_reshape_type, evaluate=dynamic_reshape,
+        operands=("operand", "output_shape"), attributes=(), constraints=("C1", "C2", "C3", "C4"),
+        inputs=("I2",), element_types=ALL, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
+        needs_result=True,
     ),
-    OpSemantics(
-        "get_dimension_size", get_dimension_size_type, get_dimension_size, ("operand",),
-        ("dimension",), False, ("C1",),
+    _op(
+        name="get_dimension_size", type_function=get_dimension_size_type,
+        evaluate=get_dimension_size, operands=("operand",), attributes=("dimension",),
+        constraints=("C1",), element_types=ALL, quantized=QuantizedUse.MOVES,
+        rounding=Rounding.EXACT, needs_result=False,
     ),
-    OpSemantics(
-        "real_dynamic_slice", real_dynamic_slice_type, real_dynamic_slice,
-        ("operand", "start_indices", "limit_indices", "strides"), (), True, (),
+    _op(
+        name="real_dynamic_slice", specified=False, type_function=real_dynamic_slice_type,
+        evaluate=real_dynamic_slice,
+        operands=("operand", "start_indices", "limit_indices", "strides"), attributes=(),
+        constraints=(), element_types=ALL, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
+        needs_result=True,
     ),
-    OpSemantics(
-        "set_dimension_size", set_dimension_size_type, set_dimension_size, ("operand", "size"),
-        ("dimension",), True, (),
+    _op(
+        name="set_dimension_size", specified=False, type_function=set_dimension_size_type,
+        evaluate=set_dimension_size, operands=("operand", "size"), attributes=("dimension",),
+        constraints=(), element_types=ALL, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
+        needs_result=True,
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -13,12 +13,12 @@ import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.notation import is_complex, sizes_agree
-from reference.ir.op import OpSemantics
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
-from reference.ir.types import Array, ElementType, element_type_of
+from reference.ir.types import COMPLEX, Array, ElementType, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import wide
-from reference.ops.elementwise import COMPLEX_OF, PARTS
+from reference.ops.elementwise.types import COMPLEX_OF, PARTS
 from reference.ops.linear_algebra import rounded
 
 FFT_TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
@@ -141,10 +141,15 @@ def inner_inverse(x: Array, count: int) -> Array:
     return np.fft.ifftn(x, axes=axes) if axes else x
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "fft", fft_type, fft, ("operand",), ("fft_type", "fft_length"), False,
-        ("C1", "C2", "C3", "C4", "C5"), ("I1", "I2"),
+OPS: tuple[Op, ...] = (
+    Op(
+        name="fft", dialect=Dialect.STABLEHLO, specified=True, type_function=fft_type, evaluate=fft,
+        operands=("operand",), attributes=("fft_type", "fft_length"),
+        constraints=("C1", "C2", "C3", "C4", "C5"), inputs=("I1", "I2"),
+        element_types=(*(of.part for of in COMPLEX), *COMPLEX), principal=FIRST_OPERAND,
+        quantized=QuantizedUse.REFUSES,
+        rounding=Rounding.ACCUMULATES, structure=Structure.COMPUTES, lifts=False,
+        needs_result=False,
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -9,16 +9,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from reference.ir.constraints import require
 from reference.ir.errors import EvaluationError, mismatch
 from reference.ir.notation import is_quantized, quantized_element
-from reference.ir.op import OpSemantics
+from reference.ir.op import (
+    FIRST_OPERAND,
+    FIRST_RESULT,
+    Dialect,
+    Op,
+    QuantizedUse,
+    Rounding,
+    Structure,
+)
 from reference.ir.program import Dense, FutureType, Region, TensorType, TokenType, ValueType
 from reference.ir.regions import Body, argument_types, output_types
 from reference.ir.tokens import Future, Token
-from reference.ir.types import Array
+from reference.ir.types import ALL, Array
 from reference.ops.control_flow import listed, same_types
 
 DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3
@@ -353,30 +362,45 @@ _CHANNEL = ("channel_id", "channel_type", "is_host_transfer", "source_target_pai
 _CHANNEL_OPTIONAL = ("is_host_transfer", "source_target_pairs")
 _CHANNEL_IDS = ("C1", "C2", "C3", "C4", "C5")
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "async_done", async_done_type, async_done, ("operand",), (), False, ("C1",), ("I1",),
-        several=True, values=True,
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, element_types=ALL, principal=FIRST_OPERAND,
+    quantized=QuantizedUse.PASSES, rounding=Rounding.MOVES, lifts=False, values=True,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="async_done", type_function=async_done_type, evaluate=async_done,
+        operands=("operand",), attributes=(), constraints=("C1",), inputs=("I1",),
+        principal=FIRST_RESULT, structure=Structure.FORWARDS, needs_result=False, several=True,
     ),
-    OpSemantics(
-        "async_start", async_start_type, async_start, ("*operands",), (), False,
-        ("C1", "C2", "C3", "C4"), ("I1",), regions=("body",), values=True,
+    _op(
+        name="async_start", type_function=async_start_type, evaluate=async_start,
+        operands=("*operands",), attributes=(), regions=("body",),
+        constraints=("C1", "C2", "C3", "C4"), inputs=("I1",), structure=Structure.STARTS,
+        needs_result=False,
     ),
-    OpSemantics(
-        "infeed", infeed_type, infeed, ("token",), ("infeed_config",), True,
-        ("C1", "C2", "C3"), ("I1",), ("infeed_config",), several=True, values=True,
+    _op(
+        name="infeed", type_function=infeed_type, evaluate=infeed, operands=("token",),
+        attributes=("infeed_config",), optional=("infeed_config",), constraints=("C1", "C2", "C3"),
+        inputs=("I1",), principal=FIRST_RESULT, structure=Structure.TRANSFERS, needs_result=True,
+        several=True,
     ),
-    OpSemantics(
-        "outfeed", outfeed_type, outfeed, ("*inputs", "token"), ("outfeed_config",), False, (),
-        ("I1", "I2"), ("outfeed_config",), values=True,
+    _op(
+        name="outfeed", type_function=outfeed_type, evaluate=outfeed,
+        operands=("*inputs", "token"), attributes=("outfeed_config",),
+        optional=("outfeed_config",), constraints=(), inputs=("I1", "I2"),
+        structure=Structure.TRANSFERS, needs_result=False,
     ),
-    OpSemantics(
-        "recv", recv_type, recv, ("token",), _CHANNEL, True, _CHANNEL_IDS, ("I1", "I3", "I5"),
-        _CHANNEL_OPTIONAL, several=True, values=True,
+    _op(
+        name="recv", type_function=recv_type, evaluate=recv, operands=("token",),
+        attributes=_CHANNEL, optional=_CHANNEL_OPTIONAL, constraints=_CHANNEL_IDS,
+        inputs=("I1", "I3", "I5"), principal=FIRST_RESULT, structure=Structure.TRANSFERS,
+        needs_result=True, several=True,
     ),
-    OpSemantics(
-        "send", send_type, send, ("*inputs", "token"), _CHANNEL, False, _CHANNEL_IDS,
-        ("I1", "I2", "I4", "I6"), _CHANNEL_OPTIONAL, values=True,
+    _op(
+        name="send", type_function=send_type, evaluate=send, operands=("*inputs", "token"),
+        attributes=_CHANNEL, optional=_CHANNEL_OPTIONAL, constraints=_CHANNEL_IDS,
+        inputs=("I1", "I2", "I4", "I6"), structure=Structure.TRANSFERS, needs_result=False,
     ),
 )  # fmt: skip
 """The ops of this family."""

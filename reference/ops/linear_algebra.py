@@ -6,17 +6,19 @@ bits and in extended precision for longer ones, and rounded once.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.notation import baseline_element_type, same_baseline_type, sizes_agree
-from reference.ir.op import OpSemantics
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
-from reference.ir.types import Array, ElementType, element_type_of
+from reference.ir.types import ANALYTIC, Array, ElementType, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import wide
 from reference.numerics.rounding import round_to
-from reference.ops.elementwise import FLOAT_OR_COMPLEX
+from reference.ops.elementwise.types import FLOAT_OR_COMPLEX
 
 TRANSPOSITIONS = ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 """The values of `transpose_a`."""
@@ -160,14 +162,21 @@ def coefficients(
     return (np.swapaxes(matrices, -1, -2) if turned else matrices), lower != turned
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "cholesky", cholesky_type, cholesky, ("a",), ("lower",), False, ("C1", "C2", "C3"), ("I1",)
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, element_types=ANALYTIC, principal=FIRST_OPERAND,
+    quantized=QuantizedUse.COMPUTES, rounding=Rounding.ACCUMULATES, structure=Structure.COMPUTES,
+    lifts=False, needs_result=False,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="cholesky", type_function=cholesky_type, evaluate=cholesky, operands=("a",),
+        attributes=("lower",), constraints=("C1", "C2", "C3"), inputs=("I1",), expensive=True,
     ),
-    OpSemantics(
-        "triangular_solve", triangular_solve_type, triangular_solve, ("a", "b"),
-        ("left_side", "lower", "unit_diagonal", "transpose_a"), False, ("C1", "C2", "C3", "C4"),
-        ("I1", "I2", "I6"),
+    _op(
+        name="triangular_solve", type_function=triangular_solve_type, evaluate=triangular_solve,
+        operands=("a", "b"), attributes=("left_side", "lower", "unit_diagonal", "transpose_a"),
+        constraints=("C1", "C2", "C3", "C4"), inputs=("I1", "I2", "I6"), expensive=True,
     ),
 )  # fmt: skip
 """The ops of this family."""

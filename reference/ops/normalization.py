@@ -9,20 +9,21 @@ well as numbers with errors.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.notation import baseline_element_type, listed, same_shape
-from reference.ir.op import OpSemantics
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import FLOATS, Array, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import wide
 from reference.numerics.ranged import Ranged
 from reference.numerics.rounding import round_to
-from reference.ops.elementwise import FLOAT
+from reference.ops.elementwise.types import FLOAT
 
 
 def _inputs(tensors: dict[str, TensorType], *vectors: str) -> None:
@@ -278,21 +279,30 @@ def batch_norm_training(
 
 
 _ATTRIBUTES = ("epsilon", "feature_index")
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "batch_norm_grad", batch_norm_grad_type, batch_norm_grad,
-        ("operand", "scale", "mean", "variance", "grad_output"), _ATTRIBUTES, False,
-        ("C1", "C2", "C3", "C4", "C5"), ("I1", "I2", "I3", "I4", "I5"), several=True,
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, attributes=_ATTRIBUTES, element_types=FLOATS,
+    principal=FIRST_OPERAND, quantized=QuantizedUse.COMPUTES, rounding=Rounding.ACCUMULATES,
+    structure=Structure.COMPUTES, lifts=False, needs_result=False,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="batch_norm_grad", type_function=batch_norm_grad_type, evaluate=batch_norm_grad,
+        operands=("operand", "scale", "mean", "variance", "grad_output"),
+        constraints=("C1", "C2", "C3", "C4", "C5"), inputs=("I1", "I2", "I3", "I4", "I5"),
+        several=True, expensive=True,
     ),
-    OpSemantics(
-        "batch_norm_inference", batch_norm_inference_type, batch_norm_inference,
-        ("operand", "scale", "offset", "mean", "variance"), _ATTRIBUTES, False,
-        ("C1", "C2", "C3", "C4", "C5", "C6", "C7"), ("I1", "I2", "I3", "I4", "I5"),
+    _op(
+        name="batch_norm_inference", type_function=batch_norm_inference_type,
+        evaluate=batch_norm_inference, operands=("operand", "scale", "offset", "mean", "variance"),
+        constraints=("C1", "C2", "C3", "C4", "C5", "C6", "C7"),
+        inputs=("I1", "I2", "I3", "I4", "I5"),
     ),
-    OpSemantics(
-        "batch_norm_training", batch_norm_training_type, batch_norm_training,
-        ("operand", "scale", "offset"), _ATTRIBUTES, False,
-        ("C1", "C2", "C3", "C4", "C5", "C6", "C7"), ("I1", "I2", "I3"), several=True,
+    _op(
+        name="batch_norm_training", type_function=batch_norm_training_type,
+        evaluate=batch_norm_training, operands=("operand", "scale", "offset"),
+        constraints=("C1", "C2", "C3", "C4", "C5", "C6", "C7"), inputs=("I1", "I2", "I3"),
+        several=True, expensive=True,
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -10,15 +10,23 @@ computations", and the ops `uniform_quantize` and `uniform_dequantize`.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.notation import is_quantized, same_shape
-from reference.ir.op import OpSemantics
+from reference.ir.op import (
+    FIRST_OPERAND,
+    FIRST_RESULT,
+    Dialect,
+    Op,
+    QuantizedUse,
+    Rounding,
+    Structure,
+)
 from reference.ir.program import QuantizedType, TensorType
-from reference.ir.types import Array, ElementType
+from reference.ir.types import FLOATS, Array, ElementType
 from reference.numerics.arithmetic import add, divide, multiply, quiet
 from reference.numerics.conversion import convert_to
 from reference.numerics.rounding import integers_to, round_to, to_float64
@@ -182,14 +190,23 @@ def _itself(operand: Array, **_: object) -> Array:
     return operand
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "uniform_dequantize", uniform_dequantize_type, _itself, ("operand",), (), False,
-        ("C1", "C2"), ("I1",), lifts=True,
+_EXPRESSED = tuple(of for of in FLOATS if of.float_format.has_zero)
+
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, attributes=(), element_types=_EXPRESSED,
+    principal=FIRST_OPERAND, quantized=QuantizedUse.CONVERTS, rounding=Rounding.MOVES,
+    structure=Structure.COMPUTES, lifts=True,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="uniform_dequantize", type_function=uniform_dequantize_type, evaluate=_itself,
+        operands=("operand",), constraints=("C1", "C2"), inputs=("I1",), principal=FIRST_RESULT,
+        needs_result=False,
     ),
-    OpSemantics(
-        "uniform_quantize", uniform_quantize_type, _itself, ("operand",), (), True,
-        ("C1", "C2"), ("I1",), lifts=True,
+    _op(
+        name="uniform_quantize", type_function=uniform_quantize_type, evaluate=_itself,
+        operands=("operand",), constraints=("C1", "C2"), inputs=("I1",), needs_result=True,
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.notation import admitted
-from reference.ir.op import OpSemantics
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, Place, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
 from reference.ir.types import (
+    BITS,
     ELEMENT_TYPES,
+    FLOATS,
+    INTEGERS,
     Array,
     ElementType,
     Kind,
@@ -160,14 +164,25 @@ def rng_bit_generator(
     return (after if state is initial_state else initial_state.copy()), found
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "rng", rng_type, rng, ("a", "b", "shape"), ("rng_distribution",), True,
-        ("C1", "C2", "C3"), ("I1", "I2", "I3", "I4"),
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, principal=FIRST_OPERAND,
+    quantized=QuantizedUse.REFUSES,
+    structure=Structure.COMPUTES, lifts=False, needs_result=True,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="rng", type_function=rng_type, evaluate=rng, operands=("a", "b", "shape"),
+        attributes=("rng_distribution",), constraints=("C1", "C2", "C3"),
+        inputs=("I1", "I2", "I3", "I4"), element_types=BITS + FLOATS,
+        rounding=Rounding.APPROXIMATES,
     ),
-    OpSemantics(
-        "rng_bit_generator", rng_bit_generator_type, rng_bit_generator, ("initial_state",),
-        ("rng_algorithm",), True, ("C1", "C2"), ("I1", "I2"), several=True,
+    _op(
+        name="rng_bit_generator", type_function=rng_bit_generator_type, evaluate=rng_bit_generator,
+        operands=("initial_state",), attributes=("rng_algorithm",), constraints=("C1", "C2"),
+        inputs=("I1", "I2"), element_types=INTEGERS + FLOATS,
+        principal=Place(of_results=True, number=1), rounding=Rounding.EXACT, several=True,
+        expensive=True,
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from reference.interpreter.evaluate import EvaluationError, body_of
+from reference.ir.monoid import ADD
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics import accumulation
@@ -148,7 +149,7 @@ def _overflow(parts: Scattering) -> Array:
     """Sums and products of which the order decides whether they overflow; flat."""
     values, leaves = as_leaves(parts)
     of = element_type_of(values)
-    if parts.body.monoid == "add":
+    if parts.body.monoid is ADD:
         open_ = accumulation.complex_sum_is_open if of.is_complex else accumulation.sum_may_overflow
         init = np.zeros((), of.storage) if not of.is_float or of.float_format.has_zero else None
     else:

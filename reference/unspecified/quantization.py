@@ -31,7 +31,7 @@ def open_codes(
 ) -> list[Open]:
     """The reasons for an operation on quantized tensors; `plain` tells those of any other."""
     inner = quantized.plain(operation)
-    if operation.name not in quantized.COMPUTING:
+    if not quantized.on_numbers(operation):
         return plain(inner, operands, result, number)
     numbers = quantized.numbers(operation, operands)
     found = apply(inner, numbers)[number]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from reference.interpreter.evaluate import EvaluationError, body_of
+from reference.ir.monoid import ADD, Monoid
 from reference.ir.program import Operation
 from reference.ir.regions import Body
 from reference.ir.types import Array, element_type_of, to_bits
@@ -48,7 +49,7 @@ class Reduction:
     values: tuple[Array, ...]
     inits: tuple[Array, ...]
 
-    def name(self, number: int) -> str | None:
+    def monoid(self, number: int) -> Monoid | None:
         """The op that alone makes this result, where it is one with a theory of its own."""
         found = components(self.body.region)[number]
         return found if monoids.folds(found, element_type_of(self.values[number])) else None
@@ -95,49 +96,49 @@ def _reduction(
 ) -> list[Open]:
     """What every reduction leaves open: see the head of this file."""
     parts = taken_apart(operation, operands)
-    name = parts.name(number)
-    if name is None:
+    monoid = parts.monoid(number)
+    if monoid is None:
         return _by_trees(parts, number) + _complex_order(parts, number)
     values, init = parts.values[number], parts.inits[number]
-    found = [("init value that is no identity", _init_matters(name, values, init, parts.leaves))]
-    return found + _arithmetic(name, values, init, parts.leaves)
+    found = [("init value that is no identity", _init_matters(monoid, values, init, parts.leaves))]
+    return found + _arithmetic(monoid, values, init, parts.leaves)
 
 
-def _init_matters(name: str, values: Array, init: Array, leaves: Leaves) -> Array:
+def _init_matters(monoid: Monoid, values: Array, init: Array, leaves: Leaves) -> Array:
     """Where it makes a difference how many init values there are; an empty slice has one.
 
     That an init value of +0 gives a sum of -0 another sign leaves no more open than the sign.
     """
-    none, once, twice = (monoids.fold(name, values, init, leaves, n) for n in range(3))
+    none, once, twice = (monoids.fold(monoid, values, init, leaves, n) for n in range(3))
     apart = [differ(one, other) for one, other in ((once, twice), (none, once))]
-    if name == "add":
+    if monoid is ADD:
         apart = [apart[0] & (once != twice), apart[1] & (none != once)]
     return np.where(leaves.counts == 0, *apart)
 
 
-def _arithmetic(name: str, values: Array, init: Array, leaves: Leaves) -> list[Open]:
+def _arithmetic(monoid: Monoid, values: Array, init: Array, leaves: Leaves) -> list[Open]:
     """Sums and products of which the order decides whether they overflow."""
     of = element_type_of(values)
-    if name not in ("add", "multiply") or not (of.is_float or of.is_complex):
+    if not monoid.rounds or not (of.is_float or of.is_complex):
         return []
     if of.is_complex:
         open_ = (
             accumulation.complex_sum_is_open
-            if name == "add"
+            if monoid is ADD
             else accumulation.complex_product_is_open
         )
         return [("exception in complex arithmetic", open_(values, init, leaves))]
-    if not of.float_format.has_zero and name == "add":
+    if not of.float_format.has_zero and monoid is ADD:
         return [("sum in f8E8M0FNU", np.ones(leaves.shape, np.bool_))]
-    open_ = accumulation.sum_may_overflow if name == "add" else accumulation.product_may_leave
+    open_ = accumulation.sum_may_overflow if monoid is ADD else accumulation.product_may_leave
     return [("overflow or underflow in some orders", open_(values, init, leaves))]
 
 
 def _complex_order(parts: Reduction, number: int) -> list[Open]:
     """Extrema of complex numbers: see `_complex_extremum` of the elementwise ops."""
     values, init = parts.values[number], parts.inits[number]
-    name = components(parts.body.region)[number]
-    if name not in ("maximum", "minimum") or not element_type_of(values).is_complex:
+    monoid = components(parts.body.region)[number]
+    if monoid is None or not monoid.extremum or not element_type_of(values).is_complex:
         return []
 
     def unclear(x: Array) -> Array:

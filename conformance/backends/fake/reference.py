@@ -21,8 +21,8 @@ from conformance.backends.fake.wrong_operations import Wrong
 from conformance.transforms.inline import NotInlined, inlined
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import Operation, Program, Region, TensorType
-from reference.ir.structure import HOST
 from reference.ir.types import Array
+from reference.ops.structure import HOST
 from reference.ops.table import OPS
 
 _STRUCTURE = frozenset({"return", "func.return", "func.call", "call"})

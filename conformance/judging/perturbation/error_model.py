@@ -26,6 +26,7 @@ from reference.ir.program import Operation, QuantizedType, TensorType
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64, ulp_size
+from reference.ops.table import OPS
 
 EXCESS = 1.0
 """Units in the last place that any rounding within a program may be off by."""
@@ -103,7 +104,7 @@ def _signed(result: Array, zeros: Array, directions: Directions) -> Array:
     """The result with zeros of the sign that the directions say, where either is permitted."""
     of = element_type_of(result)
     if of.is_complex:
-        parts = [part(result) for part in _PARTS]
+        parts = [part(result) for part in (np.real, np.imag)]
         signed = [
             np.where(zeros[..., n] & (part == 0), np.copysign(0.0, directions(part.shape)), part)
             for n, part in enumerate(parts)
@@ -178,7 +179,7 @@ def _of_ulps(
     else:
         error = budget * ulp_size(np.abs(to_float64(result)), of)
         error = np.where(to_float64(result) == 0, 0.0, error)
-    exact = _EXACT.get(operation.name)
+    exact = None if operation.name not in OPS else OPS[operation.name].is_exact
     if exact is not None:
         error = np.where(exact(operands, result), 0.0, error)
     return error if error.any() else None
@@ -232,125 +233,4 @@ def _solved_nearby(
         return results
 
 
-# --- What is exact -------------------------------------------------------------------------------
-
-Exact = Callable[[tuple[Array, ...], Array], Array]
-"""exact(operands, result): which elements are the exact results, with nothing rounded."""
-
-
-def _wide(arrays: tuple[Array, ...]) -> list[Array]:
-    return [to_float64(array) for array in arrays]
-
-
-def _is_float(array: Array) -> bool:
-    return element_type_of(array).is_float
-
-
-def _sum(operands: tuple[Array, ...], result: Array) -> Array:
-    return _sum_of(operands[0], operands[1], result, 1.0)
-
-
-def _difference(operands: tuple[Array, ...], result: Array) -> Array:
-    return _sum_of(operands[0], operands[1], result, -1.0)
-
-
-def _sum_of(lhs: Array, rhs: Array, result: Array, sign: float) -> Array:
-    if not _is_float(result):
-        real = _sum_of(np.real(lhs), np.real(rhs), np.real(result), sign)
-        return real & _sum_of(np.imag(lhs), np.imag(rhs), np.imag(result), sign)
-    return _is_sum(to_float64(lhs), sign * to_float64(rhs), to_float64(result))
-
-
-def _is_sum(a: Array, b: Array, result: Array) -> Array:
-    """Knuth's TwoSum: the error of a sum in float64 is a float64, found without rounding."""
-    total = a + b
-    shadow = total - a
-    lost = (a - (total - shadow)) + (b - shadow)
-    return (lost == 0) & (total == result)
-
-
-def _product(operands: tuple[Array, ...], result: Array) -> Array:
-    if not _is_float(result):
-        return _complex_product(operands, result)
-    a, b = _wide(operands)
-    return _is_product(a, b, to_float64(result))
-
-
-def _is_product(a: Array, b: Array, product: Array) -> Array:
-    """Dekker's product in float64: exact where nothing is lost; False where it may overflow."""
-    rounded = a * b
-    (high, low), (top, rest) = _halves(a), _halves(b)
-    lost = ((high * top - rounded) + high * rest + low * top) + low * rest
-    tiny = (np.abs(rounded) < 2.0**-960) & (rounded != 0)
-    return (lost == 0) & (rounded == product) & ~tiny | (a == 0) | (b == 0)
-
-
-def _halves(a: Array) -> tuple[Array, Array]:
-    spread = a * 134217729.0  # 2^27 + 1 (Veltkamp)
-    high = spread - (spread - a)
-    return high, a - high
-
-
-def _quotient(operands: tuple[Array, ...], result: Array) -> Array:
-    if not _is_float(result):
-        return np.zeros(result.shape, np.bool_)
-    a, b = _wide(operands)
-    return _is_product(to_float64(result), b, a) | ~np.isfinite(to_float64(result)) | (a == 0)
-
-
-def _root(operands: tuple[Array, ...], result: Array) -> Array:
-    if not _is_float(result):
-        return np.zeros(result.shape, np.bool_)
-    root = to_float64(result)
-    return _is_product(root, root, to_float64(operands[0]))
-
-
-def _same_value(operands: tuple[Array, ...], result: Array) -> Array:
-    """A conversion that changed no value."""
-    operand = operands[0]
-    of, to = element_type_of(operand), element_type_of(result)
-    if of.is_float and to.is_float:
-        return np.asarray(to_float64(operand) == to_float64(result))
-    if of.is_integer and to.is_float:
-        return np.asarray(operand.astype(np.longdouble) == to_float64(result).astype(np.longdouble))
-    if of.is_complex and to.is_complex:
-        return np.asarray(operand.astype(np.complex128) == result.astype(np.complex128))
-    return np.zeros(result.shape, np.bool_) if to.bits < of.bits else np.ones(result.shape, bool)
-
-
-def _complex_product(operands: tuple[Array, ...], result: Array) -> Array:
-    """Complex products of whose four products and two sums none is rounded in the result's type."""
-    storage = element_type_of(result).part.storage
-    a, b, c, d = (part(array).astype(np.float64) for array in operands for part in _PARTS)
-    exact = np.ones(result.shape, np.bool_)
-    for left, right in ((a, c), (b, d), (a, d), (b, c)):
-        product = (left * right).astype(storage).astype(np.float64)
-        exact &= _is_product(left, right, product)
-    exact &= _is_sum(a * c, -(b * d), np.real(result).astype(np.float64))
-    return exact & _is_sum(a * d, b * c, np.imag(result).astype(np.float64))
-
-
-_PARTS = (np.real, np.imag)
-
-
-def _remainder(_: tuple[Array, ...], result: Array) -> Array:
-    """A remainder is exact always (IEEE 754-2019), and so is what is rounded to an integer."""
-    return np.ones(result.shape, np.bool_)
-
-
-_EXACT: dict[str, Exact] = {
-    "abs": lambda _, result: np.full(result.shape, not element_type_of(_[0]).is_complex),
-    "add": _sum,
-    "ceil": _remainder,
-    "convert": _same_value,
-    "divide": _quotient,
-    "floor": _remainder,
-    "multiply": _product,
-    "remainder": _remainder,
-    "round_nearest_afz": _remainder,
-    "round_nearest_even": _remainder,
-    "sign": lambda _, result: np.full(result.shape, _is_float(result)),
-    "sqrt": _root,
-    "subtract": _difference,
-}
 """What tells exact results from rounded ones; other ops of ulps are taken to round always."""

@@ -79,6 +79,7 @@ CONTRACTED = Rule(
     "sum of products",
     _TEXT,
     _SOURCE,
+    rounds_operands=True,
     bound=bounded(_summed, _depth, Default()),
     measure=measured(_summed, _depth, Default()),
     either_zero=either_zero_of(_summed, _depth, Default()),

@@ -15,6 +15,7 @@ from conformance.tolerance.models import out_of_bounds
 from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import apply, body_of
+from reference.ir.monoid import ADD, MULTIPLY
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics import accumulation
@@ -40,7 +41,7 @@ def _bound(
         pairs = zip(roundings, expected, strict=True)
         return tuple(_of_roundings(count * parts.counts, result) for count, result in pairs)
     bound = _of_sum_or_product(parts, expected[0].reshape(-1))
-    exact = 0 if element_type_of(expected[0]).is_complex and parts.body.monoid == "multiply" else 1
+    exact = 0 if element_type_of(expected[0]).is_complex and parts.body.monoid is MULTIPLY else 1
     bound = np.where(parts.counts > exact, bound, 0.0)
     return (bound.reshape(expected[0].shape),)
 
@@ -56,7 +57,7 @@ def _of_roundings(counts: Array, expected: Array) -> Array | None:
 def _of_sum_or_product(parts: Scattering, expected: Array) -> Array:
     values, leaves = as_leaves(parts)
     of = element_type_of(values)
-    if parts.body.monoid == "add":
+    if parts.body.monoid is ADD:
         bound = accumulation.complex_sum_bound if of.is_complex else accumulation.sum_bound
         init = np.zeros((), np.float64).astype(of.storage)
     else:
@@ -77,7 +78,7 @@ def _either_zero(
     touched = (parts.counts > 0).reshape(expected[0].shape)
     free = [bool(count) for count in rounding_operations(operation.regions[0])]
     if parts.is_sum_or_product:
-        free = [parts.body.monoid == "multiply" and element_type_of(expected[0]).is_complex]
+        free = [parts.body.monoid is MULTIPLY and element_type_of(expected[0]).is_complex]
     return tuple(
         is_zero(result) & (touched[..., None] if element_type_of(result).is_complex else touched)
         if open_

@@ -13,19 +13,20 @@ for the code of another number within reach of its roundings.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
 from conformance.tolerance.rule import Habit, Rule
 from reference.interpreter import quantized
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation, QuantizedType, Value
+from reference.ir.op import QuantizedUse, Rounding, Structure
+from reference.ir.program import Operation, QuantizedType, TensorType, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import round_to, to_float64, ulp_size
 from reference.ops.quantization import along, rounded_scales
+from reference.ops.table import OPS
 
 _TEXT = (
     "within one code, and no less than the codes of the numbers within the op's own tolerance on "
@@ -39,29 +40,6 @@ _SOURCE = (
 
 FEW = 3
 """Operands that are moved in every combination of up and down; more move all at once."""
-
-_EXACT: dict[str, Callable[[Any, Any], Any]] = {
-    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
-}  # fmt: skip
-"""Ops that round, but not always: evaluated in a wider type they tell."""
-
-_ROUNDING = frozenset({
-    *_EXACT, "sqrt", "remainder", "batch_norm_grad", "batch_norm_inference",
-    "batch_norm_training", "reduce_precision", "iota", "dynamic_iota",
-})  # fmt: skip
-"""Ops whose result is rounded although their own rules have no budget for that."""
-
-_CONVERTING = frozenset({"dynamic_iota", "iota", "uniform_dequantize", "uniform_quantize"})
-"""Ops whose arithmetic the specification defines step by step, quantized types included."""
-
-_REQUANTIZED = frozenset({"add", "maximum", "minimum", "subtract"})
-"""Ops that may bring each operand to the result's scale first."""
-
-_BACKWARD = frozenset({"cholesky", "triangular_solve"})
-"""Ops whose own rule judges all results together: of them a result may be the next code."""
-
-_CONTRACTING = frozenset({"convolution", "dot_general", "dynamic_conv"})
-"""Ops whose own rule already allows for rounded operands."""
 
 
 @cache
@@ -83,9 +61,9 @@ def _bounds(
     rule: Rule, operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
     """How many codes, or how much of a number, each element may be off."""
-    if operation.name not in quantized.COMPUTING:
+    if not quantized.on_numbers(operation):
         return tuple(_of_body(operation, operands, result) for result in expected)
-    if operation.name in _BACKWARD:
+    if rule.is_backward:
         return tuple(np.ones(result.shape) for result in expected)
     found: list[Array | None] = []
     for result, reach in zip(expected, _reach(rule, operation, operands, expected), strict=True):
@@ -105,7 +83,7 @@ def _refutes(
     actual: tuple[Array, ...],
 ) -> tuple[Sequence[tuple[str, Array]], ...]:
     """Codes as near to the reference's as a permitted one, but on the other side of it."""
-    if operation.name not in quantized.COMPUTING or operation.name in _BACKWARD:
+    if not quantized.on_numbers(operation) or rule.is_backward:
         return ((),) * len(expected)
     found: list[Sequence[tuple[str, Array]]] = []
     reaches = _reach(rule, operation, operands, expected)
@@ -128,7 +106,7 @@ def _by_merged_scales(
 ) -> tuple[Array, ...]:
     """0 for codes within reach of a product with the reciprocal of the scale, or with the quotient
     of two scales, which rounds once more than the specification's quotient; else inf."""
-    if operation.name not in quantized.COMPUTING or operation.name in _BACKWARD:
+    if not quantized.on_numbers(operation) or rule.is_backward:
         return tuple(np.full(result.shape, np.inf) for result in expected)
     found: list[Array] = []
     reaches = _reach(rule, operation, operands, expected, roundings=3)
@@ -153,16 +131,16 @@ def _reach(
 
     `roundings` are those of `quantize`: its quotient and its sum are two.
     """
-    around = _around(operation, operands)
+    around = _around(operation, operands, rule.rounds_operands)
     plain, numbers = quantized.plain(operation), tuple(quantized.numbers(operation, operands))
     errors = _errors(rule, plain, numbers, around[0])
-    brought = numbers if operation.name in _REQUANTIZED else ()
+    brought = numbers if OPS[operation.name].rescales else ()
     found: list[tuple[Array, Array] | Array | None] = []
     for k, of in enumerate(quantized.element_types(operation)[1]):
         results = [one[k] for one in around]
         if of is None:
             found.append(_in_numbers(results, errors[k]))
-        elif operation.name in _CONVERTING:
+        elif OPS[operation.name].quantized is QuantizedUse.CONVERTS:
             found.append(_codes(results, errors[k], of, expected[k], roundings))
         else:
             codes = _codes(results, errors[k], of, expected[k], roundings)
@@ -177,7 +155,8 @@ def _permits(
     actual: tuple[Array, ...],  # noqa: ARG001 - the form of `Permits`
 ) -> tuple[Array | None, ...]:
     """Comparisons of numbers so near that their roundings decide may come out either way."""
-    if operation.name != "compare":
+    truth = [element_type_of(result).is_boolean for result in expected]
+    if not all(truth) or not quantized.on_numbers(operation):
         return (None,) * len(expected)
     first, *others = (one[0] for one in _around(operation, operands))
     return (np.logical_or.reduce([np.zeros(first.shape, bool), *(first != o for o in others)]),)
@@ -186,22 +165,32 @@ def _permits(
 def _of_body(operation: Operation, operands: tuple[Array, ...], result: Array) -> Array | None:
     """Codes folded by a body: each application may round once, in whatever order they come."""
     bodies = [inner for region in operation.regions for inner in region.operations]
-    exact = {"maximum", "minimum", "return", "compare", "select", "and", "or", "not"}
-    if not element_type_of(result).is_integer or all(one.name in exact for one in bodies):
+    if not element_type_of(result).is_integer or not any(map(_rounds_codes, bodies)):
         return None
-    if operation.name in ("case", "if", "sort"):
+    record = OPS[operation.name]
+    if record.rounding is Rounding.MOVES and record.structure is not Structure.STARTS:
         return None
     elements = max((operand.size for operand in operands), default=0)
     applied = len(bodies) if operation.name == "map" else max(elements, 1)
     return np.full(result.shape, float(applied))
 
 
-def _around(operation: Operation, operands: tuple[Array, ...]) -> list[tuple[Array, ...]]:
+def _rounds_codes(operation: Operation) -> bool:
+    """Whether an operation of a body may give other codes than it takes."""
+    results = [value.type for value in operation.results if isinstance(value.type, TensorType)]
+    if all(kind.stored.is_boolean for kind in results):
+        return False
+    return OPS[operation.name].rounding is not Rounding.MOVES
+
+
+def _around(
+    operation: Operation, operands: tuple[Array, ...], rounds_operands: bool = False
+) -> list[tuple[Array, ...]]:
     """The results on numbers: first on the operands as they are, then a rounding off."""
     plain = quantized.plain(operation)
     numbers = quantized.numbers(operation, operands)
     found = [apply(plain, numbers)]
-    if operation.name in _CONTRACTING:
+    if rounds_operands:
         return found
     given = zip(operation.operands, operands, numbers, strict=True)
     moves = [_ends(value, codes, number) for value, codes, number in given]
@@ -263,14 +252,14 @@ def _of_ulps(rule: Rule, plain: Operation, numbers: tuple[Array, ...], result: A
     if not of.is_float:
         return np.zeros(result.shape)
     budget = 0.0 if rule.ulps is None else rule.ulps.budget(of, "cpu")
-    if plain.name in _ROUNDING:
+    record = OPS[plain.name]
+    if record.rounding in (Rounding.CORRECT, Rounding.ACCUMULATES):
         budget = max(budget, 0.5)
     error = budget * ulp_size(np.abs(to_float64(result)), of)
-    exact = _EXACT.get(plain.name)
-    if exact is not None:
-        lhs, rhs = (to_float64(one).astype(np.longdouble) for one in numbers)
+    if record.unrounded is not None and len(numbers) > 1:
+        wide = (to_float64(number).astype(np.longdouble) for number in numbers)
         with np.errstate(all="ignore"):
-            error = np.where(exact(lhs, rhs) == to_float64(result), 0.0, error)
+            error = np.where(record.unrounded(*wide) == to_float64(result), 0.0, error)
     return np.where(np.isfinite(error), error, 0.0)
 
 

@@ -19,30 +19,26 @@ from conformance.tolerance.models.extrema import HABITS
 from conformance.tolerance.models.orders import Found, out_of_order, without_padding
 from conformance.tolerance.rule import Rule
 from reference.interpreter.evaluate import body_of
+from reference.ir.monoid import ADD, MULTIPLY, Monoid
 from reference.ir.notation import is_promotable
+from reference.ir.op import Rounding
 from reference.ir.program import Dense, Operation, Region, TensorType, Value
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics import accumulation
 from reference.numerics.monoids import all_negative_zeros
 from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.zeros import is_negative_zero, is_zero
+from reference.ops.table import OPS
 from reference.unspecified.reduction import Reduction, taken_apart
 
-_REAL: dict[str, Callable[..., Array]] = {
-    "add": accumulation.sum_bound,
-    "multiply": accumulation.product_bound,
+_REAL: dict[Monoid, Callable[..., Array]] = {
+    ADD: accumulation.sum_bound,
+    MULTIPLY: accumulation.product_bound,
 }
-_COMPLEX: dict[str, Callable[..., Array]] = {
-    "add": accumulation.complex_sum_bound,
-    "multiply": accumulation.complex_product_bound,
+_COMPLEX: dict[Monoid, Callable[..., Array]] = {
+    ADD: accumulation.complex_sum_bound,
+    MULTIPLY: accumulation.complex_product_bound,
 }
-
-EXACT = frozenset({
-    "abs", "and", "bitcast_convert", "ceil", "clamp", "compare", "complex", "constant", "floor",
-    "imag", "is_finite", "maximum", "minimum", "negate", "not", "or", "real", "return",
-    "round_nearest_afz", "round_nearest_even", "select", "sign", "xor",
-})  # fmt: skip
-"""Ops without rounding errors, whatever the element type (of real numbers, that is)."""
 
 
 def reduction_bound(
@@ -57,11 +53,11 @@ def _bound(parts: Reduction, number: int, expected: Array) -> Array | None:
     of = element_type_of(expected)
     if not (of.is_float or of.is_complex):
         return None
-    name = parts.name(number)
-    known = (_COMPLEX if of.is_complex else _REAL).get(name or "")
+    monoid = parts.monoid(number)
+    known = None if monoid is None else (_COMPLEX if of.is_complex else _REAL).get(monoid)
     if known is not None:
         return known(parts.values[number], parts.inits[number], parts.leaves, expected)
-    if name is not None:
+    if monoid is not None:
         return None
     roundings = rounding_operations(parts.body.region)[number]
     if not roundings:
@@ -108,7 +104,9 @@ def _rounds(operation: Operation) -> bool:
             is_promotable(of.element_type, to.element_type) for to in types
         ))  # fmt: skip
     inexact = any(not (of.stored.is_integer or of.stored.is_boolean) for of in types)
-    return inexact and operation.name not in EXACT
+    record = OPS.get(operation.name)
+    exact = record is not None and record.rounding in (Rounding.MOVES, Rounding.EXACT)
+    return inexact and not exact
 
 
 def parts_within(
@@ -156,16 +154,16 @@ def either_zero(
 
 
 def _either_zero(parts: Reduction, number: int, expected: Array) -> Array | None:
-    of, name = element_type_of(expected), parts.name(number)
+    of, monoid = element_type_of(expected), parts.monoid(number)
     if not (of.is_float or of.is_complex):
         return None
     some = parts.leaves.counts > 0
     zero = is_zero(expected) & (some[..., None] if of.is_complex else some)
-    if name == "add":
+    if monoid is ADD:
         init = parts.inits[number]
         negative = all_negative_zeros(parts.values[number], init, parts.leaves)
         return zero & negative & is_zero(init) & ~is_negative_zero(init)
-    rounds = of.is_complex if name == "multiply" else name is None
+    rounds = of.is_complex if monoid is MULTIPLY else monoid is None
     return zero if rounds and rounding_operations(parts.body.region)[number] else None
 
 
@@ -182,8 +180,6 @@ def ordered_otherwise(
     return tuple([*one, *other] for one, other in zip(ordered, padded, strict=True))
 
 
-_PRECISE = frozenset({"add", "subtract", "multiply", "divide", "sqrt", "convert", "remainder"})
-"""Ops whose real results are correctly rounded."""
 _ULPS = 5
 """How many units in the last place any other op may err by: the largest budget of a real one."""
 _COMPLEX_ULPS = 3
@@ -202,7 +198,7 @@ def map_bound(
     rounding = [n for n, one in enumerate(region.operations) if _rounds(one)]
     if not rounding or not (of.is_float or of.is_complex):
         return (None,)
-    if len(rounding) == 1 and of.is_float and region.operations[rounding[0]].name in _PRECISE:
+    if len(rounding) == 1 and of.is_float and _is_correct(region.operations[rounding[0]]):
         return (None,)
     wide = np.complex128 if of.is_complex else np.float64
     exact = result.reshape(-1).astype(wide)
@@ -217,6 +213,12 @@ def map_bound(
     return (np.asarray(total).reshape(result.shape),)
 
 
+def _is_correct(operation: Operation) -> bool:
+    """Whether its real results are correctly rounded."""
+    record = OPS.get(operation.name)
+    return record is not None and record.rounding is Rounding.CORRECT
+
+
 def _moved(region: Region, number: int, direction: int) -> Region:
     """The region with the result of one operation multiplied by 1 and so many units above it."""
     operation = region.operations[number]
@@ -224,7 +226,7 @@ def _moved(region: Region, number: int, direction: int) -> Region:
     of = value.type
     assert isinstance(of, TensorType)
     form = of.element.float_format
-    ulps = _COMPLEX_ULPS if of.element.is_complex else 1 if operation.name in _PRECISE else _ULPS
+    ulps = _COMPLEX_ULPS if of.element.is_complex else 1 if _is_correct(operation) else _ULPS
     factor = 1 + direction * ulps * 2.0**-form.mantissa_bits
     one = Value("moved by", of)
     scale = Dense.of(round_to_element(factor, of.element), of)

@@ -12,37 +12,39 @@ import numpy as np
 
 from conformance.tolerance.rule import Habit, Measure
 from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.monoid import ADD, Monoid
 from reference.ir.program import Operation
 from reference.ir.regions import monoid_of
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
 
-_EXTREMA = ("maximum", "minimum")
 _PAIR = 2
 """Operands of a reduction of one input: the input and its init value."""
 
-Otherwise = Callable[[str, Array, Array], tuple[Array, Array] | None]
-"""otherwise(op of the body, operand, init value): both as the compiler has them; None where it is
-known of nothing else than the text."""
+Otherwise = Callable[[Monoid, Array, Array], tuple[Array, Array] | None]
+"""otherwise(monoid of the body, operand, init value): both as the compiler has them; None where it
+is known of nothing else than the text."""
 
 
-def _without_nan(name: str, operand: Array, init: Array) -> tuple[Array, Array] | None:
-    if name not in _EXTREMA:
+def _without_nan(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Array] | None:
+    if not monoid.extremum:
         return None
     return _replaced(operand, np.isnan(to_float64(operand)), init), init
 
 
-def _without_the_greater_zero(name: str, operand: Array, init: Array) -> tuple[Array, Array] | None:
+def _without_the_greater_zero(
+    monoid: Monoid, operand: Array, init: Array
+) -> tuple[Array, Array] | None:
     """For a minimum without the smaller one, -0."""
-    if name not in _EXTREMA:
+    if not monoid.extremum:
         return None
     number = to_float64(operand)
-    taken = (number == 0) & (np.signbit(number) == (name == "minimum"))
+    taken = (number == 0) & (np.signbit(number) == (monoid.extremum < 0))
     return _replaced(operand, taken, init), init
 
 
-def _from_zero(name: str, operand: Array, init: Array) -> tuple[Array, Array] | None:
-    return (operand, np.zeros_like(init)) if name == "add" else None
+def _from_zero(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Array] | None:
+    return (operand, np.zeros_like(init)) if monoid is ADD else None
 
 
 def _replaced(operand: Array, mask: Array, init: Array) -> Array:
@@ -59,12 +61,12 @@ def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -
         actual: tuple[Array, ...],
     ) -> tuple[Array, ...]:
         nothing = tuple(np.full(one.shape, np.inf) for one in expected)
-        name = monoid_of(operation.regions[0])
-        if name is None or len(operands) != _PAIR or not element_type_of(expected[0]).is_float:
+        monoid = monoid_of(operation.regions[0])
+        if monoid is None or len(operands) != _PAIR or not element_type_of(expected[0]).is_float:
             return nothing
         if operation.operands[0] == operation.operands[1]:
             return nothing  # nothing is reduced
-        changed = otherwise(name, *operands)
+        changed = otherwise(monoid, *operands)
         if changed is None:
             return nothing
         try:

@@ -66,7 +66,7 @@ def out_of_order(
         selects = operation.name == "select_and_scatter"
         wrong = [
             _wrong(operation, operands, number, expected[number], actual[number], bound)
-            if selects or parts.name(number) is None
+            if selects or parts.monoid(number) is None
             else np.zeros(actual[number].shape, np.bool_)
             for number, bound in enumerate(bounds)
         ]
@@ -106,12 +106,12 @@ def without_padding(
     parts = taken_apart(operation, operands)
     found: list[Found] = []
     for number, (want, got, bound) in enumerate(zip(expected, actual, bounds, strict=True)):
-        name = parts.name(number)
-        if name is None or not _apart(want, got, bound).any():
+        monoid = parts.monoid(number)
+        if monoid is None or not _apart(want, got, bound).any():
             found.append(())
             continue
         values, init = parts.values[number], parts.inits[number]
-        other = monoids.fold(name, values, init, parts.leaves, padded=False)
+        other = monoids.fold(monoid, values, init, parts.leaves, padded=False)
         wrong = _wrong(operation, operands, number, want, got, bound)
         found.append([(UNPADDED, wrong & ~_apart(other, got, bound))])
     return tuple(found)

@@ -20,11 +20,10 @@ from reference.ir.program import Function, Operation, Program, Region
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
 from reference.ops.folds import folding
+from reference.ops.folds.reduction import FOLDS
 from reference.ops.indexed import update_orders
+from reference.ops.table import OPS
 from reference.unspecified.reduction import SCHEDULES, differ, one_by_one, taken_apart
-
-_FOLDS = ("reduce", "reduce_window", "select_and_scatter")
-_EXTREMA = ("maximum", "minimum")
 
 Operands = tuple[Array, ...]
 Results = tuple[Array, ...]
@@ -84,7 +83,7 @@ def _is_tiny(array: Array) -> Array:
 def _outcomes(region: Region, operation: Operation, operands: Operands) -> Iterator[Results]:
     """The results of such a region; of a reduction in several of the orders that may be."""
     *_, last, _ = region.operations
-    if last.name in _FOLDS:
+    if last.name in FOLDS:
         yield from _folded(last, operands)
         return
     types = tuple(value.type for value in operation.results)
@@ -132,14 +131,15 @@ def _chosen(
     An extremum that is subnormal or zero may be any of its elements that is.
     """
     nothing = tuple(np.zeros(array.shape, np.bool_) for array in actual)
-    if operation.name not in (*_FOLDS, "scatter"):
+    scatters = operation.name not in FOLDS
+    if not OPS[operation.name].body_types:
         return nothing
     found: list[Array] = []
-    for number, name in enumerate(folding.components(operation.regions[-1])):
+    for number, monoid in enumerate(folding.components(operation.regions[-1])):
         bits = to_bits(actual[number])
-        if name not in _EXTREMA or bits.ndim > actual[number].ndim:
+        if monoid is None or not monoid.extremum or bits.ndim > actual[number].ndim:
             found.append(nothing[number])
-        elif operation.name == "scatter":
+        elif scatters:
             found.append(_is_update(operation, operands, bits, number))
         else:
             found.append(_is_leaf(coarse, operands, bits, number))

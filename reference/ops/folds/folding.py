@@ -14,6 +14,7 @@ from functools import cache
 
 import numpy as np
 
+from reference.ir.monoid import MONOIDS, Monoid
 from reference.ir.notation import is_quantized
 from reference.ir.program import Region, TensorType
 from reference.ir.regions import Body, argument_types
@@ -45,7 +46,7 @@ def converted(arrays: Sequence[Array], to: Sequence[ElementType]) -> tuple[Array
 
 
 @cache
-def components(region: Region) -> tuple[str | None, ...]:
+def components(region: Region) -> tuple[Monoid | None, ...]:
     """For each result the op that alone makes it from its two arguments, None where it is not so.
 
     A body of N results takes 2 N arguments, of which result i belongs with i and N + i.
@@ -56,14 +57,14 @@ def components(region: Region) -> tuple[str | None, ...]:
     if len(region.arguments) != 2 * count:
         return (None,) * count
     made = {value.name: o for o in region.operations for value in o.results}
-    found: list[str | None] = []
+    found: list[Monoid | None] = []
     for number, result in enumerate(region.operations[-1].operands):
         operation = made.get(result.name)
         pair = {region.arguments[number].name, region.arguments[count + number].name}
         alone = operation is not None and {v.name for v in operation.operands} == pair
-        name = operation.name if operation is not None and alone else None
-        known = name in monoids.MONOIDS and not is_quantized(result.type)  # which round to codes
-        found.append(name if known else None)
+        monoid = MONOIDS.get(operation.name) if operation is not None and alone else None
+        # of quantized elements each application rounds to a code
+        found.append(None if is_quantized(result.type) else monoid)
     return tuple(found)
 
 
@@ -77,14 +78,14 @@ def fold(
     """
     types = argument_elements(body.region)[: len(inputs)]
     values, inits = converted(inputs, types), converted(init_values, types)
-    names = components(body.region)
-    known = [monoids.folds(name, of) for name, of in zip(names, types, strict=True)]
+    made_by = components(body.region)
+    known = [monoids.folds(monoid, of) for monoid, of in zip(made_by, types, strict=True)]
     trees = values  # where all are known nobody looks at them
     if not all(known):
         trees = scheduled(body.lanes, values, inits, leaves, init_then_tree)
     return tuple(
-        monoids.fold(name, x, init, leaves) if name is not None and ok else tree
-        for name, ok, x, init, tree in zip(names, known, values, inits, trees, strict=True)
+        monoids.fold(monoid, x, init, leaves) if monoid is not None and ok else tree
+        for monoid, ok, x, init, tree in zip(made_by, known, values, inits, trees, strict=True)
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from reference.ir.op import OpSemantics
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, Place, QuantizedUse, Rounding, Structure
 from reference.ir.program import Dense
 from reference.ir.regions import Body
-from reference.ir.types import Array
+from reference.ir.types import ALL, Array
 from reference.numerics.contributions import Slices
 from reference.ops.folds import folding
 from reference.ops.folds import reduction_types as types
@@ -93,26 +95,40 @@ _WINDOWS = ("window_strides", "base_dilations", "window_dilations", "padding")
 _REDUCE_WINDOW_IDS = tuple(f"C{number}" for number in range(1, 17))
 _SELECT_IDS = tuple(f"C{number}" for number in range(1, 13))
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "map", types.map_type, map_, ("*inputs",), ("dimensions",), False,
-        ("C1", "C2", "C3", "C4"), ("I1",), regions=("computation",),
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, element_types=ALL, principal=FIRST_OPERAND,
+    quantized=QuantizedUse.MOVES, rounding=Rounding.ACCUMULATES, structure=Structure.COMPUTES,
+    lifts=False, needs_result=False,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="map", type_function=types.map_type, evaluate=map_, operands=("*inputs",),
+        attributes=("dimensions",), regions=("computation",), constraints=("C1", "C2", "C3", "C4"),
+        inputs=("I1",), principal=Place(of_results=False, number=-1),
     ),
-    OpSemantics(
-        "reduce", types.reduce_type, reduce, ("*inputs", "*init_values"), ("dimensions",), False,
-        ("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8"), ("I1", "I2"), regions=("body",),
-        several=True,
+    _op(
+        name="reduce", type_function=types.reduce_type, evaluate=reduce,
+        operands=("*inputs", "*init_values"), attributes=("dimensions",), regions=("body",),
+        constraints=("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8"), inputs=("I1", "I2"),
+        body_types=(True, True), several=True,
     ),
-    OpSemantics(
-        "reduce_window", types.reduce_window_type, reduce_window, ("*inputs", "*init_values"),
-        ("window_dimensions", *_WINDOWS), False, _REDUCE_WINDOW_IDS, ("I1", "I2"),
-        optional=_WINDOWS, regions=("body",), several=True,
+    _op(
+        name="reduce_window", type_function=types.reduce_window_type, evaluate=reduce_window,
+        operands=("*inputs", "*init_values"), attributes=("window_dimensions", *_WINDOWS),
+        optional=_WINDOWS, regions=("body",), constraints=_REDUCE_WINDOW_IDS, inputs=("I1", "I2"),
+        body_types=(True, True), several=True,
     ),
-    OpSemantics(
-        "select_and_scatter", types.select_and_scatter_type, select_and_scatter,
-        ("operand", "source", "init_value"), ("window_dimensions", "window_strides", "padding"),
-        False, _SELECT_IDS, ("I1", "I2", "I3"), optional=("window_strides", "padding"),
-        regions=("select", "scatter"),
+    _op(
+        name="select_and_scatter", type_function=types.select_and_scatter_type,
+        evaluate=select_and_scatter, operands=("operand", "source", "init_value"),
+        attributes=("window_dimensions", "window_strides", "padding"),
+        optional=("window_strides", "padding"), regions=("select", "scatter"),
+        constraints=_SELECT_IDS, inputs=("I1", "I2", "I3"), body_types=(True, True, True),
+        expensive=True,
     ),
 )  # fmt: skip
 """The ops of this family."""
+
+FOLDS = frozenset(record.name for record in OPS if record.body_types)
+"""The ops that fold elements and init values with a body, which `map` does not."""

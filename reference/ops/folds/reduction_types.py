@@ -14,7 +14,7 @@ from reference.ir.program import Dense, QuantizedType, Region, TensorType
 from reference.ir.regions import argument_types, output_types
 from reference.ir.types import ElementType
 from reference.numerics.contributions import windows_along
-from reference.ops.elementwise import ANY_PER_TENSOR, BOOLEAN
+from reference.ops.elementwise.types import ANY_PER_TENSOR, BOOLEAN
 
 Types = tuple[TensorType, ...]
 Element = ElementType | QuantizedType

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from reference.ir.constraints import require
 from reference.ir.notation import is_promotable, is_unique, same_shape, sizes_agree, within
-from reference.ir.op import OpSemantics
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import QuantizedType, Region, TensorType, ValueType
 from reference.ir.regions import argument_types, output_types
-from reference.ir.types import ElementType
-from reference.ops.elementwise import ANY_PER_TENSOR, INTEGER
+from reference.ir.types import ALL, ElementType
+from reference.ops.elementwise.types import ANY_PER_TENSOR, INTEGER
 from reference.ops.indexed.gather import (
     check_slice_sizes,
     dynamic_gather,
@@ -364,37 +365,56 @@ def _check_updates(updates: TensorType, window_dims: Dims, batch: Sizes, limits:
     require("C4", fits and all(map(_at_most, window, limits)), updates)  # C4
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "dynamic_gather", dynamic_gather_type, dynamic_gather,
-        ("operand", "start_indices", "slice_sizes"),
-        ("offset_dims", "collapsed_slice_dims", "start_index_map", "index_vector_dim",
-         "indices_are_sorted", "operand_batching_dims", "start_indices_batching_dims"),
-        True, tuple(f"C{n}" for n in range(1, 15)), ("I1", "I2", "I3"),
+_op = partial(
+    Op, dialect=Dialect.STABLEHLO, specified=True, element_types=ALL, principal=FIRST_OPERAND,
+    quantized=QuantizedUse.MOVES, structure=Structure.COMPUTES, lifts=False,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="dynamic_gather", type_function=dynamic_gather_type, evaluate=dynamic_gather,
+        operands=("operand", "start_indices", "slice_sizes"),
+        attributes=(
+            "offset_dims", "collapsed_slice_dims", "start_index_map", "index_vector_dim",
+            "indices_are_sorted", "operand_batching_dims", "start_indices_batching_dims",
+        ),
         optional=("indices_are_sorted", "operand_batching_dims", "start_indices_batching_dims"),
-        check_values=check_slice_sizes,
+        constraints=tuple(f"C{n}" for n in range(1, 15)), inputs=("I1", "I2", "I3"),
+        check_values=check_slice_sizes, rounding=Rounding.MOVES, needs_result=True,
     ),
-    OpSemantics(
-        "gather", gather_type, gather, ("operand", "start_indices"),
-        ("offset_dims", "collapsed_slice_dims", "operand_batching_dims",
-         "start_indices_batching_dims", "start_index_map", "index_vector_dim", "slice_sizes",
-         "indices_are_sorted"),
-        False, tuple(f"C{n}" for n in range(1, 24)), ("I1", "I2"),
+    _op(
+        name="gather", type_function=gather_type, evaluate=gather,
+        operands=("operand", "start_indices"),
+        attributes=(
+            "offset_dims", "collapsed_slice_dims", "operand_batching_dims",
+            "start_indices_batching_dims", "start_index_map", "index_vector_dim", "slice_sizes",
+            "indices_are_sorted",
+        ),
         optional=("operand_batching_dims", "start_indices_batching_dims", "indices_are_sorted"),
+        constraints=tuple(f"C{n}" for n in range(1, 24)), inputs=("I1", "I2"),
+        rounding=Rounding.MOVES, needs_result=False,
     ),
-    OpSemantics(
-        "scatter", scatter_type, scatter, ("*inputs", "scatter_indices", "*updates"),
-        ("update_window_dims", "inserted_window_dims", "input_batching_dims",
-         "scatter_indices_batching_dims", "scatter_dims_to_operand_dims", "index_vector_dim",
-         "indices_are_sorted", "unique_indices"),
-        False, tuple(f"C{n}" for n in range(1, 26)), ("I1", "I2", "I3"),
-        optional=("input_batching_dims", "scatter_indices_batching_dims", "indices_are_sorted",
-                  "unique_indices"),
-        regions=("update_computation",), several=True,
+    _op(
+        name="scatter", type_function=scatter_type, evaluate=scatter,
+        operands=("*inputs", "scatter_indices", "*updates"),
+        attributes=(
+            "update_window_dims", "inserted_window_dims", "input_batching_dims",
+            "scatter_indices_batching_dims", "scatter_dims_to_operand_dims", "index_vector_dim",
+            "indices_are_sorted", "unique_indices",
+        ),
+        optional=(
+            "input_batching_dims", "scatter_indices_batching_dims", "indices_are_sorted",
+            "unique_indices",
+        ),
+        regions=("update_computation",), constraints=tuple(f"C{n}" for n in range(1, 26)),
+        inputs=("I1", "I2", "I3"), body_types=(True, False, True), rounding=Rounding.ACCUMULATES,
+        needs_result=False, several=True,
     ),
-    OpSemantics(
-        "torch_index_select", torch_index_select_type, torch_index_select,
-        ("operand", "index"), ("dim", "batch_dims"), False, (),
+    _op(
+        name="torch_index_select", specified=False, type_function=torch_index_select_type,
+        evaluate=torch_index_select, operands=("operand", "index"),
+        attributes=("dim", "batch_dims"), constraints=(), rounding=Rounding.MOVES,
+        needs_result=False,
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reference.ir.monoid import Monoid
 from reference.ir.program import Region, TensorType
 from reference.ir.regions import Body, argument_types, output_types
 from reference.ir.types import Array, ElementType, element_type_of
@@ -189,7 +190,7 @@ def apply(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: B
     elif is_associative(body.monoid, of):
         at, combined = _combined(groups, given, body)
         _round(flat, at, combined, body)
-    elif body.monoid in ("add", "multiply"):
+    elif body.monoid is not None and body.monoid.rounds:
         _accumulate(flat[0], groups, given[0], body)
     else:
         _rounds(flat, groups, given, body)
@@ -205,12 +206,12 @@ def overwritten(region: Region) -> tuple[int, ...] | None:
     return tuple(map(names.index, returned)) if set(returned) <= set(names) else None
 
 
-def is_associative(monoid: str | None, of: ElementType) -> bool:
+def is_associative(monoid: Monoid | None, of: ElementType) -> bool:
     """Whether a commutative op gives the same in every order: all do but sums and products of
     floating-point and complex numbers."""
-    if monoid in ("add", "multiply"):
-        return of.is_integer or of.is_boolean
-    return monoid is not None
+    if monoid is None:
+        return False
+    return not monoid.rounds or of.is_integer or of.is_boolean
 
 
 def _round(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: Body) -> None:
@@ -255,8 +256,8 @@ def _accumulate(flat: Array, groups: Groups, given: Array, body: Body) -> None:
     once = ~more
     _round([flat], groups.targets[once], [given[groups.order[once]]], body)
     wide, of = _widened(flat), element_type_of(flat)
-    ufunc = np.add if body.monoid == "add" else np.multiply
-    ufunc.at(wide, groups.targets[more], _widened(given)[groups.order[more]])
+    assert body.monoid is not None
+    body.monoid.ufunc.at(wide, groups.targets[more], _widened(given)[groups.order[more]])
     touched = groups.targets[more & (groups.rank == 0)]
     flat[touched] = _rounded(wide[touched], of)
 

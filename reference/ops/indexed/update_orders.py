@@ -64,7 +64,8 @@ class Scattering:
     def is_sum_or_product(self) -> bool:
         """Whether it accumulates floating-point or complex numbers."""
         of = element_type_of(self.inputs[0])
-        return self.body.monoid in ("add", "multiply") and (of.is_float or of.is_complex)
+        monoid = self.body.monoid
+        return monoid is not None and monoid.rounds and (of.is_float or of.is_complex)
 
     def results(self) -> tuple[Array, ...]:
         """What the scatter gives, flat, the updates applied as the reference applies them."""

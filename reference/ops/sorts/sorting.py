@@ -11,10 +11,10 @@ import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.notation import Quantized, admitted, same_shape
-from reference.ir.op import OpSemantics
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import Region, TensorType
 from reference.ir.regions import Body, argument_types, output_types
-from reference.ir.types import BOOLEAN, Array, Kind
+from reference.ir.types import ALL, BOOLEAN, Array, Kind
 from reference.ops.sorts.comparators import Codes, codes_of, order_of
 
 PER_TENSOR = admitted(*Kind, quantized=Quantized.PER_TENSOR)
@@ -189,11 +189,15 @@ def _comes_before(left: Array, right: Array, flat: tuple[Array, ...], comparator
     return answers
 
 
-ROWS: tuple[OpSemantics, ...] = (
-    OpSemantics(
-        "sort", sort_type, sort, ("*inputs",), ("dimension", "is_stable"), False,
-        ("C1", "C2", "C3", "C4", "C5"), ("I1",), optional=("dimension", "is_stable"),
-        regions=("comparator",), several=True,
+OPS: tuple[Op, ...] = (
+    Op(
+        name="sort", dialect=Dialect.STABLEHLO, specified=True, type_function=sort_type,
+        evaluate=sort,
+        operands=("*inputs",), attributes=("dimension", "is_stable"),
+        optional=("dimension", "is_stable"), regions=("comparator",),
+        constraints=("C1", "C2", "C3", "C4", "C5"), inputs=("I1",), element_types=ALL,
+        principal=FIRST_OPERAND, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
+        structure=Structure.COMPUTES, lifts=False, needs_result=False, several=True,
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -5,19 +5,21 @@ import pytest
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose, parse_module
 from generators.cells.plan import cases
-from generators.families.table import BUILDERS, ELEMENT_TYPES_OF
+from generators.families.table import BUILDERS
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import check, evaluate
 from reference.ir.types import ALL
+from reference.ops.table import OPS
 
 CASES = 3
 """Cases of each cell."""
 
 
 def test_every_op_with_cases_has_element_types() -> None:
-    assert list(BUILDERS) == list(ELEMENT_TYPES_OF)
+    assert set(BUILDERS) == set(OPS)
     order = {of.name: number for number, of in enumerate(ALL)}
-    for op, types in ELEMENT_TYPES_OF.items():
+    for op, record in OPS.items():
+        types = record.element_types
         numbers = [order[of.name] for of in types if of.name in order]
         assert numbers == sorted(numbers), op
         assert len(set(types)) == len(types), op
@@ -25,7 +27,7 @@ def test_every_op_with_cases_has_element_types() -> None:
 
 @pytest.mark.parametrize("op", BUILDERS)
 def test_cases_are_valid_and_can_be_evaluated(op: str) -> None:
-    for of in ELEMENT_TYPES_OF[op]:
+    for of in OPS[op].element_types:
         for one in cases(op, of, seed=3, count=CASES):
             assert check(one.program) == [], one.program
             assert one.inputs
@@ -36,7 +38,7 @@ def test_cases_are_valid_and_can_be_evaluated(op: str) -> None:
 
 @pytest.mark.parametrize("op", BUILDERS)
 def test_cases_are_written_and_read_back(op: str) -> None:
-    for of in ELEMENT_TYPES_OF[op][::4]:
+    for of in OPS[op].element_types[::4]:
         for one in cases(op, of, seed=5, count=CASES):
             text = emit(one.program)
             assert diagnose(text) is None, text
@@ -51,7 +53,7 @@ def test_cases_are_written_and_read_back(op: str) -> None:
 
 @pytest.mark.parametrize("op", BUILDERS)
 def test_cases_depend_on_the_seed_alone(op: str) -> None:
-    of = ELEMENT_TYPES_OF[op][-1]
+    of = OPS[op].element_types[-1]
     first, again = cases(op, of, seed=9, count=6), cases(op, of, seed=9, count=6)
     assert [one.program.digest for one in first] == [one.program.digest for one in again]
     assert cases(op, of, seed=9, count=2, start=3) == first[3:5]

@@ -17,7 +17,6 @@ from hypothesis import HealthCheck
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from generators.case.case import Case, InputRecipe
-from generators.case.types import ELEMENTWISE_TYPES as ELEMENT_TYPES_OF
 from generators.case.types import bitcast_results
 from generators.cells.plan import case, cases
 from generators.families.elementwise import compare_attributes, precisions
@@ -38,9 +37,11 @@ from generators.values.profiles import rows
 from reference.interpreter.evaluate import check
 from reference.ir.program import Dense, TensorType, Value, single_op
 from reference.ir.types import ALL, COMPLEX, ELEMENT_TYPES, FLOATS, INTEGERS, ElementType, to_bits
+from reference.ops.elementwise.records import OPS as ELEMENTWISE
 from reference.ops.table import OPS
 
 ROOT = Path(__file__).parents[3]
+ELEMENT_TYPES_OF = {record.name: record.element_types for record in ELEMENTWISE}
 CELLS = [(op, of) for op, types in ELEMENT_TYPES_OF.items() for of in types]
 F32, F64, F16 = (ELEMENT_TYPES[name] for name in ("f32", "f64", "f16"))
 
@@ -73,10 +74,11 @@ def elements(case_: Case) -> int:
 _PRINT_DIGEST = """
 import hashlib
 from generators.cells.plan import cases
-from generators.case.types import ELEMENTWISE_TYPES as ELEMENT_TYPES_OF
+from reference.ops.elementwise.records import OPS as ELEMENTWISE
 from generators.values.contents import materialise
 seen = hashlib.sha256()
-for op, types in ELEMENT_TYPES_OF.items():
+for record in ELEMENTWISE:
+    op, types = record.name, record.element_types
     for of in types[::3]:
         for case in cases(op, of, 11, 3):
             seen.update(repr(case).encode())

@@ -31,7 +31,7 @@ from reference.ir.program import (
 )
 from reference.ir.tokens import Future
 from reference.ir.types import Array
-from reference.ops.table import OPS, OpSemantics
+from reference.ops.table import OPS, Op
 
 Change = Callable[[Operation], Sequence[Operation]]
 """What takes the place of an operation."""
@@ -84,7 +84,7 @@ def _changed(region: Region, op: str, change: Change) -> Region:
     return replace(region, operations=tuple(operations))
 
 
-def inputs_of(semantics: OpSemantics) -> tuple[str, ...]:
+def inputs_of(semantics: Op) -> tuple[str, ...]:
     """Everything that a mutation of the op can be about, its results last."""
     return (
         *(f"operand {name.removeprefix('*')}" for name in semantics.operands),
@@ -159,7 +159,7 @@ def _places(names: Sequence[str], grouped: Sequence[Any], name: str) -> list[int
     return []
 
 
-def _operands(semantics: OpSemantics, subject: Operation, name: str) -> Iterator[Change]:
+def _operands(semantics: Op, subject: Operation, name: str) -> Iterator[Change]:
     """An operand taken for another one of its type, and for zeros."""
     grouped = semantics.grouped(range(len(subject.operands)))
     for place in _places(semantics.operands, grouped, name):
@@ -268,7 +268,7 @@ def _stating(**values: Any) -> Change:
     return state
 
 
-def _regions(semantics: OpSemantics, subject: Operation, name: str) -> Iterator[Change]:
+def _regions(semantics: Op, subject: Operation, name: str) -> Iterator[Change]:
     """A region in another one's place, or giving another one of the values that it has."""
     grouped = semantics.named(range(len(subject.regions)))
     positions = grouped[name]

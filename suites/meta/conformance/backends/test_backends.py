@@ -21,7 +21,6 @@ from conformance.stablehlo.emit import emit, merge
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
-from generators.families.table import ELEMENT_TYPES_OF
 from generators.values.contents import materialise
 from reference.ir.program import (
     Dense,
@@ -42,6 +41,7 @@ from reference.ir.types import (
     element_type_of,
     to_bits,
 )
+from reference.ops.table import OPS
 
 
 def typed(*shape: int, of: str = "f32") -> TensorType:
@@ -504,9 +504,9 @@ def test_every_fault_is_tested():
     assert set(FAULTS) == set(SEEN) | set(elsewhere.split())
 
 
-@pytest.mark.parametrize("op", sorted(ELEMENT_TYPES_OF))
+@pytest.mark.parametrize("op", sorted(OPS))
 def test_harmless_backends_are_never_accused(op):
-    types = ELEMENT_TYPES_OF[op]
+    types = OPS[op].element_types
     harmless = [name for name, fault in FAULTS.items() if fault.harmless and name != "noisy"]
     for of in (types[0], types[len(types) // 2], types[-1]):
         for case in cases(op, of, 5, 2):

@@ -11,7 +11,6 @@ from conformance.backends.registry import open_backend
 from conformance.stablehlo.emit import EmitError, emit, emit_batch, merge
 from conformance.stablehlo.parse import ParseError, diagnose, parse_module
 from generators.cells.plan import cases
-from generators.families.table import ELEMENT_TYPES_OF
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import (
     Dense,
@@ -28,6 +27,7 @@ from reference.ir.program import (
     single_op,
 )
 from reference.ir.types import ALL, ELEMENT_TYPES, bits_dtype, to_bits
+from reference.ops.table import OPS
 
 F32 = ELEMENT_TYPES["f32"]
 SI64 = ELEMENT_TYPES["si64"]
@@ -124,9 +124,9 @@ def test_constants_reach_the_compiler_in_every_bit(of):
         np.testing.assert_array_equal(to_bits(got), to_bits(want))
 
 
-@pytest.mark.parametrize("op", sorted(ELEMENT_TYPES_OF))
+@pytest.mark.parametrize("op", sorted(OPS))
 def test_generated_programs_are_read_back(op):
-    types = ELEMENT_TYPES_OF[op]
+    types = OPS[op].element_types
     chosen = [types[0], types[len(types) // 2], types[-1]]
     program = merge([case.program for of in chosen for case in cases(op, of, 11, 4)])
     parsed = parse_module(emit(program))

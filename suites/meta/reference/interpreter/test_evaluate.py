@@ -21,7 +21,7 @@ from reference.ir.program import (
 )
 from reference.ir.regions import Body
 from reference.ir.types import ALL, ELEMENT_TYPES, Array, from_bits
-from reference.ops.table import OPS, OpSemantics
+from reference.ops.table import OPS, Op
 from suites.meta.support.counting import calls_of
 
 F32 = ELEMENT_TYPES["f32"]
@@ -122,7 +122,7 @@ def test_regions_see_the_values_around_them(monkeypatch: pytest.MonkeyPatch) -> 
     def twice(operand: Array, *, body: Body) -> tuple[Array, ...]:
         return body(*body(operand))
 
-    semantics = OpSemantics(
+    semantics = Op(
         "twice",
         lambda operand: operand,
         twice,

@@ -27,7 +27,7 @@ from reference.ir.program import (
     single_op,
 )
 from reference.ir.types import ALL, ELEMENT_TYPES
-from reference.ops.elementwise import (
+from reference.ops.elementwise.types import (
     ANY,
     ANY_PER_TENSOR,
     ARITHMETIC,

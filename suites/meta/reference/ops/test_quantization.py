@@ -15,11 +15,11 @@ from conformance.verdict import Verdict
 from generators.case.quantized_types import PER_AXIS, PER_TENSOR, QUANTIZED_COLUMNS
 from generators.cells.columns import column, columns_of
 from generators.cells.plan import cases
-from generators.families.table import ELEMENT_TYPES_OF
 from generators.quantized.columns import quantized_columns
 from generators.values.contents import fill, materialise
 from reference.interpreter import quantized
 from reference.interpreter.evaluate import check, evaluate
+from reference.ir.op import QuantizedUse
 from reference.ir.program import (
     Attribute,
     Dense,
@@ -37,6 +37,7 @@ from reference.ir.program import (
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 from reference.numerics.rounding import round_to
 from reference.ops.quantization import broken_type, dequantize, quantize, requantize
+from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
 from suites.meta.support.exact import exact, nearest, numbers
 from suites.meta.support.quantized_types import F32, quant
@@ -202,7 +203,14 @@ def composed(operation: Operation) -> Program:
     return Program((main,))
 
 
-@pytest.mark.parametrize("op", sorted(op for op in quantized.COMPUTING if quantized_columns(op)))
+COMPUTING = [
+    op
+    for op, record in OPS.items()
+    if record.quantized in (QuantizedUse.COMPUTES, QuantizedUse.CONVERTS) and quantized_columns(op)
+]
+
+
+@pytest.mark.parametrize("op", COMPUTING)
 def test_ops_compute_on_the_numbers(op: str) -> None:
     for of in quantized_columns(op):
         for one in cases(op, of, seed=2, count=2):
@@ -373,7 +381,7 @@ def test_columns_have_names() -> None:
     assert [str(cell) for cell in chosen] == [f"abs[{of}]@cpu" for of in PER_TENSOR]
 
 
-@pytest.mark.parametrize("op", [op for op in ELEMENT_TYPES_OF if quantized_columns(op)])
+@pytest.mark.parametrize("op", [op for op in OPS if quantized_columns(op)])
 def test_quantized_cases_are_valid_and_evaluated(op: str) -> None:
     rule = CATALOG[op].tolerance
     for of in quantized_columns(op):

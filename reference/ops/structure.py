@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from reference.ir.op import Structure
 from reference.ir.program import Operation
+from reference.ops.table import OPS
 
-CALLEE = {"call": "callee", "composite": "decomposition", "func.call": "callee"}
+_CALLS = {"call": "callee", "func.call": "callee"}
+"""Operations of other dialects that call a function, and the attribute that names it."""
+
+CALLEE = _CALLS | {record.name: record.callee for record in OPS.values() if record.callee}
 """Ops that stand for what a function computes, and the attribute that names it."""
 
-CONTROL_FLOW = frozenset({"async_start", "case", "if", "while"})
+CONTROL_FLOW = frozenset(record.name for record in OPS.values() if record.structure.holds_program)
 """Ops whose regions are parts of the program rather than functions that an op applies."""
 
-HOST = frozenset({"infeed", "outfeed", "recv", "send"})
+HOST = frozenset(record.name for record in OPS.values() if record.structure is Structure.TRANSFERS)
 """Ops that wait for a host, or another process, to do its part."""
 
 RETURNS = frozenset({"func.return", "return", "sdy.return"})

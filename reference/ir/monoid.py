@@ -1,0 +1,43 @@
+"""The ops that are associative in exact arithmetic, and so can be folded in any order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Monoid:
+    """An associative and commutative op with a neutral element.
+
+    `ufunc` is the op in numpy, `logical` the one on booleans. Where `rounds`, floating-point
+    results are the exact ones of all elements up to roundings; others are elements or bits of
+    them. `idempotent`: x op x = x. `extremum` is 1 of the maximum, -1 of the minimum, else 0.
+    """
+
+    name: str
+    ufunc: np.ufunc
+    logical: np.ufunc
+    rounds: bool = False
+    idempotent: bool = False
+    extremum: int = 0
+
+    @property
+    def bitwise(self) -> bool:
+        """Whether it is defined on bits, and so on integers and booleans only."""
+        return not self.rounds and not self.extremum
+
+
+ADD = Monoid("add", np.add, np.logical_or, rounds=True)
+AND = Monoid("and", np.bitwise_and, np.logical_and, idempotent=True)
+MAXIMUM = Monoid("maximum", np.maximum, np.logical_or, idempotent=True, extremum=1)
+MINIMUM = Monoid("minimum", np.minimum, np.logical_and, idempotent=True, extremum=-1)
+MULTIPLY = Monoid("multiply", np.multiply, np.logical_and, rounds=True)
+OR = Monoid("or", np.bitwise_or, np.logical_or, idempotent=True)
+XOR = Monoid("xor", np.bitwise_xor, np.logical_xor)
+
+MONOIDS: dict[str, Monoid] = {
+    monoid.name: monoid for monoid in (ADD, AND, MAXIMUM, MINIMUM, MULTIPLY, OR, XOR)
+}
+"""By the mnemonic of the op."""

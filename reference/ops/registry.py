@@ -1,0 +1,49 @@
+"""Tables with an entry for each op, put together from one module for each family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from reference.ir.op import Op
+from reference.ops.table import FAMILIES
+
+
+def _every(_: Op) -> bool:
+    return True
+
+
+def none(_: Op) -> bool:
+    """No op needs an entry: those without one have nothing to say."""
+    return False
+
+
+def assembled(package: str, name: str, *, needed: Callable[[Op], bool] = _every) -> dict[str, Any]:
+    """The tables called `name` of the package's modules, one for each family, as one table.
+
+    Args:
+        package: where the modules are, named as the families of `reference.ops.table`.
+        name: a dict in each module, by mnemonic.
+        needed: which ops have to have an entry.
+
+    Raises:
+        LookupError: when a module has entries for ops of other families, or lacks some.
+    """
+    table: dict[str, Any] = {}
+    for family, records in FAMILIES.items():
+        module = f"{package}.{family}"
+        entries: dict[str, Any] = getattr(import_module(module), name)
+        ops = {record.name for record in records}
+        strange = set(entries) - ops
+        missing = {record.name for record in records if needed(record)} - set(entries)
+        if strange:
+            raise LookupError(f"{module}.{name} has {_listed(strange)}, no ops of {family}")
+        if missing:
+            raise LookupError(f"{module}.{name} has no entry for {_listed(missing)}")
+        table |= entries
+    return table
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names))
