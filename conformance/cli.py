@@ -243,18 +243,16 @@ def replay(
         Path, typer.Option(help="The folder of the run, or its results.sqlite.")
     ] = DEFAULT_OUT,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds it may take.")] = 60.0,
+    generic: Annotated[
+        bool, typer.Option("--generic", help="Show the program in MLIR's generic form.")
+    ] = False,
 ) -> int:
     """Run a recorded case again; exits with 1 when it still fails."""
     from conformance.campaign import replay as replaying
-    from conformance.results.summary import load
 
-    data = load(db)
-    try:
-        record = replaying.find(data, id)
-    except LookupError as error:
-        raise _RefusedError(str(error.args[0])) from None
-    replayed = replaying.replay(data, record, timeout)
-    _print(replaying.lines(replayed, record))
+    case = replaying.find(db, id)
+    replayed = replaying.replay(case, timeout, generic=generic)
+    _print(replaying.lines(replayed, case.record))
     return 1 if replayed.record.verdict.fails else 0
 
 

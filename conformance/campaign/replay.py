@@ -1,47 +1,32 @@
-"""Replaying a recorded case: the stored program and inputs, or both made again by seed."""
+"""Replaying a recorded case: found in the store, run again in a worker, shown as lines.
+
+The parent loads neither the reference nor a backend; a worker does (conformance/campaign/rerun.py).
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-import numpy as np
-
-from conformance.backends.base import BackendError
-from conformance.campaign.planning import plan_of
-from conformance.campaign.tasks import (
-    ONLY_IN_BATCH,
-    Prepared,
-    Ran,
-    Results,
-    Task,
-    bench_of,
-    cases_of,
-    conclude,
-    judge_all,
-    lost_record,
-    refused,
-    run_task,
-    worst_of,
-)
-from conformance.catalog import CATALOG, Cell
-from conformance.errors import NotAvailable
+from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import executor_of
-from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
-from conformance.executors.lost import why
-from conformance.results.inputs import unpack_inputs
-from conformance.results.summary import RunData
-from conformance.stablehlo.emit import emit
+from conformance.executors.local import Call, Died, TimedOut
+from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Record
-from generators.cells.columns import Invalid, column
-from generators.values.contents import materialise
-from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Program
-from reference.ir.types import Array, element_type_of
 
-_SHOWN = 60
-"""Elements of an array beyond which only its ends are shown."""
+NEEDED = ("conformance.campaign.rerun",)
+"""What the worker loads before it is asked anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCase:
+    """A case as a run recorded it, with what it takes to make the case again."""
+
+    record: Record
+    seed: int
+    profile: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,118 +34,56 @@ class Replay:
     """A case run again: its new record, and the arrays of the worst input set as text.
 
     `arguments` are (name, type, values); `results` are (type, expected, actual), with nothing
-    where the backend gave none.
+    where the backend gave none. `unit` is what errors are measured in.
     """
 
     record: Record
     program: str
     arguments: tuple[tuple[str, str, str], ...] = ()
     results: tuple[tuple[str, str, str], ...] = ()
+    unit: str = "ulp"
 
 
-def find(run: RunData, id: str) -> Record:  # noqa: A002 - what it is called everywhere
-    """The record of that id.
+def find(path: Path, id: str) -> RecordedCase:  # noqa: A002 - what it is called everywhere
+    """The case of that id in a run's folder, or in its results.sqlite.
 
     Raises:
-        LookupError: when there is none; its argument is a line with the nearest ids.
+        StoreError: when there is no run, or it cannot be read.
+        UsageError: when the run has no such case, with the nearest ids.
     """
-    for record in run.records:
-        if record.id == id:
-            return record
-    close = difflib.get_close_matches(id, [record.id for record in run.records], n=3)
+    with Store(path / FILE_NAME if path.is_dir() else path, read_only=True) as store:
+        record = store.record(id)
+        if record is not None:
+            meta = store.meta()
+            return RecordedCase(record, meta["seed"], meta["profile"])
+        close = difflib.get_close_matches(id, store.ids(), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "its report lists the ids"
-    raise LookupError(f"this run has no case {id!r}; {hint}")
+    raise UsageError(f"this run has no case {id!r}; {hint}")
 
 
-def replay(run: RunData, record: Record, timeout: float = 60.0) -> Replay:
+def replay(case: RecordedCase, timeout: float = 60.0, *, generic: bool = False) -> Replay:
     """Run the case again in a worker process, and judge it anew.
+
+    `timeout` is in seconds. The program is shown in MLIR's pretty form, or in the `generic` one.
 
     Raises:
         NotAvailable: when the backend cannot be had here.
     """
-    cell = Cell(record.op, column(record.element_type), record.backend)
-    task = Task(cell, run.seed, record.index, record.index + 1)
-    if isinstance(cell.element_type, Invalid):
-        call = Call(record.id, _again_in_batch, (task, record), timeout)
-    elif record.kind == ONLY_IN_BATCH:
-        (task,) = (t for t in plan_of(cell, run.profile, run.seed) if record.index in t)
-        call = Call(record.id, _again_in_batch, (task, record), timeout)
-    else:
-        call = Call(record.id, _again, (task, record), timeout)
-    with executor_of(record.backend, jobs=1, preload=(__name__,)) as executor:
-        answer = _answer(executor, call)
-    if isinstance(answer, (Died, TimedOut)):
-        lost = lost_record(Task(cell, run.seed, record.index, record.index + 1), *why(answer))
-        return Replay(lost, lost.detail.program if lost.detail else "")
-    return answer
-
-
-def _answer(executor: LocalExecutor, call: Call) -> Replay | Died | TimedOut:
-    answer = executor.one(call)
-    if isinstance(answer, (Replay, Died, TimedOut)):
+    with executor_of(case.record.backend, jobs=1, preload=NEEDED) as executor:
+        answer = executor.one(Call(case.record.id, _rerun, (case, generic), timeout))
+    if isinstance(answer, Replay):
         return answer
+    if isinstance(answer, (Died, TimedOut)):
+        from conformance.campaign.rerun import lost
+
+        return lost(case, answer)
     raise answer if isinstance(answer, Exception) else NotAvailable(str(answer))
 
 
-def _again_in_batch(task: Task, record: Record) -> Replay:
-    (found,) = (r for r in run_task(task).records if r.index == record.index)
-    return Replay(found, found.detail.program if found.detail else "")
+def _rerun(case: RecordedCase, generic: bool) -> Replay:
+    from conformance.campaign.rerun import rerun  # what the parent does not load
 
-
-def _again(task: Task, record: Record) -> Replay:
-    """In a worker: run and judge the case, and show the arrays of its worst input set."""
-    bench = bench_of(task.cell)
-    program, inputs = _case(task, record)
-    expected = [evaluate(program, one) for one in inputs]
-    one = Prepared(record.index, program, inputs, expected)
-    try:
-        results = bench.run([one])[0]
-    except BackendError as error:
-        new, _ = refused(task.cell, one, error)
-        return _shown(one, new, 0, None)
-    new, _ = conclude(task.cell, one, Ran(results, [one]), bench)
-    judgements = judge_all(one, results, bench)
-    return _shown(one, new, judgements.index(worst_of(judgements)), results)
-
-
-def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]:
-    """The stored program and inputs where they were kept; a case that passed is made again."""
-    detail = record.detail
-    if detail is not None and detail.inputs:
-        from conformance.stablehlo.parse import parse_module  # loads jaxlib
-
-        return parse_module(detail.program), [unpack_inputs(detail.inputs)]
-    (case,) = cases_of(task)
-    return case.program, [materialise(case.program, recipe) for recipe in case.inputs]
-
-
-def _shown(one: Prepared, record: Record, turn: int, results: Results | None) -> Replay:
-    inputs, expected = one.inputs[turn], one.expected[turn]
-    names = [argument.name for argument in one.program.main.arguments]
-    arguments = [
-        (name, _type(array), text_of(array)) for name, array in zip(names, inputs, strict=True)
-    ]
-    actual = [text_of(array) for array in results[turn]] if results else [""] * len(expected)
-    actual += ["nothing"] * (len(expected) - len(actual))
-    shown = [(_type(want), text_of(want), got) for want, got in zip(expected, actual, strict=False)]
-    return Replay(record, emit(one.program), tuple(arguments), tuple(shown))
-
-
-def _type(array: Array) -> str:
-    sizes = "".join(f"{size}x" for size in array.shape)
-    return f"tensor<{sizes}{element_type_of(array)}>"
-
-
-def text_of(array: Array) -> str:
-    """An array in decimal, every digit that tells its values apart; long ones cut in the middle."""
-    try:
-        of = element_type_of(array)
-    except KeyError:
-        return f"an array of {array.dtype}"
-    wide = array.astype(np.float64 if of.is_float else np.int64) if of.bits < 16 else array
-    if of.name == "bf16":
-        wide = array.astype(np.float32)
-    return np.array2string(np.asarray(wide), threshold=_SHOWN, edgeitems=3, max_line_width=100)
+    return rerun(case, generic)
 
 
 def lines(replayed: Replay, before: Record) -> Sequence[str]:
@@ -172,9 +95,8 @@ def lines(replayed: Replay, before: Record) -> Sequence[str]:
     for number, (of, expected, actual) in enumerate(replayed.results):
         shown += [f"result {number}: {of}", f"expected {expected}"]
         shown += [f"actual   {actual}"] if actual else []
-    unit = CATALOG[record.op].tolerance.unit if record.op in CATALOG else "ulp"
     for element in record.detail.elements if record.detail else ():
-        ulp = "" if element.ulp is None else f", {element.ulp:g} {unit}"
+        ulp = "" if element.ulp is None else f", {element.ulp:g} {replayed.unit}"
         given = ", ".join(f"{name} {value} ({bits})" for name, value, bits in element.inputs)
         shown.append(
             f"at {list(element.index)}: expected {element.expected} ({element.expected_hex}), "

@@ -51,8 +51,11 @@ SELECT r.op, r.element_type, r.backend, r.number, r.digest, r.verdict, r.kind, r
        r.elements, r.worst_ulp, r.budget_ulp, r.known, d.program, d.inputs, d.wrong, d.total,
        d.elements
 FROM records r LEFT JOIN details d USING (op, element_type, backend, number)
-ORDER BY r.backend, r.op, r.element_type, r.number
 """
+_IN_ORDER = "ORDER BY r.backend, r.op, r.element_type, r.number"
+_ID = """r.op || '-' || replace(replace(r.element_type, '<', '_'), '>', '') || '-' || r.backend
+      || '-' || r.number"""
+"""A record's id (`Record.id`) in SQL."""
 
 
 class StoreError(Exception):
@@ -190,7 +193,19 @@ class Store:
     def records(self) -> list[Record]:
         """Every record, sorted by backend, op, element type and index."""
         with _explained(self.path):
-            return [_read_record(row) for row in self._connection.execute(_RECORDS)]
+            return [_read_record(row) for row in self._connection.execute(_RECORDS + _IN_ORDER)]
+
+    def record(self, id: str) -> Record | None:  # noqa: A002 - what it is called everywhere
+        """The record of that id, None when there is none: without reading the others."""
+        with _explained(self.path):
+            row = self._connection.execute(f"{_RECORDS} WHERE {_ID} = ?", (id,)).fetchone()
+        return None if row is None else _read_record(row)
+
+    def ids(self) -> list[str]:
+        """The ids of all records."""
+        with _explained(self.path):
+            rows = self._connection.execute(f"SELECT {_ID} FROM records r").fetchall()  # noqa: S608
+        return [row[0] for row in rows]
 
     def assign_known(self, known: Mapping[Record, str]) -> None:
         """Set which expectation knows each of these records ("" for none)."""

@@ -75,7 +75,7 @@ def parse_module(text: str) -> Program:
     """
     with make_ir_context() as context:
         if "!quant." in text:
-            _load_quantization(context)
+            load_quantization(context)
         functions = tuple(_functions(_read(unpacked(text))))
     if not functions:
         raise ParseError("the module holds no function")
@@ -104,7 +104,7 @@ def locations(text: str) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     with make_ir_context() as context:
         if "!quant." in text:
-            _load_quantization(context)
+            load_quantization(context)
         for view in _read(text).body.operations:
             if view.operation.name == "func.func":
                 reader = _Reader({})
@@ -117,7 +117,7 @@ def diagnose(text: str) -> str | None:
     """What MLIR's parser or an op's verifier holds against a text; None when it is valid."""
     with make_ir_context() as context:
         if "!quant." in text:
-            _load_quantization(context)
+            load_quantization(context)
         try:
             _read(text)
         except ParseError as error:
@@ -125,7 +125,7 @@ def diagnose(text: str) -> str | None:
     return None
 
 
-def _load_quantization(context: ir.Context) -> None:
+def load_quantization(context: ir.Context) -> None:
     """Make the quantized types known; reading a portable artifact does, nothing public else."""
     empty = str(ir.Module.parse(""))
     artifact = stablehlo.serialize_portable_artifact_str(empty, stablehlo.get_minimum_version())

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxlib.mlir.dialects import stablehlo
-
 from reference.ir.program import Attribute
 
 
@@ -22,13 +20,14 @@ class Struct:
     """A struct attribute of MLIR: the ops that have it, its name, its keyword and its fields.
 
     `fields` gives MLIR's field for each name of the specification; a field without a value is
-    written as its entry in `defaults`, or left out. `view` is jaxlib's class for reading it.
+    written as its entry in `defaults`, or left out. `view` names jaxlib's
+    class for reading it.
     """
 
     ops: tuple[str, ...]
     attribute: str
     keyword: str
-    view: Any
+    view: str
     fields: dict[str, str]
     defaults: dict[str, int | bool] = field(default_factory=dict[str, "int | bool"])
 
@@ -67,22 +66,22 @@ _CHANNEL_OPS = (
 STRUCTS: tuple[Struct, ...] = (
     Struct(
         ("gather", "dynamic_gather"), "dimension_numbers", "gather",
-        stablehlo.GatherDimensionNumbers, _GATHER,
+        "GatherDimensionNumbers", _GATHER,
     ),
     Struct(
         ("scatter",), "scatter_dimension_numbers", "scatter",
-        stablehlo.ScatterDimensionNumbers, _SCATTER,
+        "ScatterDimensionNumbers", _SCATTER,
     ),
     Struct(
-        ("dot_general",), "dot_dimension_numbers", "dot", stablehlo.DotDimensionNumbers, _DOT
+        ("dot_general",), "dot_dimension_numbers", "dot", "DotDimensionNumbers", _DOT
     ),
-    Struct(("dot_general",), "algorithm", "dot_algorithm", stablehlo.DotAlgorithm, _ALGORITHM),
+    Struct(("dot_general",), "algorithm", "dot_algorithm", "DotAlgorithm", _ALGORITHM),
     Struct(
         ("convolution", "dynamic_conv"), "dimension_numbers", "conv",
-        stablehlo.ConvDimensionNumbers, _CONVOLUTION,
+        "ConvDimensionNumbers", _CONVOLUTION,
     ),
     Struct(
-        _CHANNEL_OPS, "channel_handle", "channel_handle", stablehlo.ChannelHandle,
+        _CHANNEL_OPS, "channel_handle", "channel_handle", "ChannelHandle",
         {"channel_id": "handle", "channel_type": "channel_type"}, {"channel_type": 0},
     ),
 )  # fmt: skip
@@ -136,7 +135,9 @@ def struct_of(op: str, attribute: str) -> Struct | None:
 
 def flat(struct: Struct, attribute: Any) -> Iterator[tuple[str, Attribute]]:
     """The values of a struct attribute under the specification's names."""
-    view = struct.view(attribute)
+    from jaxlib.mlir.dialects import stablehlo  # who only writes programs need not load it
+
+    view = getattr(stablehlo, struct.view)(attribute)
     for name, field_name in struct.fields.items():
         yield name, _plain(getattr(view, field_name))
 

@@ -88,6 +88,44 @@ def test_what_needs_a_batch_or_kills_is_replayed_too(call, tmp_path, fault: str,
     assert said in out.splitlines()[-1]
 
 
+def test_replay_shows_the_program_in_either_form(call, tmp_path: Path) -> None:
+    run_here(call, tmp_path, "reference:one_wrong_element")
+    shown = ("replay", "add-f32-reference:one_wrong_element-0", "--db", tmp_path)
+    assert " = stablehlo.add %" in call(*shown)[1]
+    assert ' = "stablehlo.add"(%' in call(*shown, "--generic")[1]
+
+
+PARENTS = {
+    "check": ("check", "PROGRAM", "--backend", "reference"),
+    "describe": ("check", "PROGRAM", "--describe"),
+    "ops": ("ops",),
+    "replay": ("replay", "add-f32-reference-0", "--db", "RUN"),
+    "report": ("report", "RUN", "--out", "OUT"),
+    "run": ("run", "--backend", "reference", *SMOKE, "--jobs", "1", "--out", "OUT"),
+}
+
+
+@pytest.mark.parametrize("command", PARENTS)
+def test_the_parent_loads_neither_jax_nor_hypothesis(
+    finished: Path, tmp_path: Path, command: str
+) -> None:
+    program = tmp_path / "program.mlir"
+    program.write_text(
+        "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
+    )
+    paths = {"PROGRAM": str(program), "RUN": str(finished), "OUT": str(tmp_path / "out")}
+    given = [paths.get(argument, argument) for argument in PARENTS[command]]
+    script = (
+        "import sys\nfrom conformance.cli import app, guarded\n"
+        f"code = guarded(lambda: app({given!r}, standalone_mode=False))\n"
+        "heavy = {'hypothesis', 'jax', 'jaxlib', 'scipy'} & sys.modules.keys()\n"
+        "sys.exit(f'loaded: {heavy}' if heavy else code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
 def test_replay_names_the_nearest_ids(call, finished: Path) -> None:
     code, _, said = call("replay", "ad-f32-reference-1", "--db", finished)
     assert code == 2

@@ -55,7 +55,8 @@ def test_accepted_programs_are_stored_and_replayed(tmp_path) -> None:
         )
     )
     assert {record.verdict for record in made.records} == {Verdict.ACCEPTED}
-    record = find(made, f"pad-invalid-{backend}-0")
-    again = replay(made, record)
-    assert (again.record.verdict, again.record.kind) == (Verdict.ACCEPTED, record.kind)
+    case = find(tmp_path, f"pad-invalid-{backend}-0")
+    assert case.record == made.records[0]
+    again = replay(case)
+    assert (again.record.verdict, again.record.kind) == (Verdict.ACCEPTED, case.record.kind)
     assert "stablehlo.pad" in again.program

@@ -1,0 +1,136 @@
+"""A recorded case run again, in a worker: what `replay` asks for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.backends.base import BackendError
+from conformance.campaign.planning import plan_of
+from conformance.campaign.replay import RecordedCase, Replay
+from conformance.campaign.tasks import (
+    ONLY_IN_BATCH,
+    Prepared,
+    Ran,
+    Results,
+    Task,
+    bench_of,
+    cases_of,
+    conclude,
+    judge_all,
+    lost_record,
+    refused,
+    run_task,
+    worst_of,
+)
+from conformance.catalog import CATALOG, Cell
+from conformance.executors.local import Died, TimedOut
+from conformance.executors.lost import why
+from conformance.results.inputs import unpack_inputs
+from conformance.stablehlo.emit import emit
+from conformance.verdict import Record
+from generators.cells.columns import Invalid, column
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array, element_type_of
+
+_SHOWN = 60
+"""Elements of an array beyond which only its ends are shown."""
+
+
+def rerun(case: RecordedCase, generic: bool) -> Replay:
+    """Run a case again and judge it anew, as the batch that it belongs to where that matters."""
+    record = case.record
+    cell = Cell(record.op, column(record.element_type), record.backend)
+    task = Task(cell, case.seed, record.index, record.index + 1)
+    if isinstance(cell.element_type, Invalid):
+        return _again_in_batch(task, record, generic)
+    if record.kind == ONLY_IN_BATCH:
+        (task,) = (t for t in plan_of(cell, case.profile, case.seed) if record.index in t)
+        return _again_in_batch(task, record, generic)
+    return _again(task, record, generic)
+
+
+def lost(case: RecordedCase, reason: Died | TimedOut) -> Replay:
+    """The case whose worker was lost: nothing of it is run. For the parent."""
+    record = case.record
+    cell = Cell(record.op, column(record.element_type), record.backend)
+    task = Task(cell, case.seed, record.index, record.index + 1)
+    new = lost_record(task, *why(reason))
+    return Replay(new, new.detail.program if new.detail else "")
+
+
+def _again_in_batch(task: Task, record: Record, generic: bool) -> Replay:
+    (new,) = (r for r in run_task(task).records if r.index == record.index)
+    return Replay(new, _program(new.detail.program, generic) if new.detail else "")
+
+
+def _again(task: Task, record: Record, generic: bool) -> Replay:
+    """Run and judge the case, and show the arrays of its worst input set."""
+    bench = bench_of(task.cell)
+    program, inputs = _case(task, record)
+    expected = [evaluate(program, one) for one in inputs]
+    one = Prepared(record.index, program, inputs, expected)
+    try:
+        results = bench.run([one])[0]
+    except BackendError as error:
+        new, _ = refused(task.cell, one, error)
+        return _shown(one, new, 0, None, generic)
+    new, _ = conclude(task.cell, one, Ran(results, [one]), bench)
+    judgements = judge_all(one, results, bench)
+    return _shown(one, new, judgements.index(worst_of(judgements)), results, generic)
+
+
+def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]:
+    """The stored program and inputs where they were kept; a case that passed is made again."""
+    detail = record.detail
+    if detail is not None and detail.inputs:
+        from conformance.stablehlo.parse import parse_module  # loads jaxlib
+
+        return parse_module(detail.program), [unpack_inputs(detail.inputs)]
+    (case,) = cases_of(task)
+    return case.program, [materialise(case.program, recipe) for recipe in case.inputs]
+
+
+def _shown(
+    one: Prepared, record: Record, turn: int, results: Results | None, generic: bool
+) -> Replay:
+    inputs, expected = one.inputs[turn], one.expected[turn]
+    names = [argument.name for argument in one.program.main.arguments]
+    arguments = [
+        (name, _type(array), text_of(array)) for name, array in zip(names, inputs, strict=True)
+    ]
+    actual = [text_of(array) for array in results[turn]] if results else [""] * len(expected)
+    actual += ["nothing"] * (len(expected) - len(actual))
+    shown = [(_type(want), text_of(want), got) for want, got in zip(expected, actual, strict=False)]
+    program = _program(emit(one.program), generic)
+    return Replay(record, program, tuple(arguments), tuple(shown), _unit(record))
+
+
+def _type(array: Array) -> str:
+    sizes = "".join(f"{size}x" for size in array.shape)
+    return f"tensor<{sizes}{element_type_of(array)}>"
+
+
+def text_of(array: Array) -> str:
+    """An array in decimal, every digit that tells its values apart; long ones cut in the middle."""
+    try:
+        of = element_type_of(array)
+    except KeyError:
+        return f"an array of {array.dtype}"
+    wide = array.astype(np.float64 if of.is_float else np.int64) if of.bits < 16 else array
+    if of.name == "bf16":
+        wide = array.astype(np.float32)
+    return np.array2string(np.asarray(wide), threshold=_SHOWN, edgeitems=3, max_line_width=100)
+
+
+def _program(text: str, generic: bool) -> str:
+    if generic:
+        return text
+    from conformance.stablehlo.pretty import pretty  # loads jaxlib
+
+    return pretty([text])[0]
+
+
+def _unit(record: Record) -> str:
+    return CATALOG[record.op].tolerance.unit if record.op in CATALOG else "ulp"

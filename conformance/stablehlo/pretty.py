@@ -1,0 +1,95 @@
+"""Programs in MLIR's pretty form, as people write and read StableHLO. Loads jaxlib."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from jax.interpreters.mlir import make_ir_context
+from jaxlib.mlir import ir
+
+from conformance.stablehlo.parse import load_quantization
+
+_ARGUMENTS = re.compile(r"^\s*\^bb\d+\((?P<arguments>.*)\):$")
+_RESULTS = re.compile(r'^\s*(?P<results>%[\w#$.-]+(?:, %[\w#$.-]+)*) = "')
+_NAME = re.compile(r"%([A-Za-z_][\w$.-]*)")
+_MODULE = re.compile(r"\Amodule \{\n(?P<body>.*)\}\n\s*\Z", re.DOTALL)
+
+
+def pretty(texts: Sequence[str]) -> list[str]:
+    """Each module, given in the generic form as `emit` writes it, in the pretty form.
+
+    Values keep their names. A text that MLIR refuses, as those of near misses, is given back as it
+    is; so is one whose pretty form MLIR cannot read (a dynamic_slice of a scalar has none).
+    """
+    with make_ir_context() as context:
+        if any("!quant." in text for text in texts):
+            load_quantization(context)
+        return [_pretty(text) for text in texts]
+
+
+def _pretty(text: str) -> str:
+    try:
+        module = ir.Module.parse(text)
+        _keep_names(module, text)
+        shown = module.operation.get_asm(use_name_loc_as_prefix=True)
+        ir.Module.parse(shown)
+    except ir.MLIRError:
+        return text
+    whole = _MODULE.match(shown)
+    if whole is None:  # a module with a name or attributes of its own
+        return shown
+    return re.sub(r"^  ", "", whole["body"], flags=re.MULTILINE)
+
+
+def _keep_names(module: ir.Module, text: str) -> None:
+    """Give values the names that they have in the text, which MLIR forgets when it reads it.
+
+    Names stand in the text in the order in which the module is walked.
+    """
+    values, names = list(_named(module.operation)), list(_names(text))
+    if len(values) != len(names):
+        return
+    for value, name in zip(values, names, strict=True):
+        if not name or value is None:
+            continue
+        if isinstance(value, ir.BlockArgument):
+            value.set_location(ir.Location.name(name))
+        else:
+            value.location = ir.Location.name(name)
+
+
+def _named(operation: ir.Operation) -> Iterator[ir.BlockArgument | ir.Operation | None]:
+    """Arguments of blocks, and operations that have results, in the order of the text.
+
+    None for the arguments of a while, of which both regions are printed with the same names.
+    """
+    for region in operation.regions:
+        for block in region.blocks:
+            if operation.name == "stablehlo.while":
+                yield from (None for _ in block.arguments)
+            else:
+                yield from block.arguments
+            for view in block.operations:
+                if len(view.operation.results):
+                    yield view.operation
+                yield from _named(view.operation)
+
+
+def _names(text: str) -> Iterator[str]:
+    """The name of each argument, and the common one of each operation's results; "" for numbers."""
+    for line in text.splitlines():
+        arguments = _ARGUMENTS.match(line)
+        if arguments:
+            for name in re.findall(r"%[\w#$.-]+(?=:)", arguments["arguments"]):
+                yield _plain(name)
+            continue
+        results = _RESULTS.match(line)
+        if results:
+            first, *others = results["results"].split(", ")
+            yield _plain(first.rstrip("0123456789") if others else first)
+
+
+def _plain(name: str) -> str:
+    known = _NAME.fullmatch(name)
+    return known[1] if known else ""
