@@ -167,7 +167,9 @@ def compare_flushed(computation: Computation, operands: Operands) -> Results:
         return (_second_of_equals(operands[0], operands[1], *computation.right(operands)),)
     if name == "clamp":
         low, operand, high = np.broadcast_arrays(*operands)
-        larger, smaller = computation.changed(name="maximum"), computation.changed(name="minimum")
+        pair = computation.operation.operands[1:]
+        larger = computation.changed(name="maximum", operands=pair)
+        smaller = computation.changed(name="minimum", operands=pair)
         raised = _second_of_equals(operand, low, *larger.right((operand, low)))
         return (_second_of_equals(raised, high, *smaller.right((raised, high))),)
     return computation.right(operands)

@@ -21,7 +21,7 @@ from reference.ir.program import (
 )
 from reference.ir.regions import Body
 from reference.ir.types import ALL, ELEMENT_TYPES, Array, from_bits
-from reference.ops.table import OPS, Op
+from reference.ops.table import OPS
 from suites.meta.support.counting import calls_of
 
 F32 = ELEMENT_TYPES["f32"]
@@ -122,17 +122,10 @@ def test_regions_see_the_values_around_them(monkeypatch: pytest.MonkeyPatch) -> 
     def twice(operand: Array, *, body: Body) -> tuple[Array, ...]:
         return body(*body(operand))
 
-    semantics = Op(
-        "twice",
-        lambda operand: operand,
-        twice,
-        ("operand",),
-        (),
-        False,
-        (),
-        regions=("body",),
-        several=True,
-    )
+    semantics = replace(
+        OPS["map"], name="twice", type_function=lambda operand: operand, evaluate=twice,
+        operands=("operand",), attributes=(), constraints=(), regions=("body",), several=True,
+    )  # fmt: skip
     monkeypatch.setitem(OPS, "twice", semantics)
     inner = Value("x", VECTOR), Value("y", VECTOR)
     region = Region((inner[0],), (add(inner[0], A, inner[1]), Operation("return", (inner[1],))))
