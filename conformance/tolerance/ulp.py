@@ -44,8 +44,8 @@ def part_distances(expected: Array, actual: Array) -> tuple[Array, Array]:
     Equal parts and two NaNs are at distance 0, a NaN and a number at NaN.
     """
     of = element_type_of(expected).part
-    larger = np.fmax(np.abs(np.real(expected)), np.abs(np.imag(expected))).astype(np.longdouble)
     with np.errstate(all="ignore"):
+        larger = np.fmax(np.abs(np.real(expected)), np.abs(np.imag(expected))).astype(np.longdouble)
         unit = ulp_size(larger, of)
         real, imag = (
             np.where(_same(want, got), 0.0, np.abs(got.astype(np.longdouble) - want) / unit)

@@ -1,0 +1,29 @@
+"""Results that are not the reference's own, and yet permitted by a rule."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.backends.fake.wrong_operations import chosen, each_part, moved, other_nans
+from conformance.tolerance.rule import Rule
+from reference.ir.types import Array, element_type_of
+from reference.numerics.rounding import to_float64
+
+
+def permitted(expected: Array, rule: Rule) -> Array:
+    """The expected result, off by as many ulp as the rule permits and with other NaNs.
+
+    Results at a limit of the rule's range stay, and so do those whose sign would change, and
+    complex ones, whose parts are measured by the larger one.
+    """
+    of = element_type_of(expected)
+    with np.errstate(invalid="ignore"):
+        changed = expected if rule.nan_bits else each_part(other_nans, expected)
+        budget = 0 if rule.ulps is None or not of.is_float else rule.budget(of, "cpu") or 0
+        if not budget:
+            return changed
+        result = moved(changed, int(budget))
+        stays = np.signbit(to_float64(result)) != np.signbit(to_float64(changed))
+        if rule.bounds is not None:
+            stays |= to_float64(result) > rule.bounds[1]
+        return chosen(stays, changed, result)
