@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-from conformance.backends.registry import open_backend
+from conformance.backends.session import opened
 from conformance.campaign.planning import PROFILES
 from conformance.campaign.progress import Watcher
 from conformance.campaign.runner import Options, plan, run
@@ -62,6 +62,7 @@ class Recorder:
 
     def __init__(self, inner):
         self.inner, self.name, self.kept = inner, inner.name, []
+        self.hardware = inner.hardware
 
     def describe(self):
         return self.inner.describe()
@@ -119,10 +120,11 @@ def harness(arguments: argparse.Namespace) -> tuple[Rate, RunData]:
 def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
     """Replay the tasks of (a) with a recording backend; one file of modules per worker."""
     PROFILES["benchmark"] = arguments.cases
+    from conformance.backends import session
     from conformance.campaign import tasks
 
-    recorder = Recorder(open_backend("cpu"))
-    tasks._opened = lambda _: (recorder, "cpu")
+    recorder = Recorder(opened("cpu"))
+    session.opened = lambda _: recorder
     files = []
     chosen = plan(options_of(arguments, folder)).tasks
     for worker in range(arguments.jobs):
@@ -137,7 +139,7 @@ def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
 def replay(file: Path, ready, seconds) -> None:
     """One process of (c): wait for the others, then compile and execute everything."""
     modules = pickle.loads(file.read_bytes())
-    backend = open_backend("cpu")
+    backend = opened("cpu")
     ready.wait()
     begun = perf_counter()
     for text, program, calls in modules:

@@ -13,6 +13,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must
 
 NAME = "hlo-conformance"
 DEFAULT_OUT = Path("hlo-conformance-results")
+BACKEND_HELP = "Backend: cpu, gpu, tpu, plugin:NAME=PATH for a PJRT plugin, or reference."
 
 app = typer.Typer(
     name=NAME,
@@ -72,7 +74,7 @@ class _RefusedError(Exception):
 @app.command()
 def run(
     backend: Annotated[
-        list[str] | None, typer.Option(help="Backend: cpu, gpu, tpu. Repeatable. [default: cpu]")
+        list[str] | None, typer.Option(help=f"{BACKEND_HELP} Repeatable. [default: cpu]")
     ] = None,
     op: Annotated[
         list[str] | None, typer.Option(help="Ops to test, a name or glob. Repeatable.")
@@ -246,11 +248,16 @@ def replay(
     generic: Annotated[
         bool, typer.Option("--generic", help="Show the program in MLIR's generic form.")
     ] = False,
+    backend: Annotated[
+        str | None, typer.Option(help="Where to run it. [default: where it was recorded]")
+    ] = None,
 ) -> int:
     """Run a recorded case again; exits with 1 when it still fails."""
     from conformance.campaign import replay as replaying
 
     case = replaying.find(db, id)
+    if backend is not None:
+        case = replace(case, backend=backend)
     replayed = replaying.replay(case, timeout, generic=generic)
     _print(replaying.lines(replayed, case.record))
     return 1 if replayed.record.verdict.fails else 0
@@ -262,7 +269,7 @@ def check(
         list[str],
         typer.Argument(metavar="FILE...", help="StableHLO modules: text, bytecode, jax exports."),
     ],
-    backend: Annotated[str, typer.Option(help="cpu, gpu, tpu or reference.")] = "cpu",
+    backend: Annotated[str, typer.Option(help=BACKEND_HELP)] = "cpu",
     inputs: Annotated[
         Path | None,
         typer.Option(help="Arguments: an .npz of arrays arr_0, ... or by name; else drawn."),
@@ -328,16 +335,26 @@ def ops(
 
 
 @app.command()
-def backends(format: FormatOption = Format.TABLE) -> int:  # noqa: A002 - the option's name
-    """List the backends, and say which are here and work."""
+def backends(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[BACKEND]...", help="Those to show, such as plugin:NAME=PATH."),
+    ] = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option's name
+) -> int:
+    """List the backends, and say which are here and work; exits with 3 when one asked for is not.
+
+    A plugin is shown where it is asked for by its name and library.
+    """
     from conformance import listing
 
-    entries = listing.backend_entries()
+    entries = listing.backend_entries(names or ())
     if format is Format.JSON:
         _print_json(entries)
     else:
         Console().print(listing.backends_table(entries))
-    return 0
+    missing = names and not all(entry["available"] for entry in entries)
+    return NOT_AVAILABLE if missing else 0
 
 
 def _print_json(value: Any) -> None:

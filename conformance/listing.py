@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from conformance.backends.registry import BACKENDS
+from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
 from conformance.catalog import CATALOG, Row
 from conformance.errors import NotAvailable
 from conformance.executors.backend_workers import describe, executor_of
@@ -68,16 +69,37 @@ def op_table(row: Row) -> Table:
     return table
 
 
-def backend_entries() -> list[dict[str, Any]]:
-    """Every backend, each asked in a worker of its own: one that dies tells so by that."""
-    return [_backend_entry(name) for name in BACKENDS]
+def backend_entries(names: Sequence[str]) -> list[dict[str, Any]]:
+    """The backends of these names, or all that there are: each is asked in a worker of its own.
+
+    Raises:
+        UsageError: when there is no backend of a name.
+    """
+    if names:
+        return [_backend_entry(choice) for choice in parse_all(names)]
+    return [
+        _unnamed_entry(name) if family.needs_argument else _backend_entry(parse(name))
+        for name, family in BACKENDS.items()
+    ]
 
 
-def _backend_entry(name: str) -> dict[str, Any]:
+def _unnamed_entry(name: str) -> dict[str, Any]:
+    """What is said of a family of which there is no backend until one is named."""
+    family = BACKENDS[name]
+    spelling, _, meaning = family.arguments.partition(": ")
+    reason = f"{family.meaning}, as {name}:{spelling} ({meaning})"
+    return {
+        "name": name, "available": False, "reason": reason, "platform": "", "device": "",
+        "versions": {},
+    }  # fmt: skip
+
+
+def _backend_entry(choice: Choice) -> dict[str, Any]:
+    name = choice.name
     entry: dict[str, Any] = {"name": name, "available": True, "reason": ""}
     try:
-        with executor_of(name, jobs=1) as executor:
-            found = describe(executor, name)
+        with executor_of(choice, jobs=1) as executor:
+            found = describe(executor, choice)
     except NotAvailable as error:
         reason = " ".join(str(error).removeprefix(f"{name}: ").split())
         return entry | {

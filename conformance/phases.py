@@ -19,8 +19,8 @@ _FREE = 1.25
 
 _DOING = {
     "drawing": "inputs had been drawn for {}",
-    "compiling": "the backend had been compiling for {}",
-    "executing": "the backend had been executing for {}",
+    "compilation": "the backend had been compiling for {}",
+    "execution": "the backend had been executing for {}",
     "evaluation": "the reference had been evaluating for {}",
     "inputs": "results had been judged for {}",
     "locating": "the first wrong operation had been looked for for {}",

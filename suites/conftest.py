@@ -10,7 +10,8 @@ from functools import cache
 import pytest
 from hypothesis import HealthCheck, settings
 
-from conformance.campaign.planning import PROFILES, check_names
+from conformance.backends.registry import Choice, parse_all
+from conformance.campaign.planning import PROFILES
 from conformance.catalog import cells
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import executor_of
@@ -29,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance")
     group.addoption(
         "--backend", action="append", metavar="NAME",
-        help="backend to test: cpu, gpu, tpu; repeatable [default: cpu]",
+        help="backend to test: cpu, gpu, tpu, plugin:NAME=PATH; repeatable [default: cpu]",
     )  # fmt: skip
     group.addoption(
         "--profile", choices=list(PROFILES), help="cases per cell [default: two]", default=None
@@ -42,11 +43,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if not wanted:
         return
     backends = metafunc.config.getoption("backend") or ["cpu"]
-    try:
-        check_names(backends)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
-    everything = cells(backends=backends)
+    everything = cells(backends=list(_chosen(backends)))
     for name in wanted:
         chosen = [
             cell
@@ -56,8 +53,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(name, chosen, ids=str)
 
 
+def _chosen(backends: list[str]) -> dict[str, Choice]:
+    """The backends asked for, by the names that cells have for them."""
+    try:
+        return {choice.name: choice for choice in parse_all(backends)}
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
 @pytest.fixture(scope="session")
-def executors() -> Iterator[Callable[[str], LocalExecutor]]:
+def executors(pytestconfig: pytest.Config) -> Iterator[Callable[[str], LocalExecutor]]:
     """A worker per backend, made when first asked for."""
+    chosen = _chosen(pytestconfig.getoption("backend") or ["cpu"])
     with ExitStack() as stack:
-        yield cache(lambda name: stack.enter_context(executor_of(name, jobs=1)))
+        yield cache(lambda name: stack.enter_context(executor_of(chosen[name], jobs=1)))

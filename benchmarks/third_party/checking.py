@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
+from conformance.backends.registry import parse
 from conformance.check.files import Batch, check_batch
 from conformance.check.settings import Checked, Settings
 from conformance.executors.backend_workers import executor_of
@@ -75,7 +76,7 @@ def rows(
                 settings = Settings(backend, archive, 0, known, timeout / EVALUATIONS)
                 yield Call((program.stem, kind), _timed, (str(program), settings), timeout)
 
-    with executor_of(backend, jobs=jobs, preload=("conformance.check.files",)) as executor:
+    with executor_of(parse(backend), jobs=jobs, preload=("conformance.check.files",)) as executor:
         for ended in executor.results(calls()):
             if ended is None:
                 continue

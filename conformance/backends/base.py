@@ -1,4 +1,7 @@
-"""The seam between the harness and what it tests: compile a module, run it, say how it went."""
+"""The seam between the harness and what it tests: compile a module, run it, say how it went.
+
+What is below the seam, one class per backend, is driven by `conformance.backends.session` alone.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Program
 from reference.ir.types import Array
 
@@ -39,8 +43,11 @@ class Description:
 class Executable(Protocol):
     """A compiled module."""
 
-    def execute(self, inputs: Sequence[Array]) -> list[Array]:
-        """Run main on these arguments; the results in order, of the storage types.
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """Run main in every process of the program at once.
+
+        `inputs` has the arguments of main for each process, most often of a single one; what comes
+        back are the results for each process, in order, of the storage types.
 
         Raises:
             BackendError: when the backend answers with an error.
@@ -49,9 +56,13 @@ class Executable(Protocol):
 
 
 class Backend(Protocol):
-    """Something that compiles and runs StableHLO programs."""
+    """Something that compiles and runs StableHLO programs, found on this machine and open.
+
+    `name` is what records call it, `hardware` says which tolerance figures apply to it.
+    """
 
     name: str
+    hardware: Hardware
 
     def describe(self) -> Description:
         """What this backend is."""
@@ -70,3 +81,14 @@ class Backend(Protocol):
             Failed: when it breaks.
         """
         ...
+
+
+def only(inputs: Sequence[Sequence[Array]]) -> Sequence[Array]:
+    """The arguments of the single process of a program that was compiled for one.
+
+    Raises:
+        ValueError: when there are arguments for another number of processes.
+    """
+    if len(inputs) != 1:
+        raise ValueError(f"the program is compiled for 1 process, not for {len(inputs)}")
+    return inputs[0]

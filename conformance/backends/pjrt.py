@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import os
 import platform as machine
-import re
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from conformance.backends.base import BackendError, Description, Failed, Rejected, Unsupported
+from conformance.backends.base import (
+    BackendError,
+    Description,
+    Rejected,
+    Unsupported,
+    only,
+)
+from conformance.backends.versions import of_distributions
+from conformance.backends.xla_messages import classify, one_line, refused_by_verifier
 from conformance.errors import NotAvailable
+from conformance.tolerance.hardware import Hardware
 from reference.interpreter import quantized
 from reference.ir.program import Program, TensorType, ValueType
 from reference.ir.types import Array
@@ -27,90 +36,17 @@ _HLO = ("cpu", "gpu")
 quantized op "can't be translated to XLA HLO", or ends with a type that is "PRIMITIVE_TYPE_INVALID"
 (jaxlib 0.10.2 and 0.12.0). To be told so for each program costs what compiling one does."""
 
+_HARDWARE = {
+    "gpu": Hardware.GPU, "cuda": Hardware.GPU, "rocm": Hardware.GPU, "tpu": Hardware.TPU,
+}  # fmt: skip
+"""By the names that clients give their platforms."""
+
 _JAX_NAME = {"gpu": "cuda", "tpu": "tpu"}
 _MEND = {
     "cpu": "install jax with its jaxlib: pip install -U jax",
     "gpu": 'install jax with CUDA (pip install -U "jax[cuda12]") on a machine with an NVIDIA GPU',
     "tpu": 'install jax with TPU support (pip install -U "jax[tpu]") on a TPU machine',
 }
-
-_UNSUPPORTED = (
-    re.compile(r"\bUNIMPLEMENTED\b"),
-    re.compile(r"can't be translated to XLA HLO"),
-    re.compile(r"op expected bounded result"),
-    re.compile(r"failed to legalize operation .* explicitly marked illegal", re.DOTALL),
-    re.compile(r"Unknown NumPy dtype"),
-    re.compile(r"PRIMITIVE_TYPE_INVALID", re.IGNORECASE),  # a type that HLO has not
-    re.compile(r"unsupported op in async_start"),
-    re.compile(r"async_start currently requires one argument"),
-    re.compile(r"CompositeOp with regions not supported"),
-    re.compile(r"dot algorithm not known to be supported"),
-    re.compile(r"Algorithm not supported by"),
-    re.compile(r"No registered implementation for (?:un)?typed custom call"),
-)
-"""What XLA says when it does not implement a program."""
-
-_REJECTED = (
-    re.compile(r"^INVALID_ARGUMENT"),
-    re.compile(r"is not equal to ratio of bit-widths"),
-    re.compile(r"Expected element type in shape to be"),
-    re.compile(r"\[hlo verifier\]"),
-)
-"""What XLA's own shape inference says to programs that MLIR's verifier has let through."""
-
-_UNSUPPORTED_F6 = re.compile(r"Failed to translate module to LLVM IR")
-"""What XLA:CPU says (as an internal error) of conversions of f6 types: LLVM has no 6-bit float."""
-
-_LOCATION = re.compile(
-    r'(?:loc\(.*?\)\): |(?:loc\()?"?(?:-|<\w+>)"?:\d+(?::\d+)?\)?:? ?)(?:error: )?'
-)
-_PATH = re.compile(r"(?<![\w/])/?(?:[\w.+-]+/)+[\w.+-]+")
-
-
-def one_line(message: str) -> str:
-    """What an error message says, on one line, without paths and locations."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    if not lines:
-        return "no message"
-    return " ".join(_PATH.sub("…", _LOCATION.sub("", lines[0])).split())[:300]
-
-
-def _refused_by_verifier(text: str) -> str | None:
-    from conformance.stablehlo.parse import diagnose
-
-    return diagnose(text)
-
-
-def classify(message: str, text: str, program: Program) -> BackendError:
-    """The kind of answer that an error message of XLA is, for a module and its program.
-
-    A program is Rejected when MLIR's verifier refuses the text, or XLA's own does; Unsupported by
-    the words known for that only, which the verifier has too (of algorithms of a dot, which the
-    specification leaves to hardware); all else is a failure of the backend.
-    """
-    refusal = _refused_by_verifier(text)
-    if refusal is not None:
-        known = any(words.search(refusal) for words in _UNSUPPORTED)
-        return Unsupported(refusal) if known else Rejected(refusal)
-    line = one_line(message)
-    if any(words.search(message) for words in _UNSUPPORTED):
-        return Unsupported(line)
-    if _UNSUPPORTED_F6.search(message) and _f6_in(program):
-        return Unsupported(f"no code generation for f6 types ({line})")
-    if any(words.search(message) for words in _REJECTED):
-        return Rejected(line)
-    return Failed(line)
-
-
-def _f6_in(program: Program) -> bool:
-    values = (
-        *(value for function in program.functions for value in function.arguments),
-        *(value for operation in program.walk() for value in operation.results),
-    )
-    return any(
-        isinstance(value.type, TensorType) and str(value.type.element_type).startswith("f6E")
-        for value in values
-    )
 
 
 @cache
@@ -164,6 +100,31 @@ def _missing(platform: str, why: str) -> str:
     return f"{platform}: {seen} ({why.rstrip('.')}); {_MEND[platform]}"
 
 
+def load_plugin(name: str, path: Path) -> Any:
+    """A client of the PJRT plugin in a library, which this process knows by `name` from then on.
+
+    jax itself is not told of it: to `jax.devices()` nothing changes.
+
+    Raises:
+        RuntimeError: when jaxlib cannot load or start it, in jaxlib's words.
+    """
+    _jax()
+    from jaxlib import xla_client
+
+    if not xla_client.pjrt_plugin_loaded(name):
+        xla_client.load_pjrt_plugin_dynamically(name, str(path))
+    if not xla_client.pjrt_plugin_initialized(name):
+        xla_client.initialize_pjrt_plugin(name)
+    return xla_client.make_c_api_client(name, {}, None)
+
+
+def runtime_of(client: Any) -> str:
+    """What a client says of its version beyond its platform's name: "" where that is nothing."""
+    lines = str(client.platform_version).splitlines()
+    said = [line for line in lines if line not in ("PJRT C API", client.platform)]
+    return said[0] if said else ""
+
+
 class PjrtExecutable:
     """A module compiled by XLA, with what is needed to pass its arguments."""
 
@@ -181,23 +142,24 @@ class PjrtExecutable:
             jax.core.ShapedArray(of.static_shape, of.element.storage) for of in self._types
         ]
 
-    def execute(self, inputs: Sequence[Array]) -> list[Array]:
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Run main (see `conformance.backends.base.Executable`).
 
         Raises:
             BackendError: XLA's answer, when it is an error.
             ValueError: when the arguments are not those of main.
         """
-        self._check(inputs)
+        arguments = only(inputs)
+        self._check(arguments)
         # jax.device_put does the same at ten times the cost (70 us an array)
         put, sharding, devices = self._put, self._sharding, self._devices
         try:
             buffers = [
                 put(abstract, sharding, [array], devices, True)
-                for abstract, array in zip(self._abstract, inputs, strict=True)
+                for abstract, array in zip(self._abstract, arguments, strict=True)
             ]
             out = self._loaded.execute_sharded(buffers).disassemble_into_single_device_arrays()
-            return [np.asarray(shards[0]) for shards in out]
+            return [[np.asarray(shards[0]) for shards in out]]
         except (RuntimeError, TypeError, ValueError) as error:
             raise classify(str(error), self._text, self._program) from error
 
@@ -223,29 +185,30 @@ def _static(of: ValueType) -> TensorType:
 
 
 class PjrtBackend:
-    """XLA on one device of a platform: `cpu`, `gpu` (CUDA) or `tpu`."""
+    """XLA on one device: of a platform that jax knows, `cpu`, `gpu` (CUDA) or `tpu`, or another."""
 
-    def __init__(self, platform: str) -> None:
-        """Find the device.
+    def __init__(self, name: str, device: Any = None) -> None:
+        """Find the device of the platform of that name, or take the one that is given.
 
         Raises:
             NotAvailable: when jax sees none of this platform, with how to mend it.
         """
-        self.name = platform
-        self._device = _device(platform)
+        self.name = name
+        self._device = device or _device(name)
         self._client = self._device.client
+        self.hardware = _HARDWARE.get(str(self._client.platform), Hardware.CPU)
 
     def describe(self) -> Description:
         """The device, and the versions that decide what it answers."""
-        import importlib.metadata
+        kind, platform = str(self._device.device_kind), str(self._client.platform)
+        device = f"{kind} ({machine.machine()})" if platform == "cpu" else kind
+        versions = (*of_distributions("jax", "jaxlib"), *self._versions())
+        return Description(self.name, platform, device, versions)
 
-        kind = str(self._device.device_kind)
-        versions = [(name, importlib.metadata.version(name)) for name in ("jax", "jaxlib")]
-        runtime = str(self._client.platform_version).partition("\n")[0]
-        if runtime != self._client.platform:  # on CPU this says nothing but "cpu"
-            versions.append(("runtime", runtime))
-        device = f"{kind} ({machine.machine()})" if self.name == "cpu" else kind
-        return Description(self.name, str(self._client.platform), device, tuple(versions))
+    def _versions(self) -> tuple[tuple[str, str], ...]:
+        """The versions of what jaxlib loads."""
+        runtime = runtime_of(self._client)
+        return (("runtime", runtime),) if runtime else ()
 
     def refusal(self, program: Program) -> BackendError | None:
         """What cannot go in or out of main here, waits for ever, or is never translated."""
@@ -269,7 +232,7 @@ class PjrtBackend:
 
         refusal = self.refusal(program)
         if refusal is not None:
-            invalid = _refused_by_verifier(text)
+            invalid = refused_by_verifier(text)
             raise refusal if invalid is None else Rejected(invalid)
         if "lapack_" in text:
             _load_lapack()

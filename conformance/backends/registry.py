@@ -1,44 +1,172 @@
-"""Backends by name."""
+"""Backends by name: `family`, or `family:argument`, which is taken apart here and nowhere else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from conformance.errors import UsageError, unknown
 
 if TYPE_CHECKING:  # loads numpy, which looking for a name need not wait for
     from conformance.backends.base import Backend
 
-
-def _pjrt(name: str) -> Backend:
-    from conformance.backends.pjrt import PjrtBackend
-
-    return PjrtBackend(name)
+_XLA = ("jax", "conformance.backends.pjrt", "conformance.stablehlo.parse")
+"""Modules that XLA's backends need: they start no threads, which would not survive a fork."""
 
 
-def _reference(name: str) -> Backend:
-    from conformance.backends.fake.reference import ReferenceBackend
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A backend as it was asked for.
 
-    return ReferenceBackend(name)
+    `argument` is what stands after the colon, "" for none; `name` is what records call the backend,
+    the same on every machine.
+    """
+
+    family: str
+    argument: str
+    name: str
+
+    @property
+    def spelling(self) -> str:
+        """What it is asked for with, from any folder of this machine."""
+        return f"{self.family}:{self.argument}" if self.argument else self.family
 
 
-BACKENDS: dict[str, Callable[[str], Backend]] = {
-    "cpu": _pjrt,
-    "gpu": _pjrt,
-    "tpu": _pjrt,
-    "reference": _reference,
-}
-"""What opens each backend, given the whole name (`reference:FAULT` or `reference:FAULT@OP` for the
-faulty ones)."""
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What all backends have in common whose names begin alike.
+
+    `meaning` says what they are. `arguments` is what may stand after the colon, in words, "" for
+    nothing; it must, if `needs_argument`. `preload` are modules that a worker process should find
+    loaded; `workers` is how many processes may use the device at a time, None where every core may
+    have one.
+    """
+
+    meaning: str
+    choose: Callable[[str, str], Choice]
+    open: Callable[[Choice], Backend]
+    preload: tuple[str, ...]
+    arguments: str = ""
+    needs_argument: bool = False
+    workers: int | None = None
 
 
-def open_backend(name: str) -> Backend:
-    """The backend of that name, ready to compile.
+def parse(name: str) -> Choice:
+    """The backend of that name; whether it can be had here, opening it shows.
 
     Raises:
-        KeyError: when there is no such backend, with the names there are.
+        UsageError: when there is no such backend, with what may have been meant.
+    """
+    family, colon, argument = name.partition(":")
+    if family not in BACKENDS or (colon and not BACKENDS[family].arguments):
+        raise UsageError(unknown("backend", name, BACKENDS))
+    return BACKENDS[family].choose(family, argument)
+
+
+def parse_all(names: Iterable[str]) -> tuple[Choice, ...]:
+    """The backends of these names, each once.
+
+    Raises:
+        UsageError: when there is none of a name, or two would have the same name in records.
+    """
+    chosen = {choice.spelling: choice for choice in map(parse, names)}
+    called: dict[str, Choice] = {}
+    for choice in chosen.values():
+        other = called.setdefault(choice.name, choice)
+        if other != choice:
+            both = f"{other.spelling} and {choice.spelling}"
+            raise UsageError(
+                f"{both} would both be called {choice.name}: give each a NAME of its own"
+            )
+    return tuple(chosen.values())
+
+
+def open_backend(choice: Choice) -> Backend:
+    """The chosen backend, ready to compile.
+
+    Raises:
         NotAvailable: when it cannot be had on this machine, with how to mend it.
     """
-    family = name.partition(":")[0]
-    if family not in BACKENDS or (":" in name and family != "reference"):
-        raise KeyError(f"unknown backend {name!r}; known: {', '.join(BACKENDS)}")
-    return BACKENDS[family](name)
+    return BACKENDS[choice.family].open(choice)
+
+
+# --- The families --------------------------------------------------------------------------------
+
+
+def _plain(family: str, argument: str) -> Choice:
+    """A backend that is called what was asked for."""
+    return Choice(family, argument, f"{family}:{argument}" if argument else family)
+
+
+def _open_pjrt(choice: Choice) -> Backend:
+    from conformance.backends.pjrt import PjrtBackend
+
+    return PjrtBackend(choice.name)
+
+
+def _choose_fault(family: str, argument: str) -> Choice:
+    from conformance.backends.fake.faults import FAULTS, chosen
+
+    name = argument.partition("@")[0]
+    if argument and name not in FAULTS:
+        raise UsageError(unknown("fault", name, FAULTS))
+    try:
+        chosen(argument or "right")
+    except KeyError as error:
+        raise UsageError(str(error.args[0])) from None
+    return _plain(family, argument)
+
+
+def _open_reference(choice: Choice) -> Backend:
+    from conformance.backends.fake.reference import ReferenceBackend
+
+    return ReferenceBackend(choice.name)
+
+
+_PLUGIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+
+
+def _choose_plugin(family: str, argument: str) -> Choice:
+    name, _, path = argument.partition("=")
+    if not (_PLUGIN_NAME.fullmatch(name) and path):
+        given = f"{family}:{argument}" if argument else family
+        raise UsageError(
+            f"{given!r} names no plugin: write plugin:NAME=PATH, a name of your own (letters, "
+            "digits, '.', '_', '-') and the plugin's library, such as plugin:mine=./libpjrt.so"
+        )
+    absolute = Path(path).expanduser().absolute()
+    return Choice(family, f"{name}={absolute}", f"{family}:{name}")
+
+
+def _open_plugin(choice: Choice) -> Backend:
+    from conformance.backends.plugin import PluginBackend
+
+    return PluginBackend(choice.name, Path(choice.argument.partition("=")[2]))
+
+
+BACKENDS: dict[str, Family] = {
+    "cpu": Family("XLA on this machine's CPU", _plain, _open_pjrt, _XLA),
+    # of the processes that share a GPU each takes memory for itself
+    "gpu": Family("XLA on an NVIDIA GPU", _plain, _open_pjrt, _XLA, workers=4),
+    "tpu": Family("XLA on a TPU", _plain, _open_pjrt, _XLA, workers=1),
+    "plugin": Family(
+        "any compiler with PJRT's C interface",
+        _choose_plugin,
+        _open_plugin,
+        _XLA,
+        arguments="NAME=PATH: a name of your own for it, and its library",
+        needs_argument=True,
+        workers=1,  # whether its device takes more, only who made it can tell
+    ),
+    "reference": Family(
+        "our own reference, which can be told to misbehave",
+        _choose_fault,
+        _open_reference,
+        (),
+        arguments="FAULT or FAULT@OP: what it does wrong",
+    ),
+}
+"""The families of backends, each with all that the harness has to know before it opens one."""

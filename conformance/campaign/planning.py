@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.backends.registry import BACKENDS, open_backend
+from conformance.backends.registry import parse_all
 from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.errors import UsageError, unknown
@@ -69,8 +68,9 @@ def plan(options: Options) -> Plan:
         UsageError: for a backend, op, type or profile that does not exist, or a senseless shard.
     """
     _check(options)
-    everything = cells(backends=options.backends)
-    chosen = set(_shard(_matching(options), options.shard))
+    backends = [choice.name for choice in parse_all(options.backends)]
+    everything = cells(backends=backends)
+    chosen = set(_shard(_matching(options, backends), options.shard))
     tested = tuple(cell for cell in everything if cell in chosen)
     return Plan(
         tested,
@@ -100,30 +100,12 @@ def key(cell: Cell) -> CellKey:
 def _check(options: Options) -> None:
     if options.profile not in PROFILES:
         raise UsageError(unknown("profile", options.profile, PROFILES))
-    check_names(options.backends)
     part, parts = options.shard
     if not 1 <= part <= parts:
         raise UsageError(f"shard {part}/{parts} does not exist: i/n needs 1 <= i <= n")
 
 
-def check_names(backends: Iterable[str]) -> None:
-    """See that there are backends of these names; whether they work here, a worker finds out.
-
-    Raises:
-        UsageError: when there is none of a name.
-    """
-    for name in backends:
-        family, colon, _ = name.partition(":")
-        if family not in BACKENDS or (colon and family != "reference"):
-            raise UsageError(unknown("backend", name, BACKENDS))
-        if family == "reference":
-            try:
-                open_backend(name)  # knows its faults, and costs nothing to open
-            except KeyError as error:
-                raise UsageError(str(error.args[0])) from None
-
-
-def _matching(options: Options) -> list[Cell]:
+def _matching(options: Options, backends: list[str]) -> list[Cell]:
     for pattern in options.ops:
         try:
             cells([pattern])
@@ -135,7 +117,7 @@ def _matching(options: Options) -> list[Cell]:
         except LookupError:
             names = dict.fromkeys(t.name for row in CATALOG.values() for t in row.columns)
             raise UsageError(unknown("element type", pattern, names)) from None
-    return cells(options.ops, options.element_types, options.backends)
+    return cells(options.ops, options.element_types, backends)
 
 
 def _shard(chosen: list[Cell], shard: tuple[int, int]) -> list[Cell]:

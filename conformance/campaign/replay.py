@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.backends.registry import parse
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
@@ -22,11 +23,15 @@ NEEDED = ("conformance.campaign.rerun",)
 
 @dataclass(frozen=True, slots=True)
 class RecordedCase:
-    """A case as a run recorded it, with what it takes to make the case again."""
+    """A case as a run recorded it, with what it takes to make the case again.
+
+    `backend` is what to run it on, as it was asked for then, or as it is asked for now.
+    """
 
     record: Record
     seed: int
     profile: str
+    backend: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ def find(path: Path, id: str) -> RecordedCase:  # noqa: A002 - what it is called
         record = store.record(id)
         if record is not None:
             meta = store.meta()
-            return RecordedCase(record, meta["seed"], meta["profile"])
+            backend = meta.get("spellings", {}).get(record.backend, record.backend)
+            return RecordedCase(record, meta["seed"], meta["profile"], backend)
         close = difflib.get_close_matches(id, store.ids(), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "its report lists the ids"
     raise UsageError(f"this run has no case {id!r}; {hint}")
@@ -67,9 +73,10 @@ def replay(case: RecordedCase, timeout: float = 60.0, *, generic: bool = False) 
     `timeout` is in seconds. The program is shown in MLIR's pretty form, or in the `generic` one.
 
     Raises:
+        UsageError: when there is no backend of that name.
         NotAvailable: when the backend cannot be had here.
     """
-    with executor_of(case.record.backend, jobs=1, preload=NEEDED) as executor:
+    with executor_of(parse(case.backend), jobs=1, preload=NEEDED) as executor:
         answer = executor.one(Call(case.record.id, _rerun, (case, generic), timeout))
     if isinstance(answer, Replay):
         return answer

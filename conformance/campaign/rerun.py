@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.backends.base import BackendError
+from conformance.backends.registry import parse
 from conformance.campaign.planning import plan_of
 from conformance.campaign.replay import RecordedCase, Replay
 from conformance.campaign.tasks import (
@@ -41,7 +42,7 @@ _SHOWN = 60
 def rerun(case: RecordedCase, generic: bool) -> Replay:
     """Run a case again and judge it anew, as the batch that it belongs to where that matters."""
     record = case.record
-    cell = Cell(record.op, column(record.element_type), record.backend)
+    cell = Cell(record.op, column(record.element_type), parse(case.backend).name)
     task = Task(cell, case.seed, record.index, record.index + 1)
     if isinstance(cell.element_type, Invalid):
         return _again_in_batch(task, record, generic)
@@ -54,7 +55,7 @@ def rerun(case: RecordedCase, generic: bool) -> Replay:
 def lost(case: RecordedCase, reason: Died | TimedOut) -> Replay:
     """The case whose worker was lost: nothing of it is run. For the parent."""
     record = case.record
-    cell = Cell(record.op, column(record.element_type), record.backend)
+    cell = Cell(record.op, column(record.element_type), parse(case.backend).name)
     task = Task(cell, case.seed, record.index, record.index + 1)
     new = lost_record(task, *why(reason))
     return Replay(new, new.detail.program if new.detail else "")

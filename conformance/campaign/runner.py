@@ -13,6 +13,7 @@ from time import monotonic, perf_counter
 from typing import Any
 
 from conformance.backends.base import Description
+from conformance.backends.registry import Choice, parse_all
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, Plan, key, plan
 from conformance.campaign.progress import Tally, Watcher
@@ -41,37 +42,39 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     """
     begun = monotonic()
     planned = plan(options)
+    chosen = parse_all(options.backends)
     found = versions()
-    expectations = load(options.expectations, options.backends, found)
+    expectations = load(options.expectations, [choice.name for choice in chosen], found)
     path = options.out / FILE_NAME
     if options.fresh:
         discard(path)
     with ExitStack() as stack:
-        workers = {
-            name: stack.enter_context(
+        opened = {
+            choice: stack.enter_context(
                 executor_of(
-                    name, jobs=options.jobs, memory_limit=options.memory_limit, preload=NEEDED
+                    choice, jobs=options.jobs, memory_limit=options.memory_limit, preload=NEEDED
                 )
             )
-            for name in options.backends
+            for choice in chosen
         }
-        described = None if path.exists() else _describe(workers)
+        described = None if path.exists() else _describe(opened)
         store = stack.enter_context(Store(path))
         _identify(store, options, planned, found)
+        store.set_meta({"spellings": {choice.name: choice.spelling for choice in chosen}})
         _assign(store, expectations)
         finished = store.finished_tasks()
         if any(task.id not in finished for task in planned.tasks):
-            _same_backends(store, described or _describe(workers), options)
+            _same_backends(store, described or _describe(opened), options)
             sitting = _Sitting(options, planned, expectations, store, watcher or Watcher(), begun)
-            sitting.work(workers, finished)
+            sitting.work(opened, finished)
         return _close(store, options, expectations)
 
 
-def _describe(workers: dict[str, LocalExecutor]) -> list[Description]:
+def _describe(workers: dict[Choice, LocalExecutor]) -> list[Description]:
     """All backends, before anything runs on any; only the first one's workers are kept."""
     found: list[Description] = []
-    for number, (name, executor) in enumerate(workers.items()):
-        found.append(describe(executor, name))
+    for number, (choice, executor) in enumerate(workers.items()):
+        found.append(describe(executor, choice))
         if number:
             executor.rest()
     return found
@@ -84,7 +87,7 @@ def _identify(store: Store, options: Options, planned: Plan, found: dict[str, st
         UsageError: when it is another's, naming all that differs.
     """
     identity = {
-        "backend": list(options.backends),
+        "backend": [choice.name for choice in parse_all(options.backends)],
         "op": list(options.ops),
         "element type": list(options.element_types),
         "profile": f"{options.profile} ({PROFILES[options.profile]} cases a cell)",
@@ -198,16 +201,16 @@ class _Sitting:
         self._incidents: list[str] = before.get("incidents", [])
         self._begun = begun
 
-    def work(self, workers: dict[str, LocalExecutor], finished: set[str]) -> None:
+    def work(self, workers: dict[Choice, LocalExecutor], finished: set[str]) -> None:
         """Do all tasks that are not finished, backend by backend."""
         self._count(finished)
         self._watcher.start(self._tally)
         try:
-            for name, executor in workers.items():
+            for choice, executor in workers.items():
                 todo = [
                     task
                     for task in self._plan.tasks
-                    if task.cell.backend == name and task.id not in finished
+                    if task.cell.backend == choice.name and task.id not in finished
                 ]
                 crashing = {t for t in todo if crashes(self._expectations, key(t.cell))}
                 timeout = self._options.timeout

@@ -11,18 +11,11 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field
-from functools import cache, reduce
+from functools import reduce
 from time import perf_counter
 
-from conformance.backends.base import (
-    Backend,
-    BackendError,
-    Executable,
-    Failed,
-    Rejected,
-    Unsupported,
-)
-from conformance.backends.registry import open_backend
+from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
+from conformance.backends.session import EMISSION, Compiled, Session, open_session
 from conformance.catalog import Cell
 from conformance.judging.compare import Judgement, combine, judge, merge_errors
 from conformance.results.inputs import pack_inputs
@@ -108,15 +101,11 @@ class Ran:
     together: Sequence[Prepared]
 
 
-@dataclass(slots=True)
-class Bench:
-    """A backend with a stop-watch."""
+@dataclass(frozen=True, slots=True)
+class StopWatch:
+    """The seconds that each part of `Timing` took."""
 
-    backend: Backend
-    platform: str
-    rule: Rule
     seconds: dict[str, float] = field(default_factory=dict[str, float])
-    modules: int = 0
 
     @contextmanager
     def timed(self, part: str) -> Generator[None]:
@@ -127,6 +116,15 @@ class Bench:
         finally:
             self.seconds[part] = self.seconds.get(part, 0.0) + perf_counter() - begun
 
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the cases of a cell are run and judged with; the watch takes the session's time too."""
+
+    session: Session
+    rule: Rule
+    watch: StopWatch
+
     def run(self, group: Sequence[Prepared]) -> list[Results]:
         """Compile the group as one module and run it on every input set.
 
@@ -135,10 +133,10 @@ class Bench:
         Raises:
             BackendError: when the backend does not give results.
         """
-        executable = self.compile(group)
+        compiled = self.compile(group)
         results: list[Results] = [[] for _ in group]
         for turn in range(max(len(p.inputs) for p in group)):
-            outputs = self._execute(executable, inputs_of(group, turn))
+            outputs = compiled.run(inputs_of(group, turn))
             _deal(outputs, group, turn, results)
         return results
 
@@ -156,46 +154,26 @@ class Bench:
         """
         folds = any(operation.name == "constant" for operation in one.program.walk())
         again = folds and verdict is Verdict.DIVERGENT
-        executables = [self.compile([one]) for _ in range(ROUNDS if again else 1)]
-        times = [executable for executable in executables for _ in range(ROUNDS)]
-        sets = [[self._execute(executable, s) for executable in times] for s in one.inputs]
+        programs = [self.compile([one]) for _ in range(ROUNDS if again else 1)]
+        times = [compiled for compiled in programs for _ in range(ROUNDS)]
+        sets = [[compiled.run(inputs) for compiled in times] for inputs in one.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
 
-    def compile(self, group: Sequence[Prepared]) -> Executable:
+    def compile(self, group: Sequence[Prepared]) -> Compiled:
         """Compile the group as one module.
 
         Raises:
             EmitError: when a program of it cannot be written.
             BackendError: when the backend refuses it.
         """
-        with self.timed("emission"):
+        with self.watch.timed(EMISSION):
             program = group[0].program if len(group) == 1 else merge([p.program for p in group])
-            text = emit(program)
-        self.modules += 1
-        with self.timed("compilation"), _answering():
-            return self.backend.compile(text, program)
-
-    def _execute(self, executable: Executable, inputs: Inputs) -> list[Array]:
-        with self.timed("execution"), _answering():
-            return executable.execute(inputs)
+        return self.session.compile(program)
 
 
 def inputs_of(group: Sequence[Prepared], turn: int) -> Inputs:
     """The arguments of a batch: of each case its input set of that number, or its last."""
     return tuple(array for p in group for array in p.inputs[min(turn, len(p.inputs) - 1)])
-
-
-@contextmanager
-def _answering() -> Generator[None]:
-    """Whatever a backend raises is its answer, and no error of ours."""
-    try:
-        yield
-    except BackendError:
-        raise
-    except MemoryError as error:
-        raise Failed("out of memory") from error
-    except Exception as error:
-        raise Failed(f"{type(error).__name__}: {error}") from error
 
 
 def _deal(
@@ -213,19 +191,14 @@ def _deal(
         at += count
 
 
-@cache
-def _opened(name: str) -> tuple[Backend, str]:
-    backend = open_backend(name)
-    return backend, backend.describe().platform
-
-
 def bench_of(cell: Cell) -> Bench:
-    """The cell's backend, opened once per process, with the rule of its op and a new stop-watch.
+    """A session of the cell's backend, with the rule of its op and a new stop-watch.
 
     Raises:
         NotAvailable: when the backend cannot be had.
     """
-    return Bench(*_opened(cell.backend), cell.rule)
+    watch = StopWatch()
+    return Bench(open_session(cell.backend, watch.timed), cell.rule, watch)
 
 
 def run_task(task: Task) -> TaskResult:
@@ -245,8 +218,8 @@ def run_task(task: Task) -> TaskResult:
     return TaskResult(
         tuple(record for record, _ in concluded),
         reduce(merge_errors, (errors for _, errors in concluded), Errors()),
-        Timing(**bench.seconds),
-        bench.modules,
+        Timing(**bench.watch.seconds),
+        bench.session.compilations,
         peak_rss_mb(),
     )
 
@@ -267,8 +240,8 @@ def _run_misses(task: Task, bench: Bench) -> TaskResult:
         _miss_record(task.cell, Prepared(number, program, [()], []), id_, bench)
         for number, (id_, program) in enumerate(misses, task.start)
     ]
-    timing = Timing(**bench.seconds)
-    return TaskResult(tuple(records), Errors(), timing, bench.modules, peak_rss_mb())
+    timing = Timing(**bench.watch.seconds)
+    return TaskResult(tuple(records), Errors(), timing, bench.session.compilations, peak_rss_mb())
 
 
 def _miss_record(cell: Cell, one: Prepared, id_: str, bench: Bench) -> Record:
@@ -301,26 +274,26 @@ def peak_rss_mb() -> float:
 
 
 def _prepare(task: Task, bench: Bench) -> list[Prepared]:
-    with bench.timed("generation"):
+    with bench.watch.timed("generation"):
         chosen = cases_of(task)
         inputs = [[materialise(case.program, recipe) for recipe in case.inputs] for case in chosen]
-    with bench.timed("reference"):
+    with bench.watch.timed("reference"):
         return [
-            Prepared(index, case.program, sets, _expected(case.program, sets, bench.backend))
+            Prepared(index, case.program, sets, _expected(case.program, sets, bench.session))
             for index, case, sets in zip(
                 range(task.start, task.stop), chosen, inputs, strict=True
             )
         ]  # fmt: skip
 
 
-def _expected(program: Program, sets: list[Inputs], backend: Backend) -> list[Inputs]:
+def _expected(program: Program, sets: list[Inputs], session: Session) -> list[Inputs]:
     """What the reference makes of each input set; nothing of a program that will not be run."""
-    return [] if backend.refusal(program) else [evaluate(program, one) for one in sets]
+    return [] if session.refusal(program) else [evaluate(program, one) for one in sets]
 
 
 def _run_all(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
     """Run a task's cases, those that the backend would refuse unseen not even in the batch."""
-    refusals = [bench.backend.refusal(one.program) for one in group]
+    refusals = [bench.session.refusal(one.program) for one in group]
     together = [one for one, error in zip(group, refusals, strict=True) if error is None]
     ran = iter(_run_together(bench, together) if together else ())
     return [
@@ -401,9 +374,10 @@ def _not_deterministic(cell: Cell, one: Prepared, turn: int) -> Record:
 
 def judge_all(one: Prepared, results: Results, bench: Bench) -> list[Judgement]:
     """A judgement for each input set of a case."""
-    with bench.timed("comparison"):
+    hardware = bench.session.hardware
+    with bench.watch.timed("comparison"):
         return [
-            judge(one.program, inputs, expected, actual, bench.rule, platform=bench.platform)
+            judge(one.program, inputs, expected, actual, bench.rule, platform=hardware)
             for inputs, expected, actual in zip(one.inputs, one.expected, results, strict=True)
         ]
 

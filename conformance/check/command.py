@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from conformance.backends.registry import Choice, parse
 from conformance.check.progress import FilesBar
-from conformance.errors import NOTHING_TESTED, USAGE, UsageError, unknown
+from conformance.errors import NOTHING_TESTED, USAGE, UsageError
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.executors.limit import EVALUATIONS
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
@@ -59,10 +60,11 @@ def check(options: Options) -> int:
         NotAvailable: when the backend cannot be had here.
     """
     _files_exist(options.files)
-    _backend_exists(options.backend)
-    jobs = min(options.jobs or workers(options.backend), len(options.files))
-    with executor_of(options.backend, jobs=jobs, preload=NEEDED) as executor:
-        settings, reasons = _settings(options)
+    backend = parse(options.backend)
+    jobs = min(options.jobs or workers(backend), len(options.files))
+    with executor_of(backend, jobs=jobs, preload=NEEDED) as executor:
+        settings, reasons = _settings(options, backend)
+        describe(executor, backend)
         return _report(_verdicts(executor, options, settings, jobs), options, reasons)
 
 
@@ -73,25 +75,7 @@ def _files_exist(files: Sequence[str]) -> None:
             raise UsageError(f"{path}: {what}")
 
 
-def _backend_exists(backend: str) -> None:
-    from conformance.backends.registry import BACKENDS
-
-    family, _, fault = backend.partition(":")
-    if family not in BACKENDS or (fault and family != "reference"):
-        raise UsageError(unknown("backend", backend, BACKENDS))
-    if not fault:
-        return
-    from conformance.backends.fake.faults import FAULTS, chosen
-
-    if fault.partition("@")[0] not in FAULTS:
-        raise UsageError(unknown("fault", fault, FAULTS))
-    try:
-        chosen(fault)
-    except KeyError as error:
-        raise UsageError(str(error.args[0])) from None
-
-
-def _settings(options: Options) -> tuple[Settings, dict[str, str]]:
+def _settings(options: Options, backend: Choice) -> tuple[Settings, dict[str, str]]:
     """What workers are told, and the reason of each expectation by its id."""
     from conformance.check.settings import Settings
     from conformance.frontends.arguments import load as load_inputs
@@ -100,11 +84,13 @@ def _settings(options: Options) -> tuple[Settings, dict[str, str]]:
 
     if options.inputs is not None:
         load_inputs(options.inputs)
-    known = load(options.expectations, (options.backend,), versions())
+    known = load(options.expectations, (backend.name,), versions())
     if options.save is not None:
         _can_be_written(options.save)
     seconds = options.timeout / EVALUATIONS
-    settings = Settings(options.backend, options.inputs, options.seed, known, seconds, options.save)
+    settings = Settings(
+        backend.spelling, options.inputs, options.seed, known, seconds, options.save
+    )
     return settings, {expectation.id: expectation.reason for expectation in known}
 
 
@@ -124,7 +110,6 @@ def _verdicts(
     """The verdicts on the files, in order, as they come."""
     from conformance.check.files import check_files
 
-    describe(executor, options.backend)
     for checked in check_files(executor, options.files, settings, options.timeout, jobs):
         if checked is not None:
             yield checked

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from conformance.backends.base import Backend
-from conformance.backends.registry import open_backend
+from conformance.backends.session import open_session
 from conformance.check import saving
 from conformance.check.program import RIGHT, NotJudged, Outcome, Work
 from conformance.check.settings import INVALID, Checked, Settings
@@ -36,7 +34,7 @@ def check_file(path: str, settings: Settings) -> Checked:
     Raises:
         InputsError: when inputs are given that the program does not take.
         NotAvailable: when the backend cannot be had.
-        KeyError: when there is no such backend.
+        UsageError: when there is no such backend.
     """
     try:
         found = [_checked(path, part, settings) for part in units(Path(path))]
@@ -89,13 +87,11 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
     named = "" if part.name == "main" else f"@{part.name}: "
     try:
         sets, notes = _inputs(part, settings)
-        backend, platform = _opened(settings.backend)
+        session = open_session(settings.backend, phase)
         found: list[Outcome] = []
-        if is_dynamic(part.flat.program) and settings.backend not in RIGHT:
+        if is_dynamic(part.flat.program) and session.name not in RIGHT:
             part = _made_over(part, sets, found)
-        work = Work(
-            part, settings.backend, backend, platform, settings.expectations, settings.seconds
-        )
+        work = Work(part, session, settings.expectations, settings.seconds)
         for number, inputs in enumerate(sets, start=1):
             origin = _origin(settings, inputs, number, len(sets))
             with phase("inputs", number, len(sets)):
@@ -145,12 +141,6 @@ def _on(origin: str, outcome: Outcome, *notes: str) -> Outcome:
     if not outcome.verdict.fails:
         return outcome
     return replace(outcome, message="; ".join(filter(None, (outcome.message, origin, *notes))))
-
-
-@cache
-def _opened(name: str) -> tuple[Backend, str]:
-    backend = open_backend(name)
-    return backend, backend.describe().platform
 
 
 def _drawn(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:

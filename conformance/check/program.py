@@ -13,14 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from conformance.backends.base import (
-    Backend,
-    BackendError,
-    Executable,
-    Failed,
-    Rejected,
-    Unsupported,
-)
+from conformance.backends.base import BackendError, Rejected, Unsupported
+from conformance.backends.session import Session
 from conformance.check.settings import INVALID
 from conformance.executors.limit import limited
 from conformance.frontends.extensions import beyond
@@ -34,7 +28,6 @@ from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.hull import alike
 from conformance.judging.perturbation.judge import is_single, judge_program, permits
 from conformance.phases import phase
-from conformance.stablehlo.emit import EmitError, emit
 from conformance.triage.attribute import Explainer, Fault
 from conformance.triage.conclusion import Settling
 from conformance.triage.isolate import Steps, steps
@@ -43,9 +36,6 @@ from conformance.verdict import Element, Errors, Verdict
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-
-KEPT = 32
-"""Compiled programs that are kept: the search asks for the same ones on other inputs."""
 
 RIGHT = ("reference", "reference:right")
 """The names of the backend that is the reference itself."""
@@ -76,15 +66,13 @@ class Work:
     """One program on a backend: compiled once, run and judged on each set of inputs."""
 
     def __init__(
-        self, unit: Unit, name: str, backend: Backend, platform: str,
-        expectations: tuple[Expectation, ...], seconds: float,
-    ) -> None:  # fmt: skip
-        """`name` is the backend's, `seconds` what the reference may take for an evaluation."""
-        self._unit, self._backend, self._platform = unit, backend, platform
-        self._is_reference, self._seconds = name in RIGHT, seconds
-        self._settling = Settling(self.run, platform)
-        self._explainer = Explainer(Search(self.run, platform), expectations, name)
-        self._executables: dict[str, Executable] = {}
+        self, unit: Unit, session: Session, expectations: tuple[Expectation, ...], seconds: float
+    ) -> None:
+        """`seconds` is what the reference may take for an evaluation."""
+        self._unit, self._session, self._platform = unit, session, session.hardware
+        self._is_reference, self._seconds = session.name in RIGHT, seconds
+        self._settling = Settling(self.run, self._platform)
+        self._explainer = Explainer(Search(self.run, self._platform), expectations, session.name)
 
     def judged(self, inputs: tuple[Array, ...]) -> Outcome:
         """The outcome on one set of inputs."""
@@ -145,7 +133,7 @@ class Work:
         message = f"breaks {', '.join(ids)} of {operation.name}"
         if not self._is_reference:
             try:
-                self._compiled(self._unit.flat.program)
+                self._session.kept(self._unit.flat.program, self._unit.text)
             except BackendError:
                 return Outcome(Verdict.REJECTED, INVALID, message, where)
             return Outcome(Verdict.ACCEPTED, ", ".join(ids), message, where)
@@ -174,36 +162,8 @@ class Work:
         Raises:
             BackendError: the backend's answer, when it is an error.
         """
-        executable = self._compiled(program)
-        for inputs in sets:
-            try:
-                with phase("executing"):
-                    results = executable.execute(inputs)
-                yield results
-            except BackendError:
-                raise
-            except Exception as error:
-                raise Failed(f"{type(error).__name__}: {error}") from error
-
-    def _compiled(self, program: Program) -> Executable:
-        refusal = self._backend.refusal(program)
-        if refusal is not None:
-            raise refusal
-        try:
-            whole = program is self._unit.flat.program
-            text = self._unit.text if whole and self._unit.text else emit(program)
-            if text not in self._executables:
-                while len(self._executables) >= KEPT:
-                    del self._executables[next(iter(self._executables))]
-                with phase("compiling"):
-                    self._executables[text] = self._backend.compile(text, program)
-            return self._executables[text]
-        except EmitError as error:
-            raise Unsupported(str(error)) from None
-        except BackendError:
-            raise
-        except Exception as error:
-            raise Failed(f"{type(error).__name__}: {error}") from error
+        whole = program is self._unit.flat.program
+        return self._session.run(program, sets, self._unit.text if whole else "")
 
     def _alone(
         self, permitted: Permitted, inputs: tuple[Array, ...], actual: Sequence[Array]

@@ -6,20 +6,19 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
+from conformance.backends.registry import BACKENDS, Choice
 from conformance.errors import NotAvailable
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
 
 if TYPE_CHECKING:  # loads numpy, which the workers' server need not wait for
     from conformance.backends.base import Description
 
-_START_SECONDS = 120.0
-
-_PJRT = ("jax", "conformance.backends.pjrt", "conformance.stablehlo.parse")
-"""Modules that XLA's backends need: they start no threads, which would not survive a fork."""
+START_SECONDS = 120.0
+"""How long a backend may take to open."""
 
 
 def executor_of(
-    backend: str,
+    choice: Choice,
     *,
     jobs: int | None = None,
     memory_limit: int = DEFAULT_MEMORY_LIMIT,
@@ -30,33 +29,34 @@ def executor_of(
     `preload` names modules that the calls need, so that a new worker need not load them.
     """
     return LocalExecutor(
-        jobs or workers(backend),
-        partial(_warm_up, backend),
-        # a GPU's driver maps far more than it uses
-        memory_limit=0 if backend in ("gpu", "tpu") else memory_limit,
-        preload=preload if backend.startswith("reference") else (*_PJRT, *preload),
+        jobs or workers(choice),
+        partial(_open, choice.spelling),
+        memory_limit=memory_limit,
+        preload=(*BACKENDS[choice.family].preload, *preload),
     )
 
 
-def workers(backend: str) -> int:
-    """Workers by default: one per core, few that share a GPU, one as a TPU admits no more."""
+def workers(choice: Choice) -> int:
+    """How many workers a backend has by default: one per core, or as many as share its device."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"tpu": 1, "gpu": min(cores or 1, 4)}.get(backend, cores or 1)
+    return min(cores or 1, BACKENDS[choice.family].workers or cores or 1)
 
 
-def _warm_up(backend: str) -> None:
-    from conformance.backends.registry import open_backend
+def _open(spelling: str) -> bool:
+    """Open the backend; whether the memory limit holds for it: a driver maps more than it uses."""
+    from conformance.backends.session import open_session
+    from conformance.tolerance.hardware import Hardware
 
-    open_backend(backend)
-
-
-def _description(backend: str) -> Description:
-    from conformance.backends.registry import open_backend
-
-    return open_backend(backend).describe()
+    return open_session(spelling).hardware is Hardware.CPU
 
 
-def describe(executor: LocalExecutor, name: str) -> Description:
+def _description(spelling: str) -> Description:
+    from conformance.backends.session import open_session
+
+    return open_session(spelling).describe()
+
+
+def describe(executor: LocalExecutor, choice: Choice) -> Description:
     """What a backend is, asked in a worker.
 
     Raises:
@@ -64,7 +64,11 @@ def describe(executor: LocalExecutor, name: str) -> Description:
     """
     from conformance.backends.base import Description
 
-    answer = executor.one(Call(name, _description, (name,), _START_SECONDS))
+    name = choice.name
+    try:
+        answer = executor.one(Call(name, _description, (choice.spelling,), START_SECONDS))
+    except NotAvailable as error:  # of the workers, which know no backend's name
+        raise NotAvailable(f"{name}: {error}") from error
     if isinstance(answer, Description):
         return answer
     if isinstance(answer, NotAvailable):

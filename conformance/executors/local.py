@@ -100,15 +100,16 @@ class LocalExecutor:
     def __init__(
         self,
         jobs: int,
-        warm_up: Callable[[], None] | None = None,
+        warm_up: Callable[[], bool] | None = None,
         *,
         memory_limit: int = DEFAULT_MEMORY_LIMIT,
         preload: Sequence[str] = (),
     ) -> None:
         """Prepare `jobs` workers, each of which calls `warm_up` before its first call.
 
-        `memory_limit` is in bytes, 0 for none. `preload` names modules that workers should find
-        loaded: a wish, which only the first executor of a process is sure to be granted.
+        `memory_limit` is in bytes, 0 for none; it does not hold where `warm_up` returns False.
+        `preload` names modules that workers should find loaded: a wish, which only the first
+        executor of a process is sure to be granted.
         """
         self._jobs, self._warm_up, self._limit = jobs, warm_up, memory_limit
         self._preload = list(preload)
@@ -192,7 +193,8 @@ class LocalExecutor:
         if not self._pool.active:
             self._broken += 1
             if self._broken > _STARTS:
-                raise NotAvailable(f"worker processes cannot be started: {self._any_last_words()}")
+                words = self._any_last_words()
+                raise NotAvailable(f"worker processes cannot be started, they end at once{words}")
             self.rest()
         notes = Path(self._logs.name) / f"{next(self._numbers)}{_NOTES}"
         future = self._pool.schedule(
@@ -218,7 +220,8 @@ class LocalExecutor:
     def _any_last_words(self) -> str:
         found = (log for log in Path(self._logs.name).iterdir() if log.suffix != _NOTES)
         logs = sorted(found, key=lambda log: log.stat().st_mtime)
-        return _last_words(logs[-1]) if logs else "no reason given"
+        words = _last_words(logs[-1]) if logs else ""
+        return f": {words}" if words else ""
 
 
 def _context(preload: list[str]) -> ForkServerContext:
@@ -260,7 +263,7 @@ _failed_to_start: BaseException | None = None
 
 
 def _start_worker(
-    warm_up: Callable[[], None] | None, memory_limit: int, logs: str, parent: int
+    warm_up: Callable[[], bool] | None, memory_limit: int, logs: str, parent: int
 ) -> None:
     """Set a worker up. What goes wrong is kept, to be the answer to every call of this worker."""
     global _failed_to_start
@@ -271,10 +274,9 @@ def _start_worker(
     os.dup2(log, 1)
     os.dup2(log, 2)
     try:
-        if warm_up is not None:
-            warm_up()
+        limited = warm_up is None or warm_up()
         gc.freeze()  # modules are no garbage: collections need neither walk nor copy them
-        if memory_limit:
+        if memory_limit and limited:
             _limit_memory(memory_limit)
     except Exception as error:
         _failed_to_start = error

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
+
+from conformance.backends.versions import of_distributions
+
+_DECIDING = ("hlo-conformance", "jax", "jaxlib", "numpy", "ml_dtypes", "hypothesis")
 
 
 def versions() -> dict[str, str]:
-    """The versions that decide a run's records, by distribution name."""
-    found = {"python": platform.python_version()}
-    for name in ("hlo-conformance", "jax", "jaxlib", "numpy", "ml_dtypes", "hypothesis"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    """The versions that decide a run's records: Python's, and of distributions by name."""
+    return {"python": platform.python_version(), **dict(of_distributions(*_DECIDING))}

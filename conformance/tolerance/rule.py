@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from conformance.tolerance.hardware import Hardware
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType
-
-GPU_PLATFORMS = ("gpu", "cuda", "rocm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +26,10 @@ class Ulps:
     gpu_f32: float | None = None
 
     def budget(self, of: ElementType, platform: str) -> float:
-        """The budget for a result of type `of` (floating-point or complex) on a platform."""
+        """The budget for a result of type `of` (floating-point or complex) on a `Hardware`."""
         if of.is_complex:
             return self.complex_
-        if of.name == "f32" and self.gpu_f32 is not None and platform in GPU_PLATFORMS:
+        if of.name == "f32" and self.gpu_f32 is not None and platform == Hardware.GPU:
             return self.gpu_f32
         if of.bits < 16:
             return self.narrow
@@ -100,10 +99,10 @@ class Rule:
     `permits` decides on all results together. Errors that only the backend's own results tell,
     such as backward errors, are given by `measure`, again with a budget of 1. `refutes` names
     what is wrong although the specification leaves open which results are right. `elsewhere` has
-    the rules that take this one's place on platforms (each a tuple of names) that compute less
-    precisely by default. `habits` are asked, in their order, what explains an element that is not
-    permitted. Where `varies`, results need not be the same when a program runs again. Where it
-    `rounds_operands`, the bound allows for operands that are rounded before anything else.
+    the rules that take this one's place on hardware that computes less precisely by default.
+    `habits` are asked, in their order, what explains an element that is not permitted. Where
+    `varies`, results need not be the same when a program runs again. Where it `rounds_operands`,
+    the bound allows for operands that are rounded before anything else.
 
     With a `bound` or a `measure`, zeros of either sign are alike; but where the rule has
     `either_zero` too, an expected zero has the expected sign unless that says that it may have
@@ -122,7 +121,7 @@ class Rule:
     measure: Measure | None = None
     refutes: Refutes | None = None
     either_zero: EitherZero | None = None
-    elsewhere: tuple[tuple[tuple[str, ...], Rule], ...] = ()
+    elsewhere: tuple[tuple[Hardware, Rule], ...] = ()
     varies: bool = False
     habits: tuple[Habit, ...] = ()
     rounds_operands: bool = False
@@ -133,8 +132,8 @@ class Rule:
         return self.measure is not None and self.bound is None
 
     def on(self, platform: str) -> Rule:
-        """The rule that judges on a platform: itself, unless `elsewhere` has another for it."""
-        return next((rule for platforms, rule in self.elsewhere if platform in platforms), self)
+        """The rule that judges on a `Hardware`: itself, unless `elsewhere` has another for it."""
+        return next((rule for hardware, rule in self.elsewhere if platform == hardware), self)
 
     @property
     def unit(self) -> str:

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from conformance.backends.base import BackendError, Description, Failed, Rejected, Unsupported
+from conformance.backends.base import BackendError, Description, Failed, Rejected, Unsupported, only
 from conformance.backends.fake.computation import Computation
 from conformance.backends.fake.faults import Execution, Fault, chosen
 from conformance.backends.fake.wrong_operations import Wrong
+from conformance.tolerance.hardware import Hardware
 from conformance.transforms.inline import NotInlined, inlined
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import Operation, Program, Region, TensorType
@@ -31,6 +32,8 @@ _STRUCTURE = frozenset({"return", "func.return", "func.call", "call"})
 class ReferenceBackend:
     """`reference`; `reference:FAULT` for one with that fault, `reference:FAULT@OP` for one that
     has it in operations of that op only."""
+
+    hardware = Hardware.CPU
 
     def __init__(self, name: str = "reference") -> None:
         """Choose the fault by the part of the name after the colon.
@@ -76,8 +79,11 @@ class ReferenceExecutable:
     previous: list[Array] = field(default_factory=list[Array])
     _inlined: Program | None = None
 
-    def execute(self, inputs: Sequence[Array]) -> list[Array]:
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Run main (see `conformance.backends.base.Executable`)."""
+        return [self._execute(only(inputs))]
+
+    def _execute(self, inputs: Sequence[Array]) -> list[Array]:
         self.executions += 1
         if self.fault.start is not None:
             self.fault.start(inputs)

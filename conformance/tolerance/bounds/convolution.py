@@ -7,7 +7,8 @@ from math import prod
 
 from conformance.tolerance.bounds.products import Default, bounded, flushing, measured
 from conformance.tolerance.bounds.zeros import either_zero_of
-from conformance.tolerance.rule import GPU_PLATFORMS, Habit, Rule
+from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.rule import Habit, Rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -73,5 +74,5 @@ CONVOLVED = Rule(
     measure=measured(_summed, _depth, Default()),
     either_zero=either_zero_of(_summed, _depth, Default()),
     habits=_habits(Default()),
-    elsewhere=((GPU_PLATFORMS, _GPU), (("tpu",), _TPU)),
+    elsewhere=((Hardware.GPU, _GPU), (Hardware.TPU, _TPU)),
 )

@@ -17,9 +17,10 @@ import numpy as np
 
 from conformance.tolerance.bounds.balls import Arithmetic, Ball, exactly, rounded
 from conformance.tolerance.bounds.underflow import has_flushing_modes
+from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models import normalization_formulas as formulas
 from conformance.tolerance.models.normalization_formulas import Formula, Step
-from conformance.tolerance.rule import GPU_PLATFORMS, Habit, Measure, Rule
+from conformance.tolerance.rule import Habit, Measure, Rule
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
@@ -209,7 +210,7 @@ def _rule(name: str, division: str, chosen: Chosen) -> Rule:
 
 NORMALIZED = replace(
     _rule("batch normalization", "", _in_steps),
-    elsewhere=((GPU_PLATFORMS, _rule(
+    elsewhere=((Hardware.GPU, _rule(
         "batch normalization on a GPU", " (quotients of f32 within 2 ulp)", _on_a_gpu
     )),),
 )  # fmt: skip

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.backends.base import Description, Failed, Rejected
+from conformance.backends.base import Description, Failed, Rejected, only
 from conformance.backends.fake.wrong_operations import spoiled
+from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import (
     Dense,
@@ -316,6 +317,7 @@ class MutatedReference:
 
     mutation: Mutation | None = None
     name: str = "mutated reference"
+    hardware: Hardware = Hardware.CPU
 
     def describe(self) -> Description:
         return Description(self.name, "reference", repr(self.mutation), ())
@@ -340,7 +342,7 @@ class MutatedExecutable:
     program: Program
     mutation: Mutation | None
 
-    def execute(self, inputs: Sequence[Array]) -> list[Array]:
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Evaluate the program; one that cannot be evaluated, or has no end, fails."""
         executed = 0
 
@@ -357,6 +359,6 @@ class MutatedExecutable:
             )
 
         try:
-            return list(evaluate(self.program, inputs, on_result=observe))
+            return [list(evaluate(self.program, only(inputs), on_result=observe))]
         except EvaluationError as error:
             raise Failed(str(error)) from error

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from jax import export, lax
 
+from conformance.backends import session
 from conformance.backends.pjrt import PjrtBackend
-from conformance.check import file as checking_one
 from conformance.check.command import Options
 from conformance.check.file import check_file
 from conformance.check.settings import Checked, Settings
@@ -149,7 +149,7 @@ def test_a_wrong_constant_is_located(
     name: str, constant: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutant = Mutant(constant, constant * 1.5 + 0.2)
-    monkeypatch.setattr(checking_one, "_opened", lambda _: (mutant, "cpu"))
+    monkeypatch.setattr(session, "opened", lambda _: mutant)
     found = checked(tmp_path, exported(name), Settings("mutant"))
     assert found.verdict is Verdict.DIVERGENT
     assert found.operation.startswith("constant %")
@@ -213,7 +213,7 @@ def test_where_only_a_prefix_shows_it_prefixes_are_tried(
             wrong = _mapped(program, _positive)
             return super().compile(emit(wrong), wrong)
 
-    monkeypatch.setattr(checking_one, "_opened", lambda _: (Shy("cpu"), "cpu"))
+    monkeypatch.setattr(session, "opened", lambda _: Shy("cpu"))
     found = checked(tmp_path, FAULTY, Settings("shy"))
     assert found.verdict is Verdict.DIVERGENT
     assert found.operation == "exponential %0 (@inner, line 3)"

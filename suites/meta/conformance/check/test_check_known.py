@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.backends import session
 from conformance.backends.base import Executable
 from conformance.backends.pjrt import PjrtBackend
 from conformance.catalog import CATALOG
-from conformance.check import file as checking_one
 from conformance.check.command import Options
 from conformance.check.file import check_file, merged
 from conformance.check.settings import Checked, Settings
@@ -71,7 +71,7 @@ def knows(*ops: str, **more: Any) -> Settings:
 
 @pytest.fixture
 def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checking_one, "_opened", lambda _: (Faulty(), "cpu"))
+    monkeypatch.setattr(session, "opened", lambda _: Faulty())
 
 
 # --- Programs of several operations --------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_every_field_of_an_expectation_counts(narrowed: dict[str, Any], tmp_path
 def test_an_operation_that_is_right_alone_is_not_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking_one, "_opened", lambda _: (Faulty(least=1), "cpu"))
+    monkeypatch.setattr(session, "opened", lambda _: Faulty(least=1))
     found = checked(tmp_path, CHAIN, knows("sine"))
     assert (found.known, found.operation) == ((), SINE)
 
@@ -141,12 +141,12 @@ class Spoilt:
     executable: Executable
     spoilt: tuple[bool, ...]
 
-    def execute(self, inputs: Sequence[Array]) -> list[Array]:
-        results = [np.array(one) for one in self.executable.execute(inputs)]
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        results = [np.array(one) for one in self.executable.execute(inputs)[0]]
         for one, is_spoilt in zip(results, self.spoilt, strict=True):
             if is_spoilt:
                 one[0], one[1:3] = np.nan, one[1:3] + 40
-        return results
+        return [results]
 
 
 class Mixed(PjrtBackend):
@@ -162,7 +162,7 @@ def test_all_that_is_wrong_with_an_operation_must_be_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The most frequent class speaks for an operation; an element of another must be known too."""
-    monkeypatch.setattr(checking_one, "_opened", lambda _: (Mixed("cpu"), "cpu"))
+    monkeypatch.setattr(session, "opened", lambda _: Mixed("cpu"))
     text = CHAIN.replace("return %3, %4", "return %1, %4")
     both = knows("sine", kinds=("wrong value", "NaN"))
     assert not checked(tmp_path, text, both).fails

@@ -17,7 +17,7 @@ from conformance.verdict import Verdict
 def test_phases_are_noted_as_they_begin_and_end(tmp_path: Path) -> None:
     @phase("inputs", 1, of=3)
     def judged() -> None:
-        with phase("compiling"):
+        with phase("compilation"):
             pass
         with pytest.raises(KeyError), phase("evaluation"):
             raise KeyError
@@ -31,7 +31,7 @@ def test_phases_are_noted_as_they_begin_and_end(tmp_path: Path) -> None:
         judged()
     names = [(one.name, one.number, one.of, one.ended is None) for one in seen]
     assert names == [
-        ("inputs", 1, 3, True), ("compiling", 0, 0, False), ("evaluation", 0, 0, False)
+        ("inputs", 1, 3, True), ("compilation", 0, 0, False), ("evaluation", 0, 0, False)
     ]  # fmt: skip
     assert not path.exists()
 
@@ -45,7 +45,7 @@ SETS = Phase("inputs", 1, 3, 10.0)
         ((), ""),
         ((Phase("drawing", 0, 0, 0.0, 1.0),), ""),
         (
-            (SETS, Phase("compiling", 0, 0, 30.0)),
+            (SETS, Phase("compilation", 0, 0, 30.0)),
             ("the backend had been compiling for 70 s, input set 1 of 3; how much more it needs "
             "cannot be told: try --timeout 200"),
         ),
@@ -79,7 +79,7 @@ def test_who_was_slow_and_what_it_needs(phases: tuple[Phase, ...], expected: str
 
 
 def _endless() -> None:
-    with phase("inputs", 2, 3), phase("compiling"):
+    with phase("inputs", 2, 3), phase("compilation"):
         time.sleep(600)
 
 

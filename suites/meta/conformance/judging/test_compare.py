@@ -10,6 +10,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import SAMPLED_POINTS, WORST_POINTS, combine, judge, merge_errors
+from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.rule import Ulps
 from conformance.tolerance.rules import RULES
 from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
@@ -273,8 +274,8 @@ def test_budgets_by_type_and_platform() -> None:
     budgets = {of.name: ulps.budget(of, "cpu") for of in ALL if of.is_float or of.is_complex}
     assert (budgets["f32"], budgets["f64"], budgets["f16"], budgets["bf16"]) == (1, 2, 3, 3)
     assert (budgets["f8E4M3"], budgets["f4E2M1FN"], budgets["complex<f32>"]) == (4, 4, 5)
-    assert ulps.budget(element_type("f32"), "cuda") == 6
-    assert ulps.budget(element_type("f64"), "cuda") == 2
+    assert ulps.budget(element_type("f32"), Hardware.GPU) == 6
+    assert ulps.budget(element_type("f64"), Hardware.GPU) == 2
 
 
 def test_catalog_and_semantics_have_the_same_ops() -> None:

@@ -101,7 +101,7 @@ def verdict_of(op: str, column: Column, case: Case, mutation: Mutation | None) -
     inputs = materialise(case.program, case.inputs[0])
     expected = evaluate(case.program, inputs)
     try:
-        actual = MutatedReference(mutation).compile("", case.program).execute(inputs)
+        (actual,) = MutatedReference(mutation).compile("", case.program).execute([inputs])
     except BackendError:
         return Verdict.CRASHED
     return judge(case.program, inputs, expected, actual, Cell(op, column, "reference").rule).verdict

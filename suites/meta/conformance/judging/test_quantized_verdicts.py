@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from conformance.backends.base import Rejected, Unsupported
-from conformance.backends.registry import open_backend
+from conformance.backends.session import open_session
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.stablehlo.emit import emit
 from conformance.tolerance.bounds.quantization import rule_for
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
@@ -105,7 +104,7 @@ def test_open_and_wrong_results_are_told_apart() -> None:
 
 def test_xla_is_not_asked_for_what_it_never_translates(monkeypatch: pytest.MonkeyPatch) -> None:
     """It says so itself, in other words for each kind of program, when it is asked."""
-    backend = open_backend("cpu")
+    backend = open_session("cpu")
     of = TensorType((2,), quant("si8", (0.5, 0)))
     plain, codes = TensorType((2,), F32), TensorType((2,), ELEMENT_TYPES["si8"])
     programs = [
@@ -118,11 +117,11 @@ def test_xla_is_not_asked_for_what_it_never_translates(monkeypatch: pytest.Monke
     monkeypatch.setattr(type(backend), "refusal", lambda *_: None)
     for program in programs:
         with pytest.raises(Unsupported):
-            backend.compile(emit(program), program)
+            backend.compile(program)
 
 
 def test_an_invalid_program_is_rejected_before_it_is_unsupported() -> None:
     of, other = (TensorType((2,), quant(storage)) for storage in ("si8", "si16"))
     program = single_op("maximum", (Value("a", of), Value("b", other)), (of,))
     with pytest.raises(Rejected):
-        open_backend("cpu").compile(emit(program), program)
+        open_session("cpu").compile(program)

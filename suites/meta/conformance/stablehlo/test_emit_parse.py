@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance.backends.registry import open_backend
+from conformance.backends.session import open_session
 from conformance.stablehlo.emit import EmitError, emit, emit_batch, merge
 from conformance.stablehlo.parse import ParseError, diagnose, parse_module
 from generators.cells.plan import cases
@@ -118,7 +118,7 @@ def test_constants_are_read_back_in_every_bit(of):
 def test_constants_reach_the_compiler_in_every_bit(of):
     arrays = arrays_of(of)
     program = constants(arrays)
-    results = open_backend("cpu").compile(emit(program), program).execute([])
+    results = open_session("cpu").compile(program).run([])
     for got, want in zip(results, arrays, strict=True):
         assert got.dtype == want.dtype
         np.testing.assert_array_equal(to_bits(got), to_bits(want))
@@ -173,8 +173,8 @@ def test_batch_computes_what_its_programs_do():
     ones, twos = np.ones(2, np.float32), np.full(2, 2, np.float32)
     inputs = [ones, twos, twos, np.array(3), np.array(4)]
     want = [[3, 3], [4, 4], 7]
-    compiled = open_backend("cpu").compile(emit(merged), merged)
-    for got in (evaluate(merged, inputs), compiled.execute(inputs)):
+    compiled = open_session("cpu").compile(merged)
+    for got in (evaluate(merged, inputs), compiled.run(inputs)):
         assert [array.tolist() for array in got] == want
 
 
@@ -221,7 +221,7 @@ def test_regions_captures_and_several_results():
     text = emit(program)
     assert parse_module(text) == program
     x = np.array([3, -1, 2, -5], np.float32)
-    out = open_backend("cpu").compile(text, program).execute([x, np.array(1, np.int32)])
+    out = open_session("cpu").compile(program, text).run([x, np.array(1, np.int32)])
     assert [array.tolist() for array in out] == [-1.0, [-5, -1, 2, 3], -1.0]
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.backends import session
+from conformance.backends.base import only
 from conformance.backends.fake.reference import ReferenceBackend
-from conformance.check import file as checking_one
 from conformance.check.settings import Checked, Settings
 from conformance.gate.expectations import Expectation, load
 from conformance.results.versions import versions
@@ -32,18 +33,19 @@ class Changed:
     program: Program
     change: Change
 
-    def execute(self, inputs: Sequence[Array]) -> list[Array]:
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         def on_result(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             return self.change(self.program, operation, results)
 
-        return list(evaluate(self.program, inputs, on_result=on_result))
+        return [list(evaluate(self.program, only(inputs), on_result=on_result))]
 
 
 class Backend(ReferenceBackend):
     """A backend that is right but for a change."""
 
     def __init__(self, change: Change) -> None:
-        super().__init__("right")
+        super().__init__()
+        self.name = "cpu"
         self._change = change
 
     def compile(self, text: str, program: Program) -> Any:
@@ -54,7 +56,7 @@ class Backend(ReferenceBackend):
 @pytest.fixture
 def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked]:
     def check(text: str, inputs: dict[str, Any], change: Change, *known: Expectation) -> Checked:
-        monkeypatch.setattr(checking_one, "_opened", lambda _: (Backend(change), "cpu"))
+        monkeypatch.setattr(session, "opened", lambda _: Backend(change))
         np.savez(tmp_path / "in.npz", **inputs)
         settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=known)
         return checked(tmp_path, text, settings)

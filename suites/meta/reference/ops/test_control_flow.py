@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.backends.fake.reference import ReferenceBackend
+from conformance.backends.session import Session
 from conformance.judging.compare import judge
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
@@ -321,7 +322,7 @@ def test_a_composite_is_its_decomposition() -> None:
     )  # fmt: skip
     assert parse_module(emit(program)) == program
     assert run(COMPOSITE, ONES) == [[-1, -1, -1], [2, 2, 2]]
-    ran = ReferenceBackend().compile("", program).execute([ONES])
+    ran = Session(ReferenceBackend()).compile(program).run([ONES])
     assert [result.tolist() for result in ran] == [[-1, -1, -1], [2, 2, 2]]
 
 
@@ -484,7 +485,7 @@ def test_the_fake_backend_runs_every_case(op: str) -> None:
         for case in cases(op, of, seed=4, count=4):
             inputs = materialise(case.program, case.inputs[0])
             expected = evaluate(case.program, inputs)
-            ran = ReferenceBackend().compile("", case.program).execute(inputs)
+            ran = Session(ReferenceBackend()).compile(case.program).run(inputs)
             assert [a.tobytes() for a in ran] == [a.tobytes() for a in expected]
 
 

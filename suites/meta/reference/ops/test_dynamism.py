@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.backends.base import Executable, Unsupported
-from conformance.backends.registry import open_backend
+from conformance.backends.base import Unsupported
+from conformance.backends.session import Compiled, open_session
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose
 from generators.cells.plan import cases
@@ -239,8 +239,8 @@ def test_what_is_said_of_expanding_dimensions_is_true() -> None:
 # --- On XLA --------------------------------------------------------------------------------------
 
 
-def compiled(program: Program) -> Executable:
-    return open_backend("cpu").compile(emit(program), program)
+def compiled(program: Program) -> Compiled:
+    return open_session("cpu").compile(program)
 
 
 def test_xla_makes_constant_shapes_static() -> None:
@@ -248,7 +248,7 @@ def test_xla_makes_constant_shapes_static() -> None:
     result = TensorType((None, None), F32)
     where = {"broadcast_dimensions": (1,)}
     program = single_op("dynamic_broadcast_in_dim", (Value("x", kind), shape), (result,), {**where})
-    (actual,) = compiled(program).execute((SIX,))
+    (actual,) = compiled(program).run((SIX,))
     np.testing.assert_array_equal(actual, evaluate(program, (SIX,))[0], strict=True)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from conformance.judging.compare import judge
 from conformance.tolerance.bounds.balls import Arithmetic, Ball, exactly
+from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
 from generators.values.contents import fill
@@ -294,7 +295,7 @@ def test_quotients_are_not_products_with_reciprocals() -> None:
     found = judged("batch_norm_inference", operands, far, 0.0)
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "reciprocal")
     made = program("batch_norm_inference", operands, 0.0, 1)
-    on_gpu = judge(made, operands, right, far, NORMALIZED, platform="cuda")
+    on_gpu = judge(made, operands, right, far, NORMALIZED, platform=Hardware.GPU)
     assert on_gpu.verdict is Verdict.PASS  # 2 ulp, as the rule of division has it
 
 

@@ -1,0 +1,84 @@
+"""Any PJRT plugin: a library with PJRT's C interface, driven by jaxlib's client.
+
+jaxlib parses and verifies a module, and hands it on in the version of StableHLO that the plugin
+asks for; so a plugin sees what it would see under jax. Of pypjrt, the other client on PyPI, it was
+found (0.1.1) that it has no types under 8 bits and takes eight times as long to run a small
+program, and that older plugins are given text which they cannot read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+from conformance.backends.pjrt import PjrtBackend, load_plugin
+from conformance.backends.versions import of_distributions, of_file
+from conformance.backends.xla_messages import one_line
+from conformance.errors import NotAvailable
+
+_NO_PLUGIN = re.compile(r"GetPjrtApi not found")
+_OTHER_VERSION = re.compile(r"PJRT API (?:major )?version")
+_DIGITS = 12
+"""Hexadecimal digits of a library's digest that are shown."""
+
+
+class PluginBackend(PjrtBackend):
+    """The first device of a PJRT plugin."""
+
+    def __init__(self, name: str, library: Path) -> None:
+        """Load the library and find its device.
+
+        Raises:
+            NotAvailable: when there is no such file, it is no plugin, speaks another version of
+                PJRT's interface than jaxlib, cannot be started, or has no device.
+        """
+        self._library = library
+        super().__init__(name, _device(name, library))
+
+    def _versions(self) -> tuple[tuple[str, str], ...]:
+        with self._library.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
+        return (
+            *super()._versions(),
+            *_spoken(self._client),
+            *of_file(self._library),
+            ("library", f"{self._library.name} sha256 {digest}"),
+        )
+
+
+def _spoken(client: Any) -> tuple[tuple[str, str], ...]:
+    """The versions of PJRT's interface and of StableHLO that a plugin says it speaks."""
+    interface = [getattr(client, f"pjrt_c_api_{part}_version", "?") for part in ("major", "minor")]
+    dialect = getattr(client, "stablehlo_current_version", ())
+    return tuple(
+        (what, ".".join(map(str, numbers)))
+        for what, numbers in (("PJRT API", interface), ("StableHLO", dialect))
+        if numbers
+    )
+
+
+def _device(name: str, library: Path) -> Any:
+    if not library.is_file():
+        what = "is a folder" if library.is_dir() else "there is no such file"
+        raise NotAvailable(f"{name}: {library}: {what}")
+    try:
+        client = load_plugin(f"{name}={library}", library)
+    except RuntimeError as error:
+        raise NotAvailable(f"{name}: {library} {_problem(str(error))}") from error
+    devices = client.local_devices()
+    if not devices:
+        raise NotAvailable(f"{name}: {library} shows no device")
+    return devices[0]
+
+
+def _problem(message: str) -> str:
+    """What is wrong with a library, from what jaxlib says of it."""
+    ((_, version),) = of_distributions("jaxlib")
+    line = one_line(message)
+    if _NO_PLUGIN.search(message):
+        return "is no PJRT plugin: it has no function GetPjrtApi"
+    if _OTHER_VERSION.search(message):
+        return f"speaks another version of PJRT's interface than jaxlib {version} ({line})"
+    return f"cannot be loaded by jaxlib {version} ({line})"

@@ -1,0 +1,181 @@
+"""Sessions: how every part of the harness compiles programs on a backend and runs them.
+
+A backend is opened once per process. Whatever it raises becomes its answer here, and nowhere else:
+Unsupported, Rejected or Failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+
+from conformance.backends.base import (
+    Backend,
+    BackendError,
+    Description,
+    Executable,
+    Failed,
+    Unsupported,
+)
+from conformance.backends.registry import Choice, open_backend, parse
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.tolerance.hardware import Hardware
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+EMISSION, COMPILATION, EXECUTION = "emission", "compilation", "execution"
+"""The steps of a session."""
+
+Around = Callable[[str], AbstractContextManager[None]]
+"""around(step): what is done around each step of a session, such as taking the time."""
+
+KEPT = 32
+"""Compiled programs that a session keeps: a search asks for the same ones on other inputs."""
+
+_opened: dict[str, tuple[Choice, Backend]] = {}
+
+
+def opened(name: str) -> Backend:
+    """The backend of that name, opened when first asked for in this process.
+
+    A plugin that was opened as `plugin:NAME=PATH` is found as `plugin:NAME` from then on, which is
+    what records call it.
+
+    Raises:
+        UsageError: when there is no such backend.
+        NotAvailable: when it cannot be had on this machine, with how to mend it.
+    """
+    if name in _opened:
+        return _opened[name][1]
+    choice = parse(name)
+    before = _opened.get(choice.name)
+    if before is None or before[0] != choice:
+        _opened[choice.name] = (choice, open_backend(choice))
+    return _opened[choice.name][1]
+
+
+def open_session(name: str, around: Around | None = None) -> Session:
+    """A session of the backend of that name.
+
+    Raises:
+        UsageError: when there is no such backend.
+        NotAvailable: when it cannot be had on this machine, with how to mend it.
+    """
+    return Session(opened(name), around)
+
+
+class Session:
+    """A backend to compile programs with and run them, of a single process each.
+
+    `compilations` counts the programs that it was given to compile.
+    """
+
+    def __init__(self, backend: Backend, around: Around | None = None) -> None:
+        """Drive an open backend; `around` is what is done around each step."""
+        self._backend = backend
+        self._around: Around = around or (lambda _: nullcontext())
+        self._compiled: dict[str, Compiled] = {}
+        self.compilations = 0
+
+    @property
+    def name(self) -> str:
+        """What records call the backend."""
+        return self._backend.name
+
+    @property
+    def hardware(self) -> Hardware:
+        """The kind of hardware whose tolerance figures apply."""
+        return self._backend.hardware
+
+    def describe(self) -> Description:
+        """Name, platform, device and versions of the backend."""
+        return self._backend.describe()
+
+    def refusal(self, program: Program) -> BackendError | None:
+        """The error that compiling is sure to end in, where that can be told without it."""
+        return self._backend.refusal(program)
+
+    def compile(self, program: Program, text: str = "") -> Compiled:
+        """Compile a program, given as text too where it was text before.
+
+        Raises:
+            EmitError: when it cannot be written as text; no backend has seen it then.
+            BackendError: the backend's answer, when it is an error.
+        """
+        if not text:
+            with self._around(EMISSION):
+                text = emit(program)
+        self.compilations += 1
+        with self._around(COMPILATION), _answering():
+            return Compiled(self._backend.compile(text, program), self._around)
+
+    def run(
+        self, program: Program, sets: Sequence[Sequence[Array]], text: str = ""
+    ) -> Iterator[list[Array]]:
+        """The results of a program on each set of inputs, by the program as `kept` has it.
+
+        Raises:
+            BackendError: the backend's answer, when it is an error.
+        """
+        compiled = self.kept(program, text)
+        for inputs in sets:
+            yield compiled.run(inputs)
+
+    def kept(self, program: Program, text: str = "") -> Compiled:
+        """A compiled program, which is kept for a while. What is sure to be refused is not tried.
+
+        Raises:
+            BackendError: the backend's answer, when it is an error; Unsupported also of a program
+                that cannot be written.
+        """
+        refusal = self.refusal(program)
+        if refusal is not None:
+            raise refusal
+        try:
+            text = text or emit(program)
+        except EmitError as error:
+            raise Unsupported(str(error)) from None
+        if text not in self._compiled:
+            while len(self._compiled) >= KEPT:
+                del self._compiled[next(iter(self._compiled))]
+            self._compiled[text] = self.compile(program, text)
+        return self._compiled[text]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A program that a session has compiled."""
+
+    executable: Executable
+    around: Around
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The results of main on these arguments, in the single process of the program.
+
+        Raises:
+            BackendError: the backend's answer, when it is an error.
+        """
+        return self.run_all([inputs])[0]
+
+    def run_all(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """The results of main in each process, on the arguments for each.
+
+        Raises:
+            BackendError: the backend's answer, when it is an error.
+        """
+        with self.around(EXECUTION), _answering():
+            return self.executable.execute(inputs)
+
+
+@contextmanager
+def _answering() -> Generator[None]:
+    """Make whatever a backend raises its answer, and no error of the harness."""
+    try:
+        yield
+    except BackendError:
+        raise
+    except MemoryError as error:
+        raise Failed("out of memory") from error
+    except Exception as error:
+        raise Failed(f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,90 @@
+"""What an error message of XLA says: not implemented, refused as invalid, or broken.
+
+Source: jaxlib 0.10.2 and 0.12.0, measured.
+"""
+
+from __future__ import annotations
+
+import re
+
+from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
+from reference.ir.program import Program, TensorType
+
+_UNSUPPORTED = (
+    re.compile(r"\bUNIMPLEMENTED\b"),
+    re.compile(r"can't be translated to XLA HLO"),
+    re.compile(r"op expected bounded result"),
+    re.compile(r"failed to legalize operation .* explicitly marked illegal", re.DOTALL),
+    re.compile(r"Unknown NumPy dtype"),
+    re.compile(r"PRIMITIVE_TYPE_INVALID", re.IGNORECASE),  # a type that HLO has not
+    re.compile(r"unsupported op in async_start"),
+    re.compile(r"async_start currently requires one argument"),
+    re.compile(r"CompositeOp with regions not supported"),
+    re.compile(r"dot algorithm not known to be supported"),
+    re.compile(r"Algorithm not supported by"),
+    re.compile(r"No registered implementation for (?:un)?typed custom call"),
+)
+"""What XLA says when it does not implement a program."""
+
+_REJECTED = (
+    re.compile(r"^INVALID_ARGUMENT"),
+    re.compile(r"is not equal to ratio of bit-widths"),
+    re.compile(r"Expected element type in shape to be"),
+    re.compile(r"\[hlo verifier\]"),
+)
+"""What XLA's own shape inference says to programs that MLIR's verifier has let through."""
+
+_UNSUPPORTED_F6 = re.compile(r"Failed to translate module to LLVM IR")
+"""What XLA:CPU says (as an internal error) of conversions of f6 types: LLVM has no 6-bit float."""
+
+_LOCATION = re.compile(
+    r'(?:loc\(.*?\)\): |(?:loc\()?"?(?:-|<\w+>)"?:\d+(?::\d+)?\)?:? ?)(?:error: )?'
+)
+_PATH = re.compile(r"(?<![\w/])/?(?:[\w.+-]+/)+[\w.+-]+")
+
+
+def one_line(message: str) -> str:
+    """What an error message says, on one line, without paths and locations."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if not lines:
+        return "no message"
+    return " ".join(_PATH.sub("…", _LOCATION.sub("", lines[0])).split())[:300]
+
+
+def refused_by_verifier(text: str) -> str | None:
+    """Why MLIR's verifier refuses a module, None where it does not."""
+    from conformance.stablehlo.parse import diagnose
+
+    return diagnose(text)
+
+
+def classify(message: str, text: str, program: Program) -> BackendError:
+    """The kind of answer that an error message of XLA is, for a module and its program.
+
+    A program is Rejected when MLIR's verifier refuses the text, or XLA's own does; Unsupported by
+    the words known for that only, which the verifier has too (of algorithms of a dot, which the
+    specification leaves to hardware); all else is a failure of the backend.
+    """
+    refusal = refused_by_verifier(text)
+    if refusal is not None:
+        known = any(words.search(refusal) for words in _UNSUPPORTED)
+        return Unsupported(refusal) if known else Rejected(refusal)
+    line = one_line(message)
+    if any(words.search(message) for words in _UNSUPPORTED):
+        return Unsupported(line)
+    if _UNSUPPORTED_F6.search(message) and _f6_in(program):
+        return Unsupported(f"no code generation for f6 types ({line})")
+    if any(words.search(message) for words in _REJECTED):
+        return Rejected(line)
+    return Failed(line)
+
+
+def _f6_in(program: Program) -> bool:
+    values = (
+        *(value for function in program.functions for value in function.arguments),
+        *(value for operation in program.walk() for value in operation.results),
+    )
+    return any(
+        isinstance(value.type, TensorType) and str(value.type.element_type).startswith("f6E")
+        for value in values
+    )
