@@ -18,6 +18,8 @@ from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import LocalExecutor
 from generators.cells.columns import Invalid
 
+pytest.register_assert_rewrite("suites.meta.support")
+
 _SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=_SLOW)
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, database=None)

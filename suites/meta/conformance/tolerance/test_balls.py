@@ -1,0 +1,124 @@
+"""Numbers with errors: they hold what rounded arithmetic gives, and no more."""
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge
+from conformance.tolerance.bounds.balls import Arithmetic, Ball, exactly
+from conformance.tolerance.rules import RULES
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, FLOATS
+from reference.numerics.rounding import round_to, to_float64
+from suites.meta.support.normalization import NORMALIZED, OPS_HERE, filled, operands_of, program
+
+
+@pytest.mark.parametrize("name", ["f8E4M3", "f16", "f32"])
+def test_balls_hold_what_rounded_arithmetic_gives(name) -> None:
+    of = ELEMENT_TYPES[name]
+    x, y = (to_float64(filled(name, (300,), "unit", seed)) for seed in (1, 2))
+
+    def rounded(numbers):
+        return to_float64(round_to(np.asarray(numbers, np.float64), of))
+
+    loose = Arithmetic(of, quotient=3.0)
+    one, two = exactly(x, loose), exactly(y, loose)
+    total = float(0)
+    for number in x:
+        total = float(rounded(total + number))
+    pairs = (
+        (one + two, rounded(x + y)),
+        (one - two * two, rounded(x - rounded(y * y))),
+        (one * two + one, rounded(rounded(x * y) + x)),
+        (one / (two + 3), rounded(x / rounded(y + 3))),
+        (one / (two + 3), rounded(x * rounded(1 / rounded(y + 3)))),
+        (np.sqrt(one * one), rounded(np.sqrt(rounded(x * x)))),
+        (np.add.reduce(one, axis=(0,), keepdims=True), np.array([total])),
+    )
+    for number, (ball, numbers) in enumerate(pairs):
+        assert isinstance(ball, Ball)
+        assert ((ball.low <= numbers) & (numbers <= ball.high)).all()
+        if number < len(pairs) - 1:  # so many f8 may overflow
+            assert np.isfinite([ball.low, ball.high]).all()
+            assert not ball.nan.any()
+
+
+def ends(ball):
+    return ball.low.tolist(), ball.high.tolist()
+
+
+def test_balls_know_exact_results_and_overflow() -> None:
+    of = ELEMENT_TYPES["f16"]
+    integers = exactly(np.array([1.0, 2.0, 3.0]), Arithmetic(of))
+    assert ends(integers + integers) == ([2, 4, 6], [2, 4, 6])
+    assert ends(np.add.reduce(integers, axis=(0,), keepdims=True)) == ([6], [6])
+    third = integers / 3
+    assert (third.low < third.high).tolist() == [True, True, False]
+    assert ends(integers * 40000) == ([40000, np.inf, np.inf], [40000, np.inf, np.inf])
+    inverse = 1 / (integers - 2)
+    assert [ends(inverse), inverse.nan.tolist()] == [([-1, np.inf, 1],) * 2, [False] * 3]
+    assert (0 / (integers - 2)).nan.tolist() == [False, True, False]
+    assert np.isnan((0 / (integers - 2)).low).tolist() == [False, True, False]
+    few = ELEMENT_TYPES["f8E8M0FNU"]
+    negative = exactly(np.array([2.0]), Arithmetic(few)) - 4  # which that type does not have
+    assert [ends(negative), negative.nan.tolist()] == [([-np.inf], [np.inf]), [True]]
+
+
+def test_balls_leave_open_what_errors_leave_open() -> None:
+    arithmetic = Arithmetic(ELEMENT_TYPES["f16"])
+    around = Ball(np.array([-1.0, 0.0, 1.0]), np.array([1.0, 1.0, 2.0]), False, arithmetic)
+    quotient = 1 / around
+    assert ends(quotient)[0][:2] == [-np.inf, 1 - 2.0**-11]
+    assert ends(quotient)[1][:2] == [np.inf, np.inf]
+    assert quotient.nan.tolist() == [False, False, False]
+    assert (around / around).nan.tolist() == [True, True, False]
+    assert np.sqrt(around).nan.tolist() == [True, False, False]
+    large = exactly(np.array([40000.0, 40000.0, -40000.0]), arithmetic)
+    total = np.add.reduce(large, axis=(0,), keepdims=True)
+    assert ends(total) == ([40000], [np.inf])  # in one order or another
+    assert not total.nan.any()
+    total = np.add.reduce(large * 2, axis=(0,), keepdims=True)
+    assert [np.isnan(total.low).tolist(), total.nan.tolist()] == [[True], [True]]  # inf - inf
+    squares = around * around
+    assert squares.low.tolist()[:2] == [0, 0]
+
+
+def test_every_floating_point_type_is_judged_without_error() -> None:
+    for of in FLOATS:
+        for op in OPS_HERE:
+            operands = operands_of(op, of.name, (2, 3), 1, profile="special")
+            made = program(op, operands, 0.5, 1)
+            right = evaluate(made, operands)
+            other = tuple(np.flip(one, axis=0).copy() for one in right)
+            assert judge(made, operands, right, other, NORMALIZED).total == sum(
+                one.size for one in right
+            )
+
+
+def test_balls_keep_the_sign_of_an_exact_zero() -> None:
+    """1 / sqrt(-0) is -inf: what is left of a variance of -0 where an epsilon of 0 is left out."""
+    ball = exactly(np.array([-0.0, 0.0]), Arithmetic(ELEMENT_TYPES["f32"]))
+    root = 1 / np.sqrt(ball)
+    assert root.low.tolist() == root.high.tolist() == [-np.inf, np.inf]
+
+
+def test_an_epsilon_kept_in_wider_arithmetic_is_no_excuse_for_anything() -> None:
+    """1e-5 is 0 in f8E4M3B11FNUZ; folded in f16, where it is none, x s and mean s cancel to 0."""
+    of = ELEMENT_TYPES["f8E4M3B11FNUZ"]
+    row, whole = TensorType((1,), of), TensorType((1, 1), of)
+    names = ("scale", "offset", "mean", "variance")
+    program = single_op(
+        "batch_norm_inference",
+        (Value("operand", whole), *(Value(name, row) for name in names)),
+        (whole,),
+        {"epsilon": float(np.float32(1e-5)), "feature_index": 1},
+    )
+    numbers = ([[8.0]], [-0.6875], [-0.28125], [8.0], [0.0])
+    operands = tuple(np.array(one).astype(of.storage) for one in numbers)
+    (expected,) = evaluate(program, operands)
+    assert np.isnan(expected.astype(np.float64)).all()  # 0 / 0
+    for got, kind in ((0.0, "folded normalization"), (-0.28125, "wider arithmetic"), (28.0, "NaN")):
+        actual = np.full((1, 1), got).astype(of.storage)
+        found = judge(program, operands, (expected,), (actual,), RULES["batch normalization"])
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)

@@ -1,0 +1,241 @@
+"""The rule of contractions: what rounded sums may be, and what they may not."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import Judgement, judge
+from conformance.tolerance.bounds.contraction import CONTRACTED
+from conformance.verdict import Verdict
+from generators.cells import plan
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ir.types import Array, element_type_of
+from suites.meta.support.contractions import BF16, F32, dot_general, old, operation_of
+
+
+def judged(
+    lhs: Array, rhs: Array, actual: Array, *, platform: str = "cpu", **given: Any
+) -> Judgement:
+    program, expected = dot_general(lhs, rhs, element_type_of(actual), **given)
+    inputs, results = (lhs, rhs), (expected,)
+    return judge(program, inputs, results, (actual,), CONTRACTED, platform=platform)
+
+
+def verdict(lhs: Array, rhs: Array, actual: Array, **given: Any) -> Verdict:
+    return judged(lhs, rhs, actual, **given).verdict
+
+
+def _normal(seed: int, depth: int = 300) -> tuple[Array, Array]:
+    random = np.random.default_rng(seed)
+    return (
+        random.normal(size=(20, depth)).astype(np.float32),
+        random.normal(size=(depth, 20)).astype(np.float32),
+    )
+
+
+def _cut(array: Array, bits: int) -> Array:
+    """Rounded to so many significant bits."""
+    mantissa, exponent = np.frexp(array)
+    return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits).astype(array.dtype)
+
+
+def test_sums_in_the_type_itself_pass() -> None:
+    lhs, rhs = _normal(1)
+    assert verdict(lhs, rhs, lhs @ rhs) is Verdict.PASS
+    forward = np.add.accumulate(lhs[:, :, None] * rhs[None], axis=1, dtype=np.float32)[:, -1]
+    assert verdict(lhs, rhs, forward) is Verdict.PASS
+    half = (lhs @ rhs).astype(BF16.storage)
+    assert verdict(lhs, rhs, half) is Verdict.PASS
+
+
+def test_sums_in_less_do_not() -> None:
+    lhs, rhs = _normal(2, 30)
+    exact_sums = lhs.astype(float) @ rhs
+    assert verdict(lhs, rhs, _cut(exact_sums, 14).astype(np.float32)) is not Verdict.PASS
+    assert verdict(lhs, rhs, (_cut(lhs, 8) @ _cut(rhs, 8))) is not Verdict.PASS
+    near = dot_general(lhs, rhs)[1]
+    lost = near - lhs[:, :1] * rhs[:1]  # the first term
+    assert verdict(lhs, rhs, lost) is not Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("platform", "bits", "config", "passes"),
+    [
+        ("gpu", 11, "DEFAULT", True), ("gpu", 11, "HIGHEST", False), ("gpu", 8, "DEFAULT", False),
+        ("tpu", 8, "DEFAULT", True), ("tpu", 8, "HIGH", False), ("tpu", 16, "HIGH", True),
+        ("cpu", 11, "DEFAULT", False),
+    ],
+)  # fmt: skip
+def test_platforms_round_operands_by_default(
+    platform: str, bits: int, config: str, passes: bool
+) -> None:
+    lhs, rhs = _normal(3, 30)
+    actual = _cut(lhs, bits) @ _cut(rhs, bits)
+    given: dict[str, Any] = {"precision_config": (config, config)}
+    assert (verdict(lhs, rhs, actual, platform=platform, **given) is Verdict.PASS) is passes
+
+
+@pytest.mark.parametrize(
+    ("precision", "operations", "bits", "passes"),
+    [("tf32", 1, 11, True), ("bf16", 1, 8, True), ("tf32", 1, 8, False), ("bf16", 3, 16, True),
+     ("bf16", 3, 8, False), ("f32", 1, 11, False)],
+)  # fmt: skip
+def test_algorithms_say_how_operands_are_rounded(
+    precision: str, operations: int, bits: int, passes: bool
+) -> None:
+    lhs, rhs = _normal(5, 30)
+    given: dict[str, Any] = {
+        "lhs_precision_type": precision, "rhs_precision_type": precision,
+        "accumulation_type": "f32", "lhs_component_count": 1, "rhs_component_count": 1,
+        "num_primitive_operations": operations, "allow_imprecise_accumulation": False,
+    }  # fmt: skip
+    actual = _cut(lhs, bits) @ _cut(rhs, bits)
+    assert (verdict(lhs, rhs, actual, **given) is Verdict.PASS) is passes
+
+
+@pytest.mark.parametrize("platform", ["cpu", "gpu", "tpu"])
+def test_exact_data_leaves_nothing_to_accuracy(platform: str) -> None:
+    random = np.random.default_rng(6)
+    lhs, rhs = random.integers(-8, 9, (2, 30, 30)).astype(np.float32)
+    right = lhs @ rhs
+    assert verdict(lhs, rhs, right, platform=platform) is Verdict.PASS
+    wrong = right.copy()
+    wrong[3, 4] = np.nextafter(wrong[3, 4], np.float32(np.inf))
+    assert verdict(lhs, rhs, wrong, platform=platform) is Verdict.DIVERGENT
+
+
+def test_a_sum_of_zeros_is_zero() -> None:
+    lhs, rhs = np.zeros((2, 9), np.float32), _normal(8, 9)[1]
+    assert verdict(lhs, rhs, np.full((2, 20), -0.0, np.float32)) is Verdict.DIVERGENT
+    assert verdict(lhs, rhs, np.full((2, 20), 1e-30, np.float32)) is Verdict.DIVERGENT
+
+
+def test_overflow_on_the_way_and_at_the_end() -> None:
+    large = np.float32(3e38)
+    lhs, rhs = np.array([[large, large, -large, -large]]), np.full((4, 1), 1.5, np.float32)
+    for got in (0.0, np.inf, -np.inf, np.nan):
+        assert verdict(lhs, rhs, np.array([[got]], np.float32)) is Verdict.PASS
+    one = np.ones((4, 1), np.float32) / 8
+    assert verdict(lhs, one, np.array([[np.inf]], np.float32)) is not Verdict.PASS
+    nans = np.full((1, 4), np.nan, np.float32)
+    assert verdict(nans, rhs, np.array([[np.inf]], np.float32)) is not Verdict.PASS
+    top = np.float32(np.finfo(np.float32).max)
+    pair, both = np.array([[top, top * np.float32(2**-25)]]), np.ones((2, 1), np.float32)
+    assert verdict(pair, both, np.array([[np.inf]], np.float32)) is Verdict.PASS
+
+
+def test_underflow_is_gradual() -> None:
+    """Products and operands that are lost because they are subnormal: flushed, not right."""
+    tiny, zero = np.full((1, 3), 1e-20, np.float32), np.zeros((1, 1), np.float32)
+    found = judged(tiny, tiny.T.copy(), zero)  # three products of 1e-40
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal result")
+    many = np.full((1, 300), 1e-20, np.float32)  # whose sum is a normal number
+    found = judged(many, many.T.copy(), zero)
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")
+    some = np.full((1, 1), 1.5e-38, np.float32)
+    assert judged(many, many.T.copy(), some).kind == "subnormal intermediate"
+    assert judged(many, many.T.copy(), 1000 * some).verdict is Verdict.DIVERGENT
+    # a product under the smallest number of all is 0 by rounding
+    least = np.full((1, 3), 1e-25, np.float32)
+    assert judged(least, least.T.copy(), zero).verdict is Verdict.PASS
+    subnormal, ten = np.full((1, 3), 1e-40, np.float32), np.full((3, 1), 1e10, np.float32)
+    found = judged(subnormal, ten, zero)
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal input")
+    mixed = np.array([[1e-40, 1e-36, 1e-40]], np.float32)
+    only = (mixed[:, 1:2].astype(np.float64) * 1e10).astype(np.float32)
+    assert judged(mixed, ten, only).verdict is Verdict.FLUSHED
+    assert verdict(subnormal, ten, np.full((1, 1), 1e-29, np.float32)) is Verdict.DIVERGENT
+
+
+def test_narrow_types_may_add_up_in_f16() -> None:
+    """0.5 + 2^-12 is 0.5 in f16, and a tie in f8E4M3FN would then go the other way."""
+    of = TYPES["f8E4M3FN"].storage
+    lhs = np.array([[1.0, 0.0625, 0.001953125]]).astype(of)
+    rhs = np.array([[1.0], [1.0], [0.125]]).astype(of)
+    assert verdict(lhs, rhs, np.array([[1.0]]).astype(of)) is Verdict.PASS
+    assert verdict(lhs, rhs, np.array([[1.125]]).astype(of)) is Verdict.PASS
+    assert verdict(lhs, rhs, np.array([[1.25]]).astype(of)) is not Verdict.PASS
+
+
+def test_integers_are_judged_bit_for_bit() -> None:
+    lhs, rhs = np.full((2, 2), 3, np.int32), np.full((2, 2), 5, np.int32)
+    assert verdict(lhs, rhs, np.full((2, 2), 30, np.int32)) is Verdict.PASS
+    assert verdict(lhs, rhs, np.full((2, 2), 31, np.int32)) is Verdict.DIVERGENT
+
+
+def test_complex_sums() -> None:
+    random = np.random.default_rng(9)
+    parts = random.normal(size=(4, 12, 12))
+    lhs, rhs = (parts[0] + 1j * parts[1]).astype("c8"), (parts[2] + 1j * parts[3]).astype("c8")
+    assert verdict(lhs, rhs, lhs @ rhs) is Verdict.PASS
+    assert verdict(lhs, rhs, (lhs @ rhs.conj())) is not Verdict.PASS
+
+
+def test_old_ops_have_the_same_rule() -> None:
+    lhs, rhs = _normal(10, 40)
+    for op, given in (("dot", {}), ("einsum", {"einsum_config": "ij,jk->ik"})):
+        program = old(op, lhs, rhs, shape=(20, 20), **given)
+        expected = evaluate(program, (lhs, rhs))
+        good = judge(program, (lhs, rhs), expected, (lhs @ rhs,), CONTRACTED)
+        assert good.verdict is Verdict.PASS
+        bad = judge(program, (lhs, rhs), expected, (_cut(lhs, 11) @ rhs,), CONTRACTED)
+        assert bad.verdict is not Verdict.PASS
+
+
+def test_a_reference_that_sums_otherwise_never_alarms() -> None:
+    """Sums in f32 one after another, on every kind of contents that cases have."""
+    for number in range(80):
+        case = plan.case("dot_general", F32, 12, number)
+        operation = operation_of(case.program)
+        if operation.attribute("accumulation_type") or any(
+            one.name == "constant" for one in case.program.main.body.operations
+        ):
+            continue
+        lhs, rhs = materialise(case.program, case.inputs[0])
+        expected = evaluate(case.program, (lhs, rhs))
+        if expected[0].dtype != np.float32:
+            continue
+        given = dict(operation.attributes)
+        with np.errstate(all="ignore"):
+            actual = _in_order(lhs, rhs, given).reshape(expected[0].shape)
+        judgement = judge(case.program, (lhs, rhs), expected, (actual,), CONTRACTED)
+        assert judgement.verdict is Verdict.PASS, (number, judgement.message)
+
+
+def _in_order(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
+    from reference.ops.contraction import Dimensions, arranged
+
+    of = Dimensions(*(
+        given[f"{side}_{part}_dimensions"] for part in ("batching", "contracting")
+        for side in ("lhs", "rhs")
+    ))  # fmt: skip
+    a, b, _ = arranged(lhs, rhs, of)
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    total = np.zeros((*a.shape[:-1], b.shape[-1]), np.float32)
+    for depth in range(a.shape[-1]):
+        total = total + a[..., :, depth, None] * b[..., depth, None, :]
+    return total
+
+
+def test_the_bound_holds_what_the_measure_permits() -> None:
+    """Programs of several operations are judged by bounds; they include the result's rounding."""
+    assert CONTRACTED.bound is not None
+    lhs, rhs = _normal(11, 40)
+    program, expected = dot_general(lhs, rhs)
+    (bound,) = CONTRACTED.bound(operation_of(program), (lhs, rhs), (expected,))
+    assert bound is not None
+    error = np.abs((lhs @ rhs).astype(float) - expected)
+    magnitudes = np.abs(lhs).astype(float) @ np.abs(rhs)
+    assert (error <= bound).all()
+    assert (bound <= 2.0**-24 * (41 * magnitudes + 2 * np.abs(expected)) * 1.001).all()
+    whole = np.rint(lhs), np.rint(rhs)
+    program, expected = dot_general(*whole)
+    (bound,) = CONTRACTED.bound(operation_of(program), whole, (expected,))
+    assert bound is not None
+    assert not bound.any()
+    integers = whole[0].astype(np.int32), whole[1].astype(np.int32)
+    program, expected = dot_general(*integers)
+    assert CONTRACTED.bound(operation_of(program), integers, (expected,)) == (None,)

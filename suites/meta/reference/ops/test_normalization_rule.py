@@ -1,0 +1,242 @@
+"""The rule of batch normalization: formulas in the type itself, classes of other formulas."""
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge
+from conformance.tolerance.hardware import Hardware
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import ELEMENT_TYPES
+from reference.numerics.rounding import to_float64
+from suites.meta.support.normalization import NORMALIZED, OPS_HERE, operands_of, program
+
+HABITS = {habit.label for habit in NORMALIZED.habits}
+
+
+def literally(op, operands, epsilon, index, *, folded=False):
+    """The formulas in the operands' own arithmetic, as a backend computes them."""
+    of = operands[0].dtype.type
+    axes = tuple(axis for axis in range(operands[0].ndim) if axis != index)
+    shape = [1] * operands[0].ndim
+    shape[index] = -1
+    spread = [a if a.ndim == len(shape) and a.ndim > 1 else a.reshape(shape) for a in operands]
+    count = of(operands[0].size // operands[0].shape[index])
+    epsilon = of(epsilon)
+    if op == "batch_norm_grad":
+        x, scale, mean, variance, grad = spread
+        std, centered = np.sqrt(variance + epsilon), x - mean
+        total, offset = (np.sum(v, axis=axes, keepdims=True) for v in (grad * centered, grad))
+        inner = grad * count - offset - total * centered / (variance + epsilon)
+        first = np.sum(grad * (centered / std), axis=axes)
+        return scale / std / count * inner, first, offset.reshape(-1)
+    x, scale, offset = spread[:3]
+    if op == "batch_norm_inference":
+        mean, variance = spread[3:]
+    else:
+        mean = np.sum(x, axis=axes, keepdims=True) / count
+        variance = np.sum((x - mean) ** 2, axis=axes, keepdims=True) / count
+        if folded:
+            variance = np.sum(x * x, axis=axes, keepdims=True) * (of(1) / count) - mean * mean
+    factor = scale * (of(1) / np.sqrt(variance + epsilon))
+    output = scale * ((x - mean) / np.sqrt(variance + epsilon)) + offset
+    if folded:
+        output = x * factor + (offset - mean * factor)
+    if op == "batch_norm_inference":
+        return (output,)
+    return output, mean.reshape(-1), variance.reshape(-1)
+
+
+def judged(op, operands, actual, epsilon=0.5, index=1):
+    made = program(op, operands, epsilon, index)
+    return judge(made, operands, evaluate(made, operands), actual, NORMALIZED)
+
+
+@pytest.mark.parametrize("profile", ["unit", "moderate", "small_integers", "near_one", "wide"])
+@pytest.mark.parametrize("name", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("op", OPS_HERE)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_formulas_in_the_type_itself_are_within_the_rule(op, name, profile) -> None:
+    for seed, shape in enumerate(((3, 4), (40, 3), (5, 2, 7))):
+        operands = operands_of(op, name, shape, 1, seed, profile)
+        found = judged(op, operands, literally(op, operands, 0.5, 1))
+        assert found.verdict is Verdict.PASS, found.message
+        if op == "batch_norm_grad":
+            continue
+        found = judged(op, operands, literally(op, operands, 0.5, 1, folded=True))
+        assert found.kind in ("", *HABITS), found.message
+
+
+@pytest.mark.parametrize("op", OPS_HERE)
+def test_what_is_wrong_is_found(op) -> None:
+    operands = operands_of(op, "f32", (6, 3, 5), 1)
+    right = evaluate(program(op, operands, 0.5, 1), operands)
+    for number, result in enumerate(right):
+        slight = 2.0 ** (-15 if op == "batch_norm_grad" else -17)
+        for factor, want in ((1 + slight, Verdict.INACCURATE), (1.01, Verdict.DIVERGENT)):
+            actual = [one.copy() for one in right]
+            at = np.unravel_index(np.abs(result).argmax(), result.shape)
+            actual[number][at] *= np.float32(factor)
+            assert judged(op, operands, tuple(actual)).verdict is want
+    # another dimension's features, another epsilon
+    square = operands_of(op, "f32", (4, 4), 1)
+    for epsilon, index in ((0.5, 0), (0.4, 1)):
+        other = evaluate(program(op, square, epsilon, index), square)
+        assert judged(op, square, other).verdict is Verdict.DIVERGENT
+
+
+def test_exact_sums_are_judged_exactly() -> None:
+    """Small integers whose mean is one: no rounding is needed before the square root."""
+    x = np.array([[1, 2], [3, 2], [5, 6], [7, 6]], np.float32)
+    ones = np.ones(2, np.float32)
+    right = evaluate(program("batch_norm_training", (x, ones, ones), 1.0, 1), (x, ones, ones))
+    assert [right[1].tolist(), right[2].tolist()] == [[4, 4], [5, 4]]
+    for number in (1, 2):
+        actual = [one.copy() for one in right]
+        actual[number][0] = np.nextafter(actual[number][0], np.float32(0))
+        assert judged("batch_norm_training", (x, ones, ones), tuple(actual), 1.0).verdict.fails
+    zero = 0 * ones  # a scale of 0 gives the offset, whatever the operand
+    right = evaluate(program("batch_norm_training", (x, zero, ones), 1.0, 1), (x, zero, ones))
+    actual = (np.nextafter(right[0], np.float32(0)), *right[1:])
+    assert judged("batch_norm_training", (x, zero, ones), actual, 1.0).verdict.fails
+
+
+def one_feature(*columns, name="f32"):
+    """Operands of one feature, each given as a list of its elements."""
+    made = [np.array(column, ELEMENT_TYPES[name].storage) for column in columns]
+    return tuple(one.reshape(-1, 1) if number == 0 else one for number, one in enumerate(made))
+
+
+def test_a_variance_in_one_pass_is_a_class_of_its_own() -> None:
+    operands = one_feature([10000, 10001], [1], [0])
+    right = evaluate(program("batch_norm_training", operands, 1.0, 1), operands)
+    assert right[2].tolist() == [0.25]  # every step is exact
+    wrong = (*right[:2], np.zeros(1, np.float32))
+    found = judged("batch_norm_training", operands, wrong, 1.0)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "one-pass variance")
+    wrong = (*right[:2], np.full(1, 40, np.float32))  # beyond what one pass loses
+    assert judged("batch_norm_training", operands, wrong, 1.0).kind == "wrong value"
+    # a little less than exact is of the right size, but not right
+    operands = one_feature([5 + n / 7 for n in range(7)], [1], [0])
+    folded = literally("batch_norm_training", operands, 0.5, 1, folded=True)
+    right = evaluate(program("batch_norm_training", operands, 0.5, 1), operands)
+    found = judged("batch_norm_training", operands, (right[0], right[1], folded[2]))
+    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "one-pass variance")
+
+
+def test_folding_is_a_class_of_its_own() -> None:
+    operands = one_feature([1e15], [1], [0], [1e15], [0])
+    assert evaluate(program("batch_norm_inference", operands, 1e-5, 1), operands)[0] == 0
+    wrong = np.full((1, 1), -1.1e10, np.float32)  # contracted: the error of a rounded product
+    found = judged("batch_norm_inference", operands, (wrong,), 1e-5)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "folded normalization")
+
+
+def test_quotients_are_not_products_with_reciprocals() -> None:
+    """All steps but the quotient are exact, and that is the correctly rounded one."""
+    operands = one_feature([float(n) for n in range(1, 60)], [1], [0], [0], [9])
+    right = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
+    product = (operands[0] * (np.float32(1) / np.float32(3)),)
+    assert (product[0] != right[0]).any()
+    found = judged("batch_norm_inference", operands, product, 0.0)
+    assert found.verdict is Verdict.PASS  # within u of the exact quotient
+    far = (np.nextafter(product[0], np.float32(100)),)
+    found = judged("batch_norm_inference", operands, far, 0.0)
+    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "reciprocal")
+    made = program("batch_norm_inference", operands, 0.0, 1)
+    on_gpu = judge(made, operands, right, far, NORMALIZED, platform=Hardware.GPU)
+    assert on_gpu.verdict is Verdict.PASS  # 2 ulp, as the rule of division has it
+
+
+def test_other_orders_of_the_factors_are_a_class_of_their_own() -> None:
+    """1e19 * (1e20 / 1e19) is finite; the sum of the products, which comes first elsewhere, not."""
+    operands = (*one_feature([1e20], [1], [0], [1e38]), np.array([[1e19]], np.float32))
+    right = evaluate(program("batch_norm_grad", operands, 0.0, 1), operands)
+    assert right[1].tolist() == [np.float32(1e20)]
+    wrong = (right[0], np.array([np.inf], np.float32), right[2])
+    found = judged("batch_norm_grad", operands, wrong, 0.0)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "order of the factors")
+
+
+def test_products_contracted_into_a_sum_are_a_class_of_their_own() -> None:
+    """1e39 and -1e39 are an infinity each, and their sum NaN; unrounded they are added to 1e38."""
+    x, grad_output = np.array([[1e20], [-1e20]], np.float32), np.full((2, 1), 1e19, np.float32)
+    ones = np.ones(1, np.float32)
+    operands = (x, ones, 0 * ones, ones, grad_output)
+    right = evaluate(program("batch_norm_grad", operands, 0.0, 1), operands)
+    assert np.isnan(right[1]).all()
+    wrong = (right[0], np.array([np.inf], np.float32), right[2])
+    found = judged("batch_norm_grad", operands, wrong, 0.0)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "contracted product")
+
+
+def test_constants_are_of_the_operands_type() -> None:
+    """An epsilon of 1e-5 is 0 in f8E4M3FN, and 0 / 0 NaN."""
+    operands = one_feature([3], [1], [2], [3], [0], name="f8E4M3FN")
+    (right,) = evaluate(program("batch_norm_inference", operands, 1e-5, 1), operands)
+    assert np.isnan(to_float64(right)).all()
+    wrong = (operands[2].reshape(1, 1),)
+    found = judged("batch_norm_inference", operands, wrong, 1e-5)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wider arithmetic")
+
+
+def test_what_a_step_gives_for_sure_must_be_met() -> None:
+    """Division by the root of a variance of 0, without an epsilon: infinities and NaN."""
+    operands = one_feature([1, -1, 0], [1], [0], [0], [0])
+    (right,) = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
+    np.testing.assert_array_equal(right[:, 0], np.array([np.inf, -np.inf, np.nan], np.float32))
+    for at, wrong, kind in (
+        (0, np.nan, "folded normalization"),
+        (0, 42.0, "infinity"),
+        (1, np.inf, "sign"),
+        (2, 42.0, "NaN"),
+        (2, np.inf, "NaN"),
+    ):
+        actual = right.copy()
+        actual[at, 0] = wrong
+        found = judged("batch_norm_inference", operands, (actual,), 0.0)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind), (at, wrong)
+    # nothing is lost of a NaN that was given, however large another operand is
+    operands = one_feature([np.nan, 3e38], [3e38], [0], [0], [1])
+    (right,) = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
+    actual = np.where(np.isnan(right), np.float32(42), right)
+    assert judged("batch_norm_inference", operands, (actual,), 0.0).kind == "NaN"
+
+
+def test_steps_that_overflow_for_sure_give_what_ieee_754_makes_of_them() -> None:
+    operands = one_feature([600, -600], [1], [3], name="f16")
+    output, mean, variance = evaluate(program("batch_norm_training", operands, 0.5, 1), operands)
+    assert [mean.tolist(), variance.tolist()] == [[0], [np.inf]]  # 360000 is beyond f16
+    assert output.tolist() == [[3], [3]]  # and +-600 / inf is 0
+    wide = np.array([[4], [2]], np.float16), mean, variance
+    found = judged("batch_norm_training", operands, wide)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wider arithmetic")
+    # a type without an infinity leaves open what then happens
+    operands = one_feature([400, -400], [1], [3], name="f8E4M3FN")
+    right = evaluate(program("batch_norm_training", operands, 0.5, 1), operands)
+    other = (right[0] + np.ones((2, 1), right[0].dtype), *right[1:])
+    assert judged("batch_norm_training", operands, other).verdict is Verdict.PASS
+
+
+def test_whatever_may_follow_is_permitted_where_errors_leave_it_open() -> None:
+    """A variance that rounding makes 0 or not, and no epsilon: the quotient may be anything."""
+    operands = one_feature([0.1] * 10, [1], [0])
+    right = evaluate(program("batch_norm_training", operands, 0.0, 1), operands)
+    for output in (0, 1, -1e30, np.inf, np.nan):
+        actual = (np.full((10, 1), output, np.float32), *right[1:])
+        found = judged("batch_norm_training", operands, actual, 0.0)
+        assert found.verdict is Verdict.PASS, output
+    actual = (right[0], right[1], np.full(1, -1e-9, np.float32))  # but no square is negative
+    assert judged("batch_norm_training", operands, actual, 0.0).verdict is not Verdict.PASS
+
+
+def test_subnormal_steps_that_are_lost_are_flushed() -> None:
+    operands = one_feature([1e-30, -1e-30], [1e30], [0], [0], [1e10])
+    (right,) = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
+    assert right[0] > 0
+    found = judged("batch_norm_inference", operands, (right,), 0.0)
+    tiny = one_feature([1e-36, -1e-36], [1e30], [0], [0], [1e10])
+    (right,) = evaluate(program("batch_norm_inference", tiny, 0.0, 1), tiny)
+    assert right[0, 0] > 0  # 1e-41 times 1e30
+    found = judged("batch_norm_inference", tiny, (0 * right,), 0.0)
+    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")

@@ -1,0 +1,213 @@
+"""Scatter: the orders of its updates, what they leave open, and its rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.tolerance.models.out_of_bounds import BOUND, WINDOW
+from conformance.verdict import Verdict
+from generators.cells.plan import cases
+from generators.invalid.misses import program, tensor
+from generators.regions.bodies import Block, fold_of
+from reference.interpreter.evaluate import body_of, check, evaluate
+from reference.ir.program import Region
+from reference.ops.indexed.update_orders import alike, contested, impossible, taken_apart
+from suites.meta.support.counting import calls_of
+from suites.meta.support.gathering import (
+    F16,
+    F32,
+    POINTS,
+    SI8,
+    SI32,
+    judged,
+    points,
+    traced,
+)
+
+
+def overwrite(*of: Any) -> Region:
+    block = Block.of(*of, *of)
+    return block.returns(*block.arguments[len(of) :])
+
+
+def test_sums_of_many_updates_are_rounded_once() -> None:
+    made = points(F16, 3, 3000, fold_of("add", F16).region)
+    zero, ones = np.zeros(3, np.float16), np.ones(3000, np.float16)
+    inputs = [zero, np.ones(3000, np.int32), ones]
+    (result,) = evaluate(made, inputs)
+    assert result.tolist() == [0, 3000, 0]  # one after the other, f16 stays at 2048
+    assert judged(made, inputs, [np.array([0, 2048, 0], np.float16)])[0] is Verdict.PASS
+    assert judged(made, inputs, [np.array([0, 2048, 1], np.float16)])[0] is Verdict.DIVERGENT
+
+
+def test_exact_sums_are_judged_bit_for_bit() -> None:
+    made = points(F32, 2, 4, fold_of("add", F32).region)
+    inputs = [np.zeros(2, np.float32), np.zeros(4, np.int32), np.arange(4, dtype=np.float32)]
+    assert judged(made, inputs, [np.array([6, 0], np.float32)])[0] is Verdict.PASS
+    assert judged(made, inputs, [np.array([np.nextafter(np.float32(6), 7), 0], np.float32)])[0] in (
+        Verdict.DIVERGENT,
+        Verdict.INACCURATE,
+    )
+
+
+def test_any_order_may_come_last_but_nothing_else() -> None:
+    made = points(F32, 3, 3, overwrite(F32))
+    inputs = [np.zeros(3, np.float32), np.array([1, 1, 2], np.int32), np.array([5, 6, 7], "f4")]
+    assert evaluate(made, inputs)[0].tolist() == [0, 6, 7]
+    other = np.array([0, 5, 7], np.float32)
+    assert judged(made, inputs, [other]) == (Verdict.UNSPECIFIED, "order of the updates")
+    wrong = np.array([0, 4, 7], np.float32)
+    assert judged(made, inputs, [wrong]) == (Verdict.DIVERGENT, "no order of the updates")
+    lost = np.array([0, 6, 0], np.float32)
+    assert judged(made, inputs, [lost])[0] is Verdict.DIVERGENT
+
+
+def test_equal_updates_leave_nothing_open() -> None:
+    made = points(F32, 3, 2, overwrite(F32))
+    inputs = [np.zeros(3, "f4"), np.array([1, 1], np.int32), np.array([5, 5], "f4")]
+    assert judged(made, inputs, [np.array([0, 6, 0], "f4")])[0] is Verdict.DIVERGENT
+
+
+def test_results_of_two_updates_are_not_mixed() -> None:
+    body = overwrite(F32, SI32)
+    types = {
+        "x": tensor(F32, 2), "y": tensor(SI32, 2), "i": tensor(SI32, 2), "u": tensor(F32, 2),
+        "v": tensor(SI32, 2),
+    }  # fmt: skip
+    results = (tensor(F32, 2), tensor(SI32, 2))
+    made = program("scatter", types, results, (body,), **POINTS)
+    inputs = [
+        np.zeros(2, np.float32), np.zeros(2, np.int32), np.zeros(2, np.int32),
+        np.array([1, 2], np.float32), np.array([10, 20], np.int32),
+    ]  # fmt: skip
+    first = [np.array([1, 0], np.float32), np.array([10, 0], np.int32)]
+    assert judged(made, inputs, first)[0] is Verdict.UNSPECIFIED
+    mixed = [np.array([1, 0], np.float32), np.array([20, 0], np.int32)]
+    assert judged(made, inputs, mixed) == (Verdict.DIVERGENT, "no order of the updates")
+
+
+def test_orders_of_a_body_that_is_not_commutative_are_tried() -> None:
+    block = Block.of(SI32, SI32)
+    x, u = block.arguments
+    body = block.returns(block.op("add", block.op("multiply", x, u), u))
+    made = points(SI32, 2, 3, body)
+    inputs = [np.array([1, 1], np.int32), np.array([0, 0, 0], np.int32), np.array([2, 3, 5], "i4")]
+    outcomes = {
+        ((((1 * a + a) * b + b) * c) + c)
+        for a, b, c in ((2, 3, 5), (2, 5, 3), (3, 2, 5), (3, 5, 2), (5, 2, 3), (5, 3, 2))
+    }
+    assert evaluate(made, inputs)[0].tolist() == [(4 * 3 + 3) * 5 + 5, 1]
+    for outcome in range(min(outcomes) - 1, max(outcomes) + 2):
+        verdict = judged(made, inputs, [np.array([outcome, 1], np.int32)])[0]
+        assert verdict.fails == (outcome not in outcomes)
+
+
+def test_promises_that_are_broken_leave_everything_open() -> None:
+    twice = [np.zeros(3, np.float32), np.array([1, 1], np.int32), np.array([5, 6], np.float32)]
+    made = points(F32, 3, 2, fold_of("add", F32).region, unique_indices=True)
+    wrong = [np.full(3, 9, np.float32)]
+    assert judged(made, twice, wrong) == (Verdict.UNSPECIFIED, "indices said to be unique")
+    apart = [twice[0], np.array([2, 1], np.int32), twice[2]]
+    assert judged(made, apart, wrong)[0] is Verdict.DIVERGENT
+    made = points(F32, 3, 2, fold_of("add", F32).region, indices_are_sorted=True)
+    assert judged(made, apart, wrong) == (Verdict.UNSPECIFIED, "indices said to be sorted")
+    assert judged(made, twice, wrong)[0] is Verdict.DIVERGENT
+
+
+def test_windows_out_of_bounds_in_part_are_written_in_part() -> None:
+    types = {"x": tensor(SI32, 4), "i": tensor(SI32, 1, 1), "u": tensor(SI32, 1, 3)}
+    given = POINTS | {"update_window_dims": (1,), "inserted_window_dims": ()}
+    made = program("scatter", types, (tensor(SI32, 4),), (overwrite(SI32),), **given)
+    inputs = [np.zeros(4, np.int32), np.array([[2]], np.int32), np.array([[7, 8, 9]], np.int32)]
+    assert evaluate(made, inputs)[0].tolist() == [0, 0, 7, 8]
+    assert judged(made, inputs, [np.zeros(4, np.int32)]) == (Verdict.DIVERGENT, WINDOW)
+    inputs[1] = np.array([[-1]], np.int32)
+    assert evaluate(made, inputs)[0].tolist() == [8, 9, 0, 0]
+
+
+def test_bounds_in_a_narrow_index_type_are_named() -> None:
+    made = points(F32, 129, 1, overwrite(F32), index=SI8)
+    inputs = [np.zeros(129, np.float32), np.array([127], np.int8), np.array([5], np.float32)]
+    assert evaluate(made, inputs)[0][127] == 5
+    assert judged(made, inputs, [np.zeros(129, np.float32)]) == (Verdict.DIVERGENT, BOUND)
+
+
+def test_updates_without_indices_all_go_to_one_place() -> None:
+    types = {"x": tensor(SI32, 3), "i": tensor(SI32, 0, 2), "u": tensor(SI32, 2)}
+    given = POINTS | {"scatter_dims_to_operand_dims": (), "index_vector_dim": 0}
+    made = program("scatter", types, (tensor(SI32, 3),), (fold_of("add", SI32).region,), **given)
+    inputs = [np.array([5, 6, 7], "i4"), np.zeros((0, 2), np.int32), np.array([1, 2], "i4")]
+    assert evaluate(made, inputs)[0].tolist() == [8, 6, 7]
+    last = [np.array([7, 6, 7], np.int32)]
+    assert judged(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
+    block = Block.of(SI32, SI32)
+    less = block.returns(block.op("subtract", *block.arguments))  # in any order the same
+    made = program("scatter", types, (tensor(SI32, 3),), (less,), **given)
+    last = [np.array([3, 6, 7], np.int32)]
+    assert judged(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
+    types = {"x": tensor(F32, 3), "i": tensor(SI32, 0, 2), "u": tensor(F32, 2)}
+    made = program("scatter", types, (tensor(F32, 3),), (fold_of("add", F32).region,), **given)
+    inputs = [one if n == 1 else one.astype(np.float32) for n, one in enumerate(inputs)]
+    for actual in ([7.0, 6, 7], [8.001, 6, 7]):
+        found = judged(made, inputs, [np.array(actual, np.float32)])
+        assert found == (Verdict.DIVERGENT, "index vectors of no components")
+    assert judged(made, inputs, evaluate(made, inputs))[0] is Verdict.PASS
+
+
+def test_a_wider_computation_gives_its_type() -> None:
+    body = fold_of("add", F16, F32).region
+    types = {"x": tensor(F16, 2), "i": tensor(SI32, 2), "u": tensor(F16, 2)}
+    made = program("scatter", types, (tensor(F32, 2),), (body,), **POINTS)
+    assert check(made) == []
+    one = np.float16(2048)
+    (result,) = evaluate(made, [np.full(2, one), np.zeros(2, np.int32), np.ones(2, np.float16)])
+    assert (result.dtype, result.tolist()) == (np.float32, [2050, 2048])
+
+
+def test_overflow_by_the_order_is_open() -> None:
+    made = points(F32, 1, 3, fold_of("add", F32).region)
+    big = np.float32(3e38)
+    inputs = [np.zeros(1, "f4"), np.zeros(3, np.int32), np.array([big, big, -big], "f4")]
+    assert judged(made, inputs, [np.array([np.inf], "f4")])[0] is Verdict.UNSPECIFIED
+    inputs[2] = np.array([big, -big, 1], "f4")
+    assert judged(made, inputs, [np.array([np.inf], "f4")])[0] is Verdict.DIVERGENT
+
+
+def test_what_is_contested_and_impossible_agree() -> None:
+    """No outcome that some order gives is impossible, and where nothing is contested the
+    reference's own is the only one."""
+    for case in cases("scatter", SI32, seed=5, count=30):
+        operation, operands, results = traced(case, 0)
+        parts = taken_apart(operation, operands, body_of(operation.regions[0]))
+        assert not impossible(parts, results).any()
+        for number, result in enumerate(results):
+            open_ = contested(parts, number)
+            for count in (2, 3):
+                for targets, other in parts.outcomes(count):
+                    same = alike(other[number], result.reshape(-1)[targets])
+                    assert (same | open_[targets]).all()
+
+
+@pytest.mark.parametrize("kind", ["add", "maximum", "overwrite", "capped"])
+def test_many_updates_are_not_made_one_by_one(kind: str) -> None:
+    count = 1 << 18
+    rng = np.random.default_rng(0)
+    if kind == "overwrite":
+        body = overwrite(F32)
+    elif kind == "capped":
+        block = Block.of(F32, F32)
+        total = block.op("add", *block.arguments)
+        body = block.returns(block.op("minimum", total, block.constant(50, F32)))
+    else:
+        body = fold_of(kind, F32).region
+    made = points(F32, count, count, body)
+    inputs = [
+        np.zeros(count, np.float32), rng.integers(0, count, count).astype(np.int32),
+        rng.integers(0, 9, count).astype(np.float32),
+    ]  # fmt: skip
+    (result,) = evaluate(made, inputs)
+    assert calls_of(lambda: evaluate(made, inputs)) < 1000
+    assert result.shape == (count,)

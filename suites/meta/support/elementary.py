@@ -1,0 +1,56 @@
+"""Operands for elementary functions, and how results of theirs are compared."""
+
+from contextlib import contextmanager
+
+import flint
+import gmpy2
+import numpy as np
+
+from reference.ir.types import (
+    bits_dtype,
+    from_bits,
+)
+from reference.numerics.rounding import to_float64
+
+BINARY = ("atan2", "power")
+NAN, INF = float("nan"), float("inf")
+
+
+def mpfr_context(of):
+    """MPFR rounding as an IEEE 754 format of these bits does, subnormals included."""
+    form = of.float_format
+    emin = form.min_exponent - form.mantissa_bits + 1
+    return gmpy2.context(
+        precision=form.precision, emax=form.max_exponent + 1, emin=emin, subnormalize=True
+    )
+
+
+def codes(of, count, seed):
+    """Random bit patterns."""
+    bits = np.random.default_rng(seed).integers(0, 1 << of.bits, count, dtype=np.uint64)
+    return to_float64(from_bits(bits.astype(bits_dtype(of)), of))
+
+
+def assert_same(got, want, operands=()):
+    """Equal, or both NaN; and the same zeros."""
+    wrong = ~((got == want) | (np.isnan(got) & np.isnan(want)))
+    wrong |= (got == 0) & (want == 0) & (np.signbit(got) != np.signbit(want))
+    at = np.flatnonzero(wrong)[:5]
+    shown = [[operand[i] for operand in operands] for i in at]
+    assert not wrong.any(), f"{wrong.sum()} wrong, at {shown}: {got[at]}, not {want[at]}"
+
+
+def exact_ball(value):
+    """A longdouble as a ball."""
+    high = float(value)
+    with working_bits(200):
+        return flint.arb(high) + flint.arb(float(value - type(value)(high)))
+
+
+@contextmanager
+def working_bits(bits):
+    before, flint.ctx.prec = flint.ctx.prec, bits
+    try:
+        yield
+    finally:
+        flint.ctx.prec = before
