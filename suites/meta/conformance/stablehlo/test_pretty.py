@@ -8,9 +8,10 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.stablehlo.pretty import pretty
 from generators.cells.plan import case
-from generators.families.table import ELEMENT_TYPES_OF
+from generators.families.table import BUILDERS
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES
+from reference.ops.table import OPS
 
 F32 = TensorType((2,), ELEMENT_TYPES["f32"])
 NEGATED = """\
@@ -43,9 +44,9 @@ def test_arguments_of_regions_and_several_results_keep_theirs() -> None:
         assert name in shown
 
 
-@pytest.mark.parametrize("op", ELEMENT_TYPES_OF)
+@pytest.mark.parametrize("op", BUILDERS)
 def test_the_pretty_form_is_the_same_program(op: str) -> None:
-    of = ELEMENT_TYPES_OF[op][0]
+    of = OPS[op].element_types[0]
     texts = [emit(case(op, of, 0, index).program) for index in range(3)]
     for text, shown in zip(texts, pretty(texts), strict=True):
         assert shown != text or (op == "dynamic_slice" and "slice_sizes = array<i64>" in text)

@@ -11,7 +11,6 @@ from conformance.judging.compare import judge
 from conformance.tolerance.bounds.convolution import CONVOLVED
 from conformance.verdict import Verdict
 from generators.cells import plan
-from generators.families.convolution import ELEMENT_TYPES
 from reference.interpreter.evaluate import EvaluationError, check, evaluate, violations
 from reference.ir.program import (
     Attribute,
@@ -27,6 +26,7 @@ from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.ops import convolution as implementation
 from reference.ops.convolution import Geometry, convolved, geometry, num_windows
+from reference.ops.table import OPS
 
 F32, SI64 = TYPES["f32"], TYPES["si64"]
 
@@ -310,7 +310,7 @@ def test_cases_reach_every_attribute() -> None:
     assert {one["batch_group_count"] for one in given} >= {1, 2, 3}
     for name in ("input_batch_dimension", "kernel_output_feature_dimension"):
         assert {one[name] for one in given} >= {0, 1, 2, 3}
-    assert ELEMENT_TYPES["dynamic_conv"] == ELEMENT_TYPES["convolution"]
+    assert OPS["dynamic_conv"].element_types == OPS["convolution"].element_types
 
 
 # -- the rule ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose
 from generators.cells.plan import cases
 from generators.families.data_movement import INDEX_TYPES
-from generators.families.dynamism import BUILDERS, ELEMENT_TYPES
+from generators.families.dynamism import BUILDERS
 from generators.invalid import dynamism
 from generators.invalid.table import near_misses
 from generators.values.contents import materialise
@@ -28,6 +28,7 @@ from reference.ir.program import (
 )
 from reference.ir.types import ALL, Array, element_type_of, to_bits
 from reference.ir.types import ELEMENT_TYPES as TYPES
+from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
 
 F32, SI32, SI64 = (TYPES[name] for name in ("f32", "si32", "si64"))
@@ -72,7 +73,7 @@ STATIC: dict[str, tuple[str, tuple[str, ...]]] = {
 @pytest.mark.parametrize("op", STATIC)
 def test_like_the_static_op(op: str) -> None:
     name, numbers = STATIC[op]
-    for of in ELEMENT_TYPES[op]:
+    for of in OPS[op].element_types:
         for case in cases(op, of, seed=3, count=6):
             inputs = materialise(case.program, case.inputs[0])
             (actual,) = evaluate(case.program, inputs)
