@@ -8,6 +8,7 @@ from typing import Any
 from conformance.transforms.extract import makers_of, shows
 from conformance.transforms.inline import free_values
 from generators.case.quantized_types import QuantizedColumn
+from reference.ir.op import FIRST_OPERAND, Structure
 from reference.ir.program import (
     Function,
     Operation,
@@ -19,9 +20,16 @@ from reference.ir.program import (
     ValueType,
 )
 from reference.ir.types import Array
+from reference.ops.table import OPS
 
-_CARRYING = frozenset({"constant", "broadcast_in_dim", "reshape", "transpose"})
-"""Ops by which constants reach an operation: compilers treat it otherwise then."""
+
+def hands_on_constants(operation: Operation) -> bool:
+    """Whether an operation is a constant, or makes another shape of one.
+
+    Compilers fold these, and so treat otherwise the operations that take them.
+    """
+    record = OPS.get(operation.name)
+    return record is not None and (record.structure is Structure.CONSTANT or record.rearranges)
 
 
 def alone(
@@ -66,7 +74,7 @@ def _made(
     """The operations by their first result, in order, that make a value out of a constant."""
     number = makers.get(value.name)
     maker = None if number is None else operations[number]
-    if maker is None or maker.name not in _CARRYING:
+    if maker is None or not hands_on_constants(maker):
         return None
     found: dict[str, Operation] = {}
     for operand in maker.operands:
@@ -77,29 +85,16 @@ def _made(
     return found | {maker.results[0].name: maker}
 
 
-_FROM = {"map": -1, "select": 1, "while": -1}
-"""Ops whose principal operand is not the first."""
-
-_OUTPUTS = {
-    "async_done": 0, "case": 0, "constant": 0, "dynamic_iota": 0, "get_tuple_element": 0, "if": 0,
-    "infeed": 0, "iota": 0, "recv": 0, "rng_bit_generator": 1, "uniform_dequantize": 0,
-}  # fmt: skip
-"""Ops whose cell the type of an output names, and of which."""
-
-
 def column(operation: Operation) -> str:
     """The name of the cell's column: the type of the principal operand, or of the output.
 
-    "" where that is no tensor. Source: generators/case/types.py and the other builders.
+    "" where that is no tensor.
     """
-    operands = operation.operands
-    if operation.name in _OUTPUTS or not operands:
-        values = operation.results[_OUTPUTS.get(operation.name, 0) :]
-    else:
-        values = operands[_FROM.get(operation.name, 0) :]
-    names = [_name(value.type) for value in values]
-    if operation.name == "uniform_quantize":
-        return names[0]
+    record = OPS.get(operation.name)
+    principal = FIRST_OPERAND if record is None else record.principal
+    of_results = principal.of_results or not operation.operands
+    values = operation.results if of_results else operation.operands
+    names = [_name(value.type) for value in values[principal.number :]]
     quantized = sorted((name for name in names if name.startswith("q<")), key=_per_axis_first)
     return next(iter((*quantized, *names)), "")
 

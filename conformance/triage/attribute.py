@@ -18,7 +18,7 @@ from conformance.judging.perturbation.error_model import rule_of
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Shift
-from conformance.transforms.outline import alone, column
+from conformance.transforms.outline import alone, column, hands_on_constants
 from conformance.triage.isolate import Steps, Wrong
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.rewritings import LABELS
@@ -209,10 +209,6 @@ class Explainer:
 def group_name(group: Sequence[Operation]) -> str:
     """What expectations call operations that go wrong together: their names, in order, once each
     where they follow each other, such as `convolution + maximum + reduce`."""
-    names = [one.name for one in group if one.name not in _BETWEEN] or [group[-1].name]
+    names = [one.name for one in group if not hands_on_constants(one)] or [group[-1].name]
     kept = [name for n, name in enumerate(names) if n == 0 or names[n - 1] != name]
     return " + ".join(kept)
-
-
-_BETWEEN = ("broadcast_in_dim", "constant", "reshape", "transpose")
-"""Operations that a group is not named after."""

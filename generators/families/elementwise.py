@@ -11,6 +11,7 @@ from generators.case.types import bitcast_results
 from generators.programs.building import Builder, case, constant
 from generators.values import profiles
 from generators.values.contents import profiles_of
+from generators.values.profiles import Values
 from reference.ir.program import Attribute, TensorType, single_op
 from reference.ir.types import ALL, BOOLEAN, ElementType
 from reference.ops.elementwise.records import OPS as RECORDS
@@ -27,8 +28,9 @@ def _alike(op: str, of: ElementType, pick: Pick) -> Case:
     kind = TensorType(shape(pick), of)
     types = dict.fromkeys(record.operands, kind)
     result = record.infer(*types.values())
-    related = len(types) > 1 and op not in profiles.ASYMMETRIC
-    return case(pick, op, types, (result,), profiles.rows(op, of), related=related)
+    values = _VALUES.get(op, profiles.ANY)
+    related = len(types) > 1 and values.related
+    return case(pick, op, types, (result,), profiles.rows(of, values), related=related)
 
 
 @cache
@@ -43,7 +45,7 @@ def _compare(op: str, of: ElementType, pick: Pick) -> Case:
     given = choose(pick, compare_attributes(of))
     kind = TensorType(shape(pick), of)
     types, result = {"lhs": kind, "rhs": kind}, TensorType(kind.shape, _I1)
-    return case(pick, op, types, (result,), profiles.rows(op, of), given, related=True)
+    return case(pick, op, types, (result,), profiles.rows(of), given, related=True)
 
 
 def _convert(op: str, of: ElementType, pick: Pick) -> Case:
@@ -64,7 +66,7 @@ def _bitcast_convert(op: str, of: ElementType, pick: Pick) -> Case:
     elif to.bits > of.bits:
         before = (*after, ratio)
     types = {"operand": TensorType(before, of)}
-    return case(pick, op, types, (TensorType(after, to),), profiles.rows(op, of))
+    return case(pick, op, types, (TensorType(after, to),), profiles.rows(of))
 
 
 def _clamp(op: str, of: ElementType, pick: Pick) -> Case:
@@ -104,7 +106,7 @@ def _around(numbers: tuple[int, ...], least: int, own: int) -> tuple[int, ...]:
 def _reduce_precision(op: str, of: ElementType, pick: Pick) -> Case:
     given = choose(pick, precisions(of))
     kind = TensorType(shape(pick), of)
-    return case(pick, op, {"operand": kind}, (kind,), profiles.rows(op, of), given)
+    return case(pick, op, {"operand": kind}, (kind,), profiles.rows(of, _VALUES[op]), given)
 
 
 def _iota(op: str, of: ElementType, pick: Pick) -> Case:
@@ -119,6 +121,36 @@ def _constants(op: str, of: ElementType, pick: Pick) -> Case:
     value = constant(kind, profile, pick(1 << 32), splat=pick(6) == 5)
     return Case(single_op(op, (), (kind,), {"value": value}), (InputRecipe((), 0),))
 
+
+_VALUES: dict[str, Values] = {
+    "cbrt": Values(("perfect_powers", "wide")),
+    "ceil": Values(("ties", "moderate")),
+    "complex": Values(related=False),
+    "cosine": Values(("trig", "moderate")),
+    "divide": Values(integers=profiles.DIVISION_ROWS),
+    "exponential": Values(("exp_domain", "moderate")),
+    "exponential_minus_one": Values(("exp_domain", "tiny", "moderate")),
+    "floor": Values(("ties", "moderate")),
+    "log": Values(("positive", "near_one", "perfect_powers")),
+    "log_plus_one": Values(("tiny", "positive", "near_one")),
+    "logistic": Values(("exp_domain", "moderate")),
+    "power": Values(
+        integers=profiles.INTEGER_POWER_ROWS, floats=profiles.POWER_PAIRS, related=False
+    ),
+    "reduce_precision": Values(("midpoints", "wide", "subnormal")),
+    "remainder": Values(integers=profiles.DIVISION_ROWS),
+    "round_nearest_afz": Values(("ties", "moderate")),
+    "round_nearest_even": Values(("ties", "moderate")),
+    "rsqrt": Values(("positive", "perfect_powers")),
+    "shift_left": Values(integers=profiles.SHIFT_ROWS, related=False),
+    "shift_right_arithmetic": Values(integers=profiles.SHIFT_ROWS, related=False),
+    "shift_right_logical": Values(integers=profiles.SHIFT_ROWS, related=False),
+    "sine": Values(("trig", "moderate", "tiny")),
+    "sqrt": Values(("positive", "perfect_powers")),
+    "tan": Values(("trig", "moderate")),
+    "tanh": Values(("moderate", "tiny", "unit")),
+}  # fmt: skip
+"""Which values suit the ops that have more to show than the general ones do."""
 
 _SPECIFIC = {
     "bitcast_convert": _bitcast_convert,

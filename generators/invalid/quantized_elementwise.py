@@ -6,17 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from generators.invalid.misses import Miss, program
-from reference.ir.notation import Admitted
+from reference.ir.op import QuantizedUse
 from reference.ir.program import Program, QuantizedType, TensorType
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.elementwise.records import BINARY
-from reference.ops.elementwise.types import (
-    ANY_PER_TENSOR,
-    ARITHMETIC,
-    FLOAT,
-    FLOAT_OR_COMPLEX,
-    SIGNED_ARITHMETIC,
-)
 from reference.ops.table import OPS
 
 _SHAPE = (2, 3)
@@ -36,19 +29,6 @@ BY_COLUMN = replace(
 OTHERS = (WIDER, UNSIGNED, NARROWER, HALF)
 """Types that differ from CODES in one member that is no parameter."""
 
-_QUANTIZED: dict[str, Admitted] = {
-    **dict.fromkeys(("ceil", "floor", "round_nearest_afz", "round_nearest_even"), FLOAT),
-    **dict.fromkeys(("abs", "sign"), SIGNED_ARITHMETIC),
-    **dict.fromkeys(("negate", "divide", "power", "remainder", "subtract"), ARITHMETIC),
-    **dict.fromkeys(("maximum", "minimum", "multiply"), ANY_PER_TENSOR),
-    **dict.fromkeys(
-        ("cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one",
-         "logistic", "rsqrt", "sine", "sqrt", "tan", "tanh", "atan2"),
-        FLOAT_OR_COMPLEX,
-    ),
-}  # fmt: skip
-"""Ops that take per-tensor quantized tensors, those with constraints of their own apart."""
-
 
 def tensor(of: QuantizedType, shape: tuple[int, ...] = _SHAPE) -> TensorType:
     """A tensor of quantized elements."""
@@ -62,7 +42,7 @@ def misses(op: str) -> Iterator[Miss]:
     """What the op's constraints have to say of quantized tensors."""
     if op in _OWN:
         yield from _OWN[op](op)
-    elif op in _QUANTIZED:
+    elif OPS[op].quantized is QuantizedUse.COMPUTES:
         yield from (_binary if op in BINARY else _unary)(op)
     elif op not in BINARY and OPS[op].inputs == ("I1",):
         yield "I1", program(op, {"operand": _GOOD}, (_GOOD,))

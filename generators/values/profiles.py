@@ -8,6 +8,7 @@ by zero).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 from generators.values.contents import PROFILES, profiles_of
@@ -16,30 +17,24 @@ from reference.ir.types import ElementType
 Row = tuple[str, ...]
 
 
-_SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
-ASYMMETRIC = frozenset((*_SHIFTS, "power", "complex"))
-"""Binary ops whose operands play such different parts that relating them tells nothing."""
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Which values suit an op's operands, beside the general ones.
 
-_EMPHASIS: dict[str, tuple[str, ...]] = {
-    "cbrt": ("perfect_powers", "wide"),
-    "ceil": ("ties", "moderate"),
-    "cosine": ("trig", "moderate"),
-    "exponential": ("exp_domain", "moderate"),
-    "exponential_minus_one": ("exp_domain", "tiny", "moderate"),
-    "floor": ("ties", "moderate"),
-    "log": ("positive", "near_one", "perfect_powers"),
-    "log_plus_one": ("tiny", "positive", "near_one"),
-    "logistic": ("exp_domain", "moderate"),
-    "reduce_precision": ("midpoints", "wide", "subnormal"),
-    "round_nearest_afz": ("ties", "moderate"),
-    "round_nearest_even": ("ties", "moderate"),
-    "rsqrt": ("positive", "perfect_powers"),
-    "sine": ("trig", "moderate", "tiny"),
-    "sqrt": ("positive", "perfect_powers"),
-    "tan": ("trig", "moderate"),
-    "tanh": ("moderate", "tiny", "unit"),
-}
-"""Where a unary function is most interesting; drawn more often."""
+    `emphasis` names profiles where a unary function is most interesting, drawn more often.
+    `integers` are the rows for operands of integers, `floats` rows for others. `related`: whether
+    operands of one type are sometimes made from each other, equal in places or next to each other;
+    where they play different parts that tells nothing.
+    """
+
+    emphasis: tuple[str, ...] = ()
+    integers: tuple[Row, ...] = ()
+    floats: tuple[Row, ...] = ()
+    related: bool = True
+
+
+ANY = Values()
+"""The general ones."""
 
 _FLOAT_PAIRS: tuple[Row, ...] = (
     ("small_integers", "moderate"), ("special", "moderate"), ("moderate", "special"),
@@ -51,47 +46,41 @@ _MEETINGS: tuple[Row, ...] = (
 )  # fmt: skip
 """Where faults show only when the special meets the special, as NaN compared with NaN."""
 
-_POWER_PAIRS: tuple[Row, ...] = (
+POWER_PAIRS: tuple[Row, ...] = (
     ("positive", "moderate"), ("positive", "unit"), ("near_one", "large"), ("near_one", "wide"),
     ("moderate", "small_integers"), ("special", "small_integers"), ("special", "ties"),
     ("perfect_powers", "ties"), ("perfect_powers", "unit"), ("positive", "tiny"),
     ("special", "special"), ("wide", "small_integers"),
 )  # fmt: skip
-_SHIFT_ROWS: tuple[Row, ...] = tuple(
+SHIFT_ROWS: tuple[Row, ...] = tuple(
     (name, "shift_amounts") for name in ("small_integers", "special", "wide", "bits", "moderate")
 )
-_DIVISION_ROWS: tuple[Row, ...] = (
+DIVISION_ROWS: tuple[Row, ...] = (
     ("small_integers", "nonzero"), ("special", "nonzero"), ("wide", "nonzero"),
     ("bits", "nonzero"), ("moderate", "nonzero"), ("bits", "bits"), ("special", "special"),
     ("wide", "wide"), ("bits", "small_integers"), ("lower", "nonzero"), ("upper", "nonzero"),
 )  # fmt: skip
-_INTEGER_POWER_ROWS: tuple[Row, ...] = (
+INTEGER_POWER_ROWS: tuple[Row, ...] = (
     *((name, "small_exponents") for name in (
         "small_integers", "special", "moderate", "bits", "wide", "nonzero", "lower", "upper",
         "small_integers", "moderate",
     )),
     ("small_integers", "small_integers"), ("special", "special"),
 )  # fmt: skip
-_INTEGER_ROWS: dict[str, tuple[Row, ...]] = {
-    **dict.fromkeys(_SHIFTS, _SHIFT_ROWS),
-    "divide": _DIVISION_ROWS,
-    "remainder": _DIVISION_ROWS,
-    "power": _INTEGER_POWER_ROWS,
-}
 
 
 @cache
-def rows(op: str, of: ElementType) -> tuple[Row, ...]:
+def rows(of: ElementType, values: Values = ANY) -> tuple[Row, ...]:
     """The rows of a unary or binary op on a type (the unary's second name is left unused)."""
-    if of.is_integer and op in _INTEGER_ROWS:
-        return _INTEGER_ROWS[op]
+    if of.is_integer and values.integers:
+        return values.integers
     every = tuple((name, name) for name in profiles_of(of))
     if of.is_integer or of.is_boolean:
         return every
-    if op == "power":
-        return (*every, *_POWER_PAIRS * 2)
-    if op in _EMPHASIS:
-        return (*every, *((name, name) for name in _EMPHASIS[op] * 3))
+    if values.floats:
+        return (*every, *values.floats * 2)
+    if values.emphasis:
+        return (*every, *((name, name) for name in values.emphasis * 3))
     return (*every, *_FLOAT_PAIRS, *_MEETINGS * 3)
 
 

@@ -73,6 +73,10 @@ class Structure(Enum):
         return self in (Structure.BRANCHES, Structure.STARTS)
 
 
+EACH = None
+"""Every operand goes into the result of its own number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """One of an operation's operands or results, by number; negative ones count from the end."""
@@ -126,6 +130,8 @@ class Op:
             each group of operands whether it is converted to the results' types; the others, of one
             operand, hold indices.
         rescales: whether quantized operands may each be brought to the result's scale first.
+        carries: the operands, by number, whose values go into its results, rounded at most; `EACH`
+            for the operand of the same number as the result, or all where there is one result.
         expensive: whether programs of it take five times as long to compile as most (0.1 s and
             more, measured in XLA on a CPU).
     """
@@ -158,7 +164,14 @@ class Op:
     is_exact: IsExact | None = None
     body_types: tuple[bool, ...] = ()
     rescales: bool = False
+    carries: tuple[int, ...] | None = ()
     expensive: bool = False
+
+    @property
+    def rearranges(self) -> bool:
+        """Whether its results are the elements of its one operand, in another shape or order."""
+        moves = self.rounding is Rounding.MOVES and self.structure is Structure.COMPUTES
+        return moves and self.carries == (0,) and len(self.operands) == 1
 
     @property
     def monoid(self) -> Monoid | None:

@@ -14,6 +14,7 @@ from reference.ir.constraints import require
 from reference.ir.errors import EvaluationError
 from reference.ir.notation import same_shape
 from reference.ir.op import (
+    EACH,
     FIRST_OPERAND,
     FIRST_RESULT,
     Dialect,
@@ -349,7 +350,7 @@ OPS: tuple[Op, ...] = (
     _op(
         name="optimization_barrier", type_function=optimization_barrier_type,
         evaluate=optimization_barrier, operands=("*operand",), attributes=(), constraints=("C1",),
-        structure=Structure.FORWARDS, needs_result=False, several=True,
+        structure=Structure.FORWARDS, needs_result=False, several=True, carries=EACH,
     ),
     _op(
         name="tuple", type_function=tuple_type, evaluate=tuple_, operands=("*val",), attributes=(),

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
+from reference.ir.op import EACH, FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
 from reference.ir.types import ALL, Array
 from reference.ops import data_movement_types as types
@@ -135,53 +135,57 @@ OPS: tuple[Op, ...] = (
     _op(
         name="broadcast", specified=False, type_function=types.broadcast_type,
         evaluate=broadcast, operands=("operand",), attributes=("broadcast_sizes",), constraints=(),
-        needs_result=False,
+        needs_result=False, carries=(0,),
     ),
     _op(
         name="broadcast_in_dim", type_function=types.broadcast_in_dim_type,
         evaluate=broadcast_in_dim, operands=("operand",), attributes=("broadcast_dimensions",),
-        constraints=("C1", "C2", "C3", "C4", "C5", "C6"), needs_result=True,
+        constraints=("C1", "C2", "C3", "C4", "C5", "C6"), needs_result=True, carries=(0,),
     ),
     _op(
         name="concatenate", type_function=types.concatenate_type, evaluate=concatenate,
         operands=("*inputs",), attributes=("dimension",),
         constraints=("C1", "C2", "C3", "C4", "C5", "C6"), inputs=("I1",), needs_result=False,
+        carries=EACH,
     ),
     _op(
         name="dynamic_slice", type_function=types.dynamic_slice_type, evaluate=dynamic_slice,
         operands=("operand", "*start_indices"), attributes=("slice_sizes",),
         constraints=("C1", "C2", "C3", "C4", "C5"), inputs=("I1", "I2"), needs_result=False,
+        carries=(0,),
     ),
     _op(
         name="dynamic_update_slice", type_function=types.dynamic_update_slice_type,
         evaluate=dynamic_update_slice, operands=("operand", "update", "*start_indices"),
         attributes=(), constraints=("C1", "C2", "C3", "C4", "C5", "C6"), inputs=("I1", "I2", "I3"),
-        needs_result=False,
+        needs_result=False, carries=(0, 1),
     ),
     _op(
         name="pad", type_function=types.pad_type, evaluate=pad,
         operands=("operand", "padding_value"),
         attributes=("edge_padding_low", "edge_padding_high", "interior_padding"),
         constraints=("C1", "C2", "C3", "C4"), inputs=("I1", "I2"), needs_result=False,
+        carries=(0, 1),
     ),
     _op(
         name="reshape", type_function=types.reshape_type, evaluate=reshape, operands=("operand",),
-        attributes=(), constraints=("C1", "C2", "C3"), needs_result=True,
+        attributes=(), constraints=("C1", "C2", "C3"), needs_result=True, carries=(0,),
     ),
     _op(
         name="reverse", type_function=types.reverse_type, evaluate=reverse, operands=("operand",),
         attributes=("dimensions",), constraints=("C1", "C2", "C3"), inputs=("I1",),
-        needs_result=False,
+        needs_result=False, carries=(0,),
     ),
     _op(
         name="slice", type_function=types.slice_type, evaluate=slice_, operands=("operand",),
         attributes=("start_indices", "limit_indices", "strides"),
         constraints=("C1", "C2", "C3", "C4", "C5"), inputs=("I1",), needs_result=False,
+        carries=(0,),
     ),
     _op(
         name="transpose", type_function=types.transpose_type, evaluate=transpose,
         operands=("operand",), attributes=("permutation",), constraints=("C1", "C2", "C3", "C4"),
-        needs_result=False,
+        needs_result=False, carries=(0,),
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -451,23 +451,18 @@ def _elementary(operation: Operation, operands: Sequence[Array], _: Array) -> Ar
 # --- Which reason for which op -------------------------------------------------------------------
 
 _REASONS: dict[str, tuple[Reason, ...]] = {
+    **dict.fromkeys(functions.REAL, (_complex_exception,)),
     "abs": (_complex_abs,),
     "add": (_complex_sum,),
-    "atan2": (_complex_exception,),
     "bitcast_convert": (_signaling,),
     "cbrt": (_complex_exception, _branch_cut),
     "clamp": (_complex_extremum,),
     "compare": (_total_order, _complex_order),
     "convert": (_to_integer,),
-    "cosine": (_complex_exception,),
     "count_leading_zeros": (_large_count,),
     "divide": (_integer_division, _complex_exception),
-    "exponential": (_complex_exception,),
-    "exponential_minus_one": (_complex_exception,),
     "iota": (_large_index,),
     "log": (_complex_exception, _branch_cut),
-    "log_plus_one": (_complex_exception,),
-    "logistic": (_complex_exception,),
     "maximum": (_complex_extremum,),
     "minimum": (_complex_extremum,),
     "multiply": (_complex_exception,),
@@ -480,11 +475,8 @@ _REASONS: dict[str, tuple[Reason, ...]] = {
     "shift_right_arithmetic": (_wide_shift,),
     "shift_right_logical": (_wide_shift,),
     "sign": (_complex_sign,),
-    "sine": (_complex_exception,),
     "sqrt": (_complex_exception, _branch_cut),
     "subtract": (_complex_sum,),
-    "tan": (_complex_exception,),
-    "tanh": (_complex_exception,),
 }
 """Ops not named have no open results, but for formats that cannot encode them."""
 

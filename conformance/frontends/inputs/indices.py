@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conformance.frontends.inputs.need_rules import Found, Known, Rule
+from conformance.frontends.inputs.need_rules import Found, Known
 from conformance.frontends.inputs.needs import ANY, Need
 from reference.ir.program import Operation, TensorType, Value
 
@@ -25,22 +25,26 @@ def _starts(starts: Sequence[Value], shape: Sequence[int | None], sizes: Sequenc
             yield start, Need(0, max(size - taken, 0))
 
 
-def _dynamic_slice(operation: Operation, _: Need, __: Known) -> Found:
+def of_dynamic_slice(operation: Operation, _: Need, __: Known) -> Found:
+    """The index operands of `dynamic_slice` and how far they may go."""
     operand, *starts = operation.operands
     yield from _starts(starts, _shape(operand), _integers(operation.attribute("slice_sizes")))
 
 
-def _dynamic_update_slice(operation: Operation, _: Need, __: Known) -> Found:
+def of_dynamic_update_slice(operation: Operation, _: Need, __: Known) -> Found:
+    """The index operands of `dynamic_update_slice` and how far they may go."""
     operand, update, *starts = operation.operands
     yield from _starts(starts, _shape(operand), _shape(update))
 
 
-def _case(operation: Operation, _: Need, __: Known) -> Found:
+def of_case(operation: Operation, _: Need, __: Known) -> Found:
+    """The index operands of `case` and how far they may go."""
     if operation.name == "case":
         yield operation.operands[0], Need(0, len(operation.regions) - 1)
 
 
-def _torch_index_select(operation: Operation, _: Need, __: Known) -> Found:
+def of_torch_index_select(operation: Operation, _: Need, __: Known) -> Found:
+    """The index operands of `torch_index_select` and how far they may go."""
     operand, index = operation.operands
     dimension = operation.attribute("dim")
     size = _shape(operand)[dimension] if isinstance(dimension, int) else None
@@ -48,14 +52,16 @@ def _torch_index_select(operation: Operation, _: Need, __: Known) -> Found:
         yield index, Need(0, max(size - 1, 0))
 
 
-def _gather(operation: Operation, _: Need, known: Known) -> Found:
+def of_gather(operation: Operation, _: Need, known: Known) -> Found:
+    """The index operands of `gather` and how far they may go."""
     operand, indices = operation.operands[:2]
     map_ = _integers(operation.attribute("start_index_map"))
     sizes = _integers(operation.attribute("slice_sizes")) or (1,) * len(_shape(operand))
     yield from _vectors(operation, indices, _room(_shape(operand), map_, sizes), known, ANY)
 
 
-def _scatter(operation: Operation, _: Need, known: Known) -> Found:
+def of_scatter(operation: Operation, _: Need, known: Known) -> Found:
+    """The index operands of `scatter` and how far they may go."""
     count = len(operation.results)
     operand, indices, update = (operation.operands[n] for n in (0, count, count + 1))
     shape = _shape(operand)
@@ -106,15 +112,3 @@ def _vectors(
             return
         yield part, Need(0, min(ends[at : at + width], default=0))
         at += width
-
-
-IN_RANGE: dict[str, Rule] = {
-    "case": _case,
-    "dynamic_gather": _gather,
-    "dynamic_slice": _dynamic_slice,
-    "dynamic_update_slice": _dynamic_update_slice,
-    "gather": _gather,
-    "scatter": _scatter,
-    "torch_index_select": _torch_index_select,
-}
-"""By op: rule(operation, need of its result, known) gives its index operands and their needs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from conformance.frontends.inputs.needs import BITS, DEFINITE, DOMINANT, Need
-from conformance.frontends.inputs.ranges import Known
+from conformance.frontends.inputs.range_rules import Known
 from reference.ir.program import Operation, TensorType, Value
 
 Found = Iterable[tuple[Value, Need]]

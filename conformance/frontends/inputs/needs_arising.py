@@ -25,7 +25,7 @@ from conformance.frontends.inputs.needs import (
     both,
     scaled,
 )
-from conformance.frontends.inputs.ranges import Range
+from conformance.frontends.inputs.range_rules import Range
 from reference.ir.program import Operation, TensorType, Value
 
 TRIPS = 4
@@ -38,7 +38,8 @@ _LARGEST = 100.0
 """Exponents beyond which bounds of a logarithm's operand are not computed."""
 
 
-def _sqrt(operation: Operation, need: Need, _: Known) -> Found:
+def of_sqrt(operation: Operation, need: Need, _: Known) -> Found:
+    """What the operands of `sqrt` should be, whatever becomes of its result."""
     (operand,) = operation.operands
     if not is_complex(operand):
         positive = need.excludes_zero
@@ -47,18 +48,21 @@ def _sqrt(operation: Operation, need: Need, _: Known) -> Found:
         yield operand, Need(low, high, is_open=positive)
 
 
-def _rsqrt(operation: Operation, _: Need, __: Known) -> Found:
+def of_rsqrt(operation: Operation, _: Need, __: Known) -> Found:
+    """What the operands of `rsqrt` should be, whatever becomes of its result."""
     yield from ((one, POSITIVE) for one in operation.operands if not is_complex(one))
 
 
-def _log(operation: Operation, need: Need, _: Known) -> Found:
+def of_log(operation: Operation, need: Need, _: Known) -> Found:
+    """What the operands of `log` should be, whatever becomes of its result."""
     (operand,) = operation.operands
     low, high = _bounds(exp, need)
     if not is_complex(operand):
         yield operand, Need(max(low, 0.0), high, is_open=True)
 
 
-def _log_plus_one(operation: Operation, need: Need, _: Known) -> Found:
+def of_log_plus_one(operation: Operation, need: Need, _: Known) -> Found:
+    """What the operands of `log_plus_one` should be, whatever becomes of its result."""
     (operand,) = operation.operands
     low, high = _bounds(expm1, need)
     if not is_complex(operand):
@@ -70,7 +74,7 @@ def _bounds(inverse: Callable[[float], float], need: Need) -> tuple[float, float
     return low, inverse(need.high) if abs(need.high) < _LARGEST else inf
 
 
-def _power(operation: Operation, need: Need, known: Known) -> Found:
+def of_power(operation: Operation, need: Need, known: Known) -> Found:
     """A positive base, unless the exponent is a whole number; small exponents."""
     base, exponent = operation.operands
     range_ = known.ranges[base.name]
@@ -107,7 +111,8 @@ def _from_integers(value: Value, known: Known) -> bool:
     return False
 
 
-def _divide(operation: Operation, need: Need, known: Known) -> Found:
+def of_divide(operation: Operation, need: Need, known: Known) -> Found:
+    """What the operands of `divide` should be, whatever becomes of its result."""
     dividend, divisor = operation.operands
     low, high = known.ranges[divisor.name]
     signed = isfinite(need.low) or isfinite(need.high)
@@ -121,27 +126,31 @@ def _divide(operation: Operation, need: Need, known: Known) -> Found:
         yield dividend, NONZERO
 
 
-def _remainder(operation: Operation, _: Need, __: Known) -> Found:
+def of_remainder(operation: Operation, _: Need, __: Known) -> Found:
+    """What the operands of `remainder` should be, whatever becomes of its result."""
     yield operation.operands[1], NONZERO
 
 
-def _variance(position: int) -> Rule:
+def of_variance(position: int) -> Rule:
     """A rule of ops that normalize by the square root of an operand and an epsilon."""
     return lambda operation, _, __: [(operation.operands[position], POSITIVE)]
 
 
-def _form(form: str) -> Rule:
+def of_form(form: str) -> Rule:
+    """The rule of ops whose first operand should have a form."""
     return lambda operation, _, __: [(operation.operands[0], Need(form=form))]
 
 
-def _custom_call(operation: Operation, _: Need, __: Known) -> Found:
+def of_custom_call(operation: Operation, _: Need, __: Known) -> Found:
+    """What the operands of `custom_call` should be, whatever becomes of its result."""
     target = str(operation.attribute("call_target_name"))
     for part, form in (("potrf", DEFINITE), ("trsm", DOMINANT), ("getrf", DOMINANT)):
         if part in target:
             yield operation.operands[0], Need(form=form)
 
 
-def _shift(operation: Operation, _: Need, __: Known) -> Found:
+def of_shift(operation: Operation, _: Need, __: Known) -> Found:
+    """What the operands of shifts should be."""
     operand, amount = operation.operands
     of = operand.type
     assert isinstance(of, TensorType)
@@ -150,7 +159,8 @@ def _shift(operation: Operation, _: Need, __: Known) -> Found:
         yield operand, Need(form=BITS)
 
 
-def _bitwise(operation: Operation, _: Need, __: Known) -> Found:
+def of_bitwise(operation: Operation, _: Need, __: Known) -> Found:
+    """What the operands of bitwise ops should be."""
     yield from ((one, Need(form=BITS)) for one in operation.operands if _is_random(one))
 
 
@@ -160,7 +170,7 @@ def _is_random(value: Value) -> bool:
     return is_integer(value) and isinstance(of, TensorType) and of.stored.name in ("ui32", "ui64")
 
 
-def _bitcast(operation: Operation, need: Need, _: Known) -> Found:
+def of_bitcast(operation: Operation, need: Need, _: Known) -> Found:
     """Bits of floating-point numbers, where integers are taken for such."""
     (operand,), (result,) = operation.operands, operation.results
     of = result.type
@@ -170,7 +180,7 @@ def _bitcast(operation: Operation, need: Need, _: Known) -> Found:
         yield operand, need
 
 
-def _compare(operation: Operation, _: Need, known: Known) -> Found:
+def of_compare(operation: Operation, _: Need, known: Known) -> Found:
     """Class labels are compared with positions for equality, lengths and limits for order."""
     direction = str(operation.attribute("comparison_direction"))
     for value, other in (operation.operands, operation.operands[::-1]):
@@ -185,7 +195,7 @@ def _compare(operation: Operation, _: Need, known: Known) -> Found:
             yield value, Need(low + beyond, high + beyond)
 
 
-def _select(operation: Operation, _: Need, known: Known) -> Found:
+def of_select(operation: Operation, _: Need, known: Known) -> Found:
     """A mask with minus infinity where it is not true: of a row of those, softmax is NaN."""
     predicate, on_false = operation.operands[0], operation.operands[2]
     if known.ranges[on_false.name].high == -inf:
@@ -207,30 +217,3 @@ def trips(value: Value, known: Known) -> Iterator[tuple[Value, Need]]:
         first, second = second, first
     yield first, Need(0, 1)
     yield second, Need(TRIPS // 2, TRIPS)
-
-
-ARISING: dict[str, Rule] = {
-    "and": _bitwise,
-    "batch_norm_grad": _variance(3),
-    "batch_norm_inference": _variance(4),
-    "bitcast_convert": _bitcast,
-    "cholesky": _form(DEFINITE),
-    "compare": _compare,
-    "custom_call": _custom_call,
-    "divide": _divide,
-    "log": _log,
-    "log_plus_one": _log_plus_one,
-    "not": _bitwise,
-    "or": _bitwise,
-    "power": _power,
-    "remainder": _remainder,
-    "rng_bit_generator": _form(BITS),
-    "rsqrt": _rsqrt,
-    "select": _select,
-    "shift_left": _shift,
-    "shift_right_arithmetic": _shift,
-    "shift_right_logical": _shift,
-    "sqrt": _sqrt,
-    "triangular_solve": _form(DOMINANT),
-    "xor": _bitwise,
-}

@@ -8,7 +8,6 @@ from math import inf, isfinite, log
 from conformance.frontends.inputs.need_rules import (
     Found,
     Known,
-    Rule,
     is_complex,
     passes_arithmetic,
 )
@@ -23,7 +22,7 @@ from conformance.frontends.inputs.needs import (
     scaled,
     shifted,
 )
-from conformance.frontends.inputs.ranges import is_square
+from conformance.frontends.inputs.range_rules import is_square
 from reference.ir.program import Operation
 
 SMALL = 0.01
@@ -34,7 +33,8 @@ _SQUARE = 4.0
 """What squares of drawn numbers come to: E[x^2] - E[x]^2 needs a larger first operand."""
 
 
-def _add(operation: Operation, need: Need, known: Known) -> Found:
+def of_add(operation: Operation, need: Need, known: Known) -> Found:
+    """What the operands of `add` should be for its result to be as wanted."""
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
     for one, other in (operation.operands, operation.operands[::-1]):
@@ -60,7 +60,8 @@ def _beside(low: float, high: float) -> Need:
     return at_most(low, is_open=True) if low > 0 else POSITIVE
 
 
-def _subtract(operation: Operation, need: Need, known: Known) -> Found:
+def of_subtract(operation: Operation, need: Need, known: Known) -> Found:
+    """What the operands of `subtract` should be for its result to be as wanted."""
     one, other = operation.operands
     if passes_arithmetic(need):
         yield one, Need(form=need.form)
@@ -79,7 +80,8 @@ def _subtract(operation: Operation, need: Need, known: Known) -> Found:
             yield other, NONZERO if low == high == 0 else _beside(low, high)
 
 
-def _multiply(operation: Operation, need: Need, known: Known) -> Found:
+def of_multiply(operation: Operation, need: Need, known: Known) -> Found:
+    """What the operands of `multiply` should be for its result to be as wanted."""
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
     if sign := is_square(operation, known):
@@ -101,60 +103,52 @@ def _multiply(operation: Operation, need: Need, known: Known) -> Found:
             yield one, NONZERO
 
 
-def _negate(operation: Operation, need: Need, _: Known) -> Found:
+def of_negate(operation: Operation, need: Need, _: Known) -> Found:
+    """What the operands of `negate` should be for its result to be as wanted."""
     yield operation.operands[0], negated(need)
 
 
-def _abs(operation: Operation, need: Need, _: Known) -> Found:
+def of_abs(operation: Operation, need: Need, _: Known) -> Found:
+    """What the operands of `abs` should be for its result to be as wanted."""
     if not is_complex(operation.operands[0]):
         nonzero = need.excludes_zero
         is_open = need.is_open and isfinite(need.high)
         yield operation.operands[0], Need(-need.high, need.high, is_open, nonzero)
 
 
-def _extreme(operation: Operation, need: Need, _: Known) -> Found:
+def of_extreme(operation: Operation, need: Need, _: Known) -> Found:
+    """What the operands of `maximum` and `minimum` should be for the result to be as wanted."""
     yield from ((one, need) for one in operation.operands)
 
 
-def _sign_of(operation: Operation, need: Need, _: Known) -> Found:
+def of_sign_of(operation: Operation, need: Need, _: Known) -> Found:
     """Ops that give a number of the sign of their operand, zero for zero."""
     low, high = 0.0 if need.low >= 0 else -inf, 0.0 if need.high <= 0 else inf
     is_open = need.is_open and (isfinite(low) or isfinite(high))
     yield operation.operands[0], Need(low, high, is_open, need.nonzero)
 
 
-def _exponential(operation: Operation, need: Need, _: Known) -> Found:
+def of_exponential(operation: Operation, need: Need, _: Known) -> Found:
+    """What the operands of `exponential` should be for its result to be as wanted."""
     low = log(need.low) if need.low > 0 else -inf
     high = log(need.high) if 0 < need.high < inf else inf
     yield operation.operands[0], Need(low, high, need.is_open and max(abs(low), abs(high)) < inf)
 
 
-def _dot(operation: Operation, need: Need, _: Known) -> Found:
+def of_dot(operation: Operation, need: Need, _: Known) -> Found:
+    """What the operands of `dot_general` should be for its result to be as wanted."""
     if need.low >= 0:
         sign = POSITIVE if need.excludes_zero else NONNEGATIVE
         yield from ((one, sign) for one in operation.operands)
 
 
-def _scatter(operation: Operation, need: Need, _: Known) -> Found:
+def of_scatter(operation: Operation, need: Need, _: Known) -> Found:
+    """What the operands of `scatter` should be for its result to be as wanted."""
     count = len(operation.results)
     yield operation.operands[0], need
     yield operation.operands[count + 1], need
 
 
-PASSED: dict[str, Rule] = {
-    "abs": _abs,
-    "add": _add,
-    "cbrt": _sign_of,
-    "clamp": lambda operation, need, _: [(operation.operands[1], need)],
-    "dot_general": _dot,
-    "exponential": _exponential,
-    "exponential_minus_one": _sign_of,
-    "maximum": _extreme,
-    "minimum": _extreme,
-    "multiply": _multiply,
-    "negate": _negate,
-    "scatter": _scatter,
-    "sine": _sign_of,
-    "subtract": _subtract,
-    "tanh": _sign_of,
-}
+def of_clamp(operation: Operation, need: Need, _: Known) -> Found:
+    """What the operands of `clamp` should be for its result to be as wanted."""
+    return [(operation.operands[1], need)]

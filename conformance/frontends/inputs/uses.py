@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, isfinite
 
-from conformance.frontends.inputs.indices import IN_RANGE
 from conformance.frontends.inputs.needs import ANY, Need, both
-from conformance.frontends.inputs.needs_arising import ARISING, trips
-from conformance.frontends.inputs.needs_passed import PASSED, SMALL
-from conformance.frontends.inputs.ranges import Known, carried, known_of
+from conformance.frontends.inputs.needs_arising import trips
+from conformance.frontends.inputs.needs_passed import SMALL
+from conformance.frontends.inputs.op_rules import rules_of
+from conformance.frontends.inputs.range_rules import Known, carried
+from conformance.frontends.inputs.ranges import known_of
 from reference.ir.notation import is_quantized
 from reference.ir.program import Operation, Program, Region, Value
 
@@ -71,11 +72,10 @@ class Uses:
                     for value in carried(operation, number):
                         if not _is_guarded(value, operation, self._known):
                             self.add(value, need)
-            for rules in (ARISING, PASSED, IN_RANGE):
-                if rule := rules.get(operation.name):
-                    need = needs[0] if needs else ANY
-                    for value, found in rule(operation, need, self._known):
-                        self.add(value, found)
+            need = needs[0] if needs else ANY
+            for rule in rules_of(operation):
+                for value, found in rule(operation, need, self._known):
+                    self.add(value, found)
 
     def _into(self, operation: Operation, needs: Sequence[Need]) -> None:
         """Follow the regions of an operation: what they return, and what they are given."""

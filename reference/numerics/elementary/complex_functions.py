@@ -191,21 +191,24 @@ def _divide(a: Array, b: Array, c: Array, d: Array) -> tuple[Bounded, Bounded]:
 
 
 FAST: dict[str, Callable[..., tuple[Bounded, Bounded]]] = {
-    "cbrt": _cbrt,
-    "cosine": _cosine,
-    "divide": _divide,
-    "exponential": _exponential,
-    "exponential_minus_one": _exponential_minus_one,
-    "log": _log,
-    "log_plus_one": _log_plus_one,
-    "logistic": _logistic,
-    "multiply": _multiply,
-    "power": _power,
-    "rsqrt": _rsqrt,
-    "sine": _sine,
-    "sqrt": _sqrt,
-    "tan": _tan,
-    "tanh": _tanh,
+    function.__name__.removeprefix("_"): function
+    for function in (
+        _cbrt,
+        _cosine,
+        _divide,
+        _exponential,
+        _exponential_minus_one,
+        _log,
+        _log_plus_one,
+        _logistic,
+        _multiply,
+        _power,
+        _rsqrt,
+        _sine,
+        _sqrt,
+        _tan,
+        _tanh,
+    )  # fmt: skip
 }
 """Both parts with bounds; atan2 has no fast step."""
 

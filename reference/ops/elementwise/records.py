@@ -119,7 +119,7 @@ OPS: tuple[Op, ...] = (
         name="convert", type_function=types.convert_type, evaluate=conversion.convert,
         operands=("operand",), constraints=("C1",), inputs=("I1",), element_types=ALL,
         quantized=QuantizedUse.REFUSES, rounding=Rounding.CORRECT, needs_result=True,
-        unrounded=np.positive, is_exact=exactness.of_conversion,
+        unrounded=np.positive, is_exact=exactness.of_conversion, carries=(0,),
     ),
     _elementary("cosine"),
     _unary("count_leading_zeros", types.INTEGER, bits.count_leading_zeros, Rounding.EXACT),
@@ -179,17 +179,20 @@ OPS: tuple[Op, ...] = (
         evaluate=conversion.reduce_precision, operands=("operand",),
         attributes=("exponent_bits", "mantissa_bits"), constraints=("C1", "C2", "C3"),
         inputs=("I1",), element_types=FLOATS, quantized=QuantizedUse.COMPUTES,
-        rounding=Rounding.CORRECT, unrounded=np.positive,
+        rounding=Rounding.CORRECT, unrounded=np.positive, carries=(0,),
     ),
     _exact(_binary("remainder", types.ARITHMETIC, arithmetic.remainder, Rounding.CORRECT)),
-    _exact(
-        _unary("round_nearest_afz", types.FLOAT, arithmetic.round_nearest_afz, Rounding.EXACT)
+    replace(
+        _exact(
+            _unary("round_nearest_afz", types.FLOAT, arithmetic.round_nearest_afz, Rounding.EXACT)
+        ),
+        carries=(0,),
     ),
     replace(
         _exact(
             _unary("round_nearest_even", types.FLOAT, arithmetic.round_nearest_even, Rounding.EXACT)
         ),
-        unrounded=np.positive,
+        unrounded=np.positive, carries=(0,),
     ),
     _elementary("rsqrt"),
     _op(
@@ -197,7 +200,7 @@ OPS: tuple[Op, ...] = (
         operands=("pred", "on_true", "on_false"), constraints=("C1", "C2"),
         inputs=("I1", "I2", "I3"), element_types=ALL,
         principal=Place(of_results=False, number=1), quantized=QuantizedUse.COMPUTES,
-        rounding=Rounding.MOVES,
+        rounding=Rounding.MOVES, carries=(1, 2),
     ),
     _binary("shift_left", types.INTEGER, bits.shift_left, Rounding.EXACT),
     _binary("shift_right_arithmetic", types.INTEGER, bits.shift_right_arithmetic, Rounding.EXACT),

@@ -380,7 +380,7 @@ OPS: tuple[Op, ...] = (
         ),
         optional=("indices_are_sorted", "operand_batching_dims", "start_indices_batching_dims"),
         constraints=tuple(f"C{n}" for n in range(1, 15)), inputs=("I1", "I2", "I3"),
-        check_values=check_slice_sizes, rounding=Rounding.MOVES, needs_result=True,
+        check_values=check_slice_sizes, rounding=Rounding.MOVES, needs_result=True, carries=(0,),
     ),
     _op(
         name="gather", type_function=gather_type, evaluate=gather,
@@ -392,7 +392,7 @@ OPS: tuple[Op, ...] = (
         ),
         optional=("operand_batching_dims", "start_indices_batching_dims", "indices_are_sorted"),
         constraints=tuple(f"C{n}" for n in range(1, 24)), inputs=("I1", "I2"),
-        rounding=Rounding.MOVES, needs_result=False,
+        rounding=Rounding.MOVES, needs_result=False, carries=(0,),
     ),
     _op(
         name="scatter", type_function=scatter_type, evaluate=scatter,
@@ -414,7 +414,7 @@ OPS: tuple[Op, ...] = (
         name="torch_index_select", specified=False, type_function=torch_index_select_type,
         evaluate=torch_index_select, operands=("operand", "index"),
         attributes=("dim", "batch_dims"), constraints=(), rounding=Rounding.MOVES,
-        needs_result=False,
+        needs_result=False, carries=(0,),
     ),
 )  # fmt: skip
 """The ops of this family."""

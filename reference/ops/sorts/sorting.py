@@ -11,7 +11,7 @@ import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.notation import Quantized, admitted, same_shape
-from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
+from reference.ir.op import EACH, FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import Region, TensorType
 from reference.ir.regions import Body, argument_types, output_types
 from reference.ir.types import ALL, BOOLEAN, Array, Kind
@@ -197,7 +197,7 @@ OPS: tuple[Op, ...] = (
         optional=("dimension", "is_stable"), regions=("comparator",),
         constraints=("C1", "C2", "C3", "C4", "C5"), inputs=("I1",), element_types=ALL,
         principal=FIRST_OPERAND, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
-        structure=Structure.COMPUTES, lifts=False, needs_result=False, several=True,
+        structure=Structure.COMPUTES, lifts=False, needs_result=False, several=True, carries=EACH,
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -1,0 +1,201 @@
+"""Rules that say of an operation between which numbers its results lie, and what they are about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import inf, isnan
+from typing import NamedTuple
+
+from reference.ir.program import Operation, TensorType, Value
+from reference.ops.table import OPS
+
+LEAST = 1e-300
+"""What is positive, but may be as small as can be."""
+
+
+class Range(NamedTuple):
+    """The least and the greatest number that a value's elements may be."""
+
+    low: float
+    high: float
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether both are known."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+
+EVERYTHING = Range(-inf, inf)
+
+
+def carried(operation: Operation, number: int) -> tuple[Value, ...]:
+    """The operands whose elements go into result `number`; none where they are changed."""
+    record = OPS.get(operation.name)
+    positions = () if record is None else record.carries
+    if positions is not None:
+        return tuple(operation.operands[position] for position in positions)
+    if len(operation.results) == 1:
+        return operation.operands
+    return operation.operands[number : number + 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of values, by name: their ranges, and the operations that make them."""
+
+    ranges: dict[str, Range]
+    makers: dict[str, Operation]
+
+
+def union(parts: Iterable[Range]) -> Range:
+    """The range that holds all of these."""
+    parts = list(parts)
+    if not parts:
+        return EVERYTHING
+    return Range(min(one.low for one in parts), max(one.high for one in parts))
+
+
+RangeRule = Callable[[Operation, list[Range], Known], Range]
+
+
+def of_add(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `add`."""
+    one, other = given
+    return Range(one.low + other.low, one.high + other.high)
+
+
+def of_subtract(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `subtract`."""
+    one, other = given
+    return Range(one.low - other.high, one.high - other.low)
+
+
+def _product(x: float, y: float) -> float:
+    return 0.0 if x == 0 or y == 0 else x * y
+
+
+def of_multiply(operation: Operation, given: list[Range], known: Known) -> Range:
+    """The range of `multiply`."""
+    one, other = given
+    ends = [_product(x, y) for x in one for y in other]
+    square = is_square(operation, known)
+    low, high = min(ends), max(ends)
+    return Range(max(low, 0.0) if square > 0 else low, min(high, 0.0) if square < 0 else high)
+
+
+def is_square(operation: Operation, known: Known) -> int:
+    """1 where an operation multiplies a value with itself or a positive multiple, -1 where with a
+    negative one, else 0; complex values are not looked at."""
+    (one, sign), (other, turned) = (_root(value, known) for value in operation.operands[:2])
+    of = one.type
+    is_real = isinstance(of, TensorType) and not of.stored.is_complex
+    return sign * turned if one.name == other.name and is_real else 0
+
+
+def _root(value: Value, known: Known) -> tuple[Value, int]:
+    """What a value is a multiple of by a constant, and the sign of that."""
+    sign = 1
+    while made_by := known.makers.get(value.name):
+        if made_by.name == "negate":
+            value, sign = made_by.operands[0], -sign
+        elif made_by.name in ("multiply", "divide"):
+            fixed = [one for one in made_by.operands if _sign(known.ranges.get(one.name))]
+            if len(fixed) != 1 or (made_by.name == "divide" and fixed[0] is made_by.operands[0]):
+                break
+            sign *= _sign(known.ranges.get(fixed[0].name))
+            value = next(one for one in made_by.operands if one is not fixed[0])
+        else:
+            break
+    return value, sign
+
+
+def _sign(of: Range | None) -> int:
+    """The sign of a constant that is not zero, 0 of anything else."""
+    if of is None or of.low != of.high:
+        return 0
+    return (of.low > 0) - (of.low < 0)
+
+
+def of_dot(operation: Operation, given: list[Range], known: Known) -> Range:
+    """The range of `dot_general`."""
+    of = operation.operands[0].type
+    squares = is_square(operation, known) > 0 and isinstance(of, TensorType) and of.rank == 1
+    return Range(0.0, inf) if squares or min(given)[0] >= 0 else EVERYTHING
+
+
+def of_divide(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `divide`."""
+    one, other = given
+    if other.low <= 0 <= other.high:
+        return EVERYTHING
+    ends = [x / y for x in one for y in other]
+    return EVERYTHING if any(map(isnan, ends)) else Range(min(ends), max(ends))
+
+
+def of_abs(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `abs`."""
+    (one,) = given
+    low = 0.0 if one.low <= 0 <= one.high else min(abs(one.low), abs(one.high))
+    return Range(low, max(abs(one.low), abs(one.high)))
+
+
+def of_sqrt(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `sqrt`."""
+    low, high = (math.sqrt(max(x, 0.0)) for x in given[0])
+    return Range(low, high)
+
+
+def of_exponential(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `exponential`."""
+    low, high = (math.exp(x) if x < 700 else inf for x in given[0])
+    return Range(max(low, LEAST), high)
+
+
+def of_clamp(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `clamp`."""
+    least, one, most = given
+    low = min(max(one.low, least.low), most.high)
+    return Range(low, max(min(one.high, most.high), least.low))
+
+
+def of_reduce(operation: Operation, given: list[Range], _: Known) -> Range:
+    """A single body of one op: what all elements and the init value share, a sum may keep."""
+    body = operation.regions[0].operations
+    if len(given) != 2 or len(body) != 2:
+        return EVERYTHING
+    whole = union(given)
+    if body[0].name in ("maximum", "minimum"):
+        return whole
+    if body[0].name == "add" and whole.low >= 0:
+        return Range(max(given[0].low, given[1].low), inf)
+    return EVERYTHING
+
+
+def of_power(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `power`."""
+    base, exponent = given
+    if base.low >= 0 and exponent.low >= 0 and base.high <= 1:
+        return Range(0.0, 1.0)
+    return Range(0.0, inf) if base.low >= 0 else EVERYTHING
+
+
+def between(low: float, high: float) -> RangeRule:
+    """The rule of ops whose results lie between these numbers."""
+    return lambda _, __, ___: Range(low, high)
+
+
+def of_maximum(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `maximum`."""
+    return Range(max(given[0].low, given[1].low), max(given[0].high, given[1].high))
+
+
+def of_minimum(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `minimum`."""
+    return Range(min(given[0].low, given[1].low), min(given[0].high, given[1].high))
+
+
+def of_negate(_: Operation, given: list[Range], __: Known) -> Range:
+    """The range of `negate`."""
+    return Range(-given[0].high, -given[0].low)

@@ -1,0 +1,105 @@
+"""Facts about ops stand on their records: no comparison with a mnemonic, no table of mnemonics.
+
+Allowed are the files of families, which are about their own ops, and registries, which have an
+entry for each op that they know; every other exception carries its reason here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reference.ops.table import FAMILIES, OPS
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = ("reference", "generators", "conformance", "reports")
+
+FAMILY_FILES = (
+    "reference/ops/",
+    "reference/custom_calls/",
+    "reference/unspecified/",
+    "generators/families/",
+    "generators/invalid/",
+    "generators/regions/",
+    "conformance/tolerance/bounds/",
+)
+"""Folders with a file for each family of ops."""
+
+REGISTRIES = {
+    "conformance/catalog.py": "the row of each op: its rule and its weight",
+    "conformance/frontends/inputs/op_rules.py": "what is known of each op's numbers",
+    "conformance/stablehlo/structs.py": "how MLIR writes the attributes of an op in one struct",
+    "generators/quantized/axes.py": "types of each op that admits per-axis quantization",
+    "generators/quantized/columns.py": "ops without quantized cells, each with its reason",
+    "reference/ir/monoid.py": "the monoids",
+}
+"""Files whose tables have one entry for an op, and what the entry is."""
+
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+"""(file, mnemonic) and why it is named there."""
+
+
+def offenders(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file that compare with a mnemonic or put several into a table."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            found = [n for side in (node.left, *node.comparators) for n in _mnemonics(side)]
+        elif isinstance(node, ast.Dict):
+            found = [n for key in node.keys if key is not None for n in _mnemonics(key)]
+        elif isinstance(node, ast.Set):
+            found = _mnemonics(node)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(
+            node.value, ast.Tuple | ast.List
+        ):
+            found = _mnemonics(node.value)
+        elif isinstance(node, ast.MatchValue):
+            found = _mnemonics(node.value)
+        else:
+            continue
+        yield from ((node.lineno, name) for name in found)
+
+
+def _mnemonics(node: ast.expr) -> list[str]:
+    """The mnemonics that an expression is, or that a literal container holds."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) and node.value in OPS else []
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return [name for element in node.elts for name in _mnemonics(element)]
+    return []
+
+
+def _files() -> list[str]:
+    paths = (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
+    names = (path.relative_to(ROOT).as_posix() for path in paths)
+    return [name for name in names if name not in REGISTRIES and not name.startswith(FAMILY_FILES)]
+
+
+@pytest.mark.parametrize("name", _files())
+def test_facts_about_ops_stand_on_their_records(name: str) -> None:
+    found = [
+        f"{name}:{line}: {mnemonic!r}"
+        for line, mnemonic in offenders(ROOT / name)
+        if (name, mnemonic) not in EXCEPTIONS
+    ]
+    assert not found, (
+        "ask the op's record (reference/ir/op.py) instead, or say in EXCEPTIONS why not:\n"
+        + "\n".join(found)
+    )
+
+
+def test_exceptions_are_needed() -> None:
+    for name, mnemonic in EXCEPTIONS:
+        assert mnemonic in {found for _, found in offenders(ROOT / name)}, (name, mnemonic)
+    for name in REGISTRIES:
+        assert list(offenders(ROOT / name)), f"{name} has no table of mnemonics any more"
+
+
+def test_what_is_found() -> None:
+    """The test itself: each way to write such a fact is seen."""
+    source = ROOT / "suites" / "meta" / "structure" / "offending.txt"
+    assert [line for line, _ in offenders(source)] == [1, 2, 3, 4, 6]
+    assert set(FAMILIES) and all(FAMILIES.values())
