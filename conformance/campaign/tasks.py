@@ -29,6 +29,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
+from reference.ops.structure import is_constant
 
 ONLY_IN_BATCH = "only in batch"
 """The kind of a divergence that does not show when the case is compiled alone."""
@@ -152,7 +153,7 @@ class Bench:
         Raises:
             BackendError: when the backend does not give results.
         """
-        folds = any(operation.name == "constant" for operation in one.program.walk())
+        folds = any(map(is_constant, one.program.walk()))
         again = folds and verdict is Verdict.DIVERGENT
         programs = [self.compile([one]) for _ in range(ROUNDS if again else 1)]
         times = [compiled for compiled in programs for _ in range(ROUNDS)]

@@ -21,9 +21,10 @@ from conformance.stablehlo.parse import ParseError, Unreadable, parse_module
 from conformance.transforms.inline import Inlined, NotInlined, inlined
 from conformance.transforms.tuples import without_tuples
 from reference.interpreter.evaluate import evaluate
+from reference.ir.op import Structure
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, ValueType
 from reference.ir.types import Array
-from reference.ops.structure import named_functions
+from reference.ops.structure import named_functions, structure_of
 
 _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*$", re.MULTILINE)
 _REPLICAS = re.compile(r"mhlo\.num_(replicas|partitions)\s*=\s*(\d+)")
@@ -234,7 +235,7 @@ def _returning(function: Function, values: tuple[Value, ...]) -> Function:
     return replace(function, body=replace(function.body, operations=operations), result_types=types)
 
 
-_EFFECTS = ("custom_call", "infeed", "outfeed", "send", "recv", "while", "case", "if")
+_EFFECTS = (Structure.BRANCHES, Structure.CALLS_TARGET, Structure.LOOPS, Structure.TRANSFERS)
 
 
 def _without_unused(function: Function) -> Function:
@@ -242,7 +243,7 @@ def _without_unused(function: Function) -> Function:
     used = {value.name for value in function.body.operations[-1].operands}
     kept: list[Operation] = [function.body.operations[-1]]
     for operation in reversed(function.body.operations[:-1]):
-        if operation.name in _EFFECTS or any(v.name in used for v in operation.results):
+        if structure_of(operation) in _EFFECTS or any(v.name in used for v in operation.results):
             kept.append(operation)
             used |= {value.name for value in operation.operands}
             used |= {name for region in operation.regions for name in _used(region)}

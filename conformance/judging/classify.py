@@ -20,6 +20,7 @@ from conformance.tolerance.models import subnormal_order
 from conformance.tolerance.ulp import bound_distances, part_distances
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.op import Rounding
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.elementary import functions
 from reference.numerics.rounding import round_to, to_float64, ulp_size
@@ -62,15 +63,6 @@ FAR = 64
 NEARLY_ALL = 0.9
 HALF = 32
 """Bits of the type that a 64-bit type is most often mistaken for."""
-
-_WRAPPING: dict[str, Callable[..., Array]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "negate": np.negative,
-    "abs": np.abs,
-}
-"""Integer ops on Python's unbounded integers, for those that wrap."""
 
 Answer = Iterable[tuple[Verdict, str, Array]]
 Question = Callable[[Differing], Answer]
@@ -332,10 +324,10 @@ def _swapped(d: Differing) -> Answer:
 def _integers(d: Differing) -> Answer:
     if not d.type.is_integer:
         return
-    exact = _WRAPPING.get(d.operation.name)
-    if exact is not None and d.met is not None:
+    record = OPS[d.operation.name]
+    if record.wraps and record.unrounded is not None and d.met is not None:
         low, high = d.type.min_integer, d.type.max_integer
-        unbounded = exact(*(array.astype(object) for array in d.met))
+        unbounded = record.unrounded(*(array.astype(object) for array in d.met))
         clipped = np.clip(unbounded, low, high)
         saturated = (clipped == d.got.astype(object)) & (clipped != unbounded)
         yield Verdict.DIVERGENT, "saturation", saturated.astype(bool)
@@ -345,31 +337,30 @@ def _integers(d: Differing) -> Answer:
             yield Verdict.DIVERGENT, "truncated to 32 bits", d.got == extended
 
 
-_EXACT: dict[str, Callable[..., Array]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "sqrt": np.sqrt,
-    "convert": np.positive,
-    "round_nearest_even": np.positive,
-    "reduce_precision": np.positive,
-}
-"""Values before rounding; in float64 exact, or exact enough for results of 32 bits and fewer."""
-
 _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
 """The types that backends compute narrower ones in, to round a second time afterwards."""
 
 
 def _unrounded(d: Differing) -> Array | None:
     """The exact real results as float64 (long double for integers), where it holds them."""
-    if d.met is None or not d.is_real or d.operation.name not in _EXACT:
+    record = OPS[d.operation.name]
+    if d.met is None or not d.is_real or record.unrounded is None or record.unrounded in _SIGNS:
         return None
-    if d.operation.name == "convert" and element_type_of(d.met[0]).is_integer:
+    if len(d.met) == 1 and element_type_of(d.met[0]).is_integer:
         return d.met[0].astype(np.longdouble)
     if not all(element_type_of(a).is_float for a in d.met) or d.type.name == "f64":
-        return d.met[0] if d.operation.name == "round_nearest_even" else None
-    return _EXACT[d.operation.name](*(to_float64(array) for array in d.met))
+        return d.met[0] if _is_whole(d) else None
+    return record.unrounded(*(to_float64(array) for array in d.met))
+
+
+_SIGNS = (np.abs, np.negative)
+"""Functions of which nothing is rounded."""
+
+
+def _is_whole(d: Differing) -> bool:
+    """Whether the op rounds to whole numbers, which are exact."""
+    record = OPS[d.operation.name]
+    return record.rounding is Rounding.EXACT and record.unrounded is np.positive
 
 
 def _rounding(d: Differing) -> Answer:
@@ -380,7 +371,7 @@ def _rounding(d: Differing) -> Answer:
     want, got = d.wide
     tie = (want - exact == exact - got) & (want != got) & np.isfinite(exact)
     close = d.distances <= 1
-    whole = d.operation.name == "round_nearest_even"
+    whole = _is_whole(d)
     verdict = Verdict.DIVERGENT if whole else Verdict.INACCURATE
     yield verdict, "tie rounding", tie & (close | whole)
     for detour in _DETOURS:

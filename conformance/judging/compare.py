@@ -25,6 +25,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.regions import closed
 from reference.ir.types import Array, element_type_of, to_bits
+from reference.ops.structure import is_constant
 
 SHOWN = 8
 """How many differing elements a judgement keeps."""
@@ -140,7 +141,7 @@ def _tracer(program: Program, inputs: Sequence[Array]) -> Operands:
             for operation in main.body.operations[:-2]:
                 value = operation.attribute("value")
                 known |= {of.name: getattr(value, "array", None) for of in operation.results}
-            if any(operation.name != "constant" for operation in main.body.operations[:-2]):
+            if not all(map(is_constant, main.body.operations[:-2])):
                 known |= _all_results(program, inputs)
             taken = tuple(known[operand.name] for operand in last.operands)
             kept.append((closed(last, known), taken))

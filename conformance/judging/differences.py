@@ -116,8 +116,7 @@ class Differing:
     def met(self) -> tuple[Array, ...] | None:
         """The operands' elements that met at each, 1-D; None where shapes do not tell them, and of
         ops that do not work element by element."""
-        lifts = OPS[self.operation.name].lifts
-        if not (lifts or self.operation.name == "bitcast_convert"):
+        if not OPS[self.operation.name].elementwise:
             return None
         if quantized.per_axis(self.operation):
             return None
@@ -127,7 +126,7 @@ class Differing:
                 return None
             if operand.shape == self.expected.shape:
                 picked.append(operand.reshape(-1)[self.where])
-            elif operand.ndim == 0 and lifts:
+            elif operand.ndim == 0 and OPS[self.operation.name].lifts:
                 picked.append(np.broadcast_to(operand, (len(self.where),)).copy())
             else:
                 return None

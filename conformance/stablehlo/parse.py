@@ -21,6 +21,7 @@ from conformance.stablehlo.configurations import CONFIGURATIONS, configuration
 from conformance.stablehlo.literals import unpacked
 from conformance.stablehlo.messages import foreign_name, place_of, position
 from conformance.stablehlo.structs import Struct, flat, struct_of
+from reference.ir.op import Structure
 from reference.ir.program import (
     Attribute,
     Dense,
@@ -301,7 +302,9 @@ def _is_discardable(op: str, attribute: str) -> bool:
     A custom call may have any.
     """
     op = "constant" if op in _CONSTANTS else op.removeprefix("stablehlo.")
-    if op not in OPS or op == "custom_call" or attribute in _INHERENT:
+    if op not in OPS or attribute in _INHERENT:
+        return False
+    if OPS[op].structure is Structure.CALLS_TARGET:
         return False
     return attribute not in OPS[op].attributes and struct_of(op, attribute) is None
 

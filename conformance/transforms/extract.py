@@ -12,6 +12,7 @@ from dataclasses import replace
 from conformance.transforms.inline import free_values
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ElementType
+from reference.ops.structure import is_constant
 
 
 def shows(value: Value) -> bool:
@@ -87,7 +88,7 @@ def part(
     for number in kept:
         for value in used_by(operations[number]):
             maker = makers.get(value.name)
-            if maker is not None and operations[maker].name == "constant":
+            if maker is not None and is_constant(operations[maker]):
                 chosen.add(maker)
     inside = [operations[number] for number in sorted(chosen)]
     known = {value.name for one in inside for value in one.results}

@@ -21,6 +21,7 @@ from reference.ir.program import (
     TupleType,
     Value,
 )
+from reference.ops.structure import RETURNS, calls_target
 
 Tree = Value | tuple["Tree", ...]
 """A value, or the values of a tuple."""
@@ -118,7 +119,7 @@ class _Taking:
         """An operation on what stands for its operands; adds its results to `trees`."""
         involved = [*taken, *(_parts(value) for value in operation.results)]
         several = any(not isinstance(tree, Value) for tree in involved)
-        if several and operation.name not in ("custom_call", "return"):
+        if several and not calls_target(operation) and operation.name not in RETURNS:
             raise _Kept
         for value in operation.results:
             trees[value.name] = _parts(value)

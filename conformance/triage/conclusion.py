@@ -25,6 +25,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array
+from reference.ops.structure import is_constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ def _blamed(judgement: Judgement, found: Steps) -> Judgement:
 def _cuts(program: Program, adopted: Sequence[Shift]) -> Iterator[list[Value]]:
     """Values on the way that are shown together: as many as possible, then those that a backend
     keeps anyhow, then those that are open, then each of those kept by itself."""
-    operations = [one for one in program.main.body.operations[:-1] if one.name != "constant"]
+    operations = [one for one in program.main.body.operations[:-1] if not is_constant(one)]
     open_ = {value for shift in adopted for value in shift.operation.results}
 
     def of(some: Sequence[Operation]) -> list[Value]:

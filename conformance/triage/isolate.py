@@ -22,7 +22,6 @@ from conformance.judging.lapack import backward_error
 from conformance.judging.lapack.residuals import top_k_violation, violation
 from conformance.judging.perturbation.error_model import movable, rule_of
 from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.hook import STRUCTURE
 from conformance.judging.perturbation.hull import alike, within
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Shift
@@ -41,8 +40,10 @@ from conformance.triage.rewritings import rewritten
 from conformance.verdict import Errors, Verdict
 from reference.custom_calls.lapack.routines import TOP_K, direction
 from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ir.types import Array, element_type_of
+from reference.ops.structure import calls_target, is_structure, structure_of
 
 Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]
 """run(program, input sets): the backend's results on each; raises BackendError."""
@@ -201,7 +202,7 @@ class _Judging:
         if refuted is not None:
             return refuted if refuted.verdict.fails else _adopted(refuted, got)
         rule = rule_of(operation)
-        if operation.name in STRUCTURE or operation.name == "custom_call" or rule is None:
+        if is_structure(operation) or calls_target(operation) or rule is None:
             judgement = judge_program(Permitted(*taken, self._platform), got)
             if judgement.verdict is Verdict.PASS:
                 return None
@@ -281,9 +282,9 @@ class _Judging:
         """None where a loop or a branch is right within, or what is wrong is noted."""
         before = len(self._wrong)
         try:
-            if operation.name == "while":
+            if structure_of(operation) is Structure.LOOPS:
                 right = self._iterated(operation, got)
-            elif operation.name in ("if", "case"):
+            elif structure_of(operation) is Structure.BRANCHES:
                 right = self._branch(operation, got)
             else:
                 return judgement
@@ -349,8 +350,9 @@ def _adopted(judgement: Judgement, got: tuple[Array, ...]) -> Judgement:
 
 def chosen(operation: Operation, values: Mapping[str, Any]) -> Region:
     """The branch of an `if` or a `case` that is taken."""
-    index = int(np.asarray(values[operation.operands[0].name]))
-    if operation.name == "if":
+    index = np.asarray(values[operation.operands[0].name])
+    if index.dtype == np.bool_:
         return operation.regions[0 if index else 1]
+    index = int(index)
     last = len(operation.regions) - 1
     return operation.regions[index if 0 <= index <= last else last]

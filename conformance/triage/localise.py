@@ -22,6 +22,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+from reference.ops.structure import is_constant
 
 MOST_OPERATIONS = 24
 """How many operations a group may have before the search for a smaller one is given up."""
@@ -115,7 +116,7 @@ class Search:
             before = {
                 makers[v.name] for n in kept for v in used_by(operations[n]) if v.name in makers
             }
-            before = {n for n in before if operations[n].name != "constant"}
+            before = {n for n in before if not is_constant(operations[n])}
             if before <= kept or len(kept | before) > MOST_OPERATIONS:
                 return ()
             kept |= before

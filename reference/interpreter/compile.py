@@ -10,7 +10,7 @@ from reference.interpreter.frames import Block, Entry, Step, Wired, failing
 from reference.interpreter.steps import op_step
 from reference.ir.errors import EvaluationError, failure
 from reference.ir.program import Operation, Program, Region, Value
-from reference.ops.structure import CALLEE, RETURNS, computations
+from reference.ops.structure import CALLEE, RETURNS, calls_target, computations
 from reference.ops.table import OPS, Op
 
 Scope = dict[str, int]
@@ -108,7 +108,7 @@ class Maker:
 
     def _step(self, one: Wired, blocks: list[Block]) -> tuple[Wired, Step]:
         name = one.operation.name
-        if name == "custom_call":
+        if calls_target(one.operation):
             return one, custom_call_step(one, self._called(one.operation))
         if name.startswith("sdy."):
             return one, sharding_step(one, blocks)

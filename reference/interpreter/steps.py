@@ -15,7 +15,7 @@ from reference.interpreter.verify import explained, given_attributes, stated_res
 from reference.ir.errors import EvaluationError, failure, mismatch
 from reference.ir.program import Operation, Region, TensorType
 from reference.ir.regions import Body
-from reference.ops.structure import CONTROL_FLOW, HOST
+from reference.ops.structure import CONTROL_FLOW, HOST, is_constant
 from reference.ops.table import Op
 
 _MISUSE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
@@ -31,7 +31,7 @@ def op_step(semantics: Op | None, one: Wired, blocks: list[Block]) -> Step:
         return failing(one.operation, f"the reference does not know {one.operation.name}")
     if quantized.involved(one.operation):
         return _on_codes(semantics, one, blocks)
-    if one.operation.name == "constant":
+    if is_constant(one.operation):
         return _constant(semantics, one)
     return _fast(semantics, one) or _general(semantics, one, blocks)
 

@@ -8,25 +8,19 @@ from reference.ir.constraints import ConstraintViolation, checking, collecting
 from reference.ir.program import Dense, Operation, Program, TensorType
 from reference.ir.types import Array, ElementType
 from reference.ops.quantization import broken_type
+from reference.ops.structure import calls_target, is_constant
 from reference.ops.table import OPS, Op
 
 IGNORED_ATTRIBUTES = frozenset({"result_accuracy"})
 """Attributes that say how accurate a backend must be: nothing to a correctly rounded result."""
 
 
-_METADATA: dict[str, frozenset[str]] = {
-    "infeed": frozenset({"layout"}),
-}
-"""Attributes that MLIR's ops have besides those of the specification. What they say is nothing that
-the type or the constraints depend on. A custom call may have any at all."""
-
-
 def given_attributes(operation: Operation) -> dict[str, Any]:
     """The attributes that the op's semantics takes; those of other dialects say nothing to it."""
-    if operation.name == "custom_call":
-        known = OPS["custom_call"].attributes
-        return {name: value for name, value in operation.attributes if name in known}
-    metadata = _METADATA.get(operation.name, IGNORED_ATTRIBUTES)
+    record = OPS.get(operation.name)
+    if record is not None and calls_target(operation):
+        return {name: value for name, value in operation.attributes if name in record.attributes}
+    metadata = IGNORED_ATTRIBUTES if record is None else IGNORED_ATTRIBUTES | record.metadata
     return {
         name: value
         for name, value in operation.attributes
@@ -79,7 +73,7 @@ def _constants(operation: Operation, program: Program) -> list[Array | None]:
         inside = list(Program((function,)).walk())
         if any(one is operation for one in inside):
             for one in inside:
-                value = one.attribute("value") if one.name == "constant" else None
+                value = one.attribute("value") if is_constant(one) else None
                 if isinstance(value, Dense) and isinstance(value.type.element_type, ElementType):
                     known[one.results[0].name] = value
     return [

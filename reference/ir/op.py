@@ -60,7 +60,8 @@ class Structure(Enum):
 
     COMPUTES = "results of operands, attributes, and regions that it applies as functions"
     CONSTANT = "a result that the program states"
-    BRANCHES = "regions that are parts of the program, run or not, or again"
+    BRANCHES = "regions that are parts of the program, of which one is run"
+    LOOPS = "regions that are parts of the program, run again and again"
     STARTS = "a region that is a part of the program, run whenever"
     CALLS = "a function of the program"
     CALLS_TARGET = "something outside of the program, by the name of a target"
@@ -68,9 +69,14 @@ class Structure(Enum):
     FORWARDS = "values handed on, taken together or apart"
 
     @property
+    def is_inside(self) -> bool:
+        """Whether what happens in the regions of such an op happens in the program around it."""
+        return self in (Structure.BRANCHES, Structure.LOOPS)
+
+    @property
     def holds_program(self) -> bool:
         """Whether the regions of such an op are parts of the program around it."""
-        return self in (Structure.BRANCHES, Structure.STARTS)
+        return self in (Structure.BRANCHES, Structure.LOOPS, Structure.STARTS)
 
 
 EACH = None
@@ -120,9 +126,12 @@ class Op:
         check_values: checks the constraints on values of operands: takes arrays and attributes as
             `evaluate` does, None for each array that is not known, and is called only where no
             other constraint is broken.
+        metadata: attributes that MLIR has besides those of the specification; what they say is
+            nothing that the type or the constraints depend on.
         callee: the attribute that names the function it calls.
         unrounded: the exact result before it is rounded, as a numpy function that works in wider
             arithmetic (float64, longdouble).
+        of_bits: whether results are the operand's bits, read as another type.
         wraps: whether `unrounded`, of Python integers, is the result before it is taken modulo a
             power of two.
         is_exact: where a result is the exact one: (operands, result) to booleans of its shape.
@@ -132,6 +141,7 @@ class Op:
         rescales: whether quantized operands may each be brought to the result's scale first.
         carries: the operands, by number, whose values go into its results, rounded at most; `EACH`
             for the operand of the same number as the result, or all where there is one result.
+        draws: whether its results are random, and so any of many.
         expensive: whether programs of it take five times as long to compile as most (0.1 s and
             more, measured in XLA on a CPU).
     """
@@ -158,14 +168,22 @@ class Op:
     values: bool = False
     scoped: bool = False
     check_values: Callable[..., None] | None = None
+    metadata: frozenset[str] = frozenset()
     callee: str | None = None
     unrounded: Callable[..., Any] | None = None
     wraps: bool = False
+    of_bits: bool = False
     is_exact: IsExact | None = None
     body_types: tuple[bool, ...] = ()
     rescales: bool = False
     carries: tuple[int, ...] | None = ()
+    draws: bool = False
     expensive: bool = False
+
+    @property
+    def elementwise(self) -> bool:
+        """Whether elements of results are made of those at their place; a bitcast splits them."""
+        return self.lifts or self.of_bits
 
     @property
     def rearranges(self) -> bool:

@@ -359,7 +359,7 @@ OPS: tuple[Op, ...] = (
     _op(
         name="while", type_function=while_type, evaluate=while_, operands=("*operand",),
         attributes=(), regions=("cond", "body"), constraints=("C1", "C2", "C3"),
-        principal=Place(of_results=False, number=-1), structure=Structure.BRANCHES,
+        principal=Place(of_results=False, number=-1), structure=Structure.LOOPS,
         needs_result=False, several=True,
     ),
 )  # fmt: skip

@@ -381,6 +381,7 @@ OPS: tuple[Op, ...] = (
     ),
     _op(
         name="infeed", type_function=infeed_type, evaluate=infeed, operands=("token",),
+        metadata=frozenset({"layout"}),
         attributes=("infeed_config",), optional=("infeed_config",), constraints=("C1", "C2", "C3"),
         inputs=("I1",), principal=FIRST_RESULT, structure=Structure.TRANSFERS, needs_result=True,
         several=True,

@@ -172,7 +172,7 @@ _op = partial(
 
 OPS: tuple[Op, ...] = (
     _op(
-        name="rng", type_function=rng_type, evaluate=rng, operands=("a", "b", "shape"),
+        name="rng", draws=True, type_function=rng_type, evaluate=rng, operands=("a", "b", "shape"),
         attributes=("rng_distribution",), constraints=("C1", "C2", "C3"),
         inputs=("I1", "I2", "I3", "I4"), element_types=BITS + FLOATS,
         rounding=Rounding.APPROXIMATES,

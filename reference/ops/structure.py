@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference.ir.op import Structure
-from reference.ir.program import Operation
+from reference.ir.program import Operation, TensorType
 from reference.ops.table import OPS
 
 _CALLS = {"call": "callee", "func.call": "callee"}
@@ -32,3 +32,35 @@ def named_functions(operation: Operation) -> tuple[str, ...]:
     """The names of all functions that an operation refers to: its callee, its computations."""
     callees = (operation.attribute(name) for name in dict.fromkeys(CALLEE.values()))
     return (*(name for name in callees if isinstance(name, str)), *computations(operation))
+
+
+def structure_of(operation: Operation) -> Structure | None:
+    """How an operation takes part in its program; None of those of other dialects."""
+    record = OPS.get(operation.name)
+    if record is None:
+        return Structure.CALLS if operation.name in _CALLS else None
+    return record.structure
+
+
+def is_constant(operation: Operation) -> bool:
+    """Whether its result is what the program states."""
+    return structure_of(operation) is Structure.CONSTANT
+
+
+def calls_target(operation: Operation) -> bool:
+    """Whether it is a custom call, which may mean anything."""
+    return structure_of(operation) is Structure.CALLS_TARGET
+
+
+def is_inside(operation: Operation) -> bool:
+    """Whether it is a branch or a loop, in which the program goes on."""
+    structure = structure_of(operation)
+    return structure is not None and structure.is_inside
+
+
+def is_structure(operation: Operation) -> bool:
+    """Whether it computes nothing of its own: a constant, a branch, a loop, a call, a tuple."""
+    structure = structure_of(operation)
+    if structure is Structure.FORWARDS:
+        return not any(isinstance(value.type, TensorType) for value in operation.results)
+    return is_inside(operation) or structure in (Structure.CONSTANT, Structure.CALLS)

@@ -23,7 +23,7 @@ from conformance.transforms.inline import NotInlined, inlined
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import Operation, Program, Region, TensorType
 from reference.ir.types import Array
-from reference.ops.structure import HOST
+from reference.ops.structure import HOST, is_constant
 from reference.ops.table import OPS
 
 _STRUCTURE = frozenset({"return", "func.return", "func.call", "call"})
@@ -123,7 +123,7 @@ class _Faulty:
         if id(operation) not in self._own:
             return results
         names = [value.name for value in operation.results]
-        if operation.name == "constant":
+        if is_constant(operation):
             self._constants.update(names)
         elif _is_on_tensors(operation):
             operands = tuple(self._values[value.name] for value in operation.operands)

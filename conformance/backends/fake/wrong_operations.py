@@ -13,6 +13,7 @@ import numpy as np
 
 from conformance.backends.fake.computation import Computation
 from conformance.tolerance.models.flushed_comparison import written_anew
+from reference.ir.op import Rounding
 from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
 from reference.numerics.rounding import (
     from_ordinal,
@@ -22,14 +23,25 @@ from reference.numerics.rounding import (
     round_to,
     to_float64,
 )
+from reference.ops.elementwise.records import OPS as ELEMENTWISE
+from reference.ops.table import OPS
 
 Operands = tuple[Array, ...]
 Results = tuple[Array, ...]
 Wrong = Callable[[Computation, Operands], Results]
 
-_MOVES = frozenset({"bitcast_convert", "select", "iota", "real", "imag", "complex", "clamp"})
-SIGN_ONLY = frozenset({"abs", "negate"})
-_BITWISE = _MOVES | SIGN_ONLY | {"maximum", "minimum"}
+_MOVES = frozenset(
+    record.name
+    for record in ELEMENTWISE
+    if (record.rounding is Rounding.MOVES and record.monoid is None) or not record.operands
+)
+"""Elementwise ops without arithmetic."""
+
+SIGN_ONLY = frozenset(
+    record.name for record in ELEMENTWISE if record.unrounded in (np.abs, np.negative)
+)
+_BITWISE = SIGN_ONLY | {record.name for record in ELEMENTWISE if record.rounding is Rounding.MOVES}
+"""Ops whose results are elements of operands, but for their signs."""
 
 
 def on_elements(change: Callable[[Array], Array], *, but: frozenset[str] = frozenset()) -> Wrong:
@@ -192,23 +204,14 @@ def swap_operands(computation: Computation, operands: Operands) -> Results:
     return computation.right(operands)
 
 
-_PYTHON: dict[str, Callable[..., Any]] = {
-    "add": lambda x, y: x + y,
-    "subtract": lambda x, y: x - y,
-    "multiply": lambda x, y: x * y,
-    "negate": lambda x: -x,
-    "abs": abs,
-}
-
-
 def saturate_arithmetic(computation: Computation, operands: Operands) -> Results:
     """Integer arithmetic stops at the type's ends in place of wrapping."""
     of = element_type_of(operands[0]) if operands else None
-    exact = _PYTHON.get(computation.operation.name)
-    if of is None or exact is None or not of.is_integer:
+    record = OPS[computation.operation.name]
+    if of is None or record.unrounded is None or not record.wraps or not of.is_integer:
         return computation.right(operands)
-    rows = zip(*(operand.ravel().tolist() for operand in operands), strict=True)
-    kept = [min(max(exact(*map(int, row)), of.min_integer), of.max_integer) for row in rows]
+    numbers = (np.array([int(x) for x in array.ravel().tolist()], object) for array in operands)
+    kept = [min(max(n, of.min_integer), of.max_integer) for n in record.unrounded(*numbers)]
     modular = np.array([value & ((1 << of.bits) - 1) for value in kept], to_bits(operands[0]).dtype)
     return (from_bits(modular.reshape(operands[0].shape), of),)
 
@@ -231,29 +234,27 @@ def saturate_conversion(computation: Computation, operands: Operands) -> Results
     return (result,)
 
 
-_EXACT: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "convert": lambda x: x,
-    "reduce_precision": lambda x: x,
-}
-
-
 def ties_away(computation: Computation, operands: Operands) -> Results:
     """A value halfway between two neighbours goes away from zero in place of to even."""
     name = computation.operation.name
     if name == "round_nearest_even":
         return computation.changed(name="round_nearest_afz").right(operands)
     results = computation.right(operands)
-    if name not in _EXACT or not element_type_of(results[0]).is_float:
+    unrounded = _held_exactly(name)
+    if unrounded is None or not element_type_of(results[0]).is_float:
         return results
     if not all(_real(element_type_of(operand)) for operand in operands):
         return results
-    exact = _EXACT[name](*(_extended(operand) for operand in operands))
+    exact = unrounded(*(_extended(operand) for operand in operands))
     if name == "reduce_precision":
         return (_reduced_away(computation, results[0], exact),)
     return (_tie_away(results[0], exact),)
+
+
+def _held_exactly(name: str) -> Callable[..., Any] | None:
+    """What an op computes before it rounds, where extended precision holds that exactly."""
+    record = OPS[name]
+    return record.unrounded if record.wraps or record.unrounded is np.positive else None
 
 
 def _real(of: ElementType) -> bool:

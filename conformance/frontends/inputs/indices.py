@@ -39,8 +39,7 @@ def of_dynamic_update_slice(operation: Operation, _: Need, __: Known) -> Found:
 
 def of_case(operation: Operation, _: Need, __: Known) -> Found:
     """The index operands of `case` and how far they may go."""
-    if operation.name == "case":
-        yield operation.operands[0], Need(0, len(operation.regions) - 1)
+    yield operation.operands[0], Need(0, len(operation.regions) - 1)
 
 
 def of_torch_index_select(operation: Operation, _: Need, __: Known) -> Found:

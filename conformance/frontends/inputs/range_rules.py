@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from math import inf, isnan
 from typing import NamedTuple
 
+from reference.ir.monoid import ADD
 from reference.ir.program import Operation, TensorType, Value
+from reference.ir.regions import monoid_of
 from reference.ops.table import OPS
 
 LEAST = 1e-300
@@ -166,9 +168,10 @@ def of_reduce(operation: Operation, given: list[Range], _: Known) -> Range:
     if len(given) != 2 or len(body) != 2:
         return EVERYTHING
     whole = union(given)
-    if body[0].name in ("maximum", "minimum"):
+    monoid = monoid_of(operation.regions[0])
+    if monoid is not None and monoid.extremum:
         return whole
-    if body[0].name == "add" and whole.low >= 0:
+    if monoid is ADD and whole.low >= 0:
         return Range(max(given[0].low, given[1].low), inf)
     return EVERYTHING
 

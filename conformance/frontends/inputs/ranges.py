@@ -12,8 +12,11 @@ import numpy as np
 
 from conformance.frontends.inputs.op_rules import RULES
 from conformance.frontends.inputs.range_rules import EVERYTHING, Known, Range, carried, union
+from reference.ir.op import Structure
 from reference.ir.program import Dense, Operation, Program, QuantizedType, Region, TensorType, Value
 from reference.numerics.rounding import to_float64
+from reference.ops.structure import is_constant, structure_of
+from reference.ops.table import OPS
 
 
 def known_of(program: Program) -> Known:
@@ -58,11 +61,11 @@ def _inner(
     operands = [found[value.name] for value in operation.operands]
     for region in operation.regions:
         given = [of_type(argument) for argument in region.arguments]
-        if operation.name == "while":
+        if structure_of(operation) is Structure.LOOPS:
             ends = operation.regions[1].operations[-1].operands
             kept = zip(ends, operation.regions[1].arguments, operands, given, strict=True)
             given = [r if end.name == a.name else of for end, a, r, of in kept]
-        elif operation.name in ("reduce", "reduce_window"):
+        elif operation.name in OPS and OPS[operation.name].body_types:
             count = len(given) // 2
             given[count:] = operands[:count]
         elif operation.name == "map":
@@ -72,7 +75,7 @@ def _inner(
 
 def _result(operation: Operation, number: int, known: Known) -> Range:
     found = known.ranges
-    if operation.name == "constant":
+    if is_constant(operation):
         return _constant(operation.attribute("value"))
     if operation.name == "iota":
         of, dimension = operation.results[0].type, operation.attribute("iota_dimension")
@@ -83,10 +86,10 @@ def _result(operation: Operation, number: int, known: Known) -> Range:
     rule = RULES[operation.name].range if operation.name in RULES else None
     if rule is not None and given:
         return rule(operation, given, known)
-    if operation.name in ("if", "case"):
+    if structure_of(operation) is Structure.BRANCHES:
         ends = [region.operations[-1].operands[number] for region in operation.regions]
         return union(found[value.name] for value in ends)
-    if operation.name == "while":
+    if structure_of(operation) is Structure.LOOPS:
         argument = operation.regions[1].arguments[number]
         kept = operation.regions[1].operations[-1].operands[number].name == argument.name
         return given[number] if kept else EVERYTHING

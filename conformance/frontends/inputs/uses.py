@@ -20,7 +20,9 @@ from conformance.frontends.inputs.op_rules import rules_of
 from conformance.frontends.inputs.range_rules import Known, carried
 from conformance.frontends.inputs.ranges import known_of
 from reference.ir.notation import is_quantized
+from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, Value
+from reference.ops.structure import structure_of
 
 _DEEPEST = 3
 """Loops in loops up to which bodies are followed twice: what one iteration makes, the next uses."""
@@ -79,7 +81,7 @@ class Uses:
 
     def _into(self, operation: Operation, needs: Sequence[Need]) -> None:
         """Follow the regions of an operation: what they return, and what they are given."""
-        if operation.name == "while":
+        if structure_of(operation) is Structure.LOOPS:
             self._into_loop(operation, needs)
             return
         for region in operation.regions:

@@ -24,6 +24,7 @@ from reference.ir.errors import EvaluationError
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64, ulp_size
+from reference.ops.structure import calls_target
 
 Directions = Callable[[tuple[int, ...]], Array]
 Shift = Callable[[Array, Array, Directions], Array]
@@ -38,7 +39,7 @@ others are too ill-conditioned for any figure to be right, or have been chosen o
 
 def family(operation: Operation) -> str | None:
     """The name that the rules of a decomposition go by; None of any other operation."""
-    if operation.name != "custom_call":
+    if not calls_target(operation):
         return None
     target = TARGETS.get(str(operation.attribute("call_target_name")))
     return None if target is None else target.name

@@ -24,6 +24,7 @@ from conformance.tolerance.rule import Rule
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, QuantizedType, TensorType
 from reference.ir.types import Array, element_type_of
+from reference.numerics import exactness
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64, ulp_size
 from reference.ops.table import OPS
@@ -146,7 +147,7 @@ def _tolerances(
             None if bound is None or not _moves(operation, number, result) else bound
             for number, (bound, result) in enumerate(zip(bounds, results, strict=True))
         )
-    if rule.ulps is None or operation.name == "reduce_precision":
+    if rule.ulps is None or OPS[operation.name].is_exact is exactness.always:
         return (None,) * len(results)
     return tuple(
         _of_ulps(operation, operands, result, rule, platform)

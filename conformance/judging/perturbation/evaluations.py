@@ -24,6 +24,7 @@ from conformance.transforms.extract import needed, part, used_by
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ir.types import Array
+from reference.ops.structure import is_inside
 
 SAMPLES = 8
 """Evaluations in random directions; with those all up and all down, ten besides the unmoved one.
@@ -51,7 +52,7 @@ def observable(program: Program) -> Program:
 
 
 def _observed(operation: Operation) -> Operation:
-    if not operation.regions or operation.name not in ("while", "if", "case"):
+    if not is_inside(operation):
         return operation
     return replace(operation, regions=tuple(map(_observed_region, operation.regions)))
 

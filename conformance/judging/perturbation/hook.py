@@ -20,9 +20,12 @@ from conformance.judging.perturbation.overrides import Shift, shifted
 from conformance.transforms.extract import used_by
 from conformance.transforms.inline import closed
 from reference.custom_calls.targets import BUILT_IN
+from reference.ir.op import Structure
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import round_to, to_float64
+from reference.ops.structure import calls_target, is_structure, structure_of
+from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
 
 Values = tuple[Any, ...]
@@ -69,7 +72,7 @@ class Follower:
         given = operation
         before = results = shifted(operation, results, self.shifts)
         operands = tuple(self.values.get(value.name) for value in operation.operands)
-        if operation.name not in STRUCTURE and all(one is not None for one in operands):
+        if not is_structure(operation) and all(one is not None for one in operands):
             operation = closed(operation, self.values) if operation.regions else operation
             if self.choose is not None:
                 results = self._chosen(operation, operands, results, self.choose)
@@ -89,7 +92,7 @@ class Follower:
     def _moved(
         self, operation: Operation, operands: Values, results: Values, directions: Directions
     ) -> Values:
-        if operation.name == "optimization_barrier" and len(operands) == 1:
+        if structure_of(operation) is Structure.FORWARDS and len(operands) == 1:
             again = self._again.get(operation.operands[0].name)
             return results if again is None else again(directions)
         move = movable(operation, operands, results, self.platform)
@@ -134,7 +137,7 @@ class Follower:
         for number, result in enumerate(results):
             mask = np.zeros(result.shape, np.bool_)
             for label, open_ in (
-                *unspecified(operation, operands, result, number), *_DRAWN.get(operation.name, ()),
+                *unspecified(operation, operands, result, number), *_drawn(operation),
             ):  # fmt: skip
                 mask |= open_
                 self.opened.setdefault(label)
@@ -142,19 +145,17 @@ class Follower:
         return tuple(filled)
 
 
-STRUCTURE = frozenset({"constant", "while", "if", "case", "call", "func.call", "tuple"})
-"""Operations with nothing of their own to move."""
+def _drawn(operation: Operation) -> tuple[tuple[str, np.bool_], ...]:
+    """Ops that draw: alone they are judged by what may be drawn, of a program nothing is known."""
+    record = OPS.get(operation.name)
+    return (("random numbers", np.True_),) if record is not None and record.draws else ()
 
 
 def _target(operation: Operation) -> str | None:
     """What a custom call calls: a target that is built in is open in nothing but its choices."""
-    if operation.name != "custom_call":
+    if not calls_target(operation):
         return None
     return str(operation.attribute("call_target_name"))
-
-
-_DRAWN = {"rng": (("random numbers", np.True_),)}
-"""Ops that draw: alone they are judged by what may be drawn, of a program nothing can be said."""
 
 
 def flush(array: Any) -> Any:

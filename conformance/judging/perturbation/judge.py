@@ -18,12 +18,13 @@ from conformance.judging.compare import SHOWN, Judgement, combine, malformed
 from conformance.judging.differences import decimal, hexadecimal
 from conformance.judging.perturbation.error_model import rule_of
 from conformance.judging.perturbation.evaluations import SAMPLES, Permitted
-from conformance.judging.perturbation.hook import STRUCTURE, Values
+from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import alike, failures, is_near, within
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type_of
+from reference.ops.structure import calls_target, is_constant, is_structure
 
 FEW_SAMPLES = 4
 """Evaluations that are made first: what their hull takes in, that of all does too."""
@@ -217,7 +218,7 @@ def is_single(program: Program) -> bool:
 
     A custom call has none: it is judged as any program is.
     """
-    working = [o for o in program.main.body.operations[:-1] if o.name != "constant"]
+    working = [o for o in program.main.body.operations[:-1] if not is_constant(o)]
     if len(working) != 1 or len(program.functions) != 1:
         return False
     operation, end = working[0], program.main.body.operations[-1]
@@ -225,7 +226,8 @@ def is_single(program: Program) -> bool:
     return (
         last
         and end.operands == operation.results
-        and operation.name not in (*STRUCTURE, "custom_call")
+        and not is_structure(operation)
+        and not calls_target(operation)
         and rule_of(operation) is not None
         and not any(isinstance(v.type, TensorType) is False for v in operation.results)
     )

@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 
 from conformance.judging.perturbation.error_model import rule_of
 from conformance.transforms.extract import with_main
+from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, TensorType, Value
+from reference.ops.structure import is_inside, structure_of
 from reference.ops.table import OPS
 
 VERSIONS = 4
@@ -61,7 +63,8 @@ def rounds(operation: Operation) -> bool:
 
 def hands_on(operation: Operation) -> bool:
     """Whether an operation makes its results of its operands' elements, without rounding them."""
-    if operation.regions or operation.name in ("optimization_barrier", "constant", "iota"):
+    makes_nothing_new = structure_of(operation) in (Structure.FORWARDS, Structure.CONSTANT)
+    if operation.regions or makes_nothing_new or not operation.operands:
         return False
     if len(operation.results) != 1 or not isinstance(operation.results[0].type, TensorType):
         return False
@@ -130,9 +133,7 @@ class _Region:
             if value.name not in mine:
                 mine[value.name] = self._version(value)
         regions = tuple(
-            _Region(one, self._apart).separated()
-            if operation.name in ("while", "if", "case")
-            else one
+            _Region(one, self._apart).separated() if is_inside(operation) else one
             for one in operation.regions
         )
         operands = tuple(mine[value.name] for value in operation.operands)

@@ -208,7 +208,7 @@ FAST: dict[str, Callable[..., tuple[Bounded, Bounded]]] = {
         _sqrt,
         _tan,
         _tanh,
-    )  # fmt: skip
+    )
 }
 """Both parts with bounds; atan2 has no fast step."""
 

@@ -86,7 +86,7 @@ OPS: tuple[Op, ...] = (
         name="bitcast_convert", type_function=types.bitcast_convert_type,
         evaluate=conversion.bitcast_convert, operands=("operand",), constraints=("C1", "C2"),
         element_types=ALL, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
-        needs_result=True, lifts=False,
+        needs_result=True, lifts=False, of_bits=True,
     ),
     _elementary("cbrt"),
     _exact(_unary("ceil", types.FLOAT, arithmetic.ceil, Rounding.EXACT)),
@@ -179,7 +179,7 @@ OPS: tuple[Op, ...] = (
         evaluate=conversion.reduce_precision, operands=("operand",),
         attributes=("exponent_bits", "mantissa_bits"), constraints=("C1", "C2", "C3"),
         inputs=("I1",), element_types=FLOATS, quantized=QuantizedUse.COMPUTES,
-        rounding=Rounding.CORRECT, unrounded=np.positive, carries=(0,),
+        rounding=Rounding.CORRECT, unrounded=np.positive, is_exact=exactness.always, carries=(0,),
     ),
     _exact(_binary("remainder", types.ARITHMETIC, arithmetic.remainder, Rounding.CORRECT)),
     replace(
