@@ -86,11 +86,13 @@ def run(
     seed: Annotated[int, typer.Option(help="Seed of all cases.")] = 0,
     shard: Annotated[str, typer.Option(help="Test the i-th of n parts, as i/n.")] = "1/1",
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. [default: one per core]")
+        int | None, typer.Option(min=1, help="Workers. [default: one per core, one for a plugin]")
     ] = None,
     expectations: Annotated[
         str | None,
-        typer.Option(help="Known divergences: a file, a folder, or none. [default: shipped ones]"),
+        typer.Option(
+            help="Known divergences: a file, a folder, cpu or none. [default: shipped ones]"
+        ),
     ] = None,
     out: Out = DEFAULT_OUT,
     strict: Annotated[
@@ -278,13 +280,13 @@ def check(
         LinesFormat.TEXT
     ),
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. [default: one per core]")
+        int | None, typer.Option(min=1, help="Workers. [default: one per core, one for a plugin]")
     ] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for a file.")] = 240.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of drawn inputs.")] = 0,
     expectations: Annotated[
         str | None,
-        typer.Option(help="Known divergences: a file, a folder, or none; else the shipped ones."),
+        typer.Option(help="Known divergences: a file, a folder, cpu or none; else the shipped."),
     ] = None,
     save: Annotated[
         Path | None,

@@ -61,7 +61,9 @@ def parse(name: str) -> Choice:
         UsageError: when there is no such backend, with what may have been meant.
     """
     family, colon, argument = name.partition(":")
-    if family not in BACKENDS or (colon and not BACKENDS[family].arguments):
+    if family not in BACKENDS:
+        raise UsageError(unknown("backend", family, BACKENDS))
+    if colon and not BACKENDS[family].arguments:
         raise UsageError(unknown("backend", name, BACKENDS))
     return BACKENDS[family].choose(family, argument)
 
@@ -78,9 +80,7 @@ def parse_all(names: Iterable[str]) -> tuple[Choice, ...]:
         other = called.setdefault(choice.name, choice)
         if other != choice:
             both = f"{other.spelling} and {choice.spelling}"
-            raise UsageError(
-                f"{both} would both be called {choice.name}: give each a NAME of its own"
-            )
+            raise UsageError(f"{both} are both called {choice.name}: give each a name of its own")
     return tuple(chosen.values())
 
 

@@ -119,26 +119,37 @@ def load(
 ) -> tuple[Expectation, ...]:
     """The expectations of a run on these backends.
 
-    `given` is a file, a folder of <backend>.toml files, "none" for no expectations, or None for the
-    shipped ones. Those that are not true of the version of jaxlib in `versions` are left out.
+    `given` is a file, a folder of <backend>.toml files (plugin-NAME.toml for a plugin), the name of
+    a shipped file, such as "cpu", for all these backends, "none" for no expectations, or None for
+    the shipped ones, each for its backend. Those that are not true of the version of jaxlib in
+    `versions` are left out.
 
     Raises:
         ExpectationError: when a file cannot be read or says something that has no meaning.
     """
     if given == "none":
         return ()
-    path = SHIPPED if given is None else Path(given)
+    path = _path(given)
     if path.is_dir():
         found: list[Expectation] = []
         for name in dict.fromkeys(backends):
-            file = path / f"{name.partition(':')[0]}.toml"
-            if file.exists() and ":" not in name:
+            family, _, argument = name.partition(":")
+            file = path / (f"{family}-{argument}.toml" if argument else f"{family}.toml")
+            if file.exists():
                 found += read(file, (name,))
     else:
         found = read(path)
     _check_unique(path, found)
     jaxlib = versions.get("jaxlib", "")
     return tuple(e for e in found if not e.versions or _contains(e.versions, jaxlib))
+
+
+def _path(given: str | None) -> Path:
+    """The file or folder that is meant."""
+    if given is None:
+        return SHIPPED
+    shipped = SHIPPED / f"{given}.toml"
+    return shipped if shipped.exists() and not Path(given).exists() else Path(given)
 
 
 def _contains(specifier: str, version: str) -> bool:

@@ -1,0 +1,245 @@
+"""Names of backends, sessions, and how whatever a backend raises becomes its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.backends import session as sessions
+from conformance.backends.base import (
+    BackendError,
+    Description,
+    Failed,
+    Rejected,
+    Unsupported,
+)
+from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
+from conformance.backends.session import KEPT, Session, open_session, opened
+from conformance.errors import UsageError
+from conformance.executors.backend_workers import workers
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.tolerance.hardware import Hardware
+from reference.ir.program import Program, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, Array
+
+HERE = Path.cwd()
+
+
+def negation(size: int = 2) -> Program:
+    of = TensorType((size,), ELEMENT_TYPES["f32"])
+    return single_op("negate", (Value("a", of),), (of,))
+
+
+ONES = np.ones(2, np.float32)
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("given", "family", "argument", "name"),
+    [
+        ("cpu", "cpu", "", "cpu"),
+        ("reference", "reference", "", "reference"),
+        ("reference:hang", "reference", "hang", "reference:hang"),
+        ("reference:sign_lost@add", "reference", "sign_lost@add", "reference:sign_lost@add"),
+        ("plugin:x=/lib/p.so", "plugin", "x=/lib/p.so", "plugin:x"),
+        ("plugin:x-1.b=p.so", "plugin", f"x-1.b={HERE / 'p.so'}", "plugin:x-1.b"),
+        ("plugin:x=/a=b:c.so", "plugin", "x=/a=b:c.so", "plugin:x"),
+    ],
+)
+def test_a_name_is_taken_apart(given: str, family: str, argument: str, name: str) -> None:
+    choice = parse(given)
+    assert (choice.family, choice.argument, choice.name) == (family, argument, name)
+    assert parse(choice.spelling) == choice
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("plugin", "write plugin:NAME=PATH"),
+        ("plugin:", "write plugin:NAME=PATH"),
+        ("plugin:x", "'plugin:x' names no plugin"),
+        ("plugin:x=", "'plugin:x=' names no plugin"),
+        ("plugin:=p.so", "names no plugin"),
+        ("plugin:a/b=p.so", "names no plugin"),
+        ("plugin:a b=p.so", "names no plugin"),
+        ("plug:x=p.so", "unknown backend 'plug'; did you mean plugin"),
+        ("gpu:0", "unknown backend 'gpu:0'"),
+        ("reference:abrot", "unknown fault 'abrot'; did you mean abort"),
+    ],
+)
+def test_a_name_that_means_nothing_is_one_line(given: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(given)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_backends_are_chosen_once_and_records_tell_them_apart() -> None:
+    chosen = parse_all(["cpu", "plugin:a=/x.so", "cpu", "plugin:a=/x.so", "plugin:b=/x.so"])
+    assert [choice.name for choice in chosen] == ["cpu", "plugin:a", "plugin:b"]
+    with pytest.raises(UsageError, match=r"plugin:a=/x\.so and plugin:a=/y\.so are both called"):
+        parse_all(["plugin:a=/x.so", "plugin:a=/y.so"])
+
+
+def test_what_is_not_known_to_share_its_device_has_one_worker() -> None:
+    assert workers(parse("tpu")) == workers(parse("plugin:a=/x.so")) == 1
+    assert workers(parse("gpu")) <= 4
+    assert workers(parse("cpu")) == workers(parse("reference")) >= 1
+    assert {name for name, family in BACKENDS.items() if family.needs_argument} == {"plugin"}
+
+
+# Sessions
+
+
+@dataclass
+class Fake:
+    """A backend that does as it is told; `raised` is raised by the step of that name."""
+
+    step: str = ""
+    raised: Exception | None = None
+    name: str = "fake"
+    hardware: Hardware = Hardware.GPU
+    texts: list[str] = field(default_factory=list[str])
+    refused: BackendError | None = None
+
+    def describe(self) -> Description:
+        return Description(self.name, "none", "nothing", (("fake", "1"),))
+
+    def refusal(self, program: Program) -> BackendError | None:
+        del program
+        return self.refused
+
+    def compile(self, text: str, program: Program) -> Fake:
+        del program
+        self.texts.append(text)
+        self._raise("compile")
+        return self
+
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        self._raise("execute")
+        return [[-array for array in arguments] for arguments in inputs]
+
+    def _raise(self, step: str) -> None:
+        if self.raised is not None and step == self.step:
+            raise self.raised
+
+
+def test_a_session_compiles_and_runs_and_knows_its_backend() -> None:
+    fake = Fake()
+    session = Session(fake)
+    assert (session.name, session.hardware) == ("fake", Hardware.GPU)
+    assert session.describe().versions == (("fake", "1"),)
+    (result,) = session.compile(negation()).run([ONES])
+    assert result.tolist() == [-1, -1]
+    assert fake.texts == [emit(negation())]
+    session.compile(negation(), "as it was")
+    assert fake.texts[1:] == ["as it was"]
+    assert session.compilations == 2
+
+
+def test_the_seam_takes_inputs_and_gives_results_for_each_process() -> None:
+    compiled = Session(Fake()).compile(negation())
+    results = compiled.run_all([[ONES], [2 * ONES], [3 * ONES]])
+    assert [[array.tolist() for array in one] for one in results] == [
+        [[-1, -1]], [[-2, -2]], [[-3, -3]],
+    ]  # fmt: skip
+    with pytest.raises(Failed, match="compiled for 1 process, not for 2"):
+        open_session("reference").compile(negation()).run_all([[ONES], [ONES]])
+
+
+@pytest.mark.parametrize("step", ["compile", "execute"])
+@pytest.mark.parametrize(
+    ("raised", "kind", "message"),
+    [
+        (Unsupported("not here"), Unsupported, "not here"),
+        (Rejected("invalid"), Rejected, "invalid"),
+        (Failed("broke"), Failed, "broke"),
+        (MemoryError(), Failed, "out of memory"),
+        (ValueError("what?"), Failed, "ValueError: what?"),
+        (RuntimeError("INTERNAL: no"), Failed, "RuntimeError: INTERNAL: no"),
+    ],
+)
+def test_whatever_a_backend_raises_is_its_answer(
+    step: str, raised: Exception, kind: type[BackendError], message: str
+) -> None:
+    session = Session(Fake(step, raised))
+    with pytest.raises(kind) as caught:
+        session.compile(negation()).run([ONES])
+    assert type(caught.value) is kind
+    assert str(caught.value) == message
+    with pytest.raises(kind):
+        list(session.run(negation(), [[ONES]]))
+
+
+def test_what_cannot_be_written_is_no_answer_unless_it_is_a_users_program() -> None:
+    of = TensorType((2,), ELEMENT_TYPES["f32"])
+    unwritable = single_op("negate", (Value("a", of),), (of,), {"key": object()})
+    fake = Fake()
+    with pytest.raises(EmitError):
+        Session(fake).compile(unwritable)
+    with pytest.raises(Unsupported):
+        list(Session(fake).run(unwritable, [[ONES]]))
+    assert fake.texts == []
+
+
+def test_what_is_sure_to_be_refused_is_not_compiled() -> None:
+    fake = Fake(refused=Unsupported("never"))
+    with pytest.raises(Unsupported, match="never"):
+        list(Session(fake).run(negation(), [[ONES]]))
+    assert fake.texts == []
+
+
+def test_compiled_programs_are_kept_for_a_while() -> None:
+    fake = Fake()
+    session = Session(fake)
+    for _ in range(3):
+        assert [one[0].tolist() for one in session.run(negation(), [[ONES], [2 * ONES]])] == [
+            [-1, -1], [-2, -2],
+        ]  # fmt: skip
+    assert session.compilations == 1
+    for size in range(3, 3 + KEPT):
+        session.kept(negation(size))
+    session.kept(negation(2 + KEPT))
+    assert session.compilations == 1 + KEPT
+    session.kept(negation())
+    assert session.compilations == 2 + KEPT
+
+
+def test_each_step_is_told_of() -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def around(step: str) -> Iterator[None]:
+        told.append(step)
+        yield
+
+    compiled = Session(Fake(), around).compile(negation())
+    compiled.run([ONES])
+    compiled.run([ONES])
+    assert told == ["emission", "compilation", "execution", "execution"]
+
+
+def test_a_plugin_is_opened_once_and_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Choice] = []
+
+    def open_fake(choice: Choice) -> Fake:
+        asked.append(choice)
+        return Fake(name=choice.name)
+
+    monkeypatch.setattr(sessions, "_opened", {})
+    monkeypatch.setattr(sessions, "open_backend", open_fake)
+    with pytest.raises(UsageError, match="names no plugin"):
+        opened("plugin:x")
+    first = opened("plugin:x=/lib/p.so")
+    assert opened("plugin:x") is first is opened("plugin:x=/lib/p.so")
+    assert len(asked) == 1
+    other = opened("plugin:x=/lib/other.so")
+    assert opened("plugin:x") is other is not first
+    assert open_session("plugin:x").name == "plugin:x"
