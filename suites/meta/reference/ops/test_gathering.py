@@ -76,6 +76,7 @@ def gathered(operand: Array, indices: Array, sizes: tuple[int, ...], shape: Any,
 @pytest.mark.parametrize("op", ["gather", "dynamic_gather"])
 @pytest.mark.parametrize("of", SAMPLED, ids=str)
 def test_gather_is_the_formula(op: str, of: Any) -> None:
+    seen = 0
     for case in cases(op, of, seed=1, count=12):
         operation, operands, (result,) = traced(case, 0)
         if result.size > 300:
@@ -84,6 +85,8 @@ def test_gather_is_the_formula(op: str, of: Any) -> None:
         sizes = a["slice_sizes"] if op == "gather" else tuple(int(n) for n in operands[2])
         want = gathered(operands[0], operands[1], sizes, result.shape, a)
         assert np.array_equal(to_bits(result), to_bits(want)), operation
+        seen += 1
+    assert seen >= 3
 
 
 def updates_in_order(
@@ -125,6 +128,7 @@ def scattered(operation: Operation, operands: list[Array], results: Any) -> list
 
 @pytest.mark.parametrize("of", SAMPLED, ids=str)
 def test_scatter_is_the_formula(of: Any) -> None:
+    seen = 0
     for case in cases("scatter", of, seed=2, count=14):
         operation, operands, results = traced(case, 0)
         if operands[-1].size > 150:
@@ -138,6 +142,8 @@ def test_scatter_is_the_formula(of: Any) -> None:
         if not of.is_float and not of.is_complex:
             for one, other in zip(results, want, strict=True):
                 assert np.array_equal(to_bits(one), to_bits(other)), operation
+        seen += 1
+    assert seen >= 3
 
 
 @pytest.mark.parametrize("op", ["gather", "dynamic_gather", "scatter", "torch_index_select"])

@@ -89,6 +89,7 @@ def test_numbers_go_to_the_nearest_code_step_by_step(of: QuantizedType) -> None:
     low, high = Fraction(of.storage_min), Fraction(of.storage_max)
     given = fill(TensorType((200,), to), "small_integers", 1)
     given = np.concatenate([given, fill(TensorType((200,), to), "unit", 2)])
+    seen = 0
     for number, code in zip(numbers(given, to), quantize(given, of).astype(int), strict=True):
         value = exact(number)
         assert value is not None
@@ -98,6 +99,8 @@ def test_numbers_go_to_the_nearest_code_step_by_step(of: QuantizedType) -> None:
         total = nearest(Fraction(quotient) + rounded(zero, to), to.float_format)[0]
         if isinstance(total, (Fraction, float)):
             assert round(min(max(Fraction(total), low), high)) == code, number
+            seen += 1
+    assert seen > 200
 
 
 @pytest.mark.parametrize("of", [one for one in TYPES if one.expressed_type is F32], ids=str)
