@@ -20,8 +20,8 @@ from conformance.tolerance.bounds import (
     sorting,
 )
 from conformance.tolerance.rule import Rule
+from generators.case.columns import Column
 from generators.case.quantized_types import QuantizedColumn
-from generators.cells.columns import Column, columns_of
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
 
@@ -70,6 +70,8 @@ class Row:
     @property
     def columns(self) -> tuple[Column, ...]:
         """What the op's cells are about: its element types, and its near misses."""
+        from generators.cells.columns import columns_of  # nor this
+
         return columns_of(self.name)
 
     @property

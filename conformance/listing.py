@@ -11,8 +11,6 @@ from rich.text import Text
 from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
 from conformance.catalog import CATALOG, Row
 from conformance.errors import NotAvailable
-from conformance.executors.backend_workers import describe, executor_of
-from generators.invalid.table import NEAR_MISSES, near_misses
 from reference.ops.table import OPS
 
 
@@ -40,6 +38,8 @@ def op_entry(row: Row) -> dict[str, Any]:
 
 def constraints_tested(op: str) -> list[str]:
     """The ids of which there is a program that breaks just that one, in order."""
+    from generators.invalid.table import NEAR_MISSES, near_misses  # the table does without
+
     tested = {id_ for id_, _ in near_misses(op)} if op in NEAR_MISSES else set[str]()
     semantics = OPS[op]
     return [id_ for id_ in (*semantics.constraints, *semantics.inputs) if id_ in tested]
@@ -95,6 +95,8 @@ def _unnamed_entry(name: str) -> dict[str, Any]:
 
 
 def _backend_entry(choice: Choice) -> dict[str, Any]:
+    from conformance.executors.backend_workers import describe, executor_of
+
     name = choice.name
     entry: dict[str, Any] = {"name": name, "available": True, "reason": ""}
     try:

@@ -16,7 +16,7 @@ from conformance.catalog import cells
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import LocalExecutor
-from generators.cells.columns import Invalid
+from generators.case.columns import Invalid
 
 pytest.register_assert_rewrite("suites.meta.support")
 

@@ -12,7 +12,8 @@ from conformance.catalog import CATALOG, Cell, cells
 from conformance.errors import UsageError, unknown
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT
 from conformance.results.store import CellKey
-from generators.cells.columns import Invalid, miss_count
+from generators.case.columns import Invalid
+from generators.cells.columns import miss_count
 from reference.ops.table import OPS
 
 CASES_PER_MODULE = 32

@@ -29,7 +29,7 @@ from conformance.executors.lost import why
 from conformance.results.inputs import unpack_inputs
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Record
-from generators.cells.columns import Invalid, column
+from generators.case.columns import Invalid, column
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program

@@ -23,7 +23,8 @@ from conformance.stablehlo.emit import EmitError, emit, merge
 from conformance.tolerance.rule import Rule
 from conformance.verdict import Detail, Errors, Record, Timing, Verdict
 from generators.case.case import Case
-from generators.cells.columns import Invalid, ordered_misses
+from generators.case.columns import Invalid
+from generators.cells.columns import ordered_misses
 from generators.cells.plan import cases
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate

@@ -34,8 +34,8 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from conformance.catalog import CATALOG
 from conformance.results.store import CellKey
 from conformance.verdict import Record, Verdict
+from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
-from generators.cells.columns import INVALID
 from reference.ir.types import ELEMENT_TYPES
 
 SHIPPED = Path(__file__).with_name("known")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir import ir
@@ -32,7 +33,7 @@ def _pretty(text: str) -> str:
     try:
         module = ir.Module.parse(text)
         _keep_names(module, text)
-        shown = module.operation.get_asm(use_name_loc_as_prefix=True)
+        shown = str(module.operation.get_asm(use_name_loc_as_prefix=True))
         ir.Module.parse(shown)
     except ir.MLIRError:
         return text
@@ -59,8 +60,8 @@ def _keep_names(module: ir.Module, text: str) -> None:
             value.location = ir.Location.name(name)
 
 
-def _named(operation: ir.Operation) -> Iterator[ir.BlockArgument | ir.Operation | None]:
-    """Arguments of blocks, and operations that have results, in the order of the text.
+def _named(operation: ir.Operation) -> Iterator[Any]:
+    """jaxlib's arguments of blocks, and operations that have results, in the order of the text.
 
     None for the arguments of a while, of which both regions are printed with the same names.
     """

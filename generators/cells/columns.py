@@ -1,53 +1,21 @@
-"""The columns of the matrix op x element type: the element types, quantized ones, near misses.
-
-A cell of column `invalid` holds an op's near misses: programs that a backend must refuse.
-"""
+"""Which columns of the matrix op x element type an op has cells in, and its near misses."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cache
 
-from generators.case.quantized_types import QUANTIZED_COLUMNS, QuantizedColumn
+from generators.case.columns import INVALID, Column
 from generators.invalid.misses import Miss
 from generators.invalid.table import NEAR_MISSES, near_misses
 from generators.quantized.columns import quantized_columns
-from reference.ir.types import ElementType, element_type
 from reference.ops.table import OPS
-
-
-@dataclass(frozen=True, slots=True)
-class Invalid:
-    """The column of the near misses."""
-
-    name: str = "invalid"
-
-    def __str__(self) -> str:
-        return self.name
-
-
-INVALID = Invalid()
-
-Column = ElementType | QuantizedColumn | Invalid
-"""What a cell is about, besides its op and its backend."""
 
 
 def columns_of(op: str) -> tuple[Column, ...]:
     """The columns in which an op has cells."""
     misses = (INVALID,) if op in NEAR_MISSES else ()
     return (*OPS[op].element_types, *quantized_columns(op), *misses)
-
-
-def column(name: str) -> Column:
-    """The column of that name.
-
-    Raises:
-        KeyError: when there is none.
-    """
-    if name in QUANTIZED_COLUMNS:
-        return QUANTIZED_COLUMNS[name]
-    return INVALID if name == INVALID.name else element_type(name)
 
 
 @cache

@@ -8,7 +8,8 @@ from conformance.campaign.runner import run
 from conformance.campaign.tasks import Task, run_task
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.verdict import Verdict
-from generators.cells.columns import INVALID, column, miss_count, ordered_misses
+from generators.case.columns import INVALID, column
+from generators.cells.columns import miss_count, ordered_misses
 from reference.ops.table import OPS
 
 

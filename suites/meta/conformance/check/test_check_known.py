@@ -27,7 +27,7 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.outline import alone, column
 from conformance.verdict import Verdict
-from generators.cells.columns import Invalid
+from generators.case.columns import Invalid
 from generators.cells.plan import cases
 from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ir.types import Array, element_type

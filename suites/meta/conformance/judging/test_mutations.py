@@ -16,7 +16,7 @@ from conformance.catalog import CATALOG, Cell
 from conformance.judging.compare import judge
 from conformance.verdict import Verdict
 from generators.case.case import Case
-from generators.cells.columns import INVALID, Column
+from generators.case.columns import INVALID, Column
 from generators.cells.plan import case as planned
 from generators.cells.plan import cases
 from generators.values.contents import materialise

@@ -12,8 +12,9 @@ from conformance.judging.compare import judge
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.stablehlo.parse import ParseError, diagnose, parse_module
 from conformance.verdict import Verdict
+from generators.case.columns import column
 from generators.case.quantized_types import PER_AXIS, PER_TENSOR, QUANTIZED_COLUMNS
-from generators.cells.columns import column, columns_of
+from generators.cells.columns import columns_of
 from generators.cells.plan import cases
 from generators.quantized.columns import quantized_columns
 from generators.values.contents import fill, materialise

@@ -1,0 +1,76 @@
+"""How long the commands take that one waits for: `python benchmarks/start_up.py [--rounds 5]`.
+
+Prints a line for each command: seconds, and as a multiple of what `python -c 'import jax'` takes,
+which is what using jax at all costs. All commands are timed turn by turn, so that a machine which
+is busy for a while slows all of them; each figure is the median of its rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+OURS = [sys.executable, "-m", "conformance"]
+BASE = "python -c 'import jax'"
+PROGRAM = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def commands(folder: Path) -> dict[str, list[str]]:
+    """The command lines by what they are called; `folder` holds what they work on."""
+    program, run = folder / "add.mlir", folder / "run"
+    program.write_text(PROGRAM)
+    made = ["run", "--op", "add", "--profile", "smoke", "--out", str(run)]
+    subprocess.run([*OURS, *made], check=True, capture_output=True)
+    return {
+        "python -c 'pass'": [sys.executable, "-c", "pass"],
+        BASE: [sys.executable, "-c", "import jax"],
+        "run --help": [*OURS, "run", "--help"],
+        "ops": [*OURS, "ops"],
+        "check add.mlir": [*OURS, "check", str(program)],
+        "check --backend reference add.mlir": [
+            *OURS, "check", "--backend", "reference", str(program),
+        ],
+        "check --describe add.mlir": [*OURS, "check", "--describe", str(program)],
+        "replay add-f32-cpu-0": [*OURS, "replay", "add-f32-cpu-0", "--db", str(run)],
+        "report (of the cells of add)": [*OURS, "report", str(run)],
+    }  # fmt: skip
+
+
+def seconds(command: list[str]) -> float:
+    """How long a command takes that must succeed."""
+    begun = perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return perf_counter() - begun
+
+
+def main() -> None:
+    """Time all commands and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory() as folder:
+        todo = commands(Path(folder))
+        for command in todo.values():  # once for the caches of files and of bytecode
+            seconds(command)
+        taken: dict[str, list[float]] = {name: [] for name in todo}
+        for _ in range(rounds):
+            for name, command in todo.items():
+                taken[name].append(seconds(command))
+    base = median(taken[BASE])
+    print(f"{'command':36} {'seconds':>7}  times 'import jax'")
+    for name, times in taken.items():
+        print(f"{name:36} {median(times):7.2f}  {median(times) / base:5.1f}")
+
+
+if __name__ == "__main__":
+    main()

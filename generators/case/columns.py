@@ -1,0 +1,38 @@
+"""The columns of the matrix op x element type: the element types, quantized ones, near misses.
+
+A cell of column `invalid` holds an op's near misses: programs that a backend must refuse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.case.quantized_types import QUANTIZED_COLUMNS, QuantizedColumn
+from reference.ir.types import ElementType, element_type
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """The column of the near misses."""
+
+    name: str = "invalid"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+INVALID = Invalid()
+
+Column = ElementType | QuantizedColumn | Invalid
+"""What a cell is about, besides its op and its backend."""
+
+
+def column(name: str) -> Column:
+    """The column of that name.
+
+    Raises:
+        KeyError: when there is none.
+    """
+    if name in QUANTIZED_COLUMNS:
+        return QUANTIZED_COLUMNS[name]
+    return INVALID if name == INVALID.name else element_type(name)
