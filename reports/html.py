@@ -18,10 +18,13 @@ import jinja2
 
 from conformance.results.agreement import open_cases
 from conformance.results.difference import Change, changes, differences, in_words
+from conformance.results.store import CellKey
 from conformance.results.summary import RunData
 from conformance.verdict import Verdict
-from reports import plots, text, view
-from reports.view import Cell, Finding, Group, Op, View
+from reports import findings, plots, squares, text, view
+from reports.findings import Finding, Group
+from reports.squares import Square
+from reports.view import OpResults, View
 
 FULL_PER_GROUP = 12
 """Findings of one class that are shown whole; the others are listed by the id to replay."""
@@ -39,7 +42,7 @@ def render(run: RunData, out: Path, baseline: RunData | None = None) -> None:
     Raises:
         OSError: when the folder cannot be written.
     """
-    page = html(run, view.db_of(out), baseline)
+    page = html(run, findings.db_of(out), baseline)
     # a lone surrogate is no text: it becomes its escape, in the markup and in the data alike
     (out / "index.html").write_bytes(page.encode("utf-8", "backslashreplace"))
 
@@ -81,13 +84,14 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
     )
     filters: dict[str, Any] = {
-        "count": text.count, "ulp": text.ulp, "unit": view.unit_of, "plural": text.plural,
-        "visible": text.visible, "one_line": text.one_line, "slug": text.slug, "words": view.words,
-        "duration": text.duration, "web_link": text.web_link, "clip": _clip,
+        "count": text.count, "ulp": text.ulp, "unit": squares.unit_of, "plural": text.plural,
+        "visible": text.visible, "one_line": text.one_line, "slug": text.slug,
+        "words": squares.words, "duration": text.duration, "web_link": text.web_link,
+        "clip": _clip,
     }  # fmt: skip
     environment.filters.update(filters)
     constants: dict[str, Any] = {
-        "glyphs": view.GLYPHS, "meanings": view.MEANINGS, "message_limit": MESSAGE_LIMIT,
+        "glyphs": squares.GLYPHS, "meanings": squares.MEANINGS, "message_limit": MESSAGE_LIMIT,
         "program_limit": PROGRAM_LIMIT,
     }  # fmt: skip
     environment.globals.update(constants)
@@ -146,7 +150,7 @@ def _facts(seen: View) -> list[tuple[str, str]]:
 
 def _is_planned_type(seen: View, name: str) -> bool:
     return any(
-        cell.state != view.FILTERED for cell in seen.cells.values() if cell.element_type == name
+        cell.state != squares.FILTERED for cell in seen.cells.values() if cell.element_type == name
     )
 
 
@@ -173,11 +177,11 @@ def _compared(seen: View, baseline: RunData) -> Compared:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One op's line of the matrix: a cell, or None, per column."""
+    """One op's line of the matrix: a square, or None, per column."""
 
-    op: Op
+    op: OpResults
     planned: bool
-    cells: tuple[Cell | None, ...]
+    cells: tuple[Square | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +198,7 @@ def _matrix(seen: View, backend: str) -> Matrix:
     planned_types: set[str] = set()
     for op in seen.ops:
         cells = tuple(seen.cells.get((op.name, of, backend)) for of in seen.element_types)
-        planned = [cell for cell in cells if cell is not None and cell.state != view.FILTERED]
+        planned = [cell for cell in cells if cell is not None and cell.state != squares.FILTERED]
         planned_types |= {cell.element_type for cell in planned}
         families.setdefault(op.family, []).append(MatrixRow(op, bool(planned), cells))
     columns = tuple((of, of in planned_types, _column_kind(of)) for of in seen.element_types)
@@ -209,16 +213,18 @@ def _column_kind(name: str) -> str:
 
 def _strip(seen: View) -> list[tuple[str, int, float]]:
     """The bar of cells by state, in order of severity: (state, cells, percent of planned)."""
-    states = Counter(c.state for c in seen.cells.values() if c.state != view.FILTERED)
+    states = Counter(c.state for c in seen.cells.values() if c.state != squares.FILTERED)
     total = sum(states.values()) or 1
-    order = [*(verdict.value for verdict in Verdict), view.UNTESTED]
+    order = [*(verdict.value for verdict in Verdict), squares.UNTESTED]
     return [(state, states[state], 100 * states[state] / total) for state in order if states[state]]
 
 
 def _verdicts_present(seen: View) -> list[str]:
     present = {cell.state for cell in seen.cells.values()}
     present |= {record.verdict.value for record in seen.run.records}
-    return [s for s in (*(v.value for v in Verdict), view.UNTESTED, view.FILTERED) if s in present]
+    return [
+        s for s in (*(v.value for v in Verdict), squares.UNTESTED, squares.FILTERED) if s in present
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,27 +259,30 @@ def _listed(groups: tuple[Group, ...]) -> list[Listed]:
 class OpSection:
     """One op's section: pictures, and in words what needs none."""
 
-    op: Op
+    op: OpResults
     histograms: tuple[tuple[str, str], ...]
     scatters: tuple[str, ...]
     exact: tuple[tuple[str, tuple[str, ...]], ...]
     unsupported: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def _op_section(seen: View, number: int, op: Op) -> OpSection:
+def _op_section(seen: View, number: int, op: OpResults) -> OpSection:
     histograms: list[tuple[str, str]] = []
     scatters: list[str] = []
     exact: list[tuple[str, tuple[str, ...]]] = []
     for place, backend in enumerate(seen.backends):
         cells = sorted(
             (c for c in op.cells if c.backend == backend),
-            key=lambda c: view.type_order(c.element_type),
+            key=lambda c: squares.type_order(c.element_type),
         )
         series = [found for cell in cells if (found := _series(seen, cell)) is not None]
         uneven = [found for found in series if sum(found.histogram[1:])]
         if uneven:
             histograms.append(
-                (backend, plots.histogram_svg(uneven, f"h{number}-{place}", view.unit_of(op.name)))
+                (
+                    backend,
+                    plots.histogram_svg(uneven, f"h{number}-{place}", squares.unit_of(op.name)),
+                )
             )
         even = tuple(found.label for found in series if not sum(found.histogram[1:]))
         if even:
@@ -283,7 +292,7 @@ def _op_section(seen: View, number: int, op: Op) -> OpSection:
     return OpSection(op, tuple(histograms), tuple(scatters), tuple(exact), _refusals(op))
 
 
-def _series(seen: View, cell: Cell) -> plots.Series | None:
+def _series(seen: View, cell: Square) -> plots.Series | None:
     errors = view.errors_of(seen.run, cell)
     if errors is None:
         return None
@@ -292,7 +301,7 @@ def _series(seen: View, cell: Cell) -> plots.Series | None:
     )
 
 
-def _refusals(op: Op) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _refusals(op: OpResults) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Why the backend does not support cells of this op: (message, element types)."""
     reasons: dict[str, dict[str, None]] = {}
     for cell in op.cells:
@@ -302,15 +311,15 @@ def _refusals(op: Op) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((reason, tuple(types)) for reason, types in reasons.items())
 
 
-def _gallery(seen: View) -> list[tuple[Cell, str]]:
+def _gallery(seen: View) -> list[tuple[Square, str]]:
     """The pictures of the cells that are nearest to their budgets, or furthest beyond."""
-    ranked: list[tuple[float, Cell]] = []
+    ranked: list[tuple[float, Square]] = []
     for cell in seen.cells.values():
         errors = view.errors_of(seen.run, cell)
         if errors is not None and len(errors.points) > 1 and cell.budget and cell.worst:
             ranked.append((-cell.worst / cell.budget, cell))
     ranked.sort(key=lambda item: (item[0], item[1].key))
-    shown: list[tuple[Cell, str]] = []
+    shown: list[tuple[Square, str]] = []
     ops: Counter[str] = Counter()
     for _, cell in ranked:
         ops[cell.op] += 1
@@ -322,34 +331,34 @@ def _gallery(seen: View) -> list[tuple[Cell, str]]:
 
 def _data(seen: View) -> dict[str, Any]:
     """What the script needs: every planned cell's detail and a line on each finding."""
-    anchors: dict[view.CellKey, list[str]] = {}
-    findings: dict[str, list[str]] = {}
+    anchors: dict[CellKey, list[str]] = {}
+    lines: dict[str, list[str]] = {}
     for listed in _listed(seen.groups):
         for finding in (*listed.whole, *listed.brief):
             record = finding.record
             key = (record.op, record.element_type, record.backend)
             anchors.setdefault(key, []).append(finding.anchor)
-            status = "" if listed.group.status == view.OPEN else listed.group.status
-            findings[finding.anchor] = [
+            status = "" if listed.group.status == findings.OPEN else listed.group.status
+            lines[finding.anchor] = [
                 text.visible(record.id), record.verdict.value, text.one_line(record.kind, 80),
                 text.one_line(record.message), status,
             ]  # fmt: skip
     cells = {
         cell.address: _cell_data(seen, cell, anchors.get(cell.key, []))
         for cell in seen.cells.values()
-        if cell.state != view.FILTERED
+        if cell.state != squares.FILTERED
     }
     rules = {
         text.visible(op.name): [text.visible(op.family), text.one_line(op.rule, 80)]
         for op in seen.ops
     }
     return {
-        "cells": cells, "findings": findings, "ops": rules, "glyphs": view.GLYPHS,
-        "meanings": view.MEANINGS,
+        "cells": cells, "findings": lines, "ops": rules, "glyphs": squares.GLYPHS,
+        "meanings": squares.MEANINGS,
     }  # fmt: skip
 
 
-def _cell_data(seen: View, cell: Cell, anchors: list[str]) -> dict[str, Any]:
+def _cell_data(seen: View, cell: Square, anchors: list[str]) -> dict[str, Any]:
     errors = view.errors_of(seen.run, cell)
     refusals = dict.fromkeys(
         text.one_line(r.message) for r in cell.records if r.verdict is Verdict.UNSUPPORTED
@@ -366,6 +375,6 @@ def _cell_data(seen: View, cell: Cell, anchors: list[str]) -> dict[str, Any]:
         "verdicts": {verdict.value: n for verdict, n in sorted(cell.verdicts.items())},
         "histogram": plots.sparse(errors.histogram) if errors else {},
         "findings": anchors, "refusals": list(refusals)[:5],
-        "replay": next((view.replay_command(r, seen.db) for r in cell.records
+        "replay": next((findings.replay_command(r, seen.db) for r in cell.records
                         if r.verdict.fails), ""),
     }  # fmt: skip

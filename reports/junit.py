@@ -8,8 +8,9 @@ from junitparser import Failure, JUnitXml, Property, Skipped, TestCase, TestSuit
 
 from conformance.results.summary import RunData
 from conformance.verdict import Record, Verdict
-from reports import text, view
-from reports.view import Cell, Op, View
+from reports import findings, squares, text, view
+from reports.squares import Square
+from reports.view import OpResults, View
 
 FAILURES_PER_CELL = 20
 TEXT_LIMIT = 4_000
@@ -24,7 +25,7 @@ def render(run: RunData, out: Path) -> None:
     Raises:
         OSError: when the folder cannot be written.
     """
-    document(run, view.db_of(out)).write(str(out / "junit.xml"), pretty=True)
+    document(run, findings.db_of(out)).write(str(out / "junit.xml"), pretty=True)
 
 
 def document(run: RunData, db: str = "") -> JUnitXml:
@@ -38,7 +39,7 @@ def document(run: RunData, db: str = "") -> JUnitXml:
     return root
 
 
-def _suite(seen: View, op: Op) -> TestSuite:
+def _suite(seen: View, op: OpResults) -> TestSuite:
     suite = TestSuite(text.visible(op.name))
     if seen.run.started:
         suite.timestamp = text.one_line(seen.run.started)
@@ -48,18 +49,18 @@ def _suite(seen: View, op: Op) -> TestSuite:
     }  # fmt: skip
     for name, value in facts.items():
         suite.append(Property(text.one_line(name), text.one_line(value)))
-    suite.add_testcases([_case(c, seen.db) for c in op.cells if c.state != view.FILTERED])
+    suite.add_testcases([_case(c, seen.db) for c in op.cells if c.state != squares.FILTERED])
     return suite
 
 
-def _case(cell: Cell, db: str) -> TestCase:
+def _case(cell: Square, db: str) -> TestCase:
     name = text.visible(f"{cell.op}[{cell.element_type}]@{cell.backend}")
     case = TestCase(name, f"conformance.{text.slug(cell.backend)}.{text.slug(cell.op)}", 0.0)
     new = [record for record in cell.records if record.is_new_failure]
     if new:
         case.result = [_failure(record, db) for record in new[:FAILURES_PER_CELL]]
-    elif cell.state in (Verdict.UNSUPPORTED, view.UNTESTED):
-        reason = cell.records[0].message if cell.records else view.MEANINGS[view.UNTESTED]
+    elif cell.state in (Verdict.UNSUPPORTED, squares.UNTESTED):
+        reason = cell.records[0].message if cell.records else squares.MEANINGS[squares.UNTESTED]
         case.result = [Skipped(f"{cell.state}: {text.one_line(reason)}", cell.state)]
     case.system_out = _output(cell, len(new))
     return case
@@ -67,9 +68,9 @@ def _case(cell: Cell, db: str) -> TestCase:
 
 def _failure(record: Record, db: str) -> Failure:
     kind = f" ({text.one_line(record.kind, 80)})" if record.kind else ""
-    verdict = view.words(record.verdict)
+    verdict = squares.words(record.verdict)
     found = Failure(f"{verdict}{kind}: {text.one_line(record.message)}", record.verdict.value)
-    lines = [f"replay: {view.replay_command(record, db)}", record.message]
+    lines = [f"replay: {findings.replay_command(record, db)}", record.message]
     if record.detail is not None:
         for element in record.detail.elements:
             given = ", ".join(f"{n}={value} ({bits})" for n, value, bits in element.inputs)
@@ -84,7 +85,7 @@ def _failure(record: Record, db: str) -> Failure:
     return found
 
 
-def _output(cell: Cell, new: int) -> str:
+def _output(cell: Square, new: int) -> str:
     lines = [text.visible(cell.label)]
     if new > FAILURES_PER_CELL:
         lines.append(f"{new - FAILURES_PER_CELL} more new failures are in results.sqlite")

@@ -10,8 +10,10 @@ from pathlib import Path
 from conformance.results.agreement import open_cases
 from conformance.results.difference import Change, changes, differences, in_words
 from conformance.results.summary import RunData
-from reports import text, view
-from reports.view import Cell, Group, View
+from reports import findings, squares, text, view
+from reports.findings import Group
+from reports.squares import Square
+from reports.view import View
 
 ROWS = 40
 WORST = 15
@@ -33,8 +35,8 @@ def markdown(run: RunData, baseline: RunData | None = None) -> str:
     parts = [
         f"# {inert(seen.headline)}", _about(seen),
         "" if baseline is None else _changes(run, baseline), _totals(seen), _verdicts(seen),
-        _divergences("New divergences", seen, view.NEW),
-        _divergences("Known divergences", seen, view.KNOWN), _open(seen), _stale(seen),
+        _divergences("New divergences", seen, findings.NEW),
+        _divergences("Known divergences", seen, findings.KNOWN), _open(seen), _stale(seen),
         _accuracy(seen),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -99,7 +101,7 @@ def _changes(run: RunData, baseline: RunData) -> str:
 def _changed(change: Change) -> tuple[str, ...]:
     kind = "other" if change.worse is None else "worse" if change.worse else "better"
     before, after = (
-        view.words(verdict) + (f", {text.count(new)} new" if new else "")
+        squares.words(verdict) + (f", {text.count(new)} new" if new else "")
         for verdict, new in (
             (change.before, change.new_before),
             (change.after, change.new_after),
@@ -127,7 +129,7 @@ def _totals(seen: View) -> str:
 
 def _verdicts(seen: View) -> str:
     rows = [
-        (view.words(verdict), text.count(number), view.MEANINGS[verdict])
+        (squares.words(verdict), text.count(number), squares.MEANINGS[verdict])
         for verdict, number in seen.totals.by_verdict
         if number
     ]
@@ -147,13 +149,13 @@ def _divergences(title: str, seen: View, status: str) -> str:
 def _group(group: Group) -> tuple[str, ...]:
     link = text.web_link(group.link)
     about = inert(group.kind)
-    if group.status == view.KNOWN:
+    if group.status == findings.KNOWN:
         about = f"{code(group.known)} {inert(group.reason)}"
         about += (
             f" ([more](<{html.escape(link)}>))" if link and not set(link) & set("<>|\\") else ""
         )
     return (
-        view.words(group.verdict), about, _some(group.ops), _some(group.element_types),
+        squares.words(group.verdict), about, _some(group.ops), _some(group.element_types),
         code(group.findings[0].record.id), text.count(len(group.findings)),
     )  # fmt: skip
 
@@ -192,14 +194,14 @@ def _accuracy(seen: View) -> str:
     measured.sort(key=lambda c: (-_excess(c), c.key))
     rows = [
         (inert(c.op), inert(c.element_type), inert(c.backend), text.ulp(c.worst),
-         text.ulp(c.budget), c.unit, view.words(c.state))
+         text.ulp(c.budget), c.unit, squares.words(c.state))
         for c in measured[:WORST]
     ]  # fmt: skip
     head = ("op", "element type", "backend", "worst", "budget", "unit", "verdict")
     return "## Worst accuracy\n\n" + _table(head, rows, 3) if rows else ""
 
 
-def _excess(cell: Cell) -> float:
+def _excess(cell: Square) -> float:
     worst, budget = cell.worst or 0.0, cell.budget or 0.0
     if worst != worst or not budget:
         return float("inf")

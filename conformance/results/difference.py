@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from conformance.results.cells import FILTERED, UNTESTED, CellResults
 from conformance.results.store import CellKey
-from conformance.results.summary import FILTERED_OUT, UNTESTED, CellSummary, RunData, cell_summaries
+from conformance.results.summary import RunData
 from conformance.verdict import Verdict
 
 
@@ -39,7 +40,7 @@ def changes(run: RunData, baseline: RunData) -> list[Change]:
 
     A cell that the filters of either run left out is not compared: it was not asked for.
     """
-    now, then = _by_key(run), _by_key(baseline)
+    now, then = run.cells, baseline.cells
     found = [
         change
         for key in dict.fromkeys((*now, *then))
@@ -48,37 +49,32 @@ def changes(run: RunData, baseline: RunData) -> list[Change]:
     return sorted(found, key=_urgency)
 
 
-def _by_key(run: RunData) -> dict[CellKey, CellSummary]:
-    cells = {(c.op, c.element_type, c.backend): c for c in reversed(cell_summaries(run))}
-    return dict(reversed(cells.items()))
-
-
-def _change(key: CellKey, before: CellSummary | None, after: CellSummary | None) -> Change | None:
-    before = before or CellSummary(*key, UNTESTED)
-    after = after or CellSummary(*key, UNTESTED)
-    states = (before.verdict, after.verdict)
-    counts = (before.new_failures, after.new_failures)
-    if FILTERED_OUT in states or (states[0] == states[1] and counts[0] == counts[1]):
+def _change(key: CellKey, before: CellResults | None, after: CellResults | None) -> Change | None:
+    before = before or CellResults(*key, UNTESTED)
+    after = after or CellResults(*key, UNTESTED)
+    states = (before.state, after.state)
+    counts = (before.new, after.new)
+    if FILTERED in states or (states[0] == states[1] and counts[0] == counts[1]):
         return None
     return Change(*key, *states, _is_worse(before, after), *counts)
 
 
-def _is_worse(before: CellSummary, after: CellSummary) -> bool | None:
-    if UNTESTED in (before.verdict, after.verdict):
+def _is_worse(before: CellResults, after: CellResults) -> bool | None:
+    if UNTESTED in (before.state, after.state):
         return None
     then, now = _standing(before), _standing(after)
     if then != now:
         return now > then
-    if before.new_failures == after.new_failures or before.cases != after.cases:
+    if before.new == after.new or len(before.records) != len(after.records):
         return None
-    return after.new_failures > before.new_failures
+    return after.new > before.new
 
 
-def _standing(cell: CellSummary) -> tuple[bool, int]:
+def _standing(cell: CellResults) -> tuple[bool, int]:
     """How bad a tested cell is: whether it makes the run fail, then its worst verdict."""
-    verdict = Verdict(cell.verdict)
+    verdict = Verdict(cell.state)
     harmless = verdict in (Verdict.PASS, Verdict.UNSPECIFIED)
-    return (cell.new_failures > 0, 0 if harmless else verdict.severity)
+    return (cell.new > 0, 0 if harmless else verdict.severity)
 
 
 def _urgency(change: Change) -> tuple[int, bool, int, int, CellKey]:

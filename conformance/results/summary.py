@@ -7,15 +7,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from conformance.backends.base import Description
+from conformance.results.cells import FILTERED, UNTESTED, CellResults, by_cell
 from conformance.results.store import FILE_NAME, CellKey, Store
 from conformance.verdict import Errors, Record, Timing, Verdict
-
-UNTESTED = "untested"
-FILTERED_OUT = "filtered out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Known:
     link: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunData:
     """A run: everything that reports are made from.
 
@@ -59,28 +58,10 @@ class RunData:
     incidents: tuple[str, ...] = ()
     exit_code: int | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class CellSummary:
-    """One square of the matrix.
-
-    `verdict` is the worst of the cell's records, unsupported cases aside; or "unsupported" when
-    there are no others, "untested" for a planned cell without records, "filtered out" for one that
-    was not asked for. `known` and `new_failures` count records.
-    """
-
-    op: str
-    element_type: str
-    backend: str
-    verdict: str
-    cases: int = 0
-    pairs: int = 0
-    values: int = 0
-    unsupported: int = 0
-    worst_ulp: float | None = None
-    budget_ulp: float | None = None
-    known: int = 0
-    new_failures: int = 0
+    @cached_property
+    def cells(self) -> dict[CellKey, CellResults]:
+        """The records by cell, of every cell of the run: worked out once."""
+        return by_cell(self.planned, self.filtered, self.records)
 
 
 def load(path: Path) -> RunData:
@@ -120,32 +101,22 @@ def _description(stored: dict[str, Any]) -> Description:
     return Description(stored["name"], stored["platform"], stored["device"], versions)
 
 
-def cell_summaries(run: RunData) -> list[CellSummary]:
-    """Every cell of the run, planned ones first, then those filtered out."""
-    found: dict[CellKey, list[Record]] = {cell: [] for cell in run.planned}
-    for record in run.records:
-        found.setdefault((record.op, record.element_type, record.backend), []).append(record)
-    summaries = [_cell_summary(cell, records) for cell, records in found.items()]
-    return summaries + [CellSummary(*cell, FILTERED_OUT) for cell in run.filtered]
-
-
-def _cell_summary(cell: CellKey, records: list[Record]) -> CellSummary:
-    if not records:
-        return CellSummary(*cell, UNTESTED)
-    supported = [r for r in records if r.verdict is not Verdict.UNSUPPORTED]
-    worst = max((r.verdict for r in supported or records), key=lambda verdict: verdict.severity)
-    return CellSummary(
-        *cell,
-        verdict=worst.value,
-        cases=len(records),
-        pairs=sum(r.pairs for r in records),
-        values=sum(r.values for r in records),
-        unsupported=len(records) - len(supported),
-        worst_ulp=_largest(r.worst_ulp for r in records),
-        budget_ulp=_largest(r.budget_ulp for r in records),
-        known=sum(bool(r.known) for r in records),
-        new_failures=sum(r.is_new_failure for r in records),
-    )
+def _cell_summary(cell: CellResults) -> dict[str, Any]:
+    """What summary.json says of a cell that was planned."""
+    return {
+        "op": cell.op,
+        "element_type": cell.element_type,
+        "backend": cell.backend,
+        "verdict": cell.state,
+        "cases": len(cell.records),
+        "pairs": cell.pairs,
+        "values": cell.values,
+        "unsupported": cell.verdicts[Verdict.UNSUPPORTED],
+        "worst_ulp": _largest(record.worst_ulp for record in cell.records),
+        "budget_ulp": _largest(record.budget_ulp for record in cell.records),
+        "known": cell.known,
+        "new_failures": cell.new,
+    }
 
 
 def _largest(errors: Iterable[float | None]) -> float | None:
@@ -155,19 +126,19 @@ def _largest(errors: Iterable[float | None]) -> float | None:
 
 def summarise(run: RunData) -> dict[str, Any]:
     """The content of summary.json."""
-    cells = cell_summaries(run)
-    verdicts = Counter(record.verdict.value for record in run.records)
+    cells = run.cells.values()
+    verdicts = sum((cell.verdicts for cell in cells), Counter[Verdict]())
     return {
         "cases": len(run.records),
-        "pairs": sum(record.pairs for record in run.records),
-        "values": sum(record.values for record in run.records),
+        "pairs": sum(cell.pairs for cell in cells),
+        "values": sum(cell.values for cell in cells),
         "modules": run.modules,
         "seconds": round(run.seconds, 3),
-        "verdicts": {verdict.value: verdicts[verdict.value] for verdict in Verdict},
-        "known": sum(bool(record.known) for record in run.records),
-        "new_failures": sum(record.is_new_failure for record in run.records),
-        "denominators": denominators(cells),
-        "cells": [asdict(cell) for cell in cells if cell.verdict != FILTERED_OUT],
+        "verdicts": {verdict.value: verdicts[verdict] for verdict in Verdict},
+        "known": sum(cell.known for cell in cells),
+        "new_failures": sum(cell.new for cell in cells),
+        "denominators": denominators(run),
+        "cells": [_cell_summary(cell) for cell in cells if cell.state != FILTERED],
         "versions": run.versions,
         "backends": [asdict(backend) for backend in run.backends],
         "seed": run.seed,
@@ -183,19 +154,20 @@ def summarise(run: RunData) -> dict[str, Any]:
     }
 
 
-def denominators(cells: list[CellSummary]) -> dict[str, int]:
+def denominators(run: RunData) -> dict[str, int]:
     """How much of everything there is was tested: counts of ops and of cells by state."""
-    states = Counter(cell.verdict for cell in cells)
-    tested = [c for c in cells if c.verdict not in (UNTESTED, FILTERED_OUT, "unsupported")]
+    cells = run.cells.values()
+    states = Counter(cell.state for cell in cells)
+    tested = [cell for cell in cells if cell.is_tested]
     return {
         "ops": len({cell.op for cell in cells}),
         "ops_tested": len({cell.op for cell in tested}),
         "cells": len(cells),
-        "cells_planned": len(cells) - states[FILTERED_OUT],
+        "cells_planned": len(cells) - states[FILTERED],
         "cells_tested": len(tested),
         "cells_untested": states[UNTESTED],
         "cells_unsupported": states[Verdict.UNSUPPORTED.value],
-        "cells_filtered_out": states[FILTERED_OUT],
+        "cells_filtered_out": states[FILTERED],
     }
 
 
@@ -209,7 +181,7 @@ def exit_code(run: RunData, *, strict: bool = False) -> int:
         return 1
     if all(r.verdict is Verdict.UNSUPPORTED for r in run.records):
         return 4
-    untested = any(cell.verdict == UNTESTED for cell in cell_summaries(run))
+    untested = any(cell.state == UNTESTED for cell in run.cells.values())
     return 1 if untested or (strict and run.stale) else 0
 
 

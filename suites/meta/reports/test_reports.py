@@ -13,9 +13,10 @@ import pytest
 from junitparser import Failure, JUnitXml, Skipped
 
 from conformance.catalog import CATALOG
-from conformance.results.summary import cell_summaries, denominators
+from conformance.results.cells import CellResults
+from conformance.results.summary import denominators
 from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
-from reports import html, junit, markdown, plots, text, view
+from reports import findings, html, junit, markdown, plots, squares, text, view
 from suites.meta.support import synthetic_run as synthetic
 
 RUNS = synthetic.RUNS
@@ -148,7 +149,7 @@ def test_long_text_is_cut_with_the_rest_on_demand(sources):
 @pytest.mark.parametrize("name", RUNS)
 def test_totals_add_up_and_equal_those_of_summary_json(runs, name):
     run, totals = runs[name], view.build(runs[name]).totals
-    expected = denominators(cell_summaries(run))
+    expected = denominators(run)
     assert totals.cells == totals.planned + totals.filtered == expected["cells"]
     assert totals.planned == totals.tested + totals.unsupported + totals.untested
     assert totals.planned == expected["cells_planned"]
@@ -204,25 +205,29 @@ def test_each_cell_has_the_look_of_its_worst_verdict(runs, pages):
     seen = view.build(runs["full"])
     shown = {a["data-k"]: a for a in pages["full"].all("td") if "data-k" in a}
     assert len(shown) == seen.totals.planned == len(runs["full"].planned)
-    worst = {"/".join((c.op, c.element_type, c.backend)): c for c in cell_summaries(runs["full"])}
+    worst = {"/".join(cell.key): cell for cell in runs["full"].cells.values()}
     for key, attributes in shown.items():
         classes = attributes["class"].split()
-        assert f"s-{worst[key].verdict}" in classes
-        is_known = worst[key].known > 0 and worst[key].new_failures == 0
+        assert f"s-{worst[key].state}" in classes
+        is_known = worst[key].known > 0 and worst[key].new == 0
         assert ("known" in classes) == is_known, key
-        assert worst[key].verdict.replace("_", " ") in attributes["aria-label"]
-    assert {v.value for v in Verdict} | {"untested"} == {c.verdict for c in worst.values()}
+        assert worst[key].state.replace("_", " ") in attributes["aria-label"]
+    assert {v.value for v in Verdict} | {"untested"} == {c.state for c in worst.values()}
 
 
 def test_signs_differ_so_that_colour_never_stands_alone():
-    assert len(set(view.GLYPHS.values())) == len(view.GLYPHS)
-    assert set(view.GLYPHS) == set(view.MEANINGS) == {*Verdict, view.UNTESTED, view.FILTERED}
+    assert len(set(squares.GLYPHS.values())) == len(squares.GLYPHS)
+    assert (
+        set(squares.GLYPHS)
+        == set(squares.MEANINGS)
+        == {*Verdict, squares.UNTESTED, squares.FILTERED}
+    )
 
 
 def test_filtered_untested_unsupported_look_different(pages, sources):
     filtered = [a for a in pages["passing"].all("td") if "s-filtered" in a["class"].split()]
     assert filtered
-    assert all("left out" in view.MEANINGS[view.FILTERED] for _ in filtered)
+    assert all("left out" in squares.MEANINGS[squares.FILTERED] for _ in filtered)
     assert len([a for a in pages["empty"].all("td") if "s-untested" in a["class"].split()]) == sum(
         len(row.element_types) for row in CATALOG.values()
     )
@@ -244,10 +249,10 @@ def test_cell_shows_error_against_budget():
         (None, None, "", None), (None, 2.0, "0/2", None),
     ):  # fmt: skip
         record = replace(failing, worst_ulp=worst, budget_ulp=budget)
-        found = view._cell(cell, [record], planned=True)
+        found = squares.square_of(CellResults(*cell, record.verdict, (record,)))
         assert (found.accuracy, found.share) == (shown, share)
-    exceeding = [replace(failing, worst_ulp=4.0, budget_ulp=16.0), replace(failing, worst_ulp=2.0)]
-    assert view._cell(cell, exceeding, planned=True).accuracy == "2/3"
+    exceeding = (replace(failing, worst_ulp=4.0, budget_ulp=16.0), replace(failing, worst_ulp=2.0))
+    assert squares.square_of(CellResults(*cell, "inaccurate", exceeding)).accuracy == "2/3"
 
 
 def test_every_failure_is_found_by_its_id_or_counted(runs, pages):
@@ -260,8 +265,12 @@ def test_every_failure_is_found_by_its_id_or_counted(runs, pages):
     assert len(pages["full"].with_class("finding")) == sum(
         len(one.whole) + len(one.brief) for one in listed
     )
-    assert {one.group.status for one in listed} == {view.NEW, view.KNOWN, view.OPEN}
-    assert [one.group.status for one in listed if one.opens] == [view.NEW, view.KNOWN, view.OPEN]
+    assert {one.group.status for one in listed} == {findings.NEW, findings.KNOWN, findings.OPEN}
+    assert [one.group.status for one in listed if one.opens] == [
+        findings.NEW,
+        findings.KNOWN,
+        findings.OPEN,
+    ]
 
 
 def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
@@ -463,8 +472,8 @@ def test_numbers_are_short_and_honest():
 
 def test_replay_command_names_the_folder_where_needed(tmp_path):
     command_line = Path(importlib.util.find_spec("conformance.cli").origin).read_text("utf-8")
-    assert f'DEFAULT_OUT = Path("{view.DEFAULT_OUT}")' in command_line
-    assert view.db_of(view.DEFAULT_OUT) == view.db_of(tmp_path / "elsewhere") == ""
+    assert f'DEFAULT_OUT = Path("{findings.DEFAULT_OUT}")' in command_line
+    assert findings.db_of(findings.DEFAULT_OUT) == findings.db_of(tmp_path / "elsewhere") == ""
     folder = tmp_path / "a run"
     folder.mkdir()
     (folder / "results.sqlite").touch()
@@ -472,7 +481,7 @@ def test_replay_command_names_the_folder_where_needed(tmp_path):
     for renderer, name in ((html, "index.html"), (junit, "junit.xml")):
         renderer.render(run, folder)
         assert "tanh-f32-cpu-0 --db " in (folder / name).read_text(encoding="utf-8")
-    command = view.build(run, view.db_of(folder)).groups[0].findings[0].command
+    command = view.build(run, findings.db_of(folder)).groups[0].findings[0].command
     assert command.endswith(f" --db '{folder}'")
 
 

@@ -1,0 +1,161 @@
+"""What did not pass: each case with its anchor and command, gathered into classes."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.catalog import CATALOG
+from conformance.results.inputs import unpack_inputs
+from conformance.results.store import FILE_NAME
+from conformance.results.summary import RunData
+from conformance.verdict import Record, Verdict
+from reference.ir.types import element_type_of, to_bits
+from reports import text
+from reports.squares import type_order
+
+NO_FAMILY = "not in the catalog"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A case that did not pass, under an anchor of its own on the page.
+
+    `db` is the folder that `replay` is to be told, "" for the one that it looks into by itself.
+    """
+
+    anchor: str
+    record: Record
+    db: str = ""
+
+    @property
+    def family(self) -> str:
+        """The family of its op."""
+        row = CATALOG.get(self.record.op)
+        return row.family if row else NO_FAMILY
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """The inputs of a case without compared elements, as (name, decimal, hex)."""
+        detail = self.record.detail
+        return first_inputs(detail.inputs) if detail and not detail.elements else ()
+
+    @property
+    def command(self) -> str:
+        """The command that replays the case."""
+        return replay_command(self.record, self.db)
+
+
+NEW, KNOWN, OPEN = "new", "known", "open"
+"""What a finding is: a failure, a failure that an expectation knows, or no failure at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Findings of one class, for which one explanation is looked for.
+
+    Of new failures: same op, backend, verdict and kind. Of known ones: same expectation, backend
+    and verdict. Of what the specification leaves open: same backend, verdict and kind.
+    """
+
+    status: str
+    backend: str
+    verdict: Verdict
+    kind: str
+    known: str
+    reason: str
+    link: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The ops concerned."""
+        return tuple(sorted({finding.record.op for finding in self.findings}))
+
+    @property
+    def element_types(self) -> tuple[str, ...]:
+        """The element types concerned, in the specification's order."""
+        return tuple(sorted({f.record.element_type for f in self.findings}, key=type_order))
+
+
+DEFAULT_OUT = Path("hlo-conformance-results")
+"""Where the command line keeps a run unless told otherwise (conformance.cli says so too)."""
+
+
+def db_of(out: Path) -> str:
+    """What `replay --db` must be given for a run whose reports are written to `out`."""
+    return str(out) if out != DEFAULT_OUT and (out / FILE_NAME).exists() else ""
+
+
+def replay_command(record: Record, db: str) -> str:
+    """The command that replays a record, to be copied into a shell."""
+    told = f" --db {text.exposed(db)}" if db else ""
+    return f"hlo-conformance replay {text.exposed(record.id)}{told}"
+
+
+def groups(run: RunData, db: str) -> tuple[Group, ...]:
+    """The findings by class: new ones first, worst first, then in the catalog's order."""
+    shown = [record for record in run.records if record.verdict.fails or record.detail is not None]
+    anchors = text.unique("d-" + text.slug(record.id) for record in shown)
+    classes: dict[tuple[str, str, Verdict, str, str, str], list[Finding]] = defaultdict(list)
+    for anchor, record in zip(anchors, shown, strict=True):
+        status = OPEN if not record.verdict.fails else KNOWN if record.known else NEW
+        op = record.op if status == NEW else ""
+        kind = "" if status == KNOWN else record.kind
+        key = (status, record.backend, record.verdict, kind, record.known, op)
+        classes[key].append(Finding(anchor, record, db))
+    order = {name: number for number, name in enumerate(CATALOG)}
+    ranked = sorted(
+        classes.items(),
+        key=lambda item: (
+            (NEW, KNOWN, OPEN).index(item[0][0]), -item[0][2].severity,
+            order.get(item[0][5], len(order)), item[0],
+        ),
+    )  # fmt: skip
+    return tuple(
+        Group(*key[:5], *explanation(run, key[4]), tuple(_one_of_each_first(found)))
+        for key, found in ranked
+    )
+
+
+def _one_of_each_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Turn by turn one of every op and element type, so that a cut leaves some of each."""
+    turns: Counter[tuple[str, str]] = Counter()
+    ranked: list[tuple[int, str, tuple[int, str], Finding]] = []
+    for finding in sorted(findings, key=lambda f: f.record.index):
+        op, of = finding.record.op, finding.record.element_type
+        ranked.append((turns[op, of], op, type_order(of), finding))
+        turns[op, of] += 1
+    return [item[3] for item in sorted(ranked, key=lambda item: item[:3])]
+
+
+def explanation(run: RunData, known: str) -> tuple[str, str]:
+    """The reason and the link of the expectation with that id, "" where it gives none."""
+    found = run.expectations.get(known)
+    return ("", "") if found is None else (found.reason, found.link)
+
+
+SHOWN_INPUTS = 6
+
+
+def first_inputs(data: bytes) -> tuple[tuple[str, str, str], ...]:
+    """The first elements of the inputs of a case as (name, decimal, hex).
+
+    For cases that came to no comparison, such as crashes; nothing where the archive is unreadable.
+    """
+    try:
+        arrays = unpack_inputs(data)
+    except ValueError:
+        return ()
+    shown: list[tuple[str, str, str]] = []
+    for number, array in enumerate(arrays):
+        values = array.reshape(-1)[:SHOWN_INPUTS]
+        bits = to_bits(values)
+        digits = bits.dtype.itemsize * 2
+        codes = " ".join(f"0x{int(code):0{digits}x}" for code in bits.reshape(-1))
+        more = " …" if array.size > SHOWN_INPUTS else ""
+        name = f"argument {number}, {element_type_of(array)}{list(array.shape)}"
+        shown.append((name, " ".join(map(str, values)) + more, codes + more))
+    return tuple(shown)
