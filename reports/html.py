@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from conformance.results.summary import RunData
 from conformance.verdict import Verdict
 from reports import findings, plots, squares, text, view
 from reports.findings import Finding, Group
+from reports.programs import pretty_forms
 from reports.squares import Square
 from reports.view import OpResults, View
 
@@ -42,28 +44,44 @@ def render(run: RunData, out: Path, baseline: RunData | None = None) -> None:
     Raises:
         OSError: when the folder cannot be written.
     """
-    page = html(run, findings.db_of(out), baseline)
+    seen = view.build(run, findings.db_of(out))
+    page = _html(seen, baseline, pretty_forms(_programs(seen)))
     # a lone surrogate is no text: it becomes its escape, in the markup and in the data alike
     (out / "index.html").write_bytes(page.encode("utf-8", "backslashreplace"))
 
 
 def html(run: RunData, db: str = "", baseline: RunData | None = None) -> str:
-    """The report as one HTML document; `db` is the folder that `replay` is to be told."""
-    seen = view.build(run, db)
+    """The report as one HTML document, with programs as they are stored.
+
+    `db` is the folder that `replay` is to be told.
+    """
+    return _html(view.build(run, db), baseline, {})
+
+
+def _programs(seen: View) -> Iterator[str]:
+    """The programs of all findings that are shown whole."""
+    for listed in _listed(seen.groups):
+        for finding in listed.whole:
+            if finding.record.detail is not None:
+                yield finding.record.detail.program
+
+
+def _html(seen: View, baseline: RunData | None, pretty: Mapping[str, str]) -> str:
     sections = [
         _op_section(seen, number, op) for number, op in enumerate(seen.ops) if op.is_planned
     ]
     return _template().render(
         view=seen,
-        run=run,
+        run=seen.run,
         totals=seen.totals,
         facts=_facts(seen),
         compared=None if baseline is None else _compared(seen, baseline),
         matrices=[_matrix(seen, backend) for backend in seen.backends],
         strip=_strip(seen),
-        groups=_listed(seen.groups),
+        statuses=_statuses(seen),
+        pretty=pretty,
         sections=sections,
-        open_cases=open_cases(run),
+        open_cases=open_cases(seen.run),
         gallery=_gallery(seen),
         columns=seen.element_types,
         families=list(dict.fromkeys(op.family for op in seen.ops if op.is_planned)),
@@ -231,11 +249,10 @@ def _verdicts_present(seen: View) -> list[str]:
 class Listed:
     """A class of findings as the page lists it: some whole, some by id, the rest by number.
 
-    `opens` tells the first class of its status, `is_first` the first of all.
+    `is_first` tells the first of all.
     """
 
     group: Group
-    opens: bool
     is_first: bool
     whole: tuple[Finding, ...]
     brief: tuple[Finding, ...]
@@ -249,10 +266,43 @@ def _listed(groups: tuple[Group, ...]) -> list[Listed]:
         whole = group.findings[: min(FULL_PER_GROUP, left)]
         left -= len(whole)
         rest = group.findings[len(whole) :]
-        opens = not listed or listed[-1].group.status != group.status
         brief, omitted = rest[:IDS_PER_GROUP], len(rest[IDS_PER_GROUP:])
-        listed.append(Listed(group, opens, not listed, whole, brief, omitted))
+        listed.append(Listed(group, not listed, whole, brief, omitted))
     return listed
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The classes of one status: new ones stand open on the page, the others are folded."""
+
+    name: str
+    title: str
+    about: str
+    listed: tuple[Listed, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it stands open."""
+        return self.name == findings.NEW
+
+
+def _statuses(seen: View) -> list[Status]:
+    """The statuses that have findings, in the order of the page."""
+    totals, listed = seen.totals, _listed(seen.groups)
+    about = {
+        findings.NEW: ("New", f"{text.plural(totals.new, 'case')} that no expectation knows"),
+        findings.KNOWN: (
+            "Known", f"{text.plural(totals.known, 'case')}, explained by an expectation",
+        ),
+        findings.OPEN: (
+            "Left open by the specification", "no failures; recorded to compare backends",
+        ),
+    }  # fmt: skip
+    found = [
+        Status(name, *words, tuple(one for one in listed if one.group.status == name))
+        for name, words in about.items()
+    ]
+    return [status for status in found if status.listed]
 
 
 @dataclass(frozen=True, slots=True)

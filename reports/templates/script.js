@@ -59,6 +59,13 @@
   };
   const filtered = () => picks.some(chosen) || state.q || state.fail || state.new;
 
+  // What a filter finds is not left folded; without a filter it is folded again.
+  const unfolded = new Set();
+  const unfold = (status) => {
+    if (filtered() && !status.hidden && !status.open) { status.open = true; unfolded.add(status); }
+    if (!filtered() && unfolded.delete(status)) status.open = false;
+  };
+
   const filterGroups = (needles, hits) => {
     let shown = 0, total = 0;
     for (const group of groups) {
@@ -82,10 +89,9 @@
       if (brief) brief.hidden = !brief.querySelector(".finding:not([hidden])");
       shown += inside;
     }
-    for (const title of all("h3.status")) {
-      let at = title.nextElementSibling;
-      while (at && at.matches(".group[hidden]")) at = at.nextElementSibling;
-      title.hidden = !at || !at.matches(".group");
+    for (const status of all(".status")) {
+      status.hidden = !status.querySelector(".group:not([hidden])");
+      unfold(status);
     }
     if ($("none-shown")) $("none-shown").hidden = shown > 0;
     return [shown, total];
@@ -313,6 +319,11 @@
     const shown = ops.filter((op) => !op.hidden), some = shown.some((op) => !op.open);
     for (const op of shown) op.open = some;
     $("open-all").textContent = some ? "Close all" : "Open all";
+  });
+  if ($("generic")) $("generic").addEventListener("click", () => {
+    const on = document.body.classList.toggle("generic");
+    $("generic").setAttribute("aria-pressed", String(on));
+    $("generic").textContent = `Show programs in MLIR's ${on ? "pretty" : "generic"} form`;
   });
   if ($("show-all")) $("show-all").addEventListener("click", () => {
     const on = document.body.classList.toggle("show-all");

@@ -15,7 +15,7 @@ from selenium.webdriver.common.keys import Keys
 
 from conformance.catalog import CATALOG
 from conformance.verdict import Verdict
-from reports import view
+from reports import html, view
 from suites.meta.support import synthetic_run as synthetic
 
 pytestmark = pytest.mark.browser
@@ -219,8 +219,37 @@ def test_only_new_hides_what_is_known(browser, folder):
     browser.find_element(By.ID, "new").click()
     assert shown(browser, ".group[data-new='0']") == 0
     assert shown(browser, ".group[data-new='1']") > 0
-    assert shown(browser, "h3.status") == 1
+    assert shown(browser, ".status") == 1
     assert lit_cells(browser)
+
+
+def unfolded(browser, selector: str) -> int:
+    body = "return [...document.querySelectorAll(arguments[0])].filter(e => e.checkVisibility())"
+    return len(script(browser, body, selector))
+
+
+def test_what_is_known_is_folded_until_a_filter_finds_it(browser, folder):
+    go(browser, folder)
+    assert unfolded(browser, ".status") == 3
+    assert unfolded(browser, ".group[data-new='1']") > 0
+    assert unfolded(browser, ".group[data-new='0']") == 0
+    choose(browser, "type", "bf16")
+    assert unfolded(browser, ".group[data-new='0']") > 0
+    choose(browser, "type", "")
+    assert unfolded(browser, ".group[data-new='0']") == 0
+
+
+def test_programs_change_their_form_together(browser, tmp_path):
+    html.render(synthetic.run("full"), tmp_path)
+    go(browser, tmp_path.parent, tmp_path.name)
+    script(browser, "document.querySelectorAll('details').forEach(d => { d.open = true })")
+    both = shown(browser, "pre.pretty"), shown(browser, "pre.generic")
+    assert both[0] > 10
+    assert both[1] == 0
+    toggle = browser.find_element(By.ID, "generic")
+    script(browser, "arguments[0].click()", toggle)
+    assert (shown(browser, "pre.generic"), shown(browser, "pre.pretty")) == both
+    assert toggle.get_attribute("aria-pressed") == "true"
 
 
 def test_search_finds_text_of_programs_and_messages(browser, folder, full):

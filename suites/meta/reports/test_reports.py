@@ -13,10 +13,12 @@ import pytest
 from junitparser import Failure, JUnitXml, Skipped
 
 from conformance.catalog import CATALOG
+from conformance.errors import NotAvailable
 from conformance.results.cells import CellResults
 from conformance.results.summary import denominators
 from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
 from reports import findings, html, junit, markdown, plots, squares, text, view
+from reports.programs import pretty_forms
 from suites.meta.support import synthetic_run as synthetic
 
 RUNS = synthetic.RUNS
@@ -265,12 +267,29 @@ def test_every_failure_is_found_by_its_id_or_counted(runs, pages):
     assert len(pages["full"].with_class("finding")) == sum(
         len(one.whole) + len(one.brief) for one in listed
     )
-    assert {one.group.status for one in listed} == {findings.NEW, findings.KNOWN, findings.OPEN}
-    assert [one.group.status for one in listed if one.opens] == [
-        findings.NEW,
-        findings.KNOWN,
-        findings.OPEN,
-    ]
+    statuses = html._statuses(seen)
+    assert [status.name for status in statuses] == [findings.NEW, findings.KNOWN, findings.OPEN]
+    assert [status.is_open for status in statuses] == [True, False, False]
+    assert [one for status in statuses for one in status.listed] == listed
+
+
+def test_programs_are_shown_in_the_pretty_form_and_kept_in_the_generic_one(tmp_path):
+    html.render(synthetic.run("full"), tmp_path)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8", errors="replace")
+    pretty = re.findall(r'<pre class="pretty"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    generic = re.findall(r'<pre class="generic"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    assert len(pretty) == len(generic) > 10
+    assert any(re.search(r"%\w+ = stablehlo\.add %", shown) for shown in pretty)
+    assert all("&#34;stablehlo." in shown for shown in generic)
+    assert "<pre tabindex" in page  # what MLIR refuses has no pretty form
+
+
+def test_without_a_worker_programs_stay_as_they_are(monkeypatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise NotAvailable("no process can be started")
+
+    monkeypatch.setattr("reports.programs.LocalExecutor", refuse)
+    assert pretty_forms(["module {}"]) == {}
 
 
 def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
