@@ -27,7 +27,7 @@ from conformance.backends.xla_messages import classify, one_line, refused_by_ver
 from conformance.errors import NotAvailable
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter import quantized
-from reference.ir.program import Program, TensorType, ValueType
+from reference.ir.program import Program, QuantizedType, TensorType, ValueType
 from reference.ir.types import Array
 from reference.ops.structure import HOST
 
@@ -244,7 +244,12 @@ class PjrtBackend:
         return PjrtExecutable(loaded, self._device, text, program)
 
     def _check_transfer(self, of: TensorType) -> None:
-        """Refuse what jax before 0.11 cannot move between numpy and a device: f6."""
+        """Refuse what cannot be moved between numpy and a device.
+
+        That is quantized tensors, as PJRT has no buffers of them, and f6 before jax 0.11.
+        """
+        if isinstance(of.element_type, QuantizedType):
+            raise Unsupported(f"PJRT has no buffers of quantized types such as {of.element_type}")
         version = str(_jax().__version__)
         release = tuple(int(part) for part in version.split(".")[:2])
         if str(of.element_type).startswith("f6E") and release < (0, 11):

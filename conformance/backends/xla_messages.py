@@ -17,6 +17,7 @@ _UNSUPPORTED = (
     re.compile(r"failed to legalize operation .* explicitly marked illegal", re.DOTALL),
     re.compile(r"Unknown NumPy dtype"),
     re.compile(r"PRIMITIVE_TYPE_INVALID", re.IGNORECASE),  # a type that HLO has not
+    re.compile(r"(?:operand|result) #\d+ type is not supported"),  # the same, of plugins
     re.compile(r"unsupported op in async_start"),
     re.compile(r"async_start currently requires one argument"),
     re.compile(r"CompositeOp with regions not supported"),

@@ -229,6 +229,7 @@ F6 = one("negate", [typed(2, of="f6E3M2FN")], typed(2, of="f6E3M2FN"))
     ("message", "program", "kind"),
     [
         ("UNIMPLEMENTED: no such thing", VALID, Unsupported),
+        ("UNKNOWN: result #0 type is not supported", VALID, Unsupported),
         ("UNKNOWN: failed to legalize operation 'a.b' that was explicitly marked illegal:",
          VALID, Unsupported),
         ("INTERNAL: Failed to translate module to LLVM IR.", F6, Unsupported),
