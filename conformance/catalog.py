@@ -22,6 +22,8 @@ from conformance.tolerance.bounds import (
 from conformance.tolerance.rule import Rule
 from generators.case.columns import Column
 from generators.case.quantized_types import QuantizedColumn
+from reference.interpreter.quantized import involved
+from reference.ir.program import Operation
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
 
@@ -210,13 +212,24 @@ class Cell:
     @property
     def rule(self) -> Rule:
         """What judges the cell: the rule of the op, or on quantized tensors that one's codes."""
-        rule = self.row.tolerance
-        if isinstance(self.element_type, QuantizedColumn):
-            return quantization.quantized_rule(rule)
-        return rule
+        return _rule(self.row, is_quantized=isinstance(self.element_type, QuantizedColumn))
 
     def __str__(self) -> str:
         return f"{self.op}[{self.element_type}]@{self.backend}"
+
+
+def rule_of(operation: Operation) -> Rule | None:
+    """The rule that judges an operation; None of an op that is not in the catalog.
+
+    Custom calls have that of data; those of LAPACK are judged by backward errors instead
+    (conformance/judging/lapack/).
+    """
+    row = CATALOG.get(operation.name)
+    return None if row is None else _rule(row, is_quantized=involved(operation))
+
+
+def _rule(row: Row, *, is_quantized: bool) -> Rule:
+    return quantization.quantized_rule(row.tolerance) if is_quantized else row.tolerance
 
 
 def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:

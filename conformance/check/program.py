@@ -15,6 +15,7 @@ import numpy as np
 
 from conformance.backends.base import BackendError, Rejected, Unsupported
 from conformance.backends.session import Session
+from conformance.catalog import rule_of
 from conformance.check.settings import INVALID
 from conformance.executors.limit import limited
 from conformance.frontends.extensions import beyond
@@ -23,7 +24,6 @@ from conformance.frontends.naming import described
 from conformance.gate.expectations import Expectation
 from conformance.judging.compare import Judgement, judge, malformed
 from conformance.judging.differences import decimal
-from conformance.judging.perturbation.error_model import rule_of
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.hull import alike
 from conformance.judging.perturbation.judge import is_single, judge_program, permits
@@ -170,7 +170,7 @@ class Work:
     ) -> Judgement:
         """The judgement on a program of one operation, by that op's own rule."""
         program = self._unit.flat.program
-        rule = rule_of(program.main.body.operations[-2])
+        rule = rule_of(program.subject)
         assert rule is not None
         return judge(program, inputs, permitted.expected, actual, rule, platform=self._platform)
 
@@ -179,7 +179,7 @@ class Work:
         outcome = _outcome(judgement)
         if not outcome.verdict.fails:
             return outcome
-        operation = self._unit.flat.program.main.body.operations[-2]
+        operation = self._unit.flat.program.subject
         where, known = described(self._unit, operation), self._explainer.known(operation, judgement)
         return replace(outcome, operation=where, known=known)
 

@@ -9,13 +9,13 @@ evaluating the op again on just those.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
 
 from conformance.judging.differences import Differing
+from conformance.judging.questions import Answer, Findings, Question, ask
 from conformance.tolerance.models import subnormal_order
 from conformance.tolerance.ulp import bound_distances, part_distances
 from conformance.verdict import Verdict
@@ -27,33 +27,6 @@ from reference.numerics.rounding import round_to, to_float64, ulp_size
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
 
-Finding = tuple[Verdict, str]
-"""A verdict and its class label."""
-
-
-@dataclass
-class Findings:
-    """What was found of each differing element: `table[codes[i]]`.
-
-    `outside_accuracy` are the codes whose elements say nothing about accuracy: those left open
-    by the specification, flushed, or wrong beyond measure.
-    """
-
-    codes: Array
-    distances: Array
-    table: list[Finding] = field(default_factory=list[Finding])
-
-    @property
-    def outside_accuracy(self) -> list[int]:
-        """Codes of unspecified, flushed and divergent elements, and of those read otherwise."""
-        apart = (Verdict.UNSPECIFIED, Verdict.FLUSHED, Verdict.DIVERGENT)
-        return [
-            code
-            for code, (verdict, kind) in enumerate(self.table)
-            if verdict in apart or kind == OTHER_READING
-        ]
-
-
 OTHER_READING = "other reading"
 """The kind of a permitted element whose distance says nothing: another formula gave it."""
 
@@ -64,23 +37,21 @@ NEARLY_ALL = 0.9
 HALF = 32
 """Bits of the type that a 64-bit type is most often mistaken for."""
 
-Answer = Iterable[tuple[Verdict, str, Array]]
-Question = Callable[[Differing], Answer]
-
 
 def find(differing: Differing) -> Findings:
-    """Ask every question of the elements not yet explained, until all are."""
-    findings = Findings(np.full(len(differing.where), -1), differing.distances)
-    with np.errstate(all="ignore"):
-        for question in QUESTIONS:
-            for verdict, kind, mask in question(differing):
-                open_ = (findings.codes < 0) & mask
-                if open_.any():
-                    findings.codes[open_] = len(findings.table)
-                    findings.table.append((verdict, kind))
-            if (findings.codes >= 0).all():
-                break
-    return findings
+    """What explains each of the elements."""
+    return ask(QUESTIONS, differing, len(differing.where))
+
+
+def outside_accuracy(findings: Findings) -> list[int]:
+    """The codes whose elements say nothing about accuracy: those left open by the specification,
+    flushed, wrong beyond measure, or read otherwise."""
+    apart = (Verdict.UNSPECIFIED, Verdict.FLUSHED, Verdict.DIVERGENT)
+    return [
+        code
+        for code, (verdict, kind) in enumerate(findings.table)
+        if verdict in apart or kind == OTHER_READING
+    ]
 
 
 def _refuted(d: Differing) -> Answer:
@@ -422,7 +393,7 @@ def _wrong(d: Differing) -> Answer:
     yield Verdict.DIVERGENT, "wrong value", np.ones(len(d.where), bool)
 
 
-QUESTIONS: tuple[Question, ...] = (
+QUESTIONS: tuple[Question[Differing], ...] = (
     _refuted,
     _permitted,
     _left_open,

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.judging.classify import Finding, find
+from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
+from conformance.judging.questions import Finding
 from conformance.tolerance.rule import Habit, Rule
 from conformance.tolerance.ulp import error_points, histogram_of
 from conformance.verdict import Element, Errors, Verdict, gravity
@@ -134,7 +135,7 @@ def _tracer(program: Program, inputs: Sequence[Array]) -> Operands:
     def operands() -> tuple[Operation, tuple[Array, ...]]:
         if not kept:
             main = program.main
-            last = main.body.operations[-2]
+            last = program.subject
             known: dict[str, Any] = {
                 of.name: array for of, array in zip(main.arguments, inputs, strict=True)
             }
@@ -248,8 +249,8 @@ def _judge_result(
     )  # fmt: skip
     findings = find(differing)
     errors = Errors()
-    distances = findings.distances
-    specified = ~np.isin(findings.codes, findings.outside_accuracy)
+    distances = differing.distances
+    specified = ~np.isin(findings.codes, outside_accuracy(findings))
     if budget is not None:
         measured = np.zeros(expected.size)
         measured[where] = distances

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.backends.base import BackendError
+from conformance.catalog import rule_of
 from conformance.gate.expectations import Expectation, known_by
 from conformance.judging.compare import Judgement, judge, malformed
-from conformance.judging.perturbation.error_model import rule_of
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Shift

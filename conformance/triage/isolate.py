@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from conformance.backends.base import BackendError
+from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement, judge, malformed
 from conformance.judging.lapack import backward_error
 from conformance.judging.lapack.residuals import top_k_violation, violation
-from conformance.judging.perturbation.error_model import movable, rule_of
+from conformance.judging.perturbation.error_model import movable
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.hull import alike, within
 from conformance.judging.perturbation.judge import judge_program, judge_result

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement
-from conformance.judging.perturbation.error_model import rule_of, tolerances
+from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import alike, within
 from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import makers_of

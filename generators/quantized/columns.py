@@ -222,7 +222,7 @@ def _bitcast(column: QuantizedColumn, pick: Pick) -> Case:
     """An ordinary case of integers, its operand made codes, and a result of the same type too."""
     storage = column.storage
     case = BUILDERS["bitcast_convert"](storage, pick)
-    operation = case.program.main.body.operations[-2]
+    operation = case.program.subject
     whole = Parameters(storage, storage.min_integer, storage.max_integer, column.expressed)
     types: Types = {}
     for value in (*operation.operands, *operation.results):

@@ -235,6 +235,14 @@ class Program:
         """A hash of the content, 16 hex digits: the same in every process and Python version."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
+    @property
+    def subject(self) -> Operation:
+        """The operation that a program of one operation is about: the last one of main.
+
+        What stands before it makes its operands; a program of several operations has none.
+        """
+        return self.main.body.operations[-2]
+
     def walk(self) -> Iterator[Operation]:
         """Every operation, those in regions included, in program order."""
         for function in self.functions:

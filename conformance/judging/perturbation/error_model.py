@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.catalog import CATALOG
+from conformance.catalog import rule_of
 from conformance.judging.lapack import backward_error
-from conformance.tolerance.bounds.quantization import rule_for
 from conformance.tolerance.rule import Rule
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, QuantizedType, TensorType
@@ -34,16 +33,6 @@ EXCESS = 1.0
 
 Directions = Callable[[tuple[int, ...]], Array]
 """directions(shape): numbers from -1 to 1, the share of its tolerance that each element moves."""
-
-
-def rule_of(operation: Operation) -> Rule | None:
-    """The rule of an op; None of ops that are not in the catalog, which are not moved.
-
-    Custom calls have that of data; those of LAPACK are moved nevertheless
-    (conformance/judging/lapack/backward_error.py).
-    """
-    row = CATALOG.get(operation.name)
-    return None if row is None else rule_for(operation, row.tolerance)
 
 
 def moved(

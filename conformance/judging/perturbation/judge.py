@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from conformance.catalog import rule_of
 from conformance.judging.compare import SHOWN, Judgement, combine, malformed
 from conformance.judging.differences import decimal, hexadecimal
-from conformance.judging.perturbation.error_model import rule_of
 from conformance.judging.perturbation.evaluations import SAMPLES, Permitted
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import alike, failures, is_near, within
+from conformance.judging.questions import Answer, Finding, Question, ask
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.ir.program import Program, TensorType
@@ -88,7 +90,7 @@ def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
     if not different.any():
         return passed(expected.size)
     where = np.flatnonzero(different)
-    codes = _Explained(permitted, number, actual.reshape(-1)[where], where).all()
+    codes = _Hull(permitted, number, actual.reshape(-1)[where], where).findings()
     counts = Counter(codes)
     worst = max(counts, key=lambda found: (found[0].severity, gravity(found[1]), counts[found]))
     if worst[0] is Verdict.PASS:
@@ -115,91 +117,105 @@ def permits(permitted: Permitted, number: int, other: Array) -> Array:
     mask = alike(expected, other)
     where = np.flatnonzero(~mask)
     if where.size:
-        found = _Explained(permitted, number, other.reshape(-1)[where], where).all()
+        found = _Hull(permitted, number, other.reshape(-1)[where], where).findings()
         mask.reshape(-1)[where] = [verdict is Verdict.PASS for verdict, _ in found]
     return mask
 
 
-Found = tuple[Verdict, str]
+@dataclass
+class _Hull:
+    """The elements of one result that differ, and the evaluations that they are compared with.
+
+    `where` are their flat indices, `got` what the backend returned; `samples` grow as they are
+    made, since no more is evaluated than it takes to explain every element.
+    """
+
+    permitted: Permitted
+    number: int
+    got: Array
+    where: Array
+
+    def __post_init__(self) -> None:
+        """Take the expected elements as the first sample."""
+        self.want = self.permitted.expected[self.number].reshape(-1)[self.where]
+        self.type = element_type_of(self.want)
+        self.is_number = self.type.is_float or self.type.is_complex
+        self.samples: list[Array] = [self.want]
+
+    def pick(self, sets: Sequence[Values]) -> list[Array]:
+        """The elements of these sets of results."""
+        return [results[self.number].reshape(-1)[self.where] for results in sets]
+
+    def within(self, samples: Sequence[Array], margin: float | None = None) -> Array:
+        """Which elements lie within the samples, and the usual margin around them unless given."""
+        if margin is None:
+            return within(samples, self.got, self.type)
+        return within(samples, self.got, self.type, margin=margin)
+
+    def findings(self) -> list[Finding]:
+        """A verdict and a class for every element."""
+        return ask(_QUESTIONS, self, len(self.where)).all()
 
 
-class _Explained:
-    """Verdicts and classes of differing elements of one result, found one after the other."""
+def _reached_by_moving(hull: _Hull) -> Answer:
+    for count in (FEW_SAMPLES, SAMPLES + 2):
+        hull.samples = [hull.want, *hull.pick(hull.permitted.moved(count))]
+        if hull.is_number:
+            yield Verdict.PASS, "", hull.within(hull.samples)
+    if not hull.is_number:
+        varying = np.any([sample != hull.want for sample in hull.samples], axis=0)
+        yield Verdict.UNSPECIFIED, "depends on rounding", varying
 
-    def __init__(self, permitted: Permitted, number: int, got: Array, where: Array) -> None:
-        self._permitted, self._number, self._got, self._where = permitted, number, got, where
-        self._want = permitted.expected[number].reshape(-1)[where]
-        self._of = element_type_of(self._want)
-        self._is_number = self._of.is_float or self._of.is_complex
-        self.found: list[Found | None] = [None] * len(where)
-        self._samples: list[Array] = [self._want]
 
-    @property
-    def _done(self) -> bool:
-        return None not in self.found
-
-    def _pick(self, sets: Sequence[Values]) -> list[Array]:
-        return [one[self._number].reshape(-1)[self._where] for one in sets]
-
-    def _say(self, mask: Array, verdict: Verdict, kind: str) -> None:
-        for i in np.flatnonzero(mask):
-            self.found[i] = self.found[i] or (verdict, kind)
-
-    def all(self) -> list[Found]:
-        """A verdict and a class for every element; no more is evaluated than they need."""
-        steps = (
-            self._by_moving, self._by_choosing, self._by_filling, self._by_flushing,
-            self._by_failing,
-        )  # fmt: skip
-        for step in steps:
-            if not self._done:
-                step()
-        return [one or (Verdict.DIVERGENT, "wrong value") for one in self.found]
-
-    def _by_moving(self) -> None:
-        for count in (FEW_SAMPLES, SAMPLES + 2):
-            self._samples = [self._want, *self._pick(self._permitted.moved(count))]
-            if self._is_number:
-                self._say(within(self._samples, self._got, self._of), Verdict.PASS, "")
-            if self._done:
-                return
-        if not self._is_number:
-            varying = np.any([sample != self._want for sample in self._samples], axis=0)
-            self._say(varying, Verdict.UNSPECIFIED, "depends on rounding")
+def _reached_by_more(hull: _Hull) -> Answer:
+    if not hull.is_number:
+        return
+    for count in range(MORE_SAMPLES // 4, MORE_SAMPLES + 1, MORE_SAMPLES // 4):
+        if not is_near(hull.samples, hull.got, hull.type).any():
             return
-        for count in range(MORE_SAMPLES // 4, MORE_SAMPLES + 1, MORE_SAMPLES // 4):
-            if self._done or not is_near(self._samples, self._got, self._of).any():
-                return
-            hull = [*self._samples, *self._pick(self._permitted.more(count))]
-            self._say(within(hull, self._got, self._of, margin=0.0), Verdict.PASS, "")
+        samples = [*hull.samples, *hull.pick(hull.permitted.more(count))]
+        yield Verdict.PASS, "", hull.within(samples, margin=0.0)
 
-    def _by_choosing(self) -> None:
-        if others := self._pick(self._permitted.chosen()):
-            outside = [
-                ~within(self._samples, one, self._of) if self._is_number else one != self._want
-                for one in others
-            ]
-            varying = np.any(outside, axis=0)
-            self._say(varying, Verdict.UNSPECIFIED, self._permitted.choices[0])
 
-    def _by_filling(self) -> None:
-        if filled := self._pick(self._permitted.filled()):
-            varying = ~np.all([alike(self._want, sample) for sample in filled], axis=0)
-            self._say(varying, Verdict.UNSPECIFIED, self._permitted.reasons[0])
+def _depends_on_choices(hull: _Hull) -> Answer:
+    if others := hull.pick(hull.permitted.chosen()):
+        outside = [
+            ~within(hull.samples, one, hull.type) if hull.is_number else one != hull.want
+            for one in others
+        ]
+        yield Verdict.UNSPECIFIED, hull.permitted.choices[0], np.any(outside, axis=0)
 
-    def _by_flushing(self) -> None:
-        if not (zeroed := self._pick(self._permitted.flushed())):
-            return
-        if self._is_number:
-            flushed = within([*zeroed, *self._samples], self._got, self._of)
+
+def _depends_on_what_is_open(hull: _Hull) -> Answer:
+    if filled := hull.pick(hull.permitted.filled()):
+        varying = ~np.all([alike(hull.want, sample) for sample in filled], axis=0)
+        yield Verdict.UNSPECIFIED, hull.permitted.reasons[0], varying
+
+
+def _flushed(hull: _Hull) -> Answer:
+    if zeroed := hull.pick(hull.permitted.flushed()):
+        if hull.is_number:
+            flushed = hull.within([*zeroed, *hull.samples])
         else:
-            flushed = np.any([self._got == one for one in zeroed], axis=0)
-        self._say(flushed, Verdict.FLUSHED, "subnormal intermediate")
+            flushed = np.any([hull.got == one for one in zeroed], axis=0)
+        yield Verdict.FLUSHED, "subnormal intermediate", flushed
 
-    def _by_failing(self) -> None:
-        if self._is_number:
-            for mask, verdict, kind in failures(self._samples, self._got, self._of):
-                self._say(mask, verdict, kind)
+
+def _wrong(hull: _Hull) -> Answer:
+    if hull.is_number:
+        for mask, verdict, kind in failures(hull.samples, hull.got, hull.type):
+            yield verdict, kind, mask
+    yield Verdict.DIVERGENT, "wrong value", np.ones(len(hull.where), np.bool_)
+
+
+_QUESTIONS: tuple[Question[_Hull], ...] = (
+    _reached_by_moving,
+    _reached_by_more,
+    _depends_on_choices,
+    _depends_on_what_is_open,
+    _flushed,
+    _wrong,
+)
 
 
 def _element(number: int, expected: Array, actual: Array, flat: int) -> Element:
@@ -222,7 +238,7 @@ def is_single(program: Program) -> bool:
     if len(working) != 1 or len(program.functions) != 1:
         return False
     operation, end = working[0], program.main.body.operations[-1]
-    last = program.main.body.operations[-2] is operation
+    last = program.subject is operation
     return (
         last
         and end.operands == operation.results

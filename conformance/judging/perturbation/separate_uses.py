@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from conformance.judging.perturbation.error_model import rule_of
+from conformance.catalog import rule_of
 from conformance.transforms.extract import with_main
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, TensorType, Value

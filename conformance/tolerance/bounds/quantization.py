@@ -52,11 +52,6 @@ def quantized_rule(rule: Rule) -> Rule:
     )
 
 
-def rule_for(operation: Operation, rule: Rule) -> Rule:
-    """The rule that judges an operation: another than its op's where tensors are quantized."""
-    return quantized_rule(rule) if quantized.involved(operation) else rule
-
-
 def _bounds(
     rule: Rule, operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:

@@ -5,9 +5,8 @@ import pytest
 
 from conformance.backends.base import Rejected, Unsupported
 from conformance.backends.session import open_session
-from conformance.catalog import CATALOG
+from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import judge
-from conformance.tolerance.bounds.quantization import rule_for
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import QuantizedType, TensorType, Value, single_op
@@ -24,7 +23,7 @@ def verdicts(
     program = single_op(op, values, (TensorType(types[0].shape, to),))
     given = [np.array(codes, of.storage_type.storage) for of, codes in operands]
     (right,) = evaluate(program, given)
-    rule = rule_for(program.main.body.operations[-2], CATALOG[op].tolerance)
+    rule = rule_of(program.main.body.operations[-2])
     found: list[bool] = []
     for index, step in enumerate(off):
         wrong = right.copy()
@@ -89,7 +88,7 @@ def test_open_and_wrong_results_are_told_apart() -> None:
     line = TensorType((3,), of)
     program = single_op("divide", (Value("a", line), Value("b", line)), (line,))
     given = [np.array([0, 1, 6], np.int8), np.array([0, 0, 2], np.int8)]
-    rule = rule_for(program.main.body.operations[0], CATALOG["divide"].tolerance)
+    rule = rule_of(program.main.body.operations[0])
     (right,) = evaluate(program, given)
     assert right.tolist() == [0, 127, 3]
     for wrong, verdict in (
