@@ -96,7 +96,8 @@ def run(
     ] = None,
     out: Out = DEFAULT_OUT,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail also on expectations that nothing matches.")
+        bool,
+        typer.Option("--strict", help="Fail also on expectations whose counterexample passes now."),
     ] = False,
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds for a module; a case gets a third.")
@@ -187,7 +188,8 @@ def _print_result(data: RunData, out: Path) -> None:
         *(f"note: {incident}" for incident in data.incidents),
     ]
     if data.stale:
-        lines.append(f"expectations that nothing matched: {', '.join(data.stale)}")
+        told = "expectations whose counterexamples do not reproduce"
+        lines.append(f"{told}: {', '.join(data.stale)}")
     new = [record for record in data.records if record.is_new_failure]
     for record in new[:10]:
         lines.append(f"new: {record.id}: {record.verdict.value}: {record.message or record.kind}")
@@ -317,6 +319,52 @@ def check(
     return command.describe_inputs(options) if describe else command.check(options)
 
 
+expectations_app = typer.Typer(
+    help="Known divergences: list them, or see whether a backend still shows them.",
+    no_args_is_help=True,
+)
+app.add_typer(expectations_app, name="expectations")
+
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which. [default: all]")]
+ExpectationsOption = Annotated[
+    str | None, typer.Option("--expectations", help="A file or folder; else the shipped ones.")
+]
+LinesOption = Annotated[LinesFormat, typer.Option("--format", help="How to print.")]
+
+
+@expectations_app.command("list")
+def list_expectations(
+    ids: Ids = None,
+    backend: Annotated[str, typer.Option(help="Whose divergences.")] = "cpu",
+    expectations: ExpectationsOption = None,
+    format: LinesOption = LinesFormat.TEXT,  # noqa: A002 - the option's name
+) -> int:
+    """List what is known of a backend, in the versions that are installed here."""
+    from conformance.check import expectations as known
+
+    for one in known.chosen(expectations, backend, ids or ()):
+        as_json = format is LinesFormat.JSON
+        sys.stdout.write((json.dumps(known.entry(one)) if as_json else known.as_text(one)) + "\n")
+    return 0
+
+
+@expectations_app.command("check")
+def check_expectations(
+    ids: Ids = None,
+    backend: Annotated[str, typer.Option(help="The backend to run them on.")] = "cpu",
+    expectations: ExpectationsOption = None,
+    format: LinesOption = LinesFormat.TEXT,  # noqa: A002 - the option's name
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes. [default: one per core]")
+    ] = None,
+) -> int:
+    """Replay the counterexamples; exits with 1 when one does not reproduce any more."""
+    from conformance.check import expectations as known
+
+    found = known.chosen(expectations, backend, ids or ())
+    return known.check(found, backend, as_json=format is LinesFormat.JSON, jobs=jobs or 0)
+
+
 @app.command()
 def ops(
     op: Annotated[str | None, typer.Argument(metavar="[OP]", help="An op to show.")] = None,
@@ -398,7 +446,7 @@ def _complain(line: str) -> None:
 
 def _explain(error: Exception) -> tuple[int, str]:
     from conformance.frontends.arguments import InputsError
-    from conformance.gate.expectations import ExpectationError
+    from conformance.gate.reading import ExpectationError
     from conformance.results.store import StoreError
 
     if hasattr(error, "format_message"):  # typer's usage errors; its classes moved between versions

@@ -168,7 +168,11 @@ def _some(names: Sequence[str], limit: int = 6) -> str:
 def _stale(seen: View) -> str:
     if not seen.run.stale:
         return ""
-    return "Expectations that no longer match: " + ", ".join(map(code, seen.run.stale)) + "."
+    return (
+        "Expectations whose counterexamples no longer reproduce: "
+        + ", ".join(map(code, seen.run.stale))
+        + "."
+    )
 
 
 def _open(seen: View) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from conformance.gate.expectations import Expectation, load
+from conformance.gate.expectations import Expectation
+from conformance.gate.reading import load
 from conformance.results.versions import versions
 from conformance.verdict import Record
 

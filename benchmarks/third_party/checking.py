@@ -14,7 +14,7 @@ from conformance.check.settings import Checked, Settings
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
-from conformance.gate.expectations import load
+from conformance.gate.reading import load
 from conformance.results.versions import versions
 
 FAULTS = (

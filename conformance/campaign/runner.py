@@ -19,13 +19,16 @@ from conformance.campaign.planning import PROFILES, Options, Plan, key, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.tasks import Task, TaskResult, peak_rss_mb
 from conformance.catalog import Cell
+from conformance.check.counterexamples import replayed
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
-from conformance.gate.expectations import Expectation, crashes, known_by, load, stale
+from conformance.gate.expectations import Expectation, crashes, known_by
+from conformance.gate.reading import load
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import RunData, exit_code, read
 from conformance.results.versions import versions
+from conformance.verdict import Record
 
 NEEDED = ("conformance.campaign.tasks",)
 """What workers load once, before they are asked anything: what a task is made of."""
@@ -67,7 +70,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
             _same_backends(store, described or _describe(opened), options)
             sitting = _Sitting(options, planned, expectations, store, watcher or Watcher(), begun)
             sitting.work(opened, finished)
-        return _close(store, options, expectations)
+        return _close(store, options, expectations, opened)
 
 
 def _describe(workers: dict[Choice, LocalExecutor]) -> list[Description]:
@@ -162,11 +165,16 @@ def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
     store.assign_known({record: name for record, name in known.items() if record.known != name})
 
 
-def _close(store: Store, options: Options, expectations: Sequence[Expectation]) -> RunData:
+def _close(
+    store: Store,
+    options: Options,
+    expectations: Sequence[Expectation],
+    workers: dict[Choice, LocalExecutor],
+) -> RunData:
     run = read(store)
     tested = {(r.op, r.element_type, r.backend) for r in run.records}
     applying = [e for e in expectations if any(map(e.applies, tested))]
-    old = stale(applying, tested, run.records)
+    old = _stale(applying, run.records, workers) if options.strict else []
     parent = max(peak_rss_mb(), run.peak_rss_mb["parent"])
     store.set_meta(
         {
@@ -177,6 +185,24 @@ def _close(store: Store, options: Options, expectations: Sequence[Expectation]) 
         }
     )
     return read(store)
+
+
+def _stale(
+    expectations: Sequence[Expectation],
+    records: Sequence[Record],
+    workers: dict[Choice, LocalExecutor],
+) -> list[str]:
+    """The ids of those that knew none of the records, and whose counterexamples reproduce on none
+    of these backends: what was only not met is not stale."""
+    met = {record.known for record in records}
+    unmet = [e for e in expectations if e.id not in met]
+    seen: dict[str, bool] = {}
+    for choice, executor in workers.items():
+        speaking = [e for e in unmet if e.speaks_of(choice.name)]
+        for one in replayed(executor, speaking, choice.spelling):
+            if one is not None:
+                seen[one.id] = seen.get(one.id, False) or one.reproduces
+    return [e.id for e in unmet if seen.get(e.id) is False]
 
 
 class _Sitting:

@@ -79,7 +79,7 @@ def _settings(options: Options, backend: Choice) -> tuple[Settings, dict[str, st
     """What workers are told, and the reason of each expectation by its id."""
     from conformance.check.settings import Settings
     from conformance.frontends.arguments import load as load_inputs
-    from conformance.gate.expectations import load
+    from conformance.gate.reading import load
     from conformance.results.versions import versions
 
     if options.inputs is not None:

@@ -136,7 +136,8 @@ class Work:
                 self._session.kept(self._unit.flat.program, self._unit.text)
             except BackendError:
                 return Outcome(Verdict.REJECTED, INVALID, message, where)
-            return Outcome(Verdict.ACCEPTED, ", ".join(ids), message, where)
+            known = self._explainer.known_acceptance(operation, ids)
+            return Outcome(Verdict.ACCEPTED, ", ".join(ids), message, where, known=known)
         return Outcome(Verdict.REJECTED, INVALID, message, where)
 
     def _results(self, permitted: Permitted, inputs: tuple[Array, ...]) -> Sequence[Array]:

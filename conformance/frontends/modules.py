@@ -82,7 +82,7 @@ def units(path: Path) -> Iterator[Unit | NotChecked]:
         if any(map(_MUST_FAIL.search, comments(part))):
             yield NotChecked("a test of what must be refused")
             continue
-        yield from _units(part)
+        yield from units_of(part)
 
 
 def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
@@ -125,7 +125,8 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
-def _units(text: str) -> Iterator[Unit | NotChecked]:
+def units_of(text: str) -> Iterator[Unit | NotChecked]:
+    """The programs of a text that is one module, and what in it is none."""
     for kind, count in _REPLICAS.findall(blanked(text)):
         if int(count) > 1:
             yield NotChecked(f"num_{kind} = {count}: programs of one process are checked")

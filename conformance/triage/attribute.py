@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
-from conformance.gate.expectations import Expectation, known_by
+from conformance.gate.expectations import Expectation, Failure, known_by
 from conformance.judging.compare import Judgement, judge, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
@@ -22,7 +22,8 @@ from conformance.transforms.outline import alone, column, hands_on_constants
 from conformance.triage.isolate import Steps, Wrong
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.rewritings import LABELS
-from conformance.verdict import Record, Verdict
+from conformance.verdict import Verdict
+from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -188,22 +189,28 @@ class Explainer:
         """The expectations that together know all that is wrong with an operation, or none."""
         return self._ids((operation,), judgement)
 
+    def known_acceptance(self, operation: Operation, ids: Sequence[str]) -> tuple[str, ...]:
+        """The expectations that together know that an operation which breaks these constraints is
+        compiled, or none."""
+        failures = [
+            Failure(operation.name, INVALID.name, self.backend, Verdict.ACCEPTED, id_)
+            for id_ in ids
+        ]
+        return self._all_known(failures)
+
     def _ids(self, group: Sequence[Operation], judgement: Judgement) -> tuple[str, ...]:
         """The same of a group of operations, known by their names together."""
         findings = judgement.findings or ((judgement.verdict, judgement.kind),)
-        ids = [
-            known_by(self.expectations, self._record(group, judgement, *finding))
-            for finding in findings
+        name, of = group_name(group), column(group[-1])
+        failures = [
+            Failure(name, of, self.backend, verdict, kind, judgement.worst_ulp)
+            for verdict, kind in findings
         ]
-        return tuple(dict.fromkeys(ids)) if all(ids) else ()
+        return self._all_known(failures)
 
-    def _record(
-        self, group: Sequence[Operation], judgement: Judgement, verdict: Verdict, kind: str
-    ) -> Record:
-        return Record(
-            group_name(group), column(group[-1]), self.backend, 0, "", verdict, kind,
-            worst_ulp=judgement.worst_ulp,
-        )  # fmt: skip
+    def _all_known(self, failures: Sequence[Failure]) -> tuple[str, ...]:
+        ids = [known_by(self.expectations, failure) for failure in failures]
+        return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
 
 def group_name(group: Sequence[Operation]) -> str:

@@ -20,7 +20,8 @@ from conformance.check.file import check_file, merged
 from conformance.check.settings import Checked, Settings
 from conformance.cli import app, guarded
 from conformance.frontends.extensions import EXTENSIONS, beyond, extension
-from conformance.gate.expectations import Expectation, load
+from conformance.gate.expectations import Expectation
+from conformance.gate.reading import load
 from conformance.judging.perturbation.overrides import Shift
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit

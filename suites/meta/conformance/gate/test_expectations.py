@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from conformance.gate.expectations import ExpectationError, known_by, load, read, stale
+import conformance
+from conformance.catalog import CATALOG
+from conformance.gate.classes import CLASSES
+from conformance.gate.expectations import Counterexample, Failure, known_by
+from conformance.gate.reading import ExpectationError, load, read
+from conformance.tolerance.bounds.sorting import NEGATIVE
+from conformance.tolerance.models.orders import EMPTY, LABEL, TILES, UNPADDED
+from conformance.tolerance.models.out_of_bounds import BOUND, WINDOW
+from conformance.triage.isolate import NO_SOLUTION
+from conformance.triage.rewritings import LABELS
 from conformance.verdict import Record, Verdict
 
 VERSIONS = {"jaxlib": "0.10.2"}
@@ -20,6 +31,9 @@ kinds = ["*zero*"]
 reason = "The sign of zero is lost."
 link = "https://example.org"
 """
+
+
+SHOWN = "[known.counterexample]\nprogram = 'module {}'\n"
 
 
 def a_record(op="atan2", of="f32", verdict=Verdict.DIVERGENT, kind="signed zero", backend="cpu"):
@@ -56,12 +70,17 @@ def test_what_is_left_out_means_everything_that_fails(tmp_path: Path) -> None:
     assert not known_by(found, a_record(verdict=Verdict.UNSUPPORTED))
 
 
-def test_an_entry_is_stale_when_its_cells_were_tested_and_nothing_matched(tmp_path: Path) -> None:
+def test_failures_without_a_record_are_known_alike(tmp_path: Path) -> None:
     found = read(written(tmp_path, ENTRY))
-    cell, other = ("atan2", "f32", "cpu"), ("tan", "f32", "cpu")
-    assert stale(found, [cell], [a_record()]) == []
-    assert stale(found, [cell], [a_record(verdict=Verdict.PASS)]) == ["zeros"]
-    assert stale(found, [other], []) == []
+    failure = Failure("atan2", "f32", "cpu", Verdict.DIVERGENT, "signed zero")
+    assert known_by(found, failure) == "zeros"
+    assert known_by(found, replace(failure, kind="NaN")) == ""
+
+
+def test_an_entry_may_have_a_counterexample(tmp_path: Path) -> None:
+    shown = "[known.counterexample]\nprogram = 'module {}'\ninputs = ['1.0']\n"
+    (found,) = read(written(tmp_path, ENTRY + shown))
+    assert found.counterexample == Counterexample("module {}", ("1.0",))
 
 
 def test_entries_of_a_backend_stay_with_it(tmp_path: Path) -> None:
@@ -96,14 +115,28 @@ def test_a_faulty_reference_has_no_expectations_of_its_own() -> None:
         ("[[entries]]\n", "unknown key 'entries'"),
         ("known = 3", "must be tables"),
         ("known = [3]", "must be tables"),
-        (ENTRY + "reasons = 'x'", "unknown key 'reasons'"),
+        (ENTRY + "reasons = 'x'", "unknown key 'reasons'; did you mean reason"),
+        (ENTRY + "rare = 'yes'", "'rare' must be true or false, not a string"),
+        (ENTRY + "max_ulp = true", "'max_ulp' must be a number, not true or false"),
+        (ENTRY + "max_ulp = -1", "'max_ulp' must be a number that is not negative"),
+        (ENTRY + "counterexample = 'x'", "'counterexample' must be a table, not a string"),
+        (ENTRY + "[known.counterexample]", "'program' of 'counterexample' is missing"),
+        (
+            ENTRY + SHOWN + "input = []",
+            "unknown key 'input'; did you mean inputs? (in counterexample)",
+        ),
+        (ENTRY + SHOWN + "inputs = '1'", "'counterexample.inputs' must be a list of strings"),
+        (ENTRY + SHOWN + "inputs = [1]", "'counterexample.inputs' must be a list of strings"),
         (ENTRY + "versions = 3", "'versions' must be a string"),
         (ENTRY + "versions = 'old'", "names no versions"),
         (ENTRY.replace('["divergent"]', '"divergent"'), "must be a list"),
         (ENTRY.replace('["divergent"]', "[]"), "must be a list"),
-        (ENTRY.replace("divergent", "pass"), "no failing verdict 'pass'"),
-        (ENTRY.replace("atan*", "atam*"), "no op 'atam*'"),
-        (ENTRY.replace('"f32"', '"f33"'), "no element type 'f33'"),
+        (ENTRY.replace("divergent", "divergnt"), "verdict 'divergnt'; did you mean divergent?"),
+        (ENTRY.replace("divergent", "pass"), "unknown failing verdict 'pass'; known: flushed"),
+        (ENTRY.replace("atan*", "atam*"), "unknown op 'atam*'; did you mean"),
+        (ENTRY.replace('"f32"', '"f33"'), "unknown element type 'f33'; did you mean"),
+        (ENTRY.replace("*zero*", "signd zero"), "class 'signd zero'; did you mean signed zero"),
+        (ENTRY.replace('id = "zeros"', ""), "entry 1: 'id' is missing"),
         (ENTRY.replace('reason = "The sign of zero is lost."', ""), "'reason' is missing"),
         (ENTRY + ENTRY, "given twice"),
     ],
@@ -121,3 +154,23 @@ def test_what_makes_no_sense_is_one_clear_line(tmp_path: Path, text: str, said: 
 def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(ExpectationError, match="cannot read expectations"):
         load(str(tmp_path / "nothing.toml"), ["cpu"], VERSIONS)
+
+
+def _classes_in(source: str) -> set[str]:
+    """What stands beside a failing verdict, and the names of habits."""
+    failing = "|".join(verdict.name for verdict in Verdict if verdict.fails)
+    return {
+        *re.findall(rf'Verdict\.(?:{failing}), "([^"]*\w[^"]*)"', source),
+        *re.findall(r'Habit\(\s*"([^"]+)"', source),
+    }
+
+
+def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
+    sources = [path.read_text() for path in Path(conformance.__file__).parent.rglob("*.py")]
+    given = set[str]().union(*map(_classes_in, sources))
+    for row in CATALOG.values():
+        given |= {habit.label for habit in row.tolerance.habits}
+    given |= {*LABELS, NEGATIVE, WINDOW, BOUND, LABEL, TILES, EMPTY, UNPADDED, NO_SOLUTION}
+    assert len(given) > 40
+    assert given - {*CLASSES} == set()
+    assert len({*CLASSES}) == len(CLASSES)

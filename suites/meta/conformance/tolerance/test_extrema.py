@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG
-from conformance.gate.expectations import load
+from conformance.gate.reading import load
 from conformance.judging.compare import judge
 from conformance.tolerance.models.extrema import HABITS
 from conformance.tolerance.rule import Habit

@@ -15,7 +15,8 @@ from conformance.backends import session
 from conformance.backends.base import only
 from conformance.backends.fake.reference import ReferenceBackend
 from conformance.check.settings import Checked, Settings
-from conformance.gate.expectations import Expectation, load
+from conformance.gate.expectations import Expectation
+from conformance.gate.reading import load
 from conformance.results.versions import versions
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program

@@ -1,0 +1,56 @@
+"""Replaying one counterexample, in a worker: its program checked as a user's program is."""
+
+from __future__ import annotations
+
+from conformance.backends.session import open_session
+from conformance.check.counterexamples import SECONDS, Replayed
+from conformance.check.program import NotJudged, Work
+from conformance.errors import UsageError
+from conformance.executors.limit import TooSlow
+from conformance.frontends.modules import NotChecked, units_of
+from conformance.gate.counterexamples import arrays
+from conformance.gate.expectations import Expectation
+from conformance.phases import phase
+from conformance.verdict import Verdict
+
+
+def replay(expectation: Expectation, name: str) -> Replayed:
+    """Replay a counterexample on the backend of that name, in this process.
+
+    Raises:
+        UsageError: when it cannot be read.
+        NotAvailable: when the backend cannot be had.
+    """
+    given = expectation.counterexample
+    assert given is not None
+    try:
+        (unit,) = units_of(given.program)
+        if isinstance(unit, NotChecked):
+            return _refused(expectation, unit)
+        inputs = arrays(unit.flat.program, given.inputs)
+    except ValueError as error:
+        raise _unreadable(expectation, error) from None
+    work = Work(unit, open_session(name, phase), (expectation,), SECONDS / 3)
+    try:
+        outcome = work.judged(inputs)
+    except (NotJudged, TooSlow) as reason:
+        kind = reason.kind if isinstance(reason, NotJudged) else "not evaluated"
+        return Replayed(expectation.id, False, Verdict.UNSUPPORTED, kind, str(reason))
+    reproduces = expectation.id in outcome.known
+    return Replayed(expectation.id, reproduces, outcome.verdict, outcome.kind, outcome.message)
+
+
+def _refused(expectation: Expectation, refused: NotChecked) -> Replayed:
+    """What MLIR's verifier, which is the backend's too, does not take: known, or a mistake.
+
+    Raises:
+        UsageError: where the expectation does not speak of refused programs, and of nothing else.
+    """
+    verdict, kind = Verdict.REJECTED, "refused as invalid"
+    if not (refused.invalid and expectation.verdicts == (verdict.value,)):
+        raise _unreadable(expectation, refused.reason)
+    return Replayed(expectation.id, True, verdict, kind, refused.reason)
+
+
+def _unreadable(expectation: Expectation, reason: object) -> UsageError:
+    return UsageError(f"the counterexample of expectation {expectation.id!r}: {reason}")

@@ -1,0 +1,93 @@
+"""Counterexamples of expectations, replayed: which known divergences this backend still shows.
+
+Each is checked as a program of the user's is, with its own expectation alone: it reproduces when
+that expectation knows what goes wrong. They are replayed in workers, many to a call; those that end
+their process, each in a call of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from conformance.errors import NotAvailable
+from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.executors.lost import why
+from conformance.gate.expectations import Expectation
+from conformance.verdict import Verdict
+
+BATCH = 16
+"""Counterexamples that are replayed in one call to a worker."""
+
+SECONDS = 60.0
+"""What a call may take; the reference may take a third of it for one program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What became of a counterexample: the verdict, its class, and what was seen.
+
+    `reproduces` says whether it is what the expectation speaks of.
+    """
+
+    id: str
+    reproduces: bool
+    verdict: Verdict
+    kind: str = ""
+    message: str = ""
+
+
+def replayed(
+    executor: LocalExecutor, expectations: Sequence[Expectation], backend: str, jobs: int = 1
+) -> Generator[Replayed | None]:
+    """Replay the counterexamples of those expectations that have one, in the order of ending.
+
+    `backend` is what it was asked for with (see Choice.spelling).
+
+    Yields None now and then, while nothing ends.
+
+    Raises:
+        UsageError: when a counterexample cannot be read.
+        NotAvailable: when the backend cannot be had, or no worker can be started.
+    """
+    having = [e for e in expectations if e.counterexample is not None]
+    apart = [e for e in having if Verdict.CRASHED.value in e.verdicts]
+    together = [e for e in having if e not in apart]
+    size = max(1, min(BATCH, -(-len(together) // jobs)))
+    batches = [tuple(together[at : at + size]) for at in range(0, len(together), size)]
+    batches += [(expectation,) for expectation in apart]
+    for ended in executor.results([_call(batch, backend) for batch in batches]):
+        if ended is None:
+            yield None
+        else:
+            yield from _answers(executor, ended, backend)
+
+
+def _call(batch: tuple[Expectation, ...], backend: str) -> Call:
+    return Call(batch, replay_batch, (batch, backend), SECONDS)
+
+
+def _answers(executor: LocalExecutor, ended: Ended, backend: str) -> tuple[Replayed, ...]:
+    """What a call came to; nothing yet where it must be done again, one by one."""
+    batch: tuple[Expectation, ...] = ended.call.name
+    value: object = ended.value
+    if isinstance(value, tuple):
+        return cast("tuple[Replayed, ...]", value)
+    if not isinstance(value, (Died, TimedOut)):
+        raise value if isinstance(value, Exception) else NotAvailable(str(value))
+    if len(batch) != 1:
+        for expectation in batch:
+            executor.push(_call((expectation,), backend))
+        return ()
+    (expectation,) = batch
+    verdict, kind, message = why(value)
+    reproduces = expectation.names(verdict, kind)
+    return (Replayed(expectation.id, reproduces, verdict, kind, message),)
+
+
+def replay_batch(batch: Sequence[Expectation], backend: str) -> tuple[Replayed, ...]:
+    """In a worker: replay these counterexamples one after the other."""
+    from conformance.check.counterexample import replay  # what the parent need not load
+
+    return tuple(replay(expectation, backend) for expectation in batch)

@@ -1,0 +1,105 @@
+"""The command `expectations`: what is known of a backend, and whether it still shows it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.backends.registry import parse
+from conformance.check.counterexamples import Replayed, replayed
+from conformance.errors import NOTHING_TESTED, UsageError, unknown
+from conformance.executors.backend_workers import describe, executor_of, workers
+from conformance.gate.expectations import Expectation
+from conformance.gate.reading import load
+from conformance.results.versions import versions
+
+NEEDED = ("conformance.check.counterexample",)
+"""What workers load once, before they are asked anything."""
+
+
+def chosen(given: str | None, name: str, ids: Sequence[str]) -> tuple[Expectation, ...]:
+    """The expectations of a backend that are true of the versions here, all or those of `ids`.
+
+    Raises:
+        ExpectationError: when the expectations make no sense.
+        UsageError: when there is no such backend, or one of `ids` is not among them.
+    """
+    backend = parse(name).name
+    found = {one.id: one for one in load(given, (backend,), versions()) if one.speaks_of(backend)}
+    for id_ in ids:
+        if id_ not in found:
+            raise UsageError(f"{unknown('expectation', id_, found)} (of {backend}, versions here)")
+    return tuple(found[id_] for id_ in ids) if ids else tuple(found.values())
+
+
+def entry(expectation: Expectation) -> dict[str, Any]:
+    """An expectation as JSON can hold it."""
+    shown = expectation.counterexample
+    return {
+        "id": expectation.id,
+        "op": list(expectation.op),
+        "element_types": list(expectation.element_types),
+        "verdicts": list(expectation.verdicts),
+        "kinds": list(expectation.kinds),
+        "versions": expectation.versions,
+        "reason": expectation.reason,
+        "link": expectation.link,
+        "program": shown.program if shown else "",
+        "inputs": list(shown.inputs) if shown else [],
+    }
+
+
+def as_text(expectation: Expectation) -> str:
+    """An expectation on one line."""
+    of = f" ({expectation.versions})" if expectation.versions else ""
+    ops, verdicts = ", ".join(expectation.op), "|".join(expectation.verdicts)
+    return f"{expectation.id}{of}: {ops}: {verdicts}: {expectation.reason}"
+
+
+def check(expectations: Sequence[Expectation], name: str, *, as_json: bool, jobs: int) -> int:
+    """Replay the counterexamples, print what became of each, and return the exit code.
+
+    1 where one does not reproduce, 4 where none of these expectations has one, 0 otherwise.
+
+    Raises:
+        UsageError: when a counterexample cannot be read.
+        NotAvailable: when the backend cannot be had.
+    """
+    backend = parse(name)
+    jobs = jobs or workers(backend)
+    with executor_of(backend, jobs=jobs, preload=NEEDED) as executor:
+        describe(executor, backend)
+        ended = replayed(executor, expectations, backend.spelling, jobs)
+        seen = {one.id: one for one in ended if one is not None}
+    for expectation in expectations:
+        line = _as_json if as_json else _as_text
+        sys.stdout.write(line(expectation.id, seen.get(expectation.id)) + "\n")
+    stale = sum(not one.reproduces for one in seen.values())
+    sys.stderr.write(
+        f"{len(expectations)} expectations of {backend.name}: {len(seen) - stale} reproduce, "
+        f"{stale} do not, {len(expectations) - len(seen)} have no counterexample\n"
+    )
+    return 1 if stale else 0 if seen else NOTHING_TESTED
+
+
+def _as_text(id_: str, seen: Replayed | None) -> str:
+    if seen is None:
+        return f"{id_}: no counterexample"
+    verdict = seen.verdict.value + (f" ({seen.kind})" if seen.kind else "")
+    told = ": ".join(filter(None, (verdict, " ".join(seen.message.split()))))
+    return f"{id_}: {'reproduces' if seen.reproduces else 'does not reproduce'}: {told}"
+
+
+def _as_json(id_: str, seen: Replayed | None) -> str:
+    if seen is None:
+        return json.dumps({"id": id_, "reproduces": None})
+    shown = {
+        "id": id_,
+        "reproduces": seen.reproduces,
+        "verdict": seen.verdict.value,
+        "class": seen.kind,
+        "message": seen.message,
+    }
+    return json.dumps(shown)

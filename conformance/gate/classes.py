@@ -1,0 +1,31 @@
+"""The classes that failures may have, by which expectation files name them.
+
+Near misses that are accepted have the id of a constraint as their class (`C3`, `I1`).
+"""
+
+from __future__ import annotations
+
+CLASSES = (
+    # elements, whatever the op
+    "NaN", "NaN bits", "accuracy", "double rounding", "infinity", "operands swapped",
+    "other reading", "out of the function's range", "reciprocal", "saturation", "sign",
+    "signed zero", "subnormal comparison", "subnormal input", "subnormal intermediate",
+    "subnormal result", "taken for iota", "tie rounding", "truncated to 32 bits", "wrong value",
+    # elements, of some ops
+    "NaN left out", "bits that are not uniform", "bound that the index type has no room for",
+    "contracted product", "dimension counted from the last", "distribution",
+    "folded normalization", "index vectors of no components", "no order of the updates",
+    "no permutation of the elements", "one-pass variance", "order of the elements",
+    "order of the factors", "order of the tiles", "out of range", "padding left out",
+    "source without elements", "summed from +0", "transformed convolution",
+    "unsigned index taken for signed", "wider arithmetic", "window out of bounds in part",
+    "zeros taken for equal",
+    # operations of a program together
+    "negation moved out of a sum", "not a solution", "truth value as a selection",
+    # results, and how they came about
+    "expectation", "missing result", "not deterministic", "only in batch", "sizes",
+    "wrong element type", "wrong shape",
+    # no results
+    "abort", "arithmetic exception", "bus error", "illegal instruction", "internal error", "killed",
+    "no answer", "refused as invalid", "segmentation fault",
+)  # fmt: skip

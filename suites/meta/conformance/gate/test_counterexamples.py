@@ -1,0 +1,206 @@
+"""Counterexamples of expectations: inputs read and written, programs replayed, what is stale."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.check.counterexample import replay
+from conformance.cli import app, guarded
+from conformance.errors import UsageError
+from conformance.gate.counterexamples import arrays, written
+from conformance.gate.expectations import Counterexample, Expectation
+from conformance.gate.reading import SHIPPED, read
+from conformance.verdict import Verdict
+from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES, bits_dtype, element_type, from_bits, to_bits
+
+
+def taking(*types: TensorType) -> Program:
+    """A program of these parameters that returns them."""
+    values = tuple(Value(f"a{n}", of) for n, of in enumerate(types))
+    body = Region(values, (Operation("return", values),))
+    return Program((Function("main", body, types),))
+
+
+def read_one(text: str, of: str, *shape: int):
+    (array,) = arrays(taking(TensorType(shape, element_type(of))), (text,))
+    return array
+
+
+# --- Inputs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ELEMENT_TYPES)
+def test_all_bits_survive_of_every_element_type(name: str) -> None:
+    of = ELEMENT_TYPES[name]
+    codes = np.random.default_rng(0).integers(0, 256, 24 * bits_dtype(of).itemsize * 2, np.uint8)
+    bits = codes.view(bits_dtype(of)) & bits_dtype(of).type((1 << of.part.bits) - 1)
+    shape = (12, 4) if not of.is_complex else (6, 4, 2)
+    array = from_bits(bits[: np.prod(shape)].reshape(shape), of)
+    text = written(array)
+    (back,) = arrays(taking(TensorType(array.shape, of)), (text,))
+    assert back.dtype == array.dtype
+    assert np.array_equal(to_bits(back), to_bits(array))
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "shape", "bits"),
+    [
+        ("[nan, 0x7FC00001]", "f32", (2,), [0x7FC00000, 0x7FC00001]),
+        ("[-inf, -0.0]", "f32", (2,), [0xFF800000, 0x80000000]),
+        ("inf", "bf16", (2,), [0x7F80, 0x7F80]),
+        ("[1.0 x 2, nan]", "f16", (3,), [0x3C00, 0x3C00, 0x7E00]),
+        ("[[1, 2] x 2, [3 x 2]]", "si8", (3, 2), [[1, 2], [1, 2], [3, 3]]),
+        ("[[[1] x 2] x 2]", "ui4", (2, 2, 1), [[[1], [1]], [[1], [1]]]),
+        ("[(1.0, nan) x 2]", "complex<f32>", (2,), [[0x3F800000, 0x7FC00000]] * 2),
+        ("[true, false]", "i1", (2,), [1, 0]),
+        ("", "f32", (0, 3), np.zeros((0, 3))),
+    ],
+)
+def test_inputs_are_written_as_in_a_constant(text, of, shape, bits) -> None:
+    assert np.array_equal(to_bits(read_one(text, of, *shape)), np.asarray(bits))
+
+
+def test_equal_elements_are_written_once() -> None:
+    assert written(np.ones((3, 4), np.float32)) == "1.0"
+    ones = np.array([[1, 1, 1, 1, 2]] * 4, np.int32)
+    assert written(ones) == "[[1 x 4, 2] x 4]"
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "shape", "said"),
+    [
+        ("[1.0, 2.0]", "f32", (3,), "input 0, '[1.0, 2.0]', is no tensor<3xf32>"),
+        ("inf", "f8E4M3FN", (), "f8E4M3FN has no inf"),
+        ("nan", "si32", (), "si32 has no nan"),
+        ("one", "si32", (), "is no tensor<i32>"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_one_clear_line(text, of, shape, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        read_one(text, of, *shape)
+
+
+def test_there_is_an_input_for_each_parameter() -> None:
+    with pytest.raises(ValueError, match="takes 1 inputs, and 2 are given"):
+        arrays(taking(TensorType((2,), element_type("f32"))), ("1.0", "1.0"))
+
+
+# --- Replaying -----------------------------------------------------------------------------------
+
+SUBTRACT = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.subtract %x, %y : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+"""
+
+
+def known(id_: str, program: str, *inputs: str, **more) -> Expectation:
+    shown = Counterexample(program, inputs)
+    return Expectation(id_, ("subtract",), "swapped.", counterexample=shown, **more)
+
+
+def test_a_counterexample_reproduces_where_its_own_expectation_knows_it() -> None:
+    swapped = known("swapped", SUBTRACT, "[1.0, 2.0]", "3.0", kinds=("operands swapped",))
+    seen = replay(swapped, "reference:transposed_operands")
+    assert (seen.reproduces, seen.verdict) == (True, Verdict.DIVERGENT)
+    assert not replay(known("other", SUBTRACT, "1.0", "3.0", kinds=("NaN",)),
+                      "reference:transposed_operands").reproduces  # fmt: skip
+    seen = replay(swapped, "reference:right")
+    assert (seen.reproduces, seen.verdict) == (False, Verdict.PASS)
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs", "said"),
+    [
+        ("func.func @main(", (), "the counterexample of expectation 'a': "),
+        (SUBTRACT, ("1.0",), "takes 2 inputs, and 1 are given"),
+    ],
+)
+def test_a_counterexample_that_cannot_be_read_is_a_mistake_in_the_file(
+    program: str, inputs: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        replay(known("a", program, *inputs), "reference:right")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+FILE = """
+[[known]]
+id = "swapped"
+op = "subtract"
+reason = "lhs and rhs are swapped."
+[known.counterexample]
+program = '''{program}'''
+inputs = ["1.0", "2.0"]
+
+[[known]]
+id = "mended"
+op = "subtract"
+kinds = ["NaN"]
+reason = "NaN of equal numbers."
+[known.counterexample]
+program = '''{program}'''
+inputs = ["1.0", "1.0"]
+
+[[known]]
+id = "bare"
+op = "subtract"
+reason = "Nothing shows it."
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "known.toml").write_text(FILE.format(program=SUBTRACT))
+    return tmp_path / "known.toml"
+
+
+def test_the_command_says_which_reproduce(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def called(*arguments: str) -> tuple[int, str, str]:
+        given = ["expectations", *arguments, "--expectations", str(file), "--backend",
+                 "reference:transposed_operands"]  # fmt: skip
+        code = guarded(lambda: app(given, standalone_mode=False))
+        return code, *capfd.readouterr()
+
+    code, out, err = called("check", "--jobs", "1")
+    assert code == 1
+    first, second, third = out.splitlines()
+    assert first.startswith("swapped: reproduces: divergent (operands swapped): ")
+    assert second == "mended: does not reproduce: pass"
+    assert third == "bare: no counterexample"
+    assert ": 1 reproduce, 1 do not, 1 have no counterexample" in err
+    assert called("check", "swapped")[0] == 0
+    assert called("check", "bare")[0] == 4
+    code, _, err = called("check", "swaped")
+    assert code == 2
+    assert "unknown expectation 'swaped'; did you mean swapped?" in err
+    code, out, _ = called("list")
+    assert code == 0
+    assert [line.partition(":")[0] for line in out.splitlines()] == ["swapped", "mended", "bare"]
+
+
+# --- The shipped ones ----------------------------------------------------------------------------
+
+
+def test_every_shipped_expectation_has_a_counterexample() -> None:
+    for path in SHIPPED.glob("*.toml"):
+        for expectation in read(path):
+            assert expectation.counterexample, expectation.id
+
+
+def test_what_is_known_of_xla_on_this_machine_reproduces(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    code = guarded(lambda: app(["expectations", "check"], standalone_mode=False))
+    out, _ = capfd.readouterr()
+    lines = out.splitlines()
+    assert [line for line in lines if ": reproduces: " not in line] == []
+    assert len(lines) > 90
+    assert code == 0
