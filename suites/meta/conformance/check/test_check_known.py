@@ -365,7 +365,7 @@ def test_the_command_tells_known_from_new(call: Call, tmp_path: Path) -> None:
     [
         (None, "cannot read expectations "),
         ("known = 1", "'known' must be tables"),
-        (OURS.replace('"sine"', '"sign*e"'), "there is no op 'sign*e'"),
+        (OURS.replace('"sine"', '"sign*e"'), "unknown op 'sign*e'"),
     ],
 )
 def test_bad_expectations_are_one_line(
