@@ -154,6 +154,7 @@ def test_what_two_hundred_cases_reach(op: str) -> None:
             assert 20 <= sum(count > 0 for count in counts) <= 150
             assert 2.5 < sum(len(one.inputs) for one in found) / len(found) < 5
             without = [one for one in found if not one.program.main.arguments]
+            assert without
             assert all(one.inputs == (InputRecipe((), one.inputs[0].seed),) for one in without)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -256,11 +257,18 @@ MEANINGFUL = {
 }
 
 
+def sets_drawn(program: Program, seed: int, evaluate: Any) -> list[Any]:
+    """The input sets drawn for a program, of which there are several."""
+    sets = drawn(program, seed, evaluate)
+    assert len(sets) > 1
+    return sets
+
+
 @pytest.mark.parametrize("name", MEANINGFUL)
 def test_what_is_drawn_gives_numbers(name: str, tmp_path: Path) -> None:
     text, meant = MEANINGFUL[name]
     program = program_of(text, tmp_path)
-    for inputs in drawn(program, 0, lambda inputs: evaluate(program, inputs)):
+    for inputs in sets_drawn(program, 0, lambda inputs: evaluate(program, inputs)):
         assert [holds(inputs) for holds in meant] == [True] * len(meant), inputs
         results = evaluate(program, inputs)
         assert finite_share(results) == 1.0, (inputs, results)
@@ -356,7 +364,7 @@ def test_indices_said_to_be_unique_and_sorted_are(tmp_path: Path) -> None:
     program = program_of(
         text.replace("{flags}", "unique_indices = true, indices_are_sorted = true"), tmp_path
     )
-    for _, indices, _ in drawn(program, 1, lambda inputs: evaluate(program, inputs)):
+    for _, indices, _ in sets_drawn(program, 1, lambda inputs: evaluate(program, inputs)):
         assert (np.diff(indices[:, 0]) > 0).all()
         assert indices.min() >= 0
         assert indices.max() <= 8
@@ -371,7 +379,7 @@ func.func @main(%x: tensor<4xui32>, %y: tensor<3x2xui16>) -> (tensor<4xf32>, ten
   return %1, %2 : tensor<4xf32>, tensor<3xf32>
 }"""
     program = program_of(text, tmp_path)
-    for inputs in drawn(program, 2, lambda inputs: evaluate(program, inputs)):
+    for inputs in sets_drawn(program, 2, lambda inputs: evaluate(program, inputs)):
         first, second = evaluate(program, inputs)
         assert np.isfinite(first).all()
         assert first.max() > 0.1
@@ -454,5 +462,5 @@ def test_numbers_that_cannot_be_evaluated_are_left(tmp_path: Path) -> None:
             raise EvaluationError("no handler for the custom call")
         return inputs
 
-    for inputs in drawn(program, 0, evaluated):
+    for inputs in sets_drawn(program, 0, evaluated):
         assert (inputs[0] > 0).all()
