@@ -22,6 +22,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from conformance import options
 from conformance.errors import (
     INTERRUPTED,
     NOT_AVAILABLE,
@@ -38,12 +39,10 @@ if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must
 
 NAME = "hlo-conformance"
 DEFAULT_OUT = Path("hlo-conformance-results")
-BACKEND_HELP = "Backend: cpu, gpu, tpu, plugin:NAME=PATH for a PJRT plugin, or reference."
 
 app = typer.Typer(
     name=NAME,
-    help="Differential conformance suite for StableHLO and XLA ops.",
-    add_completion=False,
+    help="Test how a compiler or device computes StableHLO ops, against a reference.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -65,6 +64,14 @@ class LinesFormat(StrEnum):
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Worker processes.", show_default="one per core, one for a plugin"),
+]
+Expectations = Annotated[
+    str | None,
+    typer.Option(help=options.EXPECTATIONS_HELP, show_default="those shipped for the backend"),
+]
 
 
 class _RefusedError(Exception):
@@ -74,42 +81,59 @@ class _RefusedError(Exception):
 @app.command()
 def run(
     backend: Annotated[
-        list[str] | None, typer.Option(help=f"{BACKEND_HELP} Repeatable. [default: cpu]")
-    ] = None,
-    op: Annotated[
-        list[str] | None, typer.Option(help="Ops to test, a name or glob. Repeatable.")
-    ] = None,
-    element_type: Annotated[
-        list[str] | None, typer.Option(help="Element types to test, a name or glob. Repeatable.")
-    ] = None,
-    profile: Annotated[str, typer.Option(help="smoke, standard or deep.")] = "standard",
-    seed: Annotated[int, typer.Option(help="Seed of all cases.")] = 0,
-    shard: Annotated[str, typer.Option(help="Test the i-th of n parts, as i/n.")] = "1/1",
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Workers. [default: one per core, one for a plugin]")
-    ] = None,
-    expectations: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Known divergences: a file, a folder, cpu or none. [default: shipped ones]"
+            help=f"{options.BACKEND_HELP} Repeatable.",
+            autocompletion=options.backends,
+            show_default="cpu",
         ),
     ] = None,
+    op: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"{options.OP_HELP} Repeatable.",
+            autocompletion=options.ops,
+            show_default="every op",
+        ),
+    ] = None,
+    element_type: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"{options.TYPE_HELP} Repeatable.",
+            autocompletion=options.element_types,
+            show_default="every type",
+        ),
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(help=options.PROFILE_HELP, autocompletion=options.profiles)
+    ] = "standard",
+    seed: Annotated[int, typer.Option(help="Seed of all cases.")] = 0,
+    shard: Annotated[str, typer.Option(help="Test the i-th of n parts, as i/n.")] = "1/1",
+    jobs: Jobs = None,
+    expectations: Expectations = None,
     out: Out = DEFAULT_OUT,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Fail also on expectations whose counterexample passes now."),
     ] = False,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds for a module; a case gets a third.")
+        float,
+        typer.Option(
+            min=0.1, help="Seconds for a batch of cases; a case run alone has a third of them."
+        ),
     ] = 60.0,
     memory_limit: Annotated[
-        float, typer.Option(min=0, help="GiB of data per worker; 0 for no limit.")
+        float, typer.Option(min=0, help="GiB of memory for each worker process; 0 for no limit.")
     ] = 6.0,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over where a run left results.")
+        bool, typer.Option("--fresh", help="Delete the results that --out holds, and start over.")
     ] = False,
 ) -> int:
-    """Test every cell of a profile; the same command continues a run that was interrupted."""
+    """Test a backend: generated programs of every op and element type, against the reference.
+
+    A run that was interrupted goes on when the same command is given again. Exits with 1 when
+    something diverges that no expectation knows.
+    """
     from conformance.campaign.planning import Options
 
     return _run(
@@ -210,9 +234,15 @@ def _print(lines: Iterable[str]) -> None:
 @app.command()
 def report(
     db: Annotated[Path, typer.Argument(help="The folder of a run, or its results.sqlite.")],
-    out: Annotated[Path | None, typer.Option(help="Folder to write to. [default: its own]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write to.", show_default="the run's own")
+    ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(help="Another run: show what changed since. A folder or file.")
+        Path | None,
+        typer.Option(
+            help="An earlier run to compare with: its folder, or its results.sqlite.",
+            show_default="none",
+        ),
     ] = None,
 ) -> int:
     """Write the reports of a run again: HTML, JUnit, Markdown, JSON."""
@@ -248,15 +278,23 @@ def replay(
     db: Annotated[
         Path, typer.Option(help="The folder of the run, or its results.sqlite.")
     ] = DEFAULT_OUT,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds it may take.")] = 60.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that it may take.")] = 60.0,
     generic: Annotated[
         bool, typer.Option("--generic", help="Show the program in MLIR's generic form.")
     ] = False,
     backend: Annotated[
-        str | None, typer.Option(help="Where to run it. [default: where it was recorded]")
+        str | None,
+        typer.Option(
+            help="Backend to run it on.",
+            autocompletion=options.backends,
+            show_default="the one it was recorded on",
+        ),
     ] = None,
 ) -> int:
-    """Run a recorded case again; exits with 1 when it still fails."""
+    """Run a recorded case again: program, inputs, results, and the verdict then and now.
+
+    Exits with 1 when it still fails.
+    """
     from conformance.campaign import replay as replaying
 
     case = replaying.find(db, id)
@@ -271,32 +309,37 @@ def replay(
 def check(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="StableHLO modules: text, bytecode, jax exports."),
+        typer.Argument(
+            metavar="FILE...", help="StableHLO modules: text, bytecode, or what jax.export writes."
+        ),
     ],
-    backend: Annotated[str, typer.Option(help=BACKEND_HELP)] = "cpu",
+    backend: Annotated[
+        str, typer.Option(help=options.BACKEND_HELP, autocompletion=options.backends)
+    ] = "cpu",
     inputs: Annotated[
         Path | None,
-        typer.Option(help="Arguments: an .npz of arrays arr_0, ... or by name; else drawn."),
+        typer.Option(
+            help="Inputs of the programs: an .npz of arrays arr_0, arr_1, ..., or by name.",
+            show_default="drawn by what each program does with them",
+        ),
     ] = None,
     format: Annotated[LinesFormat, typer.Option("--format", help="How to print.")] = (  # noqa: A002
         LinesFormat.TEXT
     ),
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Workers. [default: one per core, one for a plugin]")
-    ] = None,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for a file.")] = 240.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of drawn inputs.")] = 0,
-    expectations: Annotated[
-        str | None,
-        typer.Option(help="Known divergences: a file, a folder, cpu or none; else the shipped."),
-    ] = None,
+    jobs: Jobs = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for each file.")] = 240.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")] = 0,
+    expectations: Expectations = None,
     save: Annotated[
         Path | None,
-        typer.Option(help="Folder for each failing program, its inputs and its results."),
+        typer.Option(
+            help="Folder to keep each failing program in, with its inputs and results.",
+            show_default="nothing is kept",
+        ),
     ] = None,
     describe: Annotated[
         bool,
-        typer.Option("--describe", help="Only show what the programs take, as --inputs needs it."),
+        typer.Option("--describe", help="Only show what the programs take, to write --inputs by."),
     ] = False,
 ) -> int:
     """Check programs of your own, and name the first operation that goes wrong.
@@ -305,7 +348,7 @@ def check(
     """
     from conformance.check import command
 
-    options = command.Options(
+    asked = command.Options(
         files=tuple(files),
         backend=backend,
         inputs=inputs,
@@ -316,7 +359,7 @@ def check(
         save=save,
         as_json=format is LinesFormat.JSON,
     )
-    return command.describe_inputs(options) if describe else command.check(options)
+    return command.describe_inputs(asked) if describe else command.check(asked)
 
 
 expectations_app = typer.Typer(
@@ -367,7 +410,10 @@ def check_expectations(
 
 @app.command()
 def ops(
-    op: Annotated[str | None, typer.Argument(metavar="[OP]", help="An op to show.")] = None,
+    op: Annotated[
+        str | None,
+        typer.Argument(metavar="[OP]", help="An op to show.", autocompletion=options.ops),
+    ] = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option's name
 ) -> int:
     """List the ops, or show one."""

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from conformance import options
+from conformance.backends.registry import BACKENDS
 from conformance.campaign.planning import PROFILES
 from conformance.catalog import CATALOG
 from conformance.cli import app, guarded
@@ -124,6 +126,54 @@ def test_the_parent_loads_neither_jax_nor_hypothesis(
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout
+
+
+def completed(*words: str) -> list[str]:
+    """What bash offers for the last of these words."""
+    line = ("hlo-conformance", *words)
+    asked = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(words))}
+    script = "from conformance.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | asked | {"_HLO_CONFORMANCE_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("run", "--profile", "s"), ["smoke", "standard"]),
+        (("run", "--op", "round"), ["round_nearest_afz", "round_nearest_even"]),
+        (("run", "--element-type", "c"), ["complex_f32", "complex_f64"]),
+        (("check", "--backend", "p"), ["plugin:"]),
+        (("ops", "exponential_"), ["exponential_minus_one"]),
+    ],
+)
+def test_a_shell_completes_what_options_take(words: tuple[str, ...], offered: list[str]) -> None:
+    assert completed(*words) == offered
+
+
+def test_what_options_say_they_take_is_what_there_is() -> None:
+    assert tuple(PROFILES) == options.PROFILES
+    assert all(f"{name} {count}" in options.PROFILE_HELP for name, count in PROFILES.items())
+    columns = {column.name for row in CATALOG.values() for column in row.columns}
+    plain = {name.replace("<", "_").replace(">", "") for name in columns}
+    assert set(options.element_types("")) == plain
+    assert all(family in options.BACKEND_HELP for family in BACKENDS)
+
+
+@pytest.mark.parametrize("command", ["run", "check", "replay", "report", "ops", "backends"])
+def test_help_shows_every_default(call, monkeypatch, command: str) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    code, out, _ = call(command, "--help")
+    assert code == 0
+    listed = [line for line in out.splitlines() if " --" in line and "<bool>" not in line]
+    assert listed
+    assert all("[default: " in line for line in listed)
 
 
 def test_replay_names_the_nearest_ids(call, finished: Path) -> None:

@@ -1,0 +1,53 @@
+"""What the options of the command line take: their help, and what a shell completes them with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+PROFILES = ("smoke", "standard", "deep")
+"""Profiles by name, as conformance.campaign.planning has them: known here without loading it."""
+
+PROFILE_HELP = "Cases per cell: smoke 2, standard 8, deep 100."
+BACKEND_HELP = "cpu, gpu, tpu, plugin:NAME=PATH for a PJRT plugin, or reference for our own."
+OP_HELP = "Ops to test: names such as add, or globs such as 'exp*'; the command ops lists them."
+TYPE_HELP = (
+    "Element types to test, names or globs: i1, si2 to si64, ui2 to ui64, f4E2M1FN, f6*, f8*, f16, "
+    "bf16, f32, f64, complex_f32, complex_f64; 'q*' for quantized ones; invalid for programs that "
+    "break one constraint."
+)
+EXPECTATIONS_HELP = "Known divergences: a file, a folder of <backend>.toml files, cpu for those of XLA's CPU, or none."
+
+
+def profiles(incomplete: str) -> list[str]:
+    """The profiles that begin so."""
+    return _beginning(PROFILES, incomplete)
+
+
+def backends(incomplete: str) -> list[str]:
+    """The backends that begin so; a family that needs an argument with its colon."""
+    from conformance.backends.registry import BACKENDS
+
+    names = (f"{name}:" if family.needs_argument else name for name, family in BACKENDS.items())
+    return _beginning(names, incomplete)
+
+
+def ops(incomplete: str) -> list[str]:
+    """The ops that begin so."""
+    from reference.ops.table import OPS
+
+    return _beginning(OPS, incomplete)
+
+
+def element_types(incomplete: str) -> list[str]:
+    """The columns that begin so, complex<f32> as complex_f32, which needs no quotes in a shell."""
+    from generators.case.columns import INVALID
+    from generators.case.quantized_types import QUANTIZED_COLUMNS
+    from reference.ir.types import ELEMENT_TYPES
+
+    names = (*ELEMENT_TYPES, *QUANTIZED_COLUMNS, INVALID.name)
+    plain = (name.replace("<", "_").replace(">", "") for name in names)
+    return _beginning(plain, incomplete)
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
