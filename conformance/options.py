@@ -15,7 +15,10 @@ TYPE_HELP = (
     "bf16, f32, f64, complex_f32, complex_f64; 'q*' for quantized ones; invalid for programs that "
     "break one constraint."
 )
-EXPECTATIONS_HELP = "Known divergences: a file, a folder of <backend>.toml files, cpu for those of XLA's CPU, or none."
+EXPECTATIONS_HELP = (
+    "Known divergences: a file, a folder of <backend>.toml files, cpu for those of XLA's CPU, "
+    "or none."
+)
 
 
 def profiles(incomplete: str) -> list[str]:
