@@ -19,8 +19,9 @@ from conformance.backends.session import EMISSION, Compiled, Session, open_sessi
 from conformance.catalog import Cell
 from conformance.judging.compare import Judgement, combine, judge, merge_errors
 from conformance.results.inputs import pack_inputs
-from conformance.stablehlo.emit import EmitError, emit, merge
+from conformance.stablehlo.emit import EmitError, emit
 from conformance.tolerance.rule import Rule
+from conformance.transforms.merge import merge
 from conformance.verdict import Detail, Errors, Record, Timing, Verdict
 from generators.case.case import Case
 from generators.case.columns import Invalid

@@ -11,14 +11,15 @@ Source: StableHLO, stablehlo/tests/CheckOps.td and what its translator does with
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from conformance.frontends.iree_checks import DENSE, TYPE, VALUE, call, constant
 from conformance.frontends.iree_checks import rewrite as from_iree
-from reference.ir.program import Dense, Function, Operation, TensorType, Value
+from conformance.transforms.extract import returning, with_main
+from conformance.transforms.values import nested
+from reference.ir.program import Dense, Operation, Program, TensorType, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import ordinal, to_float64
 
@@ -109,10 +110,10 @@ def is_assertion(operation: Operation) -> bool:
     return operation.name == CALL and str(target).startswith(_PREFIX)
 
 
-def take_out(function: Function) -> tuple[Function, tuple[Assertion, ...]]:
-    """The function without its assertions, and these.
+def take_out(program: Program) -> tuple[Program, tuple[Assertion, ...]]:
+    """The program without the assertions in its main, and these.
 
-    It returns what the assertions speak of, an actual and an expected value for each, in place of
+    Main returns what the assertions speak of, an actual and an expected value for each, in place of
     its own results. Assertions that return whether they hold return true.
 
     Raises:
@@ -120,9 +121,10 @@ def take_out(function: Function) -> tuple[Function, tuple[Assertion, ...]]:
     """
     kept: list[Operation] = []
     found: list[Assertion] = []
-    for operation in function.body.operations[:-1]:
+    *operations, end = program.main.body.operations
+    for operation in operations:
         if not is_assertion(operation):
-            if any(is_assertion(inner) for inner in _inside(operation)):
+            if any(map(is_assertion, nested(operation))):
                 raise ValueError(f"an assertion within the body of {operation.name}")
             kept.append(operation)
             continue
@@ -130,18 +132,11 @@ def take_out(function: Function) -> tuple[Function, tuple[Assertion, ...]]:
         if operation.results:
             kept.append(_truth(operation))
     if not found:
-        return function, ()
-    shown = tuple(value for one in found for value in (one.actual, one.expected))
-    body = replace(function.body, operations=(*kept, Operation("return", shown)))
-    types = tuple(value.type for value in shown)
-    return replace(function, body=body, result_types=types), tuple(found)
-
-
-def _inside(operation: Operation) -> Iterator[Operation]:
-    for region in operation.regions:
-        for inner in region.operations:
-            yield inner
-            yield from _inside(inner)
+        return program, ()
+    main = program.main
+    bare = replace(main, body=replace(main.body, operations=(*kept, end)))
+    shown = [value for one in found for value in (one.actual, one.expected)]
+    return returning(with_main(program, bare), shown), tuple(found)
 
 
 def _assertion(operation: Operation) -> Assertion:

@@ -18,13 +18,14 @@ from conformance.frontends.symbolic_shapes import specialised
 from conformance.stablehlo.lexical import blanked, comments, put_back, set_aside
 from conformance.stablehlo.literals import unpacked
 from conformance.stablehlo.parse import ParseError, Unreadable, parse_module
+from conformance.transforms.dead_code import without_unused
+from conformance.transforms.extract import returning, starting_with
 from conformance.transforms.inline import Inlined, NotInlined, inlined
 from conformance.transforms.tuples import without_tuples
 from reference.interpreter.evaluate import evaluate
-from reference.ir.op import Structure
-from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, ValueType
+from reference.ir.program import Function, Program, TensorType, ValueType
 from reference.ir.types import Array
-from reference.ops.structure import named_functions, structure_of
+from reference.ops.structure import named_functions
 
 _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*$", re.MULTILINE)
 _REPLICAS = re.compile(r"mhlo\.num_(replicas|partitions)\s*=\s*(\d+)")
@@ -198,23 +199,21 @@ def _unit(
     program: Program, entry: Function, source: str, queues: tuple[str, ...]
 ) -> Unit | NotChecked:
     named_main = entry.name == "main"
-    others = tuple(f for f in program.functions if f is not entry)
-    whole = program if named_main else Program((replace(entry, name="main"), *others))
+    whole = program if named_main else starting_with(program, entry.name)
     try:
         flat = without_tuples(inlined(whole))
-        function, assertions = take_out(flat.program.main)
+        bare, assertions = take_out(flat.program)
         infeeds = tuple(_values(program, name) for name in queues)
     except (NotInlined, ValueError, KeyError) as error:
         return NotChecked(f"@{entry.name}: {error}")
-    shown = function.body.operations[-1].operands
+    shown = bare.main.body.operations[-1].operands
     tensors = tuple(value for value in shown if isinstance(value.type, TensorType))
     if not tensors:
         return NotChecked(f"@{entry.name}: it returns no tensor")
     if len(tensors) < len(shown):
-        function = _returning(function, tensors)
+        bare = returning(bare, tensors)
     if assertions:
-        function = _without_unused(function)
-    bare = Program((function, *flat.program.functions[1:]))
+        bare = without_unused(bare)
     types = (*(value.type for value in entry.arguments), *entry.result_types)
     as_is = named_main and not assertions and all(isinstance(of, TensorType) for of in types)
     text = source if as_is else ""
@@ -224,35 +223,4 @@ def _unit(
 
 def _values(program: Program, name: str) -> tuple[Array, ...]:
     """What a function that takes nothing returns."""
-    function = replace(program.function(name), name="main")
-    others = tuple(f for f in program.functions if f.name not in ("main", name))
-    return evaluate(Program((function, *others)), ())
-
-
-def _returning(function: Function, values: tuple[Value, ...]) -> Function:
-    """The function with only these results."""
-    operations = (*function.body.operations[:-1], Operation("return", values))
-    types = tuple(value.type for value in values)
-    return replace(function, body=replace(function.body, operations=operations), result_types=types)
-
-
-_EFFECTS = (Structure.BRANCHES, Structure.CALLS_TARGET, Structure.LOOPS, Structure.TRANSFERS)
-
-
-def _without_unused(function: Function) -> Function:
-    """The function without the operations that nothing it returns depends on."""
-    used = {value.name for value in function.body.operations[-1].operands}
-    kept: list[Operation] = [function.body.operations[-1]]
-    for operation in reversed(function.body.operations[:-1]):
-        if structure_of(operation) in _EFFECTS or any(v.name in used for v in operation.results):
-            kept.append(operation)
-            used |= {value.name for value in operation.operands}
-            used |= {name for region in operation.regions for name in _used(region)}
-    return replace(function, body=replace(function.body, operations=tuple(reversed(kept))))
-
-
-def _used(region: Region) -> Iterator[str]:
-    for operation in region.operations:
-        yield from (value.name for value in operation.operands)
-        for inner in operation.regions:
-            yield from _used(inner)
+    return evaluate(starting_with(program, name), ())

@@ -21,10 +21,10 @@ from conformance.judging.differences import Differing
 from conformance.judging.questions import Finding
 from conformance.tolerance.rule import Habit, Rule
 from conformance.tolerance.ulp import error_points, histogram_of
+from conformance.transforms.substitute import self_contained
 from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
-from reference.ir.regions import closed
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.ops.structure import is_constant
 
@@ -145,7 +145,7 @@ def _tracer(program: Program, inputs: Sequence[Array]) -> Operands:
             if not all(map(is_constant, main.body.operations[:-2])):
                 known |= _all_results(program, inputs)
             taken = tuple(known[operand.name] for operand in last.operands)
-            kept.append((closed(last, known), taken))
+            kept.append((self_contained(last, known), taken))
         return kept[0]
 
     return operands

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,8 @@ from conformance.tolerance.rule import Habit, Rule
 from conformance.tolerance.ulp import bound_distances, ulp_distances
 from conformance.verdict import Element
 from reference.interpreter import quantized
-from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation, TensorType
+from reference.interpreter.evaluate import apply, of_shape
+from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative, is_zero
@@ -134,12 +134,7 @@ class Differing:
 
     def again(self, operands: Iterable[Array]) -> Array:
         """The op's own results on other operand elements."""
-        results = tuple(
-            replace(value, type=replace(value.type, shape=(len(self.where),)))
-            for value in self.operation.results
-            if isinstance(value.type, TensorType)
-        )
-        return apply(replace(self.operation, results=results), tuple(operands))[0]
+        return apply(of_shape(self.operation, (len(self.where),)), tuple(operands))[0]
 
     def same(self, other: Array) -> Array:
         """Which actual elements are what `other` says: alike in every bit, or both NaN."""

@@ -1,42 +1,33 @@
-"""Parts of programs of one function: fewer results, fewer operations, a region by itself.
-
-The values that a part takes from what is left out become its parameters.
-"""
+"""Parts of programs: other results, another main, some of the operations, one alone."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from conformance.transforms.inline import free_values
-from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
-from reference.ir.types import ElementType
+from conformance.transforms.values import can_be_result, makers_of, used_by
+from reference.ir.op import Structure
+from reference.ir.program import Function, Operation, Program, Region, Value
+from reference.ir.types import Array
 from reference.ops.structure import is_constant
-
-
-def shows(value: Value) -> bool:
-    """Whether a value can be a result of main: a plain tensor of known size."""
-    of = value.type
-    return isinstance(of, TensorType) and of.is_static and isinstance(of.element_type, ElementType)
-
-
-def size(value: Value) -> int:
-    """How many elements a value has that `shows`."""
-    assert isinstance(value.type, TensorType)
-    return math.prod(value.type.static_shape)
-
-
-def used_by(operation: Operation) -> Iterator[Value]:
-    """The values that an operation takes, those that its regions use from around them included."""
-    yield from operation.operands
-    for region in operation.regions:
-        yield from free_values(region)
+from reference.ops.table import OPS
 
 
 def with_main(program: Program, main: Function) -> Program:
-    """The program with another main."""
+    """The program with another main, which comes first."""
     return Program((main, *(f for f in program.functions if f is not program.main)))
+
+
+def starting_with(program: Program, name: str) -> Program:
+    """The program whose main is the function of that name, in the place of its own main if any.
+
+    Raises:
+        KeyError: when there is no such function.
+    """
+    main = replace(program.function(name), name="main")
+    others = (f for f in program.functions if f.name not in ("main", name))
+    return Program((main, *others))
 
 
 def returning(program: Program, values: Sequence[Value]) -> Program:
@@ -47,27 +38,14 @@ def returning(program: Program, values: Sequence[Value]) -> Program:
     return with_main(program, Function(main.name, Region(main.arguments, operations), types))
 
 
-def needed(program: Program, values: Sequence[Value]) -> Program:
-    """The program that returns these values of main, without operations that they do not need.
-
-    What acts on more than values (tokens, what is sent and received) stays.
-    """
-    wanted = {value.name for value in values}
-    kept: list[Operation] = []
-    for operation in reversed(program.main.body.operations[:-1]):
-        plain = operation.results and all(isinstance(v.type, TensorType) for v in operation.results)
-        if not plain or any(value.name in wanted for value in operation.results):
-            kept.append(operation)
-            wanted |= {value.name for value in used_by(operation)}
+def prefix(program: Program, length: int) -> Program:
+    """The first operations of main; it returns what of their results the others use."""
     main = program.main
-    body = replace(main.body, operations=(*reversed(kept), main.body.operations[-1]))
-    return returning(with_main(program, replace(main, body=body)), values)
-
-
-def makers_of(program: Program) -> dict[str, int]:
-    """The number of the operation of main that makes each value, by the value's name."""
-    operations = program.main.body.operations[:-1]
-    return {value.name: number for number, one in enumerate(operations) for value in one.results}
+    kept, rest = main.body.operations[:length], main.body.operations[length:]
+    used = {value.name for operation in rest for value in used_by(operation)}
+    live = [v for one in kept for v in one.results if v.name in used and can_be_result(v)]
+    shorter = replace(main, body=replace(main.body, operations=(*kept, rest[-1])))
+    return returning(with_main(program, shorter), live)
 
 
 def part(
@@ -79,8 +57,8 @@ def part(
     """The operations of main of these numbers, returning some of their values.
 
     What they take from elsewhere, parameters of the program included, are the part's parameters,
-    in the order of their first use. Constants are taken along. `makers` are the program's, where
-    they are at hand.
+    in the order of their first use. Constants are taken along. `makers` are the program's (see
+    `makers_of`), where they are at hand.
     """
     operations = program.main.body.operations[:-1]
     makers = makers_of(program) if makers is None else makers
@@ -99,9 +77,60 @@ def part(
     return with_main(program, Function(program.main.name, body, types))
 
 
-def as_program(region: Region) -> tuple[Program, tuple[Value, ...]]:
-    """A region as a program, and the values around it that it uses: its last parameters."""
-    free = free_values(region)
-    arguments = (*region.arguments, *free)
-    results = tuple(value.type for value in region.operations[-1].operands)
-    return Program((Function("main", Region(arguments, region.operations), results),)), free
+def alone(
+    program: Program,
+    operation: Operation,
+    values: Mapping[str, Any],
+    makers: Mapping[str, int] | None = None,
+) -> tuple[Program, tuple[Array, ...]] | None:
+    """An operation of main as a program, and the inputs that give its operands their values.
+
+    What is a constant in the program, or another shape of one, is so here;
+    other operands are parameters, in the order of their first use, and have the values given by
+    name. None where operands or results are no plain tensors, or have no value.
+    """
+    operations = program.main.body.operations
+    makers = makers_of(program) if makers is None else makers
+    before: dict[str, Operation] = {}
+    arguments: dict[str, Value] = {}
+    for value in dict.fromkeys(used_by(operation)):
+        made = _made_of_constants(value, operations, makers)
+        if made is not None:
+            before |= made
+        elif can_be_result(value) and value.name in values:
+            arguments[value.name] = value
+        else:
+            return None
+    if not all(map(can_be_result, operation.results)):
+        return None
+    end = Operation("return", operation.results)
+    body = Region(tuple(arguments.values()), (*before.values(), operation, end))
+    types = tuple(value.type for value in operation.results)
+    whole = with_main(program, Function("main", body, types))
+    return whole, tuple(values[name] for name in arguments)
+
+
+def hands_on_constants(operation: Operation) -> bool:
+    """Whether an operation is a constant, or makes another shape of one.
+
+    Compilers fold these, and so treat otherwise the operations that take them.
+    """
+    record = OPS.get(operation.name)
+    return record is not None and (record.structure is Structure.CONSTANT or record.rearranges)
+
+
+def _made_of_constants(
+    value: Value, operations: Sequence[Operation], makers: Mapping[str, int]
+) -> dict[str, Operation] | None:
+    """The operations by their first result, in order, that make a value out of constants."""
+    number = makers.get(value.name)
+    maker = None if number is None else operations[number]
+    if maker is None or not hands_on_constants(maker):
+        return None
+    found: dict[str, Operation] = {}
+    for operand in maker.operands:
+        before = _made_of_constants(operand, operations, makers)
+        if before is None:
+            return None
+        found |= before
+    return found | {maker.results[0].name: maker}

@@ -8,11 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
-
-from reference.ir.program import Dense, Function, Operation, Program, Region, TensorType, Value
+from reference.ir.program import Function, Operation, Program, Region, Value
 from reference.ops.structure import CALLEE, named_functions
 
 _NOT_IN_NAMES = re.compile(r"^(?=\d)|[^\w$.-]")
@@ -146,40 +143,3 @@ class _Inlining:
         for old, new in zip(operation.results, body.operations[-1].operands, strict=True):
             values[old.name] = new
         return list(body.operations[:-1])
-
-
-def free_values(region: Region) -> tuple[Value, ...]:
-    """The values around a region that it uses, in the order of first use."""
-    free: dict[str, Value] = {}
-    _free(region, set(), free)
-    return tuple(free.values())
-
-
-def _free(region: Region, outer: set[str], free: dict[str, Value]) -> None:
-    known = outer | {argument.name for argument in region.arguments}
-    for operation in region.operations:
-        for value in operation.operands:
-            if value.name not in known:
-                free.setdefault(value.name, value)
-        for inner in operation.regions:
-            _free(inner, known, free)
-        known |= {value.name for value in operation.results}
-
-
-def closed(operation: Operation, values: Mapping[str, Any]) -> Operation:
-    """The operation with the values around it that its regions use as constants within them.
-
-    So it can be looked at alone. It is returned as it is where it uses none, or others than
-    tensors.
-    """
-    regions: list[Region] = []
-    for region in operation.regions:
-        constants: list[Operation] = []
-        for value in free_values(region):
-            array, of = values.get(value.name), value.type
-            if not isinstance(array, np.ndarray) or not isinstance(of, TensorType):
-                return operation
-            dense = Dense.of(array, TensorType(array.shape, of.element_type))
-            constants.append(Operation("constant", (), (value,), (("value", dense),)))
-        regions.append(replace(region, operations=(*constants, *region.operations)))
-    return replace(operation, regions=tuple(regions))

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from conformance.transforms.extract import with_main
 from conformance.transforms.inline import Inlined, Origin
+from conformance.transforms.values import defined
 from reference.ir.program import (
     Function,
     Operation,
-    Program,
     Region,
     TensorType,
     TokenType,
@@ -38,7 +39,7 @@ def without_tuples(flat: Inlined) -> Inlined:
     other than a custom call takes or gives tuples is returned as it is.
     """
     main = flat.program.main
-    types = [value.type for value in _values(main.body)]
+    types = [value.type for value in defined(main.body)]
     plain = all(isinstance(argument.type, TensorType) for argument in main.arguments)
     if plain and not any(isinstance(of, TupleType) for of in types):
         return flat
@@ -47,16 +48,7 @@ def without_tuples(flat: Inlined) -> Inlined:
         function = work.function(main)
     except _Kept:
         return flat
-    others = tuple(one for one in flat.program.functions if one is not main)
-    return Inlined(Program((function, *others)), work.origins)
-
-
-def _values(region: Region) -> Iterator[Value]:
-    yield from region.arguments
-    for operation in region.operations:
-        yield from operation.results
-        for inner in operation.regions:
-            yield from _values(inner)
+    return Inlined(with_main(flat.program, function), work.origins)
 
 
 def _parts(value: Value) -> Tree:

@@ -18,7 +18,8 @@ from conformance.judging.compare import Judgement, judge, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Shift
-from conformance.transforms.outline import alone, column, hands_on_constants
+from conformance.transforms.extract import alone, hands_on_constants
+from conformance.triage.columns import column
 from conformance.triage.isolate import Steps, Wrong
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.rewritings import LABELS

@@ -19,7 +19,9 @@ from conformance.judging.perturbation.judge import in_doubt, judge_program, judg
 from conformance.judging.perturbation.overrides import Shift
 from conformance.judging.perturbation.separate_uses import cheap
 from conformance.phases import phase
-from conformance.transforms.extract import needed, returning, shows
+from conformance.transforms.dead_code import needed
+from conformance.transforms.extract import returning
+from conformance.transforms.values import can_be_result
 from conformance.triage.isolate import Run, Steps, steps
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
@@ -161,7 +163,7 @@ def _cuts(program: Program, adopted: Sequence[Shift]) -> Iterator[list[Value]]:
     open_ = {value for shift in adopted for value in shift.operation.results}
 
     def of(some: Sequence[Operation]) -> list[Value]:
-        return [v for one in some for v in one.results if shows(v)]
+        return [v for one in some for v in one.results if can_be_result(v)]
 
     kept = of([one for one in operations if not cheap(one)])
     discrete = of([one for one in operations if _is_discrete(one)])

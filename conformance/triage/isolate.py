@@ -27,16 +27,10 @@ from conformance.judging.perturbation.hull import alike, within
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Shift
 from conformance.judging.perturbation.separate_uses import cheap
-from conformance.transforms.extract import (
-    as_program,
-    makers_of,
-    needed,
-    part,
-    returning,
-    shows,
-    size,
-)
-from conformance.transforms.outline import alone
+from conformance.transforms.dead_code import needed
+from conformance.transforms.extract import alone, part, returning
+from conformance.transforms.outline import as_program
+from conformance.transforms.values import can_be_result, elements, makers_of
 from conformance.triage.rewritings import rewritten
 from conformance.verdict import Errors, Verdict
 from reference.custom_calls.lapack.routines import TOP_K, direction
@@ -110,10 +104,9 @@ def steps(
     ends = program.main.body.operations[-1].operands
     wanted = [ends[number] for number in numbers]
     less = needed(program, wanted)
-    shown = [
-        value for one in less.main.body.operations[:-1] for value in one.results if shows(value)
-    ]
-    if not shown or sum(map(size, shown)) > MOST_ELEMENTS:
+    made = (value for one in less.main.body.operations[:-1] for value in one.results)
+    shown = [value for value in made if can_be_result(value)]
+    if not shown or sum(map(elements, shown)) > MOST_ELEMENTS:
         return None
     try:
         (arrays,) = run(returning(less, [*wanted, *shown]), [inputs])

@@ -9,14 +9,15 @@ Programs here are one function (see `conformance.transforms.inline`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from conformance.backends.base import BackendError
 from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, judge_result
-from conformance.transforms.extract import makers_of, part, returning, shows, used_by
+from conformance.transforms.extract import part, prefix
+from conformance.transforms.values import can_be_result, makers_of, used_by
 from conformance.triage.isolate import Run
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
@@ -81,7 +82,7 @@ class Search:
         found: Judgement | None = None
         while wrong - right > 1:
             middle = (right + wrong) // 2
-            bad = self._bad(_prefix(program, middle), inputs, least)
+            bad = self._bad(prefix(program, middle), inputs, least)
             if bad is None:
                 right = middle
             else:
@@ -133,7 +134,7 @@ class Search:
         values: Mapping[str, Array],
         least: Verdict,
     ) -> bool:
-        results = [v for v in program.main.body.operations[last].results if shows(v)]
+        results = [v for v in program.main.body.operations[last].results if can_be_result(v)]
         group = part(program, kept, results)
         names = [argument.name for argument in group.main.arguments]
         if not results or not all(name in values for name in names):
@@ -151,21 +152,3 @@ def least_of(worst: Verdict) -> Verdict:
 
 def _wrong(judgement: Judgement, least: Verdict) -> bool:
     return judgement.verdict.fails and judgement.verdict.severity >= least.severity
-
-
-def _prefix(program: Program, length: int) -> Program:
-    """The first operations of main; it returns what the others use of them."""
-    main = program.main
-    kept, rest = main.body.operations[:length], main.body.operations[length:]
-    used = {name for operation in rest for name in _names(operation)}
-    live = [v for o in kept for v in o.results if v.name in used and shows(v)]
-    shorter = replace(main, body=replace(main.body, operations=(*kept, rest[-1])))
-    others = (f for f in program.functions if f is not main)
-    return returning(Program((shorter, *others)), live)
-
-
-def _names(operation: Operation) -> Iterator[str]:
-    yield from (value.name for value in operation.operands)
-    for region in operation.regions:
-        for inner in region.operations:
-            yield from _names(inner)

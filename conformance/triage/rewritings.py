@@ -16,8 +16,8 @@ from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import alike, within
 from conformance.judging.perturbation.separate_uses import hands_on
-from conformance.transforms.extract import makers_of
-from conformance.transforms.outline import alone
+from conformance.transforms.extract import alone
+from conformance.transforms.values import makers_of
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType, Value

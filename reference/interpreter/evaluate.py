@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,14 @@ from reference.interpreter.frames import CustomCall, OnResult, Run
 from reference.interpreter.steps import body
 from reference.interpreter.verify import check, given_attributes, violations
 from reference.ir.errors import EvaluationError, described, mismatch
-from reference.ir.program import Function, Operation, Program, Region
+from reference.ir.program import Function, Operation, Program, Region, TensorType
 from reference.ir.regions import Body
 from reference.ir.types import Array
 from reference.ops.host import Channel, Queues
 
 __all__ = [
     "CustomCall", "EvaluationError", "OnResult", "apply", "body_of", "check", "described",
-    "evaluate", "given_attributes", "mismatch", "violations",
+    "evaluate", "given_attributes", "mismatch", "of_shape", "violations",
 ]  # fmt: skip
 
 KEPT = 32
@@ -97,7 +98,8 @@ def apply(
     """The results of one operation on these operands, whatever its own operands' names and shapes.
 
     Args:
-        operation: what to evaluate; its results must come out of the types that it states.
+        operation: what to evaluate; its results must come out of the types that it states
+            (see `of_shape`).
         operands: one value per operand. Quantized ones are codes, as the operation says.
         values: the values around it that its regions use, by name.
         program: the functions that it calls, where it calls any.
@@ -114,6 +116,16 @@ def apply(
     with np.errstate(all="ignore"):
         step(Run({}, None, Queues()), frame)
     return tuple([frame[place] for place in one.given])
+
+
+def of_shape(operation: Operation, shape: tuple[int, ...]) -> Operation:
+    """An elementwise operation as one on operands of another shape, scalars for instance."""
+    results = tuple(
+        replace(value, type=replace(value.type, shape=shape))
+        for value in operation.results
+        if isinstance(value.type, TensorType)
+    )
+    return replace(operation, results=results)
 
 
 def body_of(region: Region, values: Mapping[str, Any] | None = None) -> Body:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from reference.ir.monoid import MONOIDS, Monoid
 from reference.ir.notation import is_quantized
-from reference.ir.program import Dense, Operation, Region, TensorType, ValueType
+from reference.ir.program import Region, ValueType
 from reference.ir.types import Array
 
 
@@ -64,33 +63,3 @@ def monoid_of(region: Region) -> Monoid | None:
     applied = {value.name for value in operation.operands}
     alone = end.operands == operation.results and len(operation.operands) == 2
     return MONOIDS.get(operation.name) if alone and applied == names else None
-
-
-def closed(operation: Operation, values: Mapping[str, Any]) -> Operation:
-    """The operation with what its regions name of the values around it written into them.
-
-    So that they mean something by themselves; only tensors that are not quantized are written.
-    """
-    if not operation.regions:
-        return operation
-    return replace(operation, regions=tuple(_closed(r, values) for r in operation.regions))
-
-
-def _closed(region: Region, values: Mapping[str, Any]) -> Region:
-    own = {value.name for value in region.arguments}
-    own |= {value.name for operation in region.operations for value in operation.results}
-    named = {v.name: v for operation in _walk(region) for v in operation.operands}
-    outside = [v for name, v in named.items() if name not in own and name in values]
-    written = tuple(
-        Operation("constant", (), (v,), (("value", Dense.of(values[v.name], v.type)),))
-        for v in outside
-        if isinstance(v.type, TensorType) and not is_quantized(v.type)
-    )
-    return replace(region, operations=(*written, *region.operations)) if written else region
-
-
-def _walk(region: Region) -> Iterator[Operation]:
-    for operation in region.operations:
-        yield operation
-        for inner in operation.regions:
-            yield from _walk(inner)

@@ -9,16 +9,16 @@ are met only where the expressed type lacks the end of the storage type, such as
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from reference.interpreter import quantized
-from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation, QuantizedType, TensorType
+from reference.interpreter.evaluate import apply, of_shape
+from reference.ir.program import Operation, QuantizedType
 from reference.ir.types import Array
 from reference.numerics.rounding import round_to, to_float64
 from reference.ops.quantization import along, rounded_scales
+from reference.ops.table import OPS
 from reference.unspecified.reasons import Open, Reason
 
 REASONS: dict[str, tuple[Reason, ...]] = {}
@@ -35,23 +35,13 @@ def open_codes(
     if not quantized.on_numbers(operation):
         return plain(inner, operands, result, number)
     numbers = quantized.numbers(operation, operands)
-    found = apply(_in_shape(inner, result.shape), numbers)[number]
+    whole = of_shape(inner, result.shape) if OPS[inner.name].lifts else inner  # a lane is a scalar
+    found = apply(whole, numbers)[number]
     reasons = plain(inner, numbers, found, number)
     of = quantized.element_types(operation)[1][number]
     if of is None:
         return reasons
     return [*reasons, *_without_code(found, of)]
-
-
-def _in_shape(operation: Operation, shape: tuple[int, ...]) -> Operation:
-    """An operation on scalars as it is applied to lanes: with results of the lanes' shape."""
-    results = tuple(
-        replace(value, type=replace(value.type, shape=shape))
-        if isinstance(value.type, TensorType) and not value.type.shape
-        else value
-        for value in operation.results
-    )
-    return replace(operation, results=results)
 
 
 def _without_code(numbers: Array, of: QuantizedType) -> list[Open]:

@@ -33,10 +33,10 @@ class Computation:
         """
         if operands is self.operands:
             return self.results
-        stated = self.operation.operands
-        taken = tuple(
-            Value(value.name, _type_of(array, value.type))
-            for array, value in zip(operands, stated, strict=True)
+        stated = [value.type for value in self.operation.operands]
+        taken = tuple(  # a changed operation may take fewer
+            Value(f"operand {number}", _type_of(array, stated[number]))
+            for number, array in enumerate(operands)
         )
         around = self.values if self.operation.regions else {}
         return apply(replace(self.operation, operands=taken), operands, around)

@@ -9,7 +9,7 @@ judges by.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,13 @@ from conformance.judging.perturbation.hook import Follower, Values, flush
 from conformance.judging.perturbation.overrides import Shift
 from conformance.judging.perturbation.separate_uses import separated
 from conformance.phases import phase
-from conformance.transforms.extract import needed, part, used_by
+from conformance.transforms.dead_code import needed
+from conformance.transforms.extract import part
+from conformance.transforms.observe import observable
+from conformance.transforms.values import used_by
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Operation, Program, Region, TensorType, Value
+from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
-from reference.ops.structure import is_inside
 
 SAMPLES = 8
 """Evaluations in random directions; with those all up and all down, ten besides the unmoved one.
@@ -41,32 +43,6 @@ PARTLY_FLUSHED = 8
 
 OPEN_SAMPLES = 3
 """Evaluations with other values where the specification leaves results open."""
-
-
-def observable(program: Program) -> Program:
-    """The program with a barrier around what each loop carries, so that hooks see those values."""
-    main = program.main
-    body = replace(main.body, operations=tuple(map(_observed, main.body.operations)))
-    others = tuple(f for f in program.functions if f is not main)
-    return Program((replace(main, body=body), *others))
-
-
-def _observed(operation: Operation) -> Operation:
-    if not is_inside(operation):
-        return operation
-    return replace(operation, regions=tuple(map(_observed_region, operation.regions)))
-
-
-def _observed_region(region: Region) -> Region:
-    operations = tuple(map(_observed, region.operations))
-    seen = tuple(a for a in region.arguments if isinstance(a.type, TensorType))
-    if not seen:
-        return replace(region, operations=operations)
-    inner = tuple(
-        Value(f"{a.name}.in", a.type) if a in seen else a for a in region.arguments
-    )  # fmt: skip
-    given = tuple(Value(f"{a.name}.in", a.type) for a in seen)
-    return Region(inner, (Operation("optimization_barrier", given, seen), *operations))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from conformance.judging.lapack import free_choices
 from conformance.judging.perturbation.error_model import Directions, Moved, movable, shifted_by
 from conformance.judging.perturbation.open_values import other
 from conformance.judging.perturbation.overrides import Shift, shifted
-from conformance.transforms.extract import used_by
-from conformance.transforms.inline import closed
+from conformance.transforms.substitute import self_contained
+from conformance.transforms.values import used_by
 from reference.custom_calls.targets import BUILT_IN
 from reference.ir.op import Structure
 from reference.ir.program import Operation
@@ -73,7 +73,7 @@ class Follower:
         before = results = shifted(operation, results, self.shifts)
         operands = tuple(self.values.get(value.name) for value in operation.operands)
         if not is_structure(operation) and all(one is not None for one in operands):
-            operation = closed(operation, self.values) if operation.regions else operation
+            operation = self_contained(operation, self.values) if operation.regions else operation
             if self.choose is not None:
                 results = self._chosen(operation, operands, results, self.choose)
             elif self.fill is not None:

@@ -15,8 +15,9 @@ import numpy as np
 from conformance.tolerance.models.flushed_comparison import comparing_coarsely
 from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import bound_distances
+from conformance.transforms.outline import as_program
 from reference.interpreter.evaluate import EvaluationError, body_of, evaluate
-from reference.ir.program import Function, Operation, Program, Region
+from reference.ir.program import Operation, Region
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
 from reference.ops.folds import folding
@@ -86,9 +87,8 @@ def _outcomes(region: Region, operation: Operation, operands: Operands) -> Itera
     if last.name in FOLDS:
         yield from _folded(last, operands)
         return
-    types = tuple(value.type for value in operation.results)
     given = dict(zip(operation.operands, operands, strict=True))  # one value may come twice
-    yield evaluate(Program((Function("main", region, types),)), tuple(given.values()))
+    yield evaluate(as_program(region)[0], tuple(given.values()))
 
 
 def _folded(operation: Operation, operands: Operands) -> Iterator[Results]:

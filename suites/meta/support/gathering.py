@@ -6,13 +6,13 @@ from typing import Any
 
 from conformance.judging.compare import judge
 from conformance.tolerance.bounds.gathering import SCATTERED_UPDATES
+from conformance.transforms.substitute import self_contained
 from conformance.verdict import Verdict
 from generators.case.case import Case
 from generators.invalid.misses import program, tensor
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Dense, Operation, Program, Region
-from reference.ir.regions import closed
 from reference.ir.types import ELEMENT_TYPES, Array
 
 F32, F64, F16, SI32, SI64, SI8, UI8, SI4, I1, C64 = (
@@ -31,7 +31,7 @@ def traced(case: Case, number: int) -> tuple[Operation, list[Array], tuple[Array
         assert isinstance(value, Dense)
         known[operation.results[0].name] = value.array
     operands = [known[v.name] for v in operations[-2].operands]
-    return closed(operations[-2], known), operands, evaluate(case.program, inputs)
+    return self_contained(operations[-2], known), operands, evaluate(case.program, inputs)
 
 
 POINTS: dict[str, Any] = {

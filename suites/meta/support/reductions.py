@@ -12,11 +12,11 @@ import numpy as np
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
+from conformance.transforms.substitute import self_contained
 from conformance.verdict import Verdict
 from generators.regions.bodies import Monoid
 from reference.interpreter.evaluate import body_of, evaluate
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value, single_op
-from reference.ir.regions import closed
 from reference.ir.types import Array, ElementType, element_type, element_type_of
 from reference.unspecified.table import unspecified
 
@@ -156,7 +156,7 @@ def last(program: Program, inputs: Sequence[Array]) -> tuple[Operation, tuple[Ar
         assert isinstance(value, Dense)
         known[operation.results[0].name] = value.array
     found = program.main.body.operations[-2]
-    return closed(found, known), tuple(known[operand.name] for operand in found.operands)
+    return self_contained(found, known), tuple(known[operand.name] for operand in found.operands)
 
 
 def judged(program: Program, inputs: Sequence[Array], actual: Sequence[Array], op: str) -> Verdict:

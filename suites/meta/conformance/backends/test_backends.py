@@ -18,8 +18,9 @@ from conformance.backends.session import open_session
 from conformance.catalog import CATALOG
 from conformance.errors import NotAvailable, UsageError
 from conformance.judging.compare import judge
-from conformance.stablehlo.emit import emit, merge
+from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
+from conformance.transforms.merge import merge
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.values.contents import materialise

@@ -26,7 +26,8 @@ from conformance.judging.perturbation.overrides import Shift
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.outline import alone, column
+from conformance.transforms.extract import alone
+from conformance.triage.columns import column
 from conformance.verdict import Verdict
 from generators.case.columns import Invalid
 from generators.cells.plan import cases

@@ -12,7 +12,8 @@ from conformance.judging.perturbation.judge import is_single, judge_program, per
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms import inline
-from conformance.transforms.inline import NotInlined, closed, inlined
+from conformance.transforms.inline import NotInlined, inlined
+from conformance.transforms.substitute import self_contained
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array, to_bits
@@ -401,6 +402,6 @@ def test_a_comparator_that_uses_values_around_it_is_known() -> None:
     assert judged(COMPARATOR, inputs, lambda a: a[::-1]).verdict is Verdict.DIVERGENT
     sort = parsed(COMPARATOR).main.body.operations[2]
     limit = next(v for o in sort.regions[0].operations for v in o.operands if "a" not in v.name)
-    inside = closed(sort, {limit.name: np.array(2.0, np.float32)}).regions[0].operations[0]
+    inside = self_contained(sort, {limit.name: np.array(2.0, np.float32)}).regions[0].operations[0]
     assert inside.name == "constant"
-    assert closed(sort, {}) is sort
+    assert self_contained(sort, {}) is sort

@@ -1,0 +1,34 @@
+"""Programs in which evaluation hooks see more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conformance.transforms.extract import with_main
+from reference.ir.program import Operation, Program, Region, TensorType, Value
+from reference.ops.structure import is_inside
+
+
+def observable(program: Program) -> Program:
+    """The program with a barrier around what each loop carries, so that hooks see those values."""
+    main = program.main
+    body = replace(main.body, operations=tuple(map(_observed, main.body.operations)))
+    return with_main(program, replace(main, body=body))
+
+
+def _observed(operation: Operation) -> Operation:
+    if not is_inside(operation):
+        return operation
+    return replace(operation, regions=tuple(map(_observed_region, operation.regions)))
+
+
+def _observed_region(region: Region) -> Region:
+    operations = tuple(map(_observed, region.operations))
+    seen = tuple(a for a in region.arguments if isinstance(a.type, TensorType))
+    if not seen:
+        return replace(region, operations=operations)
+    inner = tuple(
+        Value(f"{a.name}.in", a.type) if a in seen else a for a in region.arguments
+    )  # fmt: skip
+    given = tuple(Value(f"{a.name}.in", a.type) for a in seen)
+    return Region(inner, (Operation("optimization_barrier", given, seen), *operations))
