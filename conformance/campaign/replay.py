@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.backends.registry import parse
+from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
@@ -19,34 +19,6 @@ from conformance.verdict import Record
 
 NEEDED = ("conformance.campaign.rerun",)
 """What the worker loads before it is asked anything."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedCase:
-    """A case as a run recorded it, with what it takes to make the case again.
-
-    `backend` is what to run it on, as it was asked for then, or as it is asked for now.
-    """
-
-    record: Record
-    seed: int
-    profile: str
-    backend: str
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """A case run again: its new record, and the arrays of the worst input set as text.
-
-    `arguments` are (name, type, values); `results` are (type, expected, actual), with nothing
-    where the backend gave none. `unit` is what errors are measured in.
-    """
-
-    record: Record
-    program: str
-    arguments: tuple[tuple[str, str, str], ...] = ()
-    results: tuple[tuple[str, str, str], ...] = ()
-    unit: str = "ulp"
 
 
 def find(path: Path, id: str) -> RecordedCase:  # noqa: A002 - what it is called everywhere

@@ -7,7 +7,7 @@ import numpy as np
 from conformance.backends.base import BackendError
 from conformance.backends.registry import parse
 from conformance.campaign.planning import plan_of
-from conformance.campaign.replay import RecordedCase, Replay
+from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.campaign.tasks import (
     ONLY_IN_BATCH,
     Prepared,

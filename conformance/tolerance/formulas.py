@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from reference.ir.types import Array, element_type_of
-from reference.ops.table import OPS
+from reference.numerics import arithmetic, conversion
+from reference.numerics.elementary import functions
 
 
 def logistic(operand: Array) -> Array:
@@ -19,8 +20,8 @@ def logistic(operand: Array) -> Array:
     Differs from the function's own value where exp(-x) overflows: 0 in place of a subnormal.
     """
     one = np.ones(operand.shape, operand.dtype)
-    grown = OPS["exponential"].evaluate(OPS["negate"].evaluate(operand))
-    return OPS["divide"].evaluate(one, OPS["add"].evaluate(one, grown))
+    grown = functions.exponential(arithmetic.negate(operand))
+    return arithmetic.divide(one, arithmetic.add(one, grown))
 
 
 def log_plus_one(operand: Array) -> Array:
@@ -29,9 +30,9 @@ def log_plus_one(operand: Array) -> Array:
     A real operand has no such formula: the result is the function's own value.
     """
     if not element_type_of(operand).is_complex:
-        return OPS["log_plus_one"].evaluate(operand)
+        return functions.log_plus_one(operand)
     real, imag = np.ascontiguousarray(np.real(operand)), np.ascontiguousarray(np.imag(operand))
-    moved = OPS["add"].evaluate(real, np.ones(real.shape, real.dtype))
-    shifted = OPS["complex"].evaluate(moved, imag)
-    modulus = OPS["log"].evaluate(OPS["abs"].evaluate(shifted))
-    return OPS["complex"].evaluate(modulus, OPS["atan2"].evaluate(imag, moved))
+    moved = arithmetic.add(real, np.ones(real.shape, real.dtype))
+    shifted = conversion.complex_(moved, imag)
+    modulus = functions.log(arithmetic.abs(shifted))
+    return conversion.complex_(modulus, functions.atan2(imag, moved))

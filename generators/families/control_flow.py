@@ -239,3 +239,14 @@ _BUILD = {
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
 """What builds the cases of each op."""
+
+NOT_QUANTIZED = {
+    "after_all": "takes tokens only",
+    "composite": "its cases compute in functions of several operations",
+    "create_token": "takes nothing",
+    "custom_call": "what a target makes of codes is not known",
+    "get_tuple_element": "its cases are not rewritten through tuples yet",
+    "tuple": "its cases are not rewritten through tuples yet",
+    "while": "its cases compute with numbers that decide when it ends",
+}
+"""Ops that hand on quantized values but have no cells of them, and why."""

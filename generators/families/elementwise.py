@@ -14,7 +14,8 @@ from generators.values.contents import profiles_of
 from generators.values.profiles import Values
 from reference.ir.program import Attribute, TensorType, single_op
 from reference.ir.types import ALL, BOOLEAN, ElementType
-from reference.ops.elementwise.records import OPS as RECORDS
+from reference.ops.elementwise.elementwise import OPS as RECORDS
+from reference.ops.elementwise.elementwise import SHIFTS
 from reference.ops.elementwise.types import DIRECTIONS, compare_types_of
 from reference.ops.table import OPS
 
@@ -123,6 +124,7 @@ def _constants(op: str, of: ElementType, pick: Pick) -> Case:
 
 
 _VALUES: dict[str, Values] = {
+    **dict.fromkeys(SHIFTS, Values(integers=profiles.SHIFT_ROWS, related=False)),
     "cbrt": Values(("perfect_powers", "wide")),
     "ceil": Values(("ties", "moderate")),
     "complex": Values(related=False),
@@ -142,9 +144,6 @@ _VALUES: dict[str, Values] = {
     "round_nearest_afz": Values(("ties", "moderate")),
     "round_nearest_even": Values(("ties", "moderate")),
     "rsqrt": Values(("positive", "perfect_powers")),
-    "shift_left": Values(integers=profiles.SHIFT_ROWS, related=False),
-    "shift_right_arithmetic": Values(integers=profiles.SHIFT_ROWS, related=False),
-    "shift_right_logical": Values(integers=profiles.SHIFT_ROWS, related=False),
     "sine": Values(("trig", "moderate", "tiny")),
     "sqrt": Values(("positive", "perfect_powers")),
     "tan": Values(("trig", "moderate")),

@@ -16,8 +16,8 @@ from generators.invalid import quantized_elementwise
 from generators.invalid.misses import Miss, Misses
 from reference.ir.program import Attribute, Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ALL, BOOLEAN, ELEMENT_TYPES, ElementType, Kind
-from reference.ops.elementwise.records import BINARY
-from reference.ops.elementwise.records import OPS as RECORDS
+from reference.ops.elementwise.elementwise import BINARY
+from reference.ops.elementwise.elementwise import OPS as RECORDS
 from reference.ops.elementwise.types import COMPARE_TYPES, compare_types_of
 from reference.ops.table import OPS
 

@@ -9,7 +9,7 @@ from generators.invalid.misses import Miss, program
 from reference.ir.op import QuantizedUse
 from reference.ir.program import Program, QuantizedType, TensorType
 from reference.ir.types import ELEMENT_TYPES
-from reference.ops.elementwise.records import BINARY
+from reference.ops.elementwise.elementwise import BINARY
 from reference.ops.table import OPS
 
 _SHAPE = (2, 3)

@@ -15,6 +15,7 @@ from generators.case.case import Case, InputRecipe
 from generators.case.quantized_types import PER_AXIS, PER_TENSOR, Parameters, QuantizedColumn, drawn
 from generators.case.shapes import Pick
 from generators.families import quantization
+from generators.families.control_flow import NOT_QUANTIZED
 from generators.families.table import BUILDERS
 from generators.quantized.axes import AXES, Types, dimension
 from reference.interpreter.quantized import on_numbers
@@ -43,25 +44,13 @@ _ATTEMPTS = 12
 """How many ordinary cases are looked at for one that stays valid: few do not."""
 
 
-_NOT_TRIED = {
-    "after_all": "takes tokens only",
-    "composite": "its cases compute in functions of several operations",
-    "create_token": "takes nothing",
-    "custom_call": "what a target makes of codes is not known",
-    "get_tuple_element": "its cases are not rewritten through tuples yet",
-    "tuple": "its cases are not rewritten through tuples yet",
-    "while": "its cases compute with numbers that decide when it ends",
-}
-"""Ops that hand on quantized values but have no cells of them, and why."""
-
-
 def quantized_columns(op: str) -> tuple[QuantizedColumn, ...]:
     """The quantized columns in which an op has cells."""
     if op in OWN:
         return (*PER_TENSOR, PER_AXIS)
     record = OPS[op]
     refused = record.quantized is QuantizedUse.REFUSES or not record.specified
-    if refused or op in _NOT_TRIED or _F32 not in record.element_types:
+    if refused or op in NOT_QUANTIZED or _F32 not in record.element_types:
         return ()
     return (*PER_TENSOR, *((PER_AXIS,) if op in AXES else ()))
 

@@ -114,7 +114,7 @@ def power(lhs: Array, rhs: Array) -> Array:
     """
     of = element_type_of(lhs)
     if not of.is_integer:
-        return functions.FUNCTIONS["power"](lhs, rhs)
+        return functions.power(lhs, rhs)
     base, exponent = widened(lhs), widened(rhs)
     unit = np.where(exponent % 2 == 0, base * base, base)  # (-1)^n; 1^n
     power = np.ones_like(base)
@@ -230,7 +230,7 @@ def sqrt(operand: Array) -> Array:
     """Square root, correctly rounded; of negative numbers NaN, of -0 itself."""
     of = element_type_of(operand)
     if of.is_complex:
-        return functions.FUNCTIONS["sqrt"](operand)
+        return functions.sqrt(operand)
     if of.bits < 32:
         return round_to(np.sqrt(to_float64(operand)), of)
     return np.asarray(np.sqrt(operand))

@@ -20,29 +20,20 @@ from reference.ops import (
     quantization,
     random,
 )
-from reference.ops.elementwise import records as elementwise
+from reference.ops.elementwise import elementwise
 from reference.ops.folds import reduction
 from reference.ops.indexed import gathering
 from reference.ops.sorts import sorting
 
 __all__ = ["FAMILIES", "OPS", "Op"]
 
+_MODULES = (
+    elementwise, data_movement, dynamism, gathering, sorting, reduction, contraction, convolution,
+    control_flow, host, normalization, linear_algebra, fft, random, quantization,
+)  # fmt: skip
+
 FAMILIES: dict[str, tuple[Op, ...]] = {
-    "elementwise": elementwise.OPS,
-    "data_movement": data_movement.OPS,
-    "dynamism": dynamism.OPS,
-    "gathering": gathering.OPS,
-    "sorting": sorting.OPS,
-    "reduction": reduction.OPS,
-    "contraction": contraction.OPS,
-    "convolution": convolution.OPS,
-    "control_flow": control_flow.OPS,
-    "host": host.OPS,
-    "normalization": normalization.OPS,
-    "linear_algebra": linear_algebra.OPS,
-    "fft": fft.OPS,
-    "random": random.OPS,
-    "quantization": quantization.OPS,
+    module.__name__.rpartition(".")[2]: module.OPS for module in _MODULES
 }
 """The ops of each family."""
 

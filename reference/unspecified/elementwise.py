@@ -28,7 +28,9 @@ from reference.numerics import arithmetic
 from reference.numerics.arithmetic import widened
 from reference.numerics.conversion import reduced
 from reference.numerics.elementary import functions
+from reference.numerics.elementary.complex_functions import SINGULAR_AT_ZERO
 from reference.numerics.rounding import to_float64
+from reference.ops.elementwise.elementwise import SHIFTS
 from reference.unspecified.reasons import Open
 
 Reason = Callable[[Operation, Sequence[Array], Array], Sequence[Open]]
@@ -452,17 +454,17 @@ def _elementary(operation: Operation, operands: Sequence[Array], _: Array) -> Ar
 
 _REASONS: dict[str, tuple[Reason, ...]] = {
     **dict.fromkeys(functions.REAL, (_complex_exception,)),
+    **dict.fromkeys(SINGULAR_AT_ZERO, (_complex_exception, _branch_cut)),
+    **dict.fromkeys(SHIFTS, (_wide_shift,)),
     "abs": (_complex_abs,),
     "add": (_complex_sum,),
     "bitcast_convert": (_signaling,),
-    "cbrt": (_complex_exception, _branch_cut),
     "clamp": (_complex_extremum,),
     "compare": (_total_order, _complex_order),
     "convert": (_to_integer,),
     "count_leading_zeros": (_large_count,),
     "divide": (_integer_division, _complex_exception),
     "iota": (_large_index,),
-    "log": (_complex_exception, _branch_cut),
     "maximum": (_complex_extremum,),
     "minimum": (_complex_extremum,),
     "multiply": (_complex_exception,),
@@ -470,12 +472,7 @@ _REASONS: dict[str, tuple[Reason, ...]] = {
     "power": (_negative_power, _power_overflow, _signaling_power, _complex_exception, _branch_cut),
     "reduce_precision": (_tie_without_mantissa, _nan_without_mantissa, _reduced_range),
     "remainder": (_integer_division, _complex_remainder),
-    "rsqrt": (_complex_exception, _branch_cut),
-    "shift_left": (_wide_shift,),
-    "shift_right_arithmetic": (_wide_shift,),
-    "shift_right_logical": (_wide_shift,),
     "sign": (_complex_sign,),
-    "sqrt": (_complex_exception, _branch_cut),
     "subtract": (_complex_sum,),
 }
 """Ops not named have no open results, but for formats that cannot encode them."""

@@ -15,7 +15,7 @@ import pytest
 from reference.interpreter.evaluate import check, evaluate
 from reference.ir.program import Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, from_bits
-from reference.ops.elementwise.records import OPS as ELEMENTWISE
+from reference.ops.elementwise.elementwise import OPS as ELEMENTWISE
 from reference.ops.table import OPS
 
 NAN, INF = float("nan"), float("inf")

@@ -13,7 +13,7 @@ import numpy as np
 
 from conformance.backends.fake.computation import Computation
 from conformance.tolerance.models.flushed_comparison import written_anew
-from reference.ir.op import Rounding
+from reference.ir.op import QuantizedUse, Rounding
 from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
 from reference.numerics.rounding import (
     from_ordinal,
@@ -23,7 +23,7 @@ from reference.numerics.rounding import (
     round_to,
     to_float64,
 )
-from reference.ops.elementwise.records import OPS as ELEMENTWISE
+from reference.ops.elementwise.elementwise import OPS as ELEMENTWISE
 from reference.ops.table import OPS
 
 Operands = tuple[Array, ...]
@@ -317,8 +317,12 @@ def _low32(array: Array) -> Array:
 
 
 _SIGN_MATTERS = frozenset(
-    {"compare", "convert", "divide", "remainder", "maximum", "minimum", "clamp", "power"}
+    record.name
+    for record in ELEMENTWISE
+    if (record.quantized is QuantizedUse.COMPUTES and not record.wraps)
+    or (record.rounding is Rounding.CORRECT and record.carries)
 )
+"""Ops on numbers, and conversions of them: not bits, nor sums modulo a power of two."""
 
 
 def unsigned_as_signed(computation: Computation, operands: Operands) -> Results:

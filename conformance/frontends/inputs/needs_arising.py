@@ -27,6 +27,7 @@ from conformance.frontends.inputs.needs import (
 )
 from conformance.frontends.inputs.range_rules import Range
 from reference.ir.program import Operation, TensorType, Value
+from reference.ops.table import OPS
 
 TRIPS = 4
 """Iterations of a loop whose number is drawn, at most."""
@@ -100,10 +101,16 @@ def _is_whole(of: Range) -> bool:
     return of.low == of.high and float(of.low).is_integer()
 
 
+def _hands_on(operation: Operation) -> bool:
+    """Whether the numbers of its one operand are those of its result."""
+    record = OPS.get(operation.name)
+    return record is not None and record.carries == (0,) and len(record.operands) == 1
+
+
 def _from_integers(value: Value, known: Known) -> bool:
     """Whether a value is converted from integers, possibly broadcast, and so is whole."""
     made_by = known.makers.get(value.name)
-    while made_by is not None and made_by.name in ("broadcast_in_dim", "reshape", "convert"):
+    while made_by is not None and _hands_on(made_by):
         (source,) = made_by.operands
         if is_integer(source):
             return True

@@ -10,6 +10,7 @@ from conformance.frontends.inputs.need_rules import Rule
 from conformance.frontends.inputs.needs import BITS, DEFINITE, DOMINANT
 from conformance.frontends.inputs.range_rules import LEAST, RangeRule
 from reference.ir.program import Operation
+from reference.ops.elementwise.elementwise import SHIFTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class OpRules:
 
 
 RULES: dict[str, OpRules] = {
+    **dict.fromkeys(SHIFTS, OpRules(arising=needs_arising.of_shift)),
     "abs": OpRules(range=range_rules.of_abs, passed=needs_passed.of_abs),
     "add": OpRules(range=range_rules.of_add, passed=needs_passed.of_add),
     "and": OpRules(arising=needs_arising.of_bitwise),
@@ -38,7 +40,7 @@ RULES: dict[str, OpRules] = {
     "cbrt": OpRules(passed=needs_passed.of_sign_of),
     "cholesky": OpRules(arising=needs_arising.of_form(DEFINITE)),
     "clamp": OpRules(range=range_rules.of_clamp, passed=needs_passed.of_clamp),
-    "compare": OpRules(range=range_rules.between(0, 1), arising=needs_arising.of_compare),
+    "compare": OpRules(arising=needs_arising.of_compare),
     "cosine": OpRules(range=range_rules.between(-1, 1)),
     "count_leading_zeros": OpRules(range=range_rules.between(0, 64)),
     "custom_call": OpRules(arising=needs_arising.of_custom_call),
@@ -52,7 +54,6 @@ RULES: dict[str, OpRules] = {
         range=range_rules.between(-1, inf), passed=needs_passed.of_sign_of
     ),
     "gather": OpRules(indices=indices.of_gather),
-    "is_finite": OpRules(range=range_rules.between(0, 1)),
     "log": OpRules(arising=needs_arising.of_log),
     "log_plus_one": OpRules(arising=needs_arising.of_log_plus_one),
     "logistic": OpRules(range=range_rules.between(LEAST, 1)),
@@ -71,9 +72,6 @@ RULES: dict[str, OpRules] = {
     "rsqrt": OpRules(range=range_rules.between(LEAST, inf), arising=needs_arising.of_rsqrt),
     "scatter": OpRules(passed=needs_passed.of_scatter, indices=indices.of_scatter),
     "select": OpRules(arising=needs_arising.of_select),
-    "shift_left": OpRules(arising=needs_arising.of_shift),
-    "shift_right_arithmetic": OpRules(arising=needs_arising.of_shift),
-    "shift_right_logical": OpRules(arising=needs_arising.of_shift),
     "sign": OpRules(range=range_rules.between(-1, 1)),
     "sine": OpRules(range=range_rules.between(-1, 1), passed=needs_passed.of_sign_of),
     "sqrt": OpRules(range=range_rules.of_sqrt, arising=needs_arising.of_sqrt),

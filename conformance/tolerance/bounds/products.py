@@ -146,7 +146,7 @@ def _rounding(name: str, operand: Array, order: int, least: float) -> float:
 
 def factors_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
     """The operands that are multiplied."""
-    return operands[: 1 if operation.name == "unary_einsum" else 2]
+    return operands[: min(len(operation.operands), 2)]
 
 
 def flushing(summation: Summation, depth: Depth, default: Default) -> Habit:

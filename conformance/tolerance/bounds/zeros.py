@@ -75,7 +75,7 @@ def either_zero_of(summation: Summation, depth: Depth, default: Default) -> Eith
 
 def _moves(operation: Operation) -> bool:
     config = operation.attribute("einsum_config")
-    return operation.name == "unary_einsum" and not adds_up(str(config))
+    return len(operation.operands) == 1 and not adds_up(str(config))
 
 
 def _of_real(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:

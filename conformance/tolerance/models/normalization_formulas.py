@@ -15,8 +15,7 @@ import numpy as np
 from conformance.tolerance.bounds.balls import Ball, contracted, hull
 from reference.ops import normalization as ops
 
-GRAD, INFERENCE, TRAINING = "batch_norm_grad", "batch_norm_inference", "batch_norm_training"
-ALL = (GRAD, INFERENCE, TRAINING)
+ALL = GRAD, INFERENCE, TRAINING = tuple(record.name for record in ops.OPS)
 
 
 @dataclass(frozen=True, slots=True)

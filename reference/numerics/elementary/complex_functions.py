@@ -213,6 +213,12 @@ FAST: dict[str, Callable[..., tuple[Bounded, Bounded]]] = {
 """Both parts with bounds; atan2 has no fast step."""
 
 
+SINGULAR_AT_ZERO = tuple(
+    name for name, function in FAST.items() if function in (_log, _sqrt, _rsqrt, _cbrt, _power)
+)
+"""Functions with a pole or a branch point at zero, and a cut along the negative real axis."""
+
+
 def _combine(name: str, part: int, a: T, b: T, c: T, d: T) -> T:
     """The numerator of a part of a product or quotient."""
     if name == "multiply":
@@ -304,11 +310,11 @@ def _special(name: str, parts: list[Array]) -> Array:
     for part in parts[1:]:
         special |= ~np.isfinite(part)
     x, y = parts[0], parts[1]
-    if name in ("log", "sqrt", "rsqrt", "cbrt", "power"):
+    if name in SINGULAR_AT_ZERO:
         special |= (x == 0) & (y == 0)
-    elif name == "log_plus_one":
+    elif FAST.get(name) is _log_plus_one:
         special |= (x == -1) & (y == 0)
-    elif name == "divide":
+    elif FAST.get(name) is _divide:
         special |= (parts[2] == 0) & (parts[3] == 0)
     elif name == "atan2":
         y1, y2, x1, x2 = parts

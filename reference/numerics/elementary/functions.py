@@ -186,6 +186,11 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {name: _operation(name) for name in
 """The functions by StableHLO mnemonic: arrays of one type in, an array of that type out."""
 
 
+atan2, exponential, log, log_plus_one, power, sqrt = (
+    FUNCTIONS[name] for name in ("atan2", "exponential", "log", "log_plus_one", "power", "sqrt")
+)
+
+
 def wide(name: str, *operands: Array) -> Array:
     """The function's values before rounding, as longdouble; for complex operands `wide_complex`.
 

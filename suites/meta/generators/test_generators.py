@@ -44,7 +44,7 @@ ROOT = Path(__file__).parents[3]
 _PRINT_DIGEST = """
 import hashlib
 from generators.cells.plan import cases
-from reference.ops.elementwise.records import OPS as ELEMENTWISE
+from reference.ops.elementwise.elementwise import OPS as ELEMENTWISE
 from generators.values.contents import materialise
 seen = hashlib.sha256()
 for record in ELEMENTWISE:

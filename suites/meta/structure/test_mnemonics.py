@@ -31,8 +31,8 @@ FAMILY_FILES = (
 REGISTRIES = {
     "conformance/frontends/inputs/op_rules.py": "what is known of each op's numbers",
     "conformance/stablehlo/structs.py": "how MLIR writes the attributes of an op in one struct",
+    "generators/quantized/columns.py": "ops on quantized tensors by their nature; products",
     "generators/quantized/axes.py": "types of each op that admits per-axis quantization",
-    "generators/quantized/columns.py": "ops without quantized cells, each with its reason",
 }
 """Files whose tables have one entry for an op, and what the entry is."""
 
@@ -49,6 +49,7 @@ PATTERNS = {
 
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("conformance/judging/classify.py", "divide"): "the class `reciprocal` is about quotients",
+    ("conformance/gate/classes.py", "sign"): "a class label, no mnemonic",
     ("reports/markdown.py", "case"): "the heading of a column, no mnemonic",
 }
 """(file, mnemonic) and why it is named there."""

@@ -11,7 +11,7 @@ from generators.values.contents import (
 )
 from reference.ir.program import TensorType
 from reference.ir.types import ELEMENT_TYPES, ElementType
-from reference.ops.elementwise.records import OPS as ELEMENTWISE
+from reference.ops.elementwise.elementwise import OPS as ELEMENTWISE
 
 ELEMENT_TYPES_OF = {record.name: record.element_types for record in ELEMENTWISE}
 F32, F64, F16 = (ELEMENT_TYPES[name] for name in ("f32", "f64", "f16"))

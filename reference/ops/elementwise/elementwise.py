@@ -81,7 +81,7 @@ OPS: tuple[Op, ...] = (
         is_exact=exactness.of_sum, rescales=True,
     ),
     _binary("and", types.LOGICAL, bits.and_, Rounding.EXACT),
-    _binary("atan2", types.FLOAT_OR_COMPLEX, functions.FUNCTIONS["atan2"], Rounding.APPROXIMATES),
+    _binary("atan2", types.FLOAT_OR_COMPLEX, functions.atan2, Rounding.APPROXIMATES),
     _op(
         name="bitcast_convert", type_function=types.bitcast_convert_type,
         evaluate=conversion.bitcast_convert, operands=("operand",), constraints=("C1", "C2"),
@@ -228,3 +228,6 @@ BINARY = frozenset(
     record.name for record in OPS if record.operands == ("lhs", "rhs") and not record.attributes
 )
 """The ops of two operands, lhs and rhs (`compare` has attributes besides)."""
+
+SHIFTS = tuple(record.name for record in OPS if record.name.startswith("shift_"))
+"""The shifts, whose second operand is a number of bits."""
