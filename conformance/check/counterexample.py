@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from conformance.backends.session import open_session
-from conformance.check.counterexamples import SECONDS, Replayed
 from conformance.check.program import NotJudged, Work
+from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, units_of

@@ -8,9 +8,9 @@ their process, each in a call of its own.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import cast
 
+from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
@@ -19,23 +19,6 @@ from conformance.verdict import Verdict
 
 BATCH = 16
 """Counterexamples that are replayed in one call to a worker."""
-
-SECONDS = 60.0
-"""What a call may take; the reference may take a third of it for one program."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """What became of a counterexample: the verdict, its class, and what was seen.
-
-    `reproduces` says whether it is what the expectation speaks of.
-    """
-
-    id: str
-    reproduces: bool
-    verdict: Verdict
-    kind: str = ""
-    message: str = ""
 
 
 def replayed(

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.backends.registry import parse
-from conformance.check.counterexamples import Replayed, replayed
+from conformance.check.counterexamples import replayed
+from conformance.check.replayed import Replayed
 from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.gate.expectations import Expectation
