@@ -18,7 +18,6 @@ from jaxlib.mlir.dialects import stablehlo
 
 from conformance.stablehlo.attributes import KINDS, Kind, Verbatim
 from conformance.stablehlo.configurations import CONFIGURATIONS, configuration
-from conformance.stablehlo.literals import unpacked
 from conformance.stablehlo.messages import foreign_name, place_of, position
 from conformance.stablehlo.structs import Struct, flat, struct_of
 from reference.ir.op import Structure
@@ -77,7 +76,7 @@ def parse_module(text: str) -> Program:
     with make_ir_context() as context:
         if "!quant." in text:
             load_quantization(context)
-        functions = tuple(_functions(_read(unpacked(text))))
+        functions = tuple(_functions(_read(text)))
     if not functions:
         raise ParseError("the module holds no function")
     return Program(functions)

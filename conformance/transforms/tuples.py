@@ -35,7 +35,8 @@ class _Kept(Exception):
 def without_tuples(flat: Inlined) -> Inlined:
     """The program without tuples and without parameters that are tokens.
 
-    A value `x` that is a tuple becomes `x.0`, `x.1` and so on. A program in which an operation
+    A value `x` that is a tuple becomes `x.0`, `x.1` and so on (`v2.0` where it is called `2`, as no
+    name in MLIR begins with a digit and goes on otherwise). A program in which an operation
     other than a custom call takes or gives tuples is returned as it is.
     """
     main = flat.program.main
@@ -55,7 +56,8 @@ def _parts(value: Value) -> Tree:
     """The values that stand for a value."""
     if not isinstance(value.type, TupleType):
         return value
-    parts = (Value(f"{value.name}.{i}", of) for i, of in enumerate(value.type.types))
+    stem = f"v{value.name}" if value.name[0].isdigit() else value.name
+    parts = (Value(f"{stem}.{i}", of) for i, of in enumerate(value.type.types))
     return tuple(map(_parts, parts))
 
 

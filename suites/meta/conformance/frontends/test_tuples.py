@@ -10,6 +10,8 @@ import pytest
 from conformance.check.saving import write_arrays
 from conformance.check.settings import Settings
 from conformance.frontends.modules import NotChecked, Unit, units
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import diagnose
 from conformance.verdict import Verdict
 from reference.ir.program import TensorType
 from suites.meta.support.checking import checked
@@ -115,6 +117,14 @@ def test_a_custom_call_may_return_a_tuple(tmp_path: Path) -> None:
     unknown = checked(tmp_path, text.replace("lapack_sgetrf_ffi", "someone"))
     assert unknown.verdict is Verdict.UNSUPPORTED
     assert unknown.message == "no handler for the custom call 'someone' (custom_call %0 (line 3))"
+
+
+def test_values_of_a_tuple_have_names_that_can_be_spelled(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(CALL.format(target="lapack_sgetrf_ffi", result="tensor<3x3xf32>", tuple=LU))
+    (unit,) = units(path)
+    assert isinstance(unit, Unit)
+    assert diagnose(emit(unit.flat.program)) is None
 
 
 def test_every_result_and_parameter_is_a_tensor(tmp_path: Path) -> None:

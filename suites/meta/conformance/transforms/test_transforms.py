@@ -1,0 +1,304 @@
+"""Programs made from programs: each means what it should, on regions in regions among others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import diagnose, parse_module
+from conformance.transforms.dead_code import needed, without_unused
+from conformance.transforms.extract import alone, part, prefix, returning, starting_with
+from conformance.transforms.inline import inlined
+from conformance.transforms.merge import merge
+from conformance.transforms.observe import observable
+from conformance.transforms.outline import as_program
+from conformance.transforms.substitute import (
+    self_contained,
+    with_constant,
+    with_parameter,
+    with_value,
+)
+from conformance.transforms.values import defined, free_values, makers_of, nested, used_by
+from reference.interpreter.evaluate import apply, evaluate
+from reference.ir.program import Operation, Program, Value
+
+TEXT = """
+func.func private @scaled(%x: tensor<4xf32>, %s: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.multiply %x, %s : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @main(%n: tensor<i32>, %x: tensor<4xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %twos = stablehlo.broadcast_in_dim %two, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %doubled = func.call @scaled(%x, %twos) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %i, %sum = stablehlo.while(%a = %zero, %b = %doubled) : tensor<i32>, tensor<4xf32>
+    cond {
+      %go = stablehlo.compare LT, %a, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %go : tensor<i1>
+    } do {
+      %next = stablehlo.add %a, %one : tensor<i32>
+      %odd = stablehlo.and %a, %one : tensor<i32>
+      %step = "stablehlo.case"(%odd) ({
+        stablehlo.return %doubled : tensor<4xf32>
+      }, {
+        %square = stablehlo.multiply %x, %x : tensor<4xf32>
+        stablehlo.return %square : tensor<4xf32>
+      }) : (tensor<i32>) -> tensor<4xf32>
+      %more = stablehlo.add %b, %step : tensor<4xf32>
+      stablehlo.return %next, %more : tensor<i32>, tensor<4xf32>
+    }
+  %iota = stablehlo.iota dim = 0 : tensor<4xi32>
+  %sorted, %places = "stablehlo.sort"(%sum, %iota) ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>, %j: tensor<i32>, %k: tensor<i32>):
+      %lhs = stablehlo.minimum %p, %two : tensor<f32>
+      %rhs = stablehlo.minimum %q, %two : tensor<f32>
+      %less = stablehlo.compare LT, %lhs, %rhs : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %less : tensor<i1>
+  }) {dimension = 0 : i64, is_stable = true}
+    : (tensor<4xf32>, tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>)
+  return %sum, %sorted, %places : tensor<4xf32>, tensor<4xf32>, tensor<4xi32>
+}"""
+"""A called function; a loop of two results, with a branch in it that uses values from around the
+loop, one of them twice; a sort of two results, whose comparator uses a constant around it."""
+
+WHOLE = parse_module(TEXT)
+FLAT = inlined(WHOLE).program
+INPUTS = (np.array(3, np.int32), np.array([1, -2, 0.5, 4], np.float32))
+
+
+def alike(results: Any, expected: Any) -> None:
+    assert len(results) == len(expected)
+    for result, one in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(result, one)
+
+
+def the(name: str, program: Program = FLAT) -> Operation:
+    """The only operation of main of that name."""
+    (found,) = (one for one in program.main.body.operations if one.name == name)
+    return found
+
+
+def values_of(program: Program = FLAT) -> dict[str, Any]:
+    """The values of main by name, as evaluated."""
+    own = program.main.body.operations
+    known = {v.name: a for v, a in zip(program.main.arguments, INPUTS, strict=True)}
+
+    def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        if any(one is operation for one in own):
+            known.update(zip((v.name for v in operation.results), results, strict=True))
+        return results
+
+    evaluate(program, INPUTS, on_result=keep)
+    return known
+
+
+VALUES, RESULTS = values_of(), evaluate(WHOLE, INPUTS)
+SUM, SORTED, PLACES = FLAT.main.body.operations[-1].operands
+DOUBLED = next(one.results[0] for one in FLAT.main.body.operations if one.name == "multiply")
+
+
+def test_the_program_computes_what_it_says() -> None:
+    x = INPUTS[1]
+    alike(RESULTS[:1], [2 * x + (2 * x + x * x + 2 * x)])
+    assert diagnose(emit(WHOLE)) is None
+
+
+def test_free_values_are_those_around_a_region_in_regions_in_it_too() -> None:
+    condition, body = the("while").regions
+    n, x = FLAT.main.arguments
+    assert free_values(condition) == (n,)
+    one, *others = free_values(body)
+    assert one in the_constants()
+    assert others == [DOUBLED, x]
+    assert free_values(FLAT.main.body) == ()
+    assert set(used_by(the("while"))) == {*the("while").operands, n, one, DOUBLED, x}
+
+
+def the_constants() -> list[Value]:
+    return [o.results[0] for o in FLAT.main.body.operations if o.name == "constant"]
+
+
+def test_nested_operations_and_the_values_that_a_region_makes() -> None:
+    names = [one.name for one in nested(the("while"))]
+    assert names == [
+        "compare", "return", "add", "and", "case", "return", "multiply", "return", "add", "return",
+    ]  # fmt: skip
+    made = [value.name for value in defined(FLAT.main.body)]
+    assert len(made) == len(set(made))
+    values = (SUM, SORTED, PLACES, *FLAT.main.arguments)
+    assert {value.name for value in values} <= set(made)
+
+
+def test_makers_number_the_operations_of_main() -> None:
+    makers = makers_of(FLAT)
+    assert FLAT.main.body.operations[makers[PLACES.name]] is the("sort")
+    assert makers[SORTED.name] == makers[PLACES.name]
+    assert FLAT.main.arguments[0].name not in makers
+
+
+def test_inlined_programs_and_programs_of_several_compute_the_same() -> None:
+    alike(evaluate(FLAT, INPUTS), RESULTS)
+    merged = merge([WHOLE, FLAT])
+    alike(evaluate(merged, (*INPUTS, *INPUTS)), (*RESULTS, *RESULTS))
+    assert len({function.name for function in merged.functions}) == len(merged.functions)
+
+
+def test_a_function_as_main() -> None:
+    scaled = starting_with(WHOLE, "scaled")
+    alike(evaluate(scaled, (INPUTS[1], INPUTS[1])), (INPUTS[1] * INPUTS[1],))
+    assert [function.name for function in scaled.functions] == ["main"]
+    with pytest.raises(KeyError):
+        starting_with(WHOLE, "unknown")
+
+
+def test_other_results() -> None:
+    shown = returning(FLAT, [DOUBLED, SUM, DOUBLED])
+    alike(evaluate(shown, INPUTS), (2 * INPUTS[1], RESULTS[0], 2 * INPUTS[1]))
+
+
+def test_what_results_need_and_nothing_else() -> None:
+    less = needed(FLAT, [SUM])
+    alike(evaluate(less, INPUTS), RESULTS[:1])
+    assert not {"sort", "iota"} & {one.name for one in less.main.body.operations}
+    assert the("while", less) is the("while")
+    only = needed(FLAT, [DOUBLED])
+    assert [one.name for one in only.main.body.operations] == [
+        "constant", "broadcast_in_dim", "multiply", "return",
+    ]  # fmt: skip
+
+
+ACTING = """
+func.func @main(%x: tensor<f32>, %c: tensor<i1>) -> tensor<f32> {
+  %0 = stablehlo.negate %x : tensor<f32>
+  %1 = "stablehlo.if"(%c) ({
+    stablehlo.custom_call @log(%0) {has_side_effect = true} : (tensor<f32>) -> ()
+    stablehlo.return %x : tensor<f32>
+  }, {
+    stablehlo.return %x : tensor<f32>
+  }) : (tensor<i1>) -> tensor<f32>
+  %2 = stablehlo.custom_call @count(%x) {has_side_effect = true} : (tensor<f32>) -> tensor<f32>
+  %3 = stablehlo.custom_call @pure(%x) : (tensor<f32>) -> tensor<f32>
+  return %x : tensor<f32>
+}"""
+
+
+def test_what_acts_is_no_dead_code() -> None:
+    """Nor is what it takes; an unused custom call without side effects is dead."""
+    left = without_unused(parse_module(ACTING)).main.body.operations
+    assert [one.name for one in left] == ["negate", "if", "custom_call", "return"]
+    assert left[2].attribute("call_target_name") == "count"
+
+
+@pytest.mark.parametrize("length", range(1, len(FLAT.main.body.operations) - 1))
+def test_a_prefix_returns_what_the_rest_uses(length: int) -> None:
+    shorter = prefix(FLAT, length)
+    assert shorter.main.body.operations[:-1] == FLAT.main.body.operations[:length]
+    rest = FLAT.main.body.operations[length:]
+    ends = shorter.main.body.operations[-1].operands
+    assert {value.name for value in ends} == {
+        value.name for one in rest for value in used_by(one)
+    } & set(makers_of(shorter))
+    alike(evaluate(shorter, INPUTS), [VALUES[value.name] for value in ends])
+
+
+def test_a_part_takes_what_is_left_out_as_parameters_and_constants_along() -> None:
+    makers = makers_of(FLAT)
+    kept = [makers[SUM.name], makers[SORTED.name]]
+    group = part(FLAT, kept, [SORTED, SUM])
+    names = [argument.name for argument in group.main.arguments]
+    assert DOUBLED.name in names
+    assert len(names) == len(set(names))
+    assert not {value.name for value in the_constants()} & set(names)
+    alike(evaluate(group, [VALUES[name] for name in names]), (RESULTS[1], RESULTS[0]))
+
+
+@pytest.mark.parametrize("name", ["while", "sort", "multiply"])
+def test_an_operation_alone_has_the_operands_it_had(name: str) -> None:
+    operation = the(name)
+    taken = alone(FLAT, operation, VALUES)
+    assert taken is not None
+    alike(evaluate(*taken), [VALUES[value.name] for value in operation.results])
+    constants = {value.name for value in the_constants()}
+    assert not constants & {argument.name for argument in taken[0].main.arguments}
+    assert diagnose(emit(taken[0])) is None
+
+
+def test_an_operation_whose_operands_have_no_values_is_not_taken() -> None:
+    assert alone(FLAT, the("while"), {}) is None
+
+
+def test_a_region_is_a_program_of_what_is_around_it() -> None:
+    program, free = as_program(the("while").regions[1])
+    around = [VALUES[value.name] for value in free]
+    i, more = evaluate(program, [np.array(1, np.int32), INPUTS[1], *around])
+    alike((i, more), (2, INPUTS[1] + INPUTS[1] * INPUTS[1]))
+
+
+def test_a_value_as_a_constant() -> None:
+    """A parameter, what an operation in main makes, and one of several results."""
+    without = with_constant(FLAT, FLAT.main.arguments[0].name, INPUTS[0])
+    assert len(without.main.arguments) == 1
+    alike(evaluate(without, INPUTS[1:]), RESULTS)
+    for value in (DOUBLED, SUM, SORTED):
+        changed = with_constant(FLAT, value.name, VALUES[value.name])
+        alike(evaluate(changed, INPUTS), RESULTS)
+        assert diagnose(emit(changed)) is None
+    less = without_unused(with_constant(FLAT, SUM.name, np.zeros(4, np.float32)))
+    assert "while" not in {one.name for one in less.main.body.operations}
+    alike(evaluate(less, INPUTS)[2:], (np.arange(4),))
+    with pytest.raises(KeyError, match="unknown"):
+        with_constant(FLAT, "unknown", INPUTS[0])
+
+
+def test_a_value_as_a_parameter() -> None:
+    for value in (DOUBLED, SUM, SORTED):
+        changed = with_parameter(FLAT, value.name)
+        assert changed.main.arguments[-1] == value
+        alike(evaluate(changed, (*INPUTS, VALUES[value.name])), RESULTS)
+    less = without_unused(with_parameter(FLAT, DOUBLED.name))
+    assert "multiply" not in {one.name for one in less.main.body.operations}
+    twice = with_parameter(with_parameter(FLAT, DOUBLED.name), SUM.name)
+    names = [value.name for value in defined(twice.main.body)]
+    assert len(names) == len(set(names))
+    assert with_parameter(FLAT, FLAT.main.arguments[1].name) is FLAT
+
+
+def test_a_value_in_the_place_of_another() -> None:
+    """In regions in regions too, unless a name there is another value."""
+    n, x = FLAT.main.arguments
+    changed = without_unused(with_value(FLAT, DOUBLED.name, x))
+    assert "multiply" not in {one.name for one in changed.main.body.operations}
+    (total, *_) = evaluate(changed, INPUTS)
+    alike((total,), (INPUTS[1] + (INPUTS[1] + INPUTS[1] * INPUTS[1] + INPUTS[1]),))
+    inner = the("while").regions[1].arguments[0]
+    same = with_value(FLAT, inner.name, n)
+    assert the("while", same).regions == the("while").regions
+
+
+def test_an_operation_with_what_its_regions_use_within_them() -> None:
+    operands = [VALUES[value.name] for value in the("sort").operands]
+    closed = self_contained(the("sort"), VALUES)
+    assert not free_values(closed.regions[0])
+    alike(apply(closed, operands), RESULTS[1:])
+    assert self_contained(the("sort"), {}) is the("sort")
+
+
+def test_hooks_see_what_a_loop_carries() -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        if operation.name == "optimization_barrier":
+            seen.append(tuple(value.name for value in operation.results))
+        return results
+
+    alike(evaluate(observable(FLAT), INPUTS, on_result=keep), RESULTS)
+    condition, body = the("while").regions
+    carried = {tuple(value.name for value in region.arguments) for region in (condition, body)}
+    assert set(seen) == carried
+    assert len(seen) == 3 + 4  # the body three times, the condition once more
