@@ -235,9 +235,11 @@ def _is_flushed(d: Differing, other: Array) -> Array:
     if d.type.is_complex:
         errors = part_distances(other, d.got)
         right = [error <= (d.budget or 0) for error in errors]
+        nans = [np.isnan(part(other)) & np.isnan(part(d.got)) for part in (np.real, np.imag)]
         if not d.budget:  # not even what is lost beside a large part
             parts = ((part(other), part(d.got)) for part in (np.real, np.imag))
             right = [one & (want == got) for one, (want, got) in zip(right, parts, strict=True)]
+        right = [one | nan for one, nan in zip(right, nans, strict=True)]
         lost = [np.abs(part(other) - part(d.got)) <= 2 * smallest for part in (np.real, np.imag)]
         either = [a | b for a, b in zip(right, lost, strict=True)]
         return either[0] & either[1] & ~(right[0] & right[1])

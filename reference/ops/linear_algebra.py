@@ -27,7 +27,7 @@ TRANSPOSITIONS = ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 def cholesky_type(
     a: TensorType,
     *,
-    lower: bool,  # noqa: ARG001 - says which triangle, not which type
+    lower: bool = False,  # noqa: ARG001 - says which triangle, not which type
     result: TensorType | None = None,
 ) -> TensorType:
     """Result type of `cholesky`.
@@ -89,7 +89,7 @@ def rounded(numbers: Array, to: ElementType) -> Array:
 
 
 @quiet
-def cholesky(a: Array, *, lower: bool) -> Array:
+def cholesky(a: Array, *, lower: bool = False) -> Array:
     """The lower triangular L with L L^H = a, or the upper triangular U with U^H U = a.
 
     Only that triangle of `a` is read, and the other triangle of the result is zero. Where a
@@ -97,7 +97,7 @@ def cholesky(a: Array, *, lower: bool) -> Array:
 
     Args:
         a: floating-point or complex matrices, shape (..., n, n).
-        lower: whether the lower triangle is read and written.
+        lower: whether the lower triangle is read and written; false in the dialect, left out.
     """
     matrices = wide(a)
     found = factor(matrices if lower else adjoint(matrices))
@@ -171,7 +171,8 @@ _op = partial(
 OPS: tuple[Op, ...] = (
     _op(
         name="cholesky", type_function=cholesky_type, evaluate=cholesky, operands=("a",),
-        attributes=("lower",), constraints=("C1", "C2", "C3"), inputs=("I1",), expensive=True,
+        attributes=("lower",), optional=("lower",),  # as in the dialect: false
+        constraints=("C1", "C2", "C3"), inputs=("I1",), expensive=True,
     ),
     _op(
         name="triangular_solve", type_function=triangular_solve_type, evaluate=triangular_solve,

@@ -39,6 +39,9 @@ from reference.unspecified.reasons import Open, Reason
 _SEQUENTIAL = 32
 """Leaves; more are not folded one after the other, which takes a call of the body for each."""
 
+_PLACES = 1 << 20
+"""Leaves of all results together; of more, not every place of an init value is tried."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
@@ -164,7 +167,40 @@ def _by_trees(parts: Reduction, number: int) -> list[Open]:
     open_ = np.zeros(parts.leaves.shape, np.bool_)
     for other in (*others, *_skipping_padding(parts)):
         open_ |= differ(first[number], other[number])
+    open_ |= _by_place_of_init(parts, first[number], number)
     return [("order of the reduction, or init values", open_)]
+
+
+def _by_place_of_init(parts: Reduction, result: Array, number: int) -> Array:
+    """Where a single init value between some two leaves gives another result, whichever two.
+
+    The leaves before it and those behind it are folded by trees of their own.
+    """
+    lanes, open_ = parts.body.lanes, np.zeros(result.size, np.bool_)
+    for where, rows in parts.leaves.groups(parts.values, parts.inits):
+        if len(rows[0]) < 2 or rows[0].size > _PLACES:
+            continue
+        before, behind = _running(lanes, rows), _running(lanes, rows, backwards=True)
+        start = (np.broadcast_to(init, x[1:].shape) for init, x in
+                 zip(init_row(rows, parts.inits), rows, strict=True))  # fmt: skip
+        folded = lanes(*(x[:-1] for x in before), *start)
+        other = lanes(*folded, *(x[1:] for x in behind))[number]
+        mine = np.broadcast_to(result.reshape(-1)[where], other.shape)
+        open_[where] = differ(mine, other).any(axis=0)
+    return open_.reshape(result.shape)
+
+
+def _running(lanes: Lanes, rows: Rows, *, backwards: bool = False) -> Rows:
+    """For each leaf the leaves up to it folded by some tree, or those from it on."""
+    step = 1
+    while step < len(rows[0]):
+        pairs = lanes(*(x[:-step] for x in rows), *(x[step:] for x in rows))
+        rows = tuple(
+            np.concatenate((both, x[-step:]) if backwards else (x[:step], both))
+            for x, both in zip(rows, pairs, strict=True)
+        )
+        step *= 2
+    return rows
 
 
 def _skipping_padding(parts: Reduction) -> Iterator[tuple[Array, ...]]:

@@ -17,7 +17,7 @@ from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.monoid import ADD, MULTIPLY
 from reference.ir.program import Operation
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import Array, element_type, element_type_of, from_bits, to_bits
 from reference.numerics import accumulation
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_zero
@@ -151,11 +151,13 @@ def _gather_refutes(
     actual: tuple[Array, ...],
 ) -> tuple[Sequence[tuple[str, Array]], ...]:
     """Elements that show that unsigned indices were taken for signed ones."""
-    indices = operands[1]
-    if indices.dtype.kind != "u" or (indices.view(f"i{indices.itemsize}") >= 0).all():
+    of = element_type_of(operands[1])
+    if of.is_signed:
         return ((),)
-    signed = (operands[0], indices.view(f"i{indices.itemsize}"), *operands[2:])
-    (other,) = apply(operation, signed)
+    indices = from_bits(to_bits(operands[1]), element_type(f"si{of.bits}"))
+    if (indices.astype(np.int64) >= 0).all():
+        return ((),)
+    (other,) = apply(operation, (operands[0], indices, *operands[2:]))
     mask = alike(other, actual[0]) & ~alike(other, expected[0])
     return ((("unsigned index taken for signed", mask),),)
 

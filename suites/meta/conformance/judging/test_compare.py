@@ -81,6 +81,11 @@ WRONG = [
         "subtract", ("complex<f64>", "complex<f64>"), ([1e300 + 4e-308j], [3e-308j]), [1e300],
         F, "subnormal result",
     ),
+    Wrong(
+        "add", ("complex<f32>", "complex<f32>"),
+        ([complex(INF, -1.1754945e-38)], [complex(NAN, 1.1754944e-38)]), [complex(NAN, -0.0)],
+        F, "subnormal result",
+    ),
     Wrong("multiply", ("f32", "f32"), ([1e-40], [1e30]), [0.0], F, "subnormal input"),
     Wrong("log", ("f32",), ([1e-40],), [-INF], F, "subnormal input"),
     Wrong("is_finite", ("f32",), ([INF],), [True], D, "wrong value", "i1"),

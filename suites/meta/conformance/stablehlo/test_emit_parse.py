@@ -13,7 +13,7 @@ from conformance.stablehlo.literals import unpacked
 from conformance.stablehlo.parse import ParseError, diagnose, parse_module
 from conformance.transforms.merge import merge
 from generators.cells.plan import cases
-from reference.interpreter.evaluate import evaluate
+from reference.interpreter.evaluate import check, evaluate
 from reference.ir.program import (
     Dense,
     Function,
@@ -404,3 +404,16 @@ def test_what_has_no_spelling_is_refused():
         emit(single_op("add", (Value("a", of), Value("b", of)), (of,), {"colour": 3}))
     with pytest.raises(EmitError, match="iota_dimension: 'x' is not of kind i64"):
         emit(single_op("iota", (), (of,), {"iota_dimension": "x"}))
+
+
+def test_an_attribute_at_the_dialect_s_default_may_be_left_out():
+    """MLIR's pretty form does not print `lower = false`."""
+    text = """
+func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = stablehlo.cholesky %x : tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}"""
+    program = parse_module(text)
+    assert check(program) == []
+    (found,) = evaluate(program, [np.array([[4, 2], [9, 5]], np.float32)])
+    assert found.tolist() == [[2, 1], [0, 2]]

@@ -18,7 +18,7 @@ from generators.regions.bodies import fold_of
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, body_of, check, evaluate
 from reference.ir.program import Operation, TensorType, Value, single_op
-from reference.ir.types import ELEMENT_TYPES, Array, to_bits
+from reference.ir.types import ELEMENT_TYPES, Array, element_type, to_bits
 from reference.ops.indexed.gather import torch_index_select
 from reference.ops.indexed.gathering import gather_type, scatter_type
 from reference.ops.indexed.indexing import wide_indices
@@ -234,6 +234,20 @@ def test_unsigned_indices_taken_for_signed_ones_are_named() -> None:
     wrong = evaluate(made, inputs)[0].copy()
     wrong[0] = [0, 1]
     found = judge(made, inputs, evaluate(made, inputs), [wrong], GATHERED)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "unsigned index taken for signed")
+
+
+def test_indices_under_a_byte_taken_for_signed_ones_are_named() -> None:
+    """Constant indices of dynamic_gather, read with their highest bit as a sign: 3 in ui2 as -1."""
+    narrow = element_type("ui2")
+    types = {"x": tensor(F32, 4, 2), "i": tensor(narrow, 2), "sizes": tensor(SI32, 2)}
+    given = {key: value for key, value in ROW.items() if key != "slice_sizes"}
+    made = program("dynamic_gather", types, (tensor(F32, 2, 2),), **given)
+    x, indices = np.arange(8, dtype=np.float32).reshape(4, 2), np.array([3, 1], narrow.storage)
+    inputs = [x, indices, np.array([1, 2], np.int32)]
+    wrong = [evaluate(made, inputs)[0].copy()]
+    wrong[0][0] = x[0]
+    found = judge(made, inputs, evaluate(made, inputs), wrong, GATHERED)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "unsigned index taken for signed")
 
 

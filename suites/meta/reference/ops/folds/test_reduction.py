@@ -458,3 +458,23 @@ def test_init_values_may_stand_before_every_few_elements(size: int, inits: int) 
     rows = (np.arange(2 * size).reshape(size, 2),)
     (total,) = inits_every(4)(added, rows, (np.array(1000),))
     assert total.tolist() == (rows[0].sum(axis=0) + 1000 * inits).tolist()
+
+
+def test_a_single_init_value_may_stand_between_any_two_elements() -> None:
+    """Of matrices modulo 4; the init value, no identity, is seen only before the last."""
+    of = element_type("ui2")
+    matrices = next(b for make in bodies.several(of) if (b := make()).name == "matrices")
+    rows = ([0, 3, 2, 2], [2, 1, 0, 2], [1, 2, 3, 0], [0, 3, 2, 3])
+    values = [np.array(row, of.storage) for row in rows]
+    inits = [np.array(number, of.storage) for number in (2, 0, 0, 1)]
+    names = [Value(f"v{n}", TensorType(x.shape, of)) for n, x in enumerate((*values, *inits))]
+    types = (TensorType((), of),) * 4
+    made = single_op("reduce", names, types, {"dimensions": (0,)}, (matrices.region,))
+    expected = evaluate(made, [*values, *inits])
+    assert [int(x) for x in expected] == [0, 0, 2, 0]
+    actual = [*expected[:3], np.array(2, of.storage)]  # that of M0 M1 M2 I M3
+    judgement = judge(made, [*values, *inits], expected, actual, CATALOG["reduce"].tolerance)
+    assert judgement.verdict is Verdict.UNSPECIFIED
+    actual = [expected[0], np.array(1, of.storage), *expected[2:]]  # 0 by every tree
+    judgement = judge(made, [*values, *inits], expected, actual, CATALOG["reduce"].tolerance)
+    assert judgement.verdict is Verdict.DIVERGENT
