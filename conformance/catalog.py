@@ -23,7 +23,7 @@ from conformance.tolerance.rule import Rule
 from generators.case.columns import Column
 from generators.case.quantized_types import QuantizedColumn
 from reference.interpreter.quantized import involved
-from reference.ir.program import Operation
+from reference.ir.program import Operation, TensorType
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
 
@@ -83,7 +83,7 @@ class Row:
 
 
 _ROWS = (
-    Row("abs", ARITHMETIC, t.MODULUS),
+    Row("abs", ARITHMETIC, t.MAGNITUDE),
     Row("add", ARITHMETIC, t.ROUNDED),
     Row("after_all", CONTROL_FLOW, t.DATA),
     Row("and", BITWISE, t.DATA),
@@ -195,6 +195,10 @@ _ROWS = (
 CATALOG: dict[str, Row] = {row.name: row for row in _ROWS}
 """Every op by its mnemonic, in the specification's order."""
 
+if CATALOG.keys() != OPS.keys():
+    apart = ", ".join(sorted(CATALOG.keys() ^ OPS.keys()))
+    raise LookupError(f"conformance.catalog and the ops of the reference differ in {apart}")
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -212,7 +216,10 @@ class Cell:
     @property
     def rule(self) -> Rule:
         """What judges the cell: the rule of the op, or on quantized tensors that one's codes."""
-        return _rule(self.row, is_quantized=isinstance(self.element_type, QuantizedColumn))
+        column = self.element_type
+        if isinstance(column, QuantizedColumn):
+            return quantization.quantized_rule(self.row.tolerance)
+        return _rule(self.row, is_complex=isinstance(column, ElementType) and column.is_complex)
 
     def __str__(self) -> str:
         return f"{self.op}[{self.element_type}]@{self.backend}"
@@ -225,11 +232,18 @@ def rule_of(operation: Operation) -> Rule | None:
     (conformance/judging/lapack/).
     """
     row = CATALOG.get(operation.name)
-    return None if row is None else _rule(row, is_quantized=involved(operation))
+    if row is None:
+        return None
+    if involved(operation):
+        return quantization.quantized_rule(row.tolerance)
+    types = (value.type for value in operation.operands)
+    is_complex = any(isinstance(kind, TensorType) and kind.stored.is_complex for kind in types)
+    return _rule(row, is_complex=is_complex)
 
 
-def _rule(row: Row, *, is_quantized: bool) -> Rule:
-    return quantization.quantized_rule(row.tolerance) if is_quantized else row.tolerance
+def _rule(row: Row, *, is_complex: bool) -> Rule:
+    other = row.tolerance.of_complex if is_complex else None
+    return row.tolerance if other is None else other
 
 
 def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:

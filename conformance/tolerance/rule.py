@@ -101,7 +101,8 @@ class Rule:
     what is wrong although the specification leaves open which results are right. `elsewhere` has
     the rules that take this one's place on hardware that computes less precisely by default.
     `habits` are asked, in their order, what explains an element that is not permitted. Where
-    `varies`, results need not be the same when a program runs again. Where it `rounds_operands`,
+    `varies`, results need not be the same when a program runs again. `of_complex` takes its
+    place where operands are complex and results are not. Where it `rounds_operands`,
     the bound allows for operands that are rounded before anything else.
 
     With a `bound` or a `measure`, zeros of either sign are alike; but where the rule has
@@ -125,6 +126,7 @@ class Rule:
     varies: bool = False
     habits: tuple[Habit, ...] = ()
     rounds_operands: bool = False
+    of_complex: Rule | None = None
 
     @property
     def is_backward(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.catalog import CATALOG
+from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import SAMPLED_POINTS, WORST_POINTS, combine, judge, merge_errors
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.rule import Ulps
@@ -169,6 +169,16 @@ def test_what_a_rule_permits_is_not_always_the_reference_s_own_result(op: str) -
         if any(permitted(r, rule).tobytes() != r.tobytes() for r in expected):
             return
     pytest.fail("nothing that the test above could have seen")
+
+
+@pytest.mark.parametrize(("of", "verdict"), [("f32", Verdict.INACCURATE), ("complex<f32>", P)])
+def test_the_magnitude_of_real_numbers_is_exact(of: str, verdict: Verdict) -> None:
+    """Three ulp are for the modulus of complex numbers, whose result is real too."""
+    operands = (tensor(of, [3 + 4j if of != "f32" else -5.0]),)
+    program = program_of("abs", operands, "f32")
+    actual = np.nextafter(np.float32([5.0]), np.float32(6))
+    judged = judge(program, operands, [np.float32([5.0])], [actual], rule_of(program.subject))
+    assert judged.verdict is verdict
 
 
 def test_one_wrong_element_of_a_million_is_found() -> None:
