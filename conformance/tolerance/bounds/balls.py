@@ -75,9 +75,26 @@ def exactly(numbers: Any, arithmetic: Arithmetic) -> Ball:
 
 
 def rounded(ball: Ball, of: ElementType) -> Ball:
-    """The numbers of a ball converted to a type."""
+    """The numbers of a ball converted to a type.
+
+    Those next to the largest number are rounded to it, however far the numbers lie apart there.
+    """
     arithmetic = Arithmetic(of, flushes=ball.arithmetic.flushes)
-    return _rounded(ball.low, ball.high, ball.nan, arithmetic)
+    ends, largest = (ball.low, ball.high), np.longdouble(of.float_format.max_finite)
+    near = [(np.abs(end) > largest) & (np.abs(end) < overflow(of)) for end in ends]
+    low, high = (
+        np.where(one, np.copysign(largest, end), end) for one, end in zip(near, ends, strict=True)
+    )
+    found = _rounded(low, high, ball.nan, arithmetic)
+    lost = np.isinf(found.low) | np.isinf(found.high)
+    lost &= (np.abs(low) <= largest) & (np.abs(high) <= largest)
+    least, most = (_off(end, arithmetic, 1.0) for end in (low, high))
+    return Ball(
+        np.where(lost, np.maximum(low - least, -largest), found.low),
+        np.where(lost, np.minimum(high + most, largest), found.high),
+        np.where(lost, ball.nan, found.nan),
+        arithmetic,
+    )
 
 
 def hull(*balls: Ball) -> Ball:

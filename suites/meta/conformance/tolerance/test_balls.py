@@ -122,3 +122,23 @@ def test_an_epsilon_kept_in_wider_arithmetic_is_no_excuse_for_anything() -> None
         actual = np.full((1, 1), got).astype(of.storage)
         found = judge(program, operands, (expected,), (actual,), RULES["batch normalization"])
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
+def test_what_is_rounded_to_the_largest_number_has_not_overflowed() -> None:
+    """-450.6 in f32 is -448 in f8E4M3FN; with an epsilon of its own type it is -320."""
+    of = ELEMENT_TYPES["f8E4M3FN"]
+    row = TensorType((1,), of)
+    names = ("operand", "scale", "mean", "variance", "grad_output")
+    program = single_op(
+        "batch_norm_grad",
+        tuple(Value(name, row) for name in names),
+        (row,) * 3,
+        {"epsilon": float(np.float32(1e-3)), "feature_index": 0},
+    )
+    operands = tuple(np.array([one]).astype(of.storage) for one in (-5, -1, -0.25, 0, 3))
+    expected = evaluate(program, operands)
+    assert float(expected[1][0]) == -320
+    for got, explained in ((-448, True), (-208, False)):
+        actual = (expected[0], np.array([got]).astype(of.storage), expected[2])
+        found = judge(program, operands, expected, actual, RULES["batch normalization"])
+        assert (found.kind == "wider arithmetic") is explained
