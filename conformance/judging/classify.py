@@ -27,7 +27,7 @@ from reference.numerics.rounding import round_to, to_float64, ulp_size
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
 
-OTHER_READING = "other reading"
+BY_FORMULA = "other reading"
 """The kind of a permitted element whose distance says nothing: another formula gave it."""
 
 PAIR = 2
@@ -50,7 +50,7 @@ def outside_accuracy(findings: Findings) -> list[int]:
     return [
         code
         for code, (verdict, kind) in enumerate(findings.table)
-        if verdict in apart or kind == OTHER_READING
+        if verdict in apart or kind == BY_FORMULA
     ]
 
 
@@ -86,9 +86,9 @@ def _permitted(d: Differing) -> Answer:
 
 
 def _out_of_bounds(d: Differing) -> Array:
-    if d.rule.bounds is None or not d.is_real:
+    if d.rule.range is None or not d.is_real:
         return np.zeros(len(d.where), bool)
-    low, high = d.rule.bounds
+    low, high = d.rule.range
     got = d.wide[1]
     return (got < low) | (got > high)
 
@@ -112,12 +112,12 @@ def _left_open(d: Differing) -> Answer:
         yield Verdict.UNSPECIFIED, label, mask.reshape(-1)[d.where]
 
 
-def _other_reading(d: Differing) -> Answer:
+def _by_formula(d: Differing) -> Answer:
     if d.met is not None:
-        for reading in d.rule.readings:
+        for formula in d.rule.formulas:
             with np.errstate(all="ignore"):
-                near = d.near(reading(*d.met)) & ~_out_of_bounds(d)
-            yield Verdict.PASS, OTHER_READING, near
+                near = d.near(formula(*d.met)) & ~_out_of_bounds(d)
+            yield Verdict.PASS, BY_FORMULA, near
 
 
 def _flush(array: Array) -> Array:
@@ -137,9 +137,9 @@ def _flush(array: Array) -> Array:
 def _flushed(d: Differing) -> Answer:
     """Explained by subnormal results, then inputs, then steps, being treated as zero."""
     yield from _flushed_at_the_ends(d)
-    for habit in d.rule.habits:
-        if habit.flushes:
-            yield Verdict.FLUSHED, habit.label, d.explained(habit)
+    for deviation in d.rule.deviations:
+        if deviation.flushes:
+            yield Verdict.FLUSHED, deviation.label, d.explained(deviation)
 
 
 def _flushed_at_the_ends(d: Differing) -> Answer:
@@ -249,11 +249,11 @@ def _is_flushed(d: Differing, other: Array) -> Array:
 
 def _other_formula(d: Differing) -> Answer:
     """Explained by another formula than the specification's, which compilers are known to use."""
-    for habit in d.rule.habits:
-        if not habit.flushes:
-            explained = d.explained(habit)
-            yield Verdict.INACCURATE, habit.label, explained & _right_size(d) & d.right_zeros
-            yield Verdict.DIVERGENT, habit.label, explained
+    for deviation in d.rule.deviations:
+        if not deviation.flushes:
+            explained = d.explained(deviation)
+            yield Verdict.INACCURATE, deviation.label, explained & _right_size(d) & d.right_zeros
+            yield Verdict.DIVERGENT, deviation.label, explained
 
 
 def _taken_for_iota(d: Differing) -> Answer:
@@ -399,7 +399,7 @@ QUESTIONS: tuple[Question[Differing], ...] = (
     _refuted,
     _permitted,
     _left_open,
-    _other_reading,
+    _by_formula,
     _flushed,
     _other_formula,
     _taken_for_iota,

@@ -19,7 +19,7 @@ import numpy as np
 from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.questions import Finding
-from conformance.tolerance.rule import Habit, Rule
+from conformance.tolerance.rule import Deviation, Rule
 from conformance.tolerance.ulp import error_points, histogram_of
 from conformance.transforms.substitute import self_contained
 from conformance.verdict import Element, Errors, Verdict, gravity
@@ -102,10 +102,10 @@ class Together:
         with np.errstate(all="ignore"):
             return self.rule.either_zero(*self.operands(), self.expected)
 
-    def by_habit(self, habit: Habit, number: int) -> Array:
+    def by_deviation(self, deviation: Deviation, number: int) -> Array:
         """The errors of result `number` in units of what another formula would permit."""
         with np.errstate(all="ignore"):
-            return habit.measure(*self.operands(), self.expected, self.actual)[number]
+            return deviation.measure(*self.operands(), self.expected, self.actual)[number]
 
     def bound(self, number: int) -> Array | None:
         """The largest permitted errors of result `number`, where the rule has such."""
@@ -245,7 +245,7 @@ def _judge_result(
         operation, values, expected, actual, where, rule, budget, platform, place, bound,
         permitted, together.measured(number), together.refuted(number), together.actual,
         together.either_zero(number),
-        lambda habit: together.by_habit(habit, number),
+        lambda deviation: together.by_deviation(deviation, number),
     )  # fmt: skip
     findings = find(differing)
     errors = Errors()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.rule import Habit, Rule
+from conformance.tolerance.rule import Deviation, Rule
 from conformance.tolerance.ulp import bound_distances, ulp_distances
 from conformance.verdict import Element
 from reference.interpreter import quantized
@@ -30,7 +30,7 @@ class Differing:
     are right by the rule's own say, `measured` the errors as the rule measures them, `refuted`
     what it finds wrong in any case, where the rule has such; `results` are all actual results.
     `either_zero` has the zeros that may have either sign.
-    `by_habit` gives the errors of the result's elements against another formula.
+    `by_deviation` gives the errors of the result's elements against another formula.
     """
 
     operation: Operation
@@ -48,7 +48,7 @@ class Differing:
     refuted: Sequence[tuple[str, Array]] = ()
     results: tuple[Array, ...] = ()
     either_zero: Array | None = None
-    by_habit: Callable[[Habit], Array] | None = None
+    by_deviation: Callable[[Deviation], Array] | None = None
 
     @cached_property
     def type(self) -> ElementType:
@@ -99,13 +99,13 @@ class Differing:
             wrong &= ~self.either_zero.reshape(shape)[self.where]
         return ~(wrong.any(axis=-1) if self.type.is_complex else wrong)
 
-    def explained(self, habit: Habit) -> Array:
+    def explained(self, deviation: Deviation) -> Array:
         """Which of the elements are as good as that other formula lets them be, zeros' signs
         included."""
-        if self.by_habit is None:
+        if self.by_deviation is None:
             return np.zeros(len(self.where), np.bool_)
-        near = self.by_habit(habit).reshape(-1)[self.where] <= 1
-        return near if habit.signs else near & self.right_zeros
+        near = self.by_deviation(deviation).reshape(-1)[self.where] <= 1
+        return near if deviation.signs else near & self.right_zeros
 
     @property
     def bounded(self) -> bool:

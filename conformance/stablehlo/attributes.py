@@ -33,7 +33,7 @@ class Verbatim(NamedTuple):
     text: str
 
 
-class Kind(NamedTuple):
+class AttributeKind(NamedTuple):
     """A kind of attribute: its name, what writes a value, and the keyword of an enum."""
 
     name: str
@@ -161,8 +161,8 @@ def _list(write: Callable[[Any], str]) -> Callable[[Sequence[Any]], str]:
     return lambda values: "[" + ", ".join(map(write, values)) + "]"
 
 
-def _enum(keyword: str) -> Kind:
-    return Kind("enum", lambda value: f"#stablehlo<{keyword} {value}>", keyword)
+def _enum(keyword: str) -> AttributeKind:
+    return AttributeKind("enum", lambda value: f"#stablehlo<{keyword} {value}>", keyword)
 
 
 def _dictionary(pairs: Sequence[tuple[str, bool | int | str]]) -> str:
@@ -192,20 +192,20 @@ def _typed(value: Any, of: str) -> str:
     return f"{float_literal(value) if isinstance(value, float) else value} : {of}"
 
 
-I64 = Kind("i64", _integer(64))
-I32 = Kind("i32", _integer(32))
-F32 = Kind("float", _f32)
-BOOL = Kind("bool", _boolean)
-STRING = Kind("string", quote)
-SYMBOL = Kind("symbol", symbol)
-SYMBOLS = Kind("symbols", _list(symbol))
-DENSE = Kind("dense", dense)
-I64_ARRAY = Kind("i64_array", _array("i64", str))
-BOOL_ARRAY = Kind("bool_array", _array("i1", _boolean))
-DICTIONARY = Kind("dictionary", _dictionary)
-CONFIGURATION = Kind("configuration", _configuration)
-VERBATIM = Kind("verbatim", lambda value: value.text)
-PRECISIONS = Kind("enums", _list(_enum("precision").write), "precision")
+I64 = AttributeKind("i64", _integer(64))
+I32 = AttributeKind("i32", _integer(32))
+F32 = AttributeKind("float", _f32)
+BOOL = AttributeKind("bool", _boolean)
+STRING = AttributeKind("string", quote)
+SYMBOL = AttributeKind("symbol", symbol)
+SYMBOLS = AttributeKind("symbols", _list(symbol))
+DENSE = AttributeKind("dense", dense)
+I64_ARRAY = AttributeKind("i64_array", _array("i64", str))
+BOOL_ARRAY = AttributeKind("bool_array", _array("i1", _boolean))
+DICTIONARY = AttributeKind("dictionary", _dictionary)
+CONFIGURATION = AttributeKind("configuration", _configuration)
+VERBATIM = AttributeKind("verbatim", lambda value: value.text)
+PRECISIONS = AttributeKind("enums", _list(_enum("precision").write), "precision")
 
 _I64S = """iota_dimension dimension all_gather_dim split_dimension concat_dimension split_count
     scatter_dimension feature_index feature_group_count batch_group_count dim batch_dims"""
@@ -220,7 +220,7 @@ _STRINGS = """call_target_name infeed_config outfeed_config einsum_config name
     error_message"""
 _DENSES = "value padding replica_groups source_target_pairs"
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, AttributeKind] = {
     **dict.fromkeys(_I64S.split(), I64),
     **dict.fromkeys(_I32S.split(), I32),
     **dict.fromkeys(_BOOLS.split(), BOOL),

@@ -16,7 +16,7 @@ from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from conformance.stablehlo.attributes import KINDS, Kind, Verbatim
+from conformance.stablehlo.attributes import KINDS, AttributeKind, Verbatim
 from conformance.stablehlo.configurations import CONFIGURATIONS, configuration
 from conformance.stablehlo.messages import foreign_name, place_of, position
 from conformance.stablehlo.structs import Struct, flat, struct_of
@@ -318,7 +318,7 @@ def _of_struct(
             yield name, value
 
 
-def _read_as(kind: Kind, attribute: Any, owner: ir.Operation) -> Attribute | None:
+def _read_as(kind: AttributeKind, attribute: Any, owner: ir.Operation) -> Attribute | None:
     """The attribute's value when it is of this kind, else None."""
     if kind.name == "dense":
         found = isinstance(attribute, ir.DenseElementsAttr)
@@ -326,46 +326,46 @@ def _read_as(kind: Kind, attribute: Any, owner: ir.Operation) -> Attribute | Non
     return _READ[kind.name](attribute, kind)
 
 
-def _number(attribute: Any, kind: Kind) -> int | None:
+def _number(attribute: Any, kind: AttributeKind) -> int | None:
     found = isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == kind.name
     return int(attribute.value) if found else None
 
 
-def _float(attribute: Any, _: Kind) -> float | None:
+def _float(attribute: Any, _: AttributeKind) -> float | None:
     found = isinstance(attribute, ir.FloatAttr) and str(attribute.type) == "f32"
     return float(attribute.value) if found else None
 
 
-def _bool(attribute: Any, _: Kind) -> bool | None:
+def _bool(attribute: Any, _: AttributeKind) -> bool | None:
     return bool(attribute.value) if isinstance(attribute, ir.BoolAttr) else None
 
 
-def _string(attribute: Any, _: Kind) -> str | None:
+def _string(attribute: Any, _: AttributeKind) -> str | None:
     return str(attribute.value) if isinstance(attribute, ir.StringAttr) else None
 
 
-def _symbol(attribute: Any, _: Kind) -> str | None:
+def _symbol(attribute: Any, _: AttributeKind) -> str | None:
     return str(attribute.value) if isinstance(attribute, ir.FlatSymbolRefAttr) else None
 
 
-def _i64_array(attribute: Any, _: Kind) -> tuple[int, ...] | None:
+def _i64_array(attribute: Any, _: AttributeKind) -> tuple[int, ...] | None:
     return tuple(attribute) if isinstance(attribute, ir.DenseI64ArrayAttr) else None
 
 
-def _bool_array(attribute: Any, _: Kind) -> tuple[bool, ...] | None:
+def _bool_array(attribute: Any, _: AttributeKind) -> tuple[bool, ...] | None:
     found = isinstance(attribute, ir.DenseBoolArrayAttr)
     return tuple(bool(one) for one in attribute) if found else None
 
 
-def _enum(attribute: Any, kind: Kind) -> str | None:
+def _enum(attribute: Any, kind: AttributeKind) -> str | None:
     found = re.fullmatch(rf"#stablehlo<{kind.keyword} (\w+)>", str(attribute))
     return found[1] if found else None
 
 
 def _each(
-    read: Callable[[Any, Kind], Attribute | None],
-) -> Callable[[Any, Kind], tuple[Attribute, ...] | None]:
-    def all_of(attribute: Any, kind: Kind) -> tuple[Attribute, ...] | None:
+    read: Callable[[Any, AttributeKind], Attribute | None],
+) -> Callable[[Any, AttributeKind], tuple[Attribute, ...] | None]:
+    def all_of(attribute: Any, kind: AttributeKind) -> tuple[Attribute, ...] | None:
         if not isinstance(attribute, ir.ArrayAttr):
             return None
         values = [read(one, kind) for one in attribute]
@@ -375,7 +375,7 @@ def _each(
     return all_of
 
 
-def _dictionary(attribute: Any, _: Kind) -> tuple[Attribute, ...] | None:
+def _dictionary(attribute: Any, _: AttributeKind) -> tuple[Attribute, ...] | None:
     if not isinstance(attribute, ir.DictAttr):
         return None
     pairs: list[tuple[str, bool | int | str]] = []
@@ -390,7 +390,7 @@ def _dictionary(attribute: Any, _: Kind) -> tuple[Attribute, ...] | None:
     return tuple(pairs)
 
 
-_READ: dict[str, Callable[[Any, Kind], Attribute | None]] = {
+_READ: dict[str, Callable[[Any, AttributeKind], Attribute | None]] = {
     "i64": _number,
     "i32": _number,
     "float": _float,

@@ -36,7 +36,7 @@ class Ulps:
         return {"f64": self.f64, "f32": self.f32}.get(of.name, self.half)
 
 
-Reading = Callable[..., Array]
+Formula = Callable[..., Array]
 """Another reading of the specification: operands in, a permitted result out."""
 
 
@@ -71,7 +71,7 @@ None where there is no such zero. Never true of anything but a zero."""
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
+class Deviation:
     """What compilers are known to compute in place of what is asked: no permission, but a class.
 
     An element that the rule does not permit, and whose error by `measure` is at most 1, has the
@@ -91,8 +91,8 @@ class Rule:
     """What is permitted of an op's results.
 
     `ulps` is None where a result is data, to be met bit for bit (any NaN stands for any other
-    unless `nan_bits`). `bounds` is the range of the function, never to be left however large the
-    budget. `readings` are further evaluations that the specification's text allows.
+    unless `nan_bits`). `range` is the range of the function, never to be left however large the
+    budget. `formulas` are further evaluations that the specification's text allows.
 
     An accumulating op has a `bound` instead of `ulps`: errors are then measured in units of it,
     and the budget is 1. Where any of many results is right, such as any order of equal elements,
@@ -100,7 +100,7 @@ class Rule:
     such as backward errors, are given by `measure`, again with a budget of 1. `refutes` names
     what is wrong although the specification leaves open which results are right. `elsewhere` has
     the rules that take this one's place on hardware that computes less precisely by default.
-    `habits` are asked, in their order, what explains an element that is not permitted. Where
+    `deviations` are asked, in their order, what explains an element that is not permitted. Where
     `varies`, results need not be the same when a program runs again. `of_complex` takes its
     place where operands are complex and results are not. Where it `rounds_operands`,
     the bound allows for operands that are rounded before anything else.
@@ -114,8 +114,8 @@ class Rule:
     text: str
     source: str
     ulps: Ulps | None = None
-    bounds: tuple[float, float] | None = None
-    readings: tuple[Reading, ...] = ()
+    range: tuple[float, float] | None = None
+    formulas: tuple[Formula, ...] = ()
     nan_bits: bool = False
     bound: Bound | None = None
     permits: Permits | None = None
@@ -124,7 +124,7 @@ class Rule:
     either_zero: EitherZero | None = None
     elsewhere: tuple[tuple[Hardware, Rule], ...] = ()
     varies: bool = False
-    habits: tuple[Habit, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
     rounds_operands: bool = False
     of_complex: Rule | None = None
 

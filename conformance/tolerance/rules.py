@@ -23,7 +23,7 @@ from conformance.tolerance.bounds import (
     reduction,
     sorting,
 )
-from conformance.tolerance.rule import Reading, Rule, Ulps
+from conformance.tolerance.rule import Formula, Rule, Ulps
 
 _IEEE = "IEEE 754-2019 (named by the specification); XLA exhaustive tests"
 _OPENCL = "OpenCL 3.0 C, relative error as ULPs, checked by OpenCL-CTS"
@@ -101,7 +101,7 @@ def _elementary(
     f64: float | None = None,
     complex_: float = 3,
     bounds: tuple[float, float] | None = None,
-    others: tuple[Reading, ...] = (),
+    others: tuple[Formula, ...] = (),
 ) -> Rule:
     double = f32 if f64 is None else f64
     figures = f"f32 {f32:g}, f64 {double:g}, f16 and bf16 {half:g}, narrower 1"

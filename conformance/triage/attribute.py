@@ -17,7 +17,7 @@ from conformance.gate.expectations import Expectation, Failure, known_by
 from conformance.judging.compare import Judgement, judge, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
-from conformance.judging.perturbation.overrides import Shift
+from conformance.judging.perturbation.overrides import Override
 from conformance.transforms.extract import alone, hands_on_constants
 from conformance.triage.columns import column
 from conformance.triage.isolate import Steps, Wrong
@@ -119,7 +119,7 @@ class Explainer:
         actual: Sequence[Array],
         judgement: Judgement,
         steps: Steps,
-        shifts: Sequence[Shift],
+        shifts: Sequence[Override],
         infeeds: Infeeds,
         new: Wrong | None,
     ) -> Judgement:

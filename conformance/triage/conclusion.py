@@ -16,7 +16,7 @@ from conformance.backends.base import BackendError
 from conformance.judging.compare import Judgement, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import in_doubt, judge_program, judge_result, passed
-from conformance.judging.perturbation.overrides import Shift
+from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import cheap
 from conformance.phases import phase
 from conformance.transforms.dead_code import needed
@@ -112,7 +112,7 @@ class Settling:
         program: Program,
         inputs: Sequence[Array],
         actual: Sequence[Array],
-        adopted: Sequence[Shift],
+        adopted: Sequence[Override],
         otherwise: Judgement,
     ) -> Judgement:
         """The judgement with results that are open taken as the backend has them."""
@@ -156,7 +156,7 @@ def _blamed(judgement: Judgement, found: Steps) -> Judgement:
     return replace(judgement, verdict=worst.verdict, kind=worst.kind, message=message)
 
 
-def _cuts(program: Program, adopted: Sequence[Shift]) -> Iterator[list[Value]]:
+def _cuts(program: Program, adopted: Sequence[Override]) -> Iterator[list[Value]]:
     """Values on the way that are shown together: as many as possible, then those that a backend
     keeps anyhow, then those that are open, then each of those kept by itself."""
     operations = [one for one in program.main.body.operations[:-1] if not is_constant(one)]

@@ -25,7 +25,7 @@ from conformance.judging.perturbation.error_model import movable
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.hull import alike, within
 from conformance.judging.perturbation.judge import judge_program, judge_result
-from conformance.judging.perturbation.overrides import Shift
+from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import cheap
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import alone, part, returning
@@ -85,8 +85,8 @@ class Steps:
     values: Mapping[str, Array]
     ends: Mapping[int, Array]
     wrong: tuple[Wrong, ...]
-    adopted: tuple[Shift, ...]
-    differing: tuple[Shift, ...]
+    adopted: tuple[Override, ...]
+    differing: tuple[Override, ...]
     unsettled: tuple[Operation, ...]
 
     def gives(self, actual: Sequence[Array]) -> bool:
@@ -134,8 +134,8 @@ class _Judging:
         self._makers = makers_of(program)
         self._by_values: Permitted | None = None
         self._wrong: list[Wrong] = []
-        self._adopted: list[Shift] = []
-        self._differing: list[Shift] = []
+        self._adopted: list[Override] = []
+        self._differing: list[Override] = []
         self._unsettled: list[Operation] = []
 
     def all(self, ends: Mapping[int, Array]) -> Steps:
@@ -164,7 +164,7 @@ class _Judging:
         judgement = self._judged(number, operation, taken, expected, got)
         if judgement is not None:
             self._found(operation, judgement)
-        shift = Shift(operation, expected, got)
+        shift = Override(operation, expected, got)
         if len(self._wrong) > before:
             self._differing.append(shift)
         elif judgement is not None and judgement.verdict is Verdict.UNSPECIFIED:

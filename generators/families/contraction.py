@@ -16,7 +16,7 @@ from typing import NamedTuple
 from generators.case.case import Case
 from generators.case.shapes import Pick, choose
 from generators.programs.building import Builder, case
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import FLOATS, ElementType
@@ -172,8 +172,8 @@ def _result_of(of: ElementType, pick: Pick) -> ElementType:
     return TYPES[choose(pick, (of.name,) * 3 + _WIDER.get(of.name, (of.name,)))]
 
 
-_EXACT: Row = ("small_integers", "small_integers")
-_FLOAT_ROWS: tuple[Row, ...] = (
+_EXACT: ProfileRow = ("small_integers", "small_integers")
+_FLOAT_ROWS: tuple[ProfileRow, ...] = (
     *(_EXACT,) * 8,
     *(("moderate", "moderate"), ("unit", "moderate"), ("near_one", "unit")) * 2,
     ("values:0", "moderate"), ("exponents:-6:6", "exponents:-6:6"), ("unit", "values:0"),
@@ -186,14 +186,14 @@ _FLOAT_ROWS: tuple[Row, ...] = (
 _COMPLEX_ROWS = tuple(
     row for row in _FLOAT_ROWS if not {"special", "mixed"} & set(row) and row[0] != "cancelling"
 )
-_INTEGER_ROWS: tuple[Row, ...] = (
+_INTEGER_ROWS: tuple[ProfileRow, ...] = (
     *(_EXACT,) * 2, ("bits", "bits"), ("moderate", "bits"), ("wide", "wide"), ("special", "bits"),
     ("bits", "special"), ("values:0", "bits"), ("values:1", "wide"), ("special", "special"),
 )  # fmt: skip
 
 
 @cache
-def value_rows(of: ElementType) -> tuple[Row, ...]:
+def value_rows(of: ElementType) -> tuple[ProfileRow, ...]:
     """The contents of the operands of a sum of products."""
     if of.is_boolean:
         return (("bits", "bits"), ("values:0", "bits"), ("values:1", "bits"))

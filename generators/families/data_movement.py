@@ -15,7 +15,7 @@ from generators.case.case import Case
 from generators.case.shapes import Pick, choose, shape
 from generators.programs.building import Builder, case
 from generators.values.contents import profiles_of
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from reference.ir.program import TensorType
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import ElementType
@@ -46,7 +46,7 @@ def contents(of: ElementType) -> tuple[str, ...]:
     return tuple(name for name in profiles_of(of) if name in _MOVED)
 
 
-def rows(of: ElementType, *more: Row, times: int = 1) -> tuple[Row, ...]:
+def rows(of: ElementType, *more: ProfileRow, times: int = 1) -> tuple[ProfileRow, ...]:
     """`times` data operands of a type, then operands whose profiles come in combinations."""
     return tuple((*(name,) * times, *row) for row in more or ((),) for name in contents(of))
 
@@ -179,7 +179,9 @@ def _slice(op: str, of: ElementType, pick: Pick) -> Case:
     )
 
 
-def _indices(pick: Pick, room: Sequence[int]) -> tuple[dict[str, TensorType], tuple[Row, ...]]:
+def _indices(
+    pick: Pick, room: Sequence[int]
+) -> tuple[dict[str, TensorType], tuple[ProfileRow, ...]]:
     """Start indices of a slice that leaves so much room, and their profiles: where it fits, at
     the far end, next to where it fits, anywhere."""
     of = choose(pick, INDEX_TYPES)

@@ -15,7 +15,7 @@ from generators.case.case import Case, InputRecipe
 from generators.case.shapes import Pick, choose, shape
 from generators.families import data_movement as movement
 from generators.programs.building import Builder, case, constant, inputs
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from reference.ir.program import (
     Dense,
     Function,
@@ -45,7 +45,7 @@ class Numbers(NamedTuple):
     """
 
     types: dict[str, TensorType]
-    row: Row
+    row: ProfileRow
     misread: bool
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from generators.case.case import Case
 from generators.case.shapes import Pick, choose
 from generators.programs.building import Builder, case
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ElementType
 from reference.ops.elementwise.types import COMPLEX_OF
@@ -21,7 +21,7 @@ _TOGETHER = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 0)
 _SMALL = (1, 2, 3, 4, 5, 6, 7)
 _BATCHES = ((),) * 5 + ((2,), (3,), (2, 3), (1,), (0,))
 
-_ROWS: tuple[Row, ...] = (
+_ROWS: tuple[ProfileRow, ...] = (
     ("small_integers",), ("unit",), ("moderate",), ("small_integers",), ("unit",), ("tiny",),
     ("near_one",), ("wide",), ("mixed",), ("special",), ("large",), ("subnormal",), ("unit",),
     ("values:1",), ("moderate",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from generators.case.case import Case
 from generators.case.shapes import Pick, choose
 from generators.programs.building import Builder, case
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ElementType
 from reference.ops.linear_algebra import TRANSPOSITIONS
@@ -19,21 +19,21 @@ _BATCHES = ((),) * 6 + ((2,), (3,), (2, 2), (1,), (2, 1, 3), (0,))
 _COLUMNS = (1, 2, 3, 4, 7, 0)
 _FLAGS = (True, False)
 
-_DEFINITE: tuple[Row, ...] = (
+_DEFINITE: tuple[ProfileRow, ...] = (
     ("definite",), ("gram",), ("definite",), ("graded",), ("gram",), ("definite",), ("hilbert",),
     ("definite",), ("unit",), ("mixed",),
 )  # fmt: skip
-_POSITIVE: tuple[Row, ...] = (("positive",), ("special",), ("perfect_powers",), ("wide",))
+_POSITIVE: tuple[ProfileRow, ...] = (("positive",), ("special",), ("perfect_powers",), ("wide",))
 """Of f8E8M0FNU, which has neither zero nor negative numbers: matrices of one element."""
 
-_TRIANGULAR: tuple[Row, ...] = (
+_TRIANGULAR: tuple[ProfileRow, ...] = (
     ("triangular", "small_integers"), ("triangular", "unit"), ("triangular", "moderate"),
     ("triangular", "lower_triangular"), ("graded_triangular", "unit"),
     ("triangular", "unit_diagonal"), ("unit_diagonal", "small_integers"),
     ("triangular", "small_integers"), ("unit", "unit"),
     ("small_integers", "small_integers"), ("triangular", "mixed"), ("special", "unit"),
 )  # fmt: skip
-_UNIT: tuple[Row, ...] = (
+_UNIT: tuple[ProfileRow, ...] = (
     ("unit_diagonal", "small_integers"), ("unit_diagonal", "unit"),
     ("unit_diagonal", "unit_diagonal"), ("unit_diagonal", "moderate"),
     ("triangular", "small_integers"), ("unit_diagonal", "mixed"),

@@ -10,7 +10,7 @@ import numpy as np
 from generators.case.case import Case
 from generators.case.shapes import Pick, choose
 from generators.programs.building import Builder, case
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ElementType
 
@@ -24,7 +24,7 @@ _EPSILONS = tuple(float(np.float32(e)) for e in (0.0, 0.001, 1e-5, 0.5, 1.0, 1e-
 _PLAIN = ("small_integers", "unit", "moderate", "small_integers", "near_one", "unit", "wide")
 _VARIANCES = ("values:1", "values:4", "positive", "within:1:4", "within:0:3", "positive")
 
-_TRAINING: tuple[Row, ...] = (
+_TRAINING: tuple[ProfileRow, ...] = (
     *((name, "values:1", "values:0") for name in ("small_integers", "unit")),
     *((name, "small_integers", "small_integers") for name in _PLAIN),
     *((name, "unit", "unit") for name in _PLAIN),
@@ -34,7 +34,7 @@ _TRAINING: tuple[Row, ...] = (
 )  # fmt: skip
 """Profiles of operand, scale and offset."""
 
-_INFERENCE: tuple[Row, ...] = (
+_INFERENCE: tuple[ProfileRow, ...] = (
     *((*row, "small_integers", "values:1") for row in _TRAINING[:4]),
     *((*row, "unit", spread) for row in _TRAINING[2:] for spread in _VARIANCES[::2]),
     *((*row, "small_integers", spread) for row in _TRAINING[2:9] for spread in _VARIANCES),
@@ -42,7 +42,7 @@ _INFERENCE: tuple[Row, ...] = (
 )  # fmt: skip
 """Profiles of operand, scale, offset, mean and variance."""
 
-_GRADIENT: tuple[Row, ...] = tuple(
+_GRADIENT: tuple[ProfileRow, ...] = tuple(
     (operand, scale, mean, variance, output)
     for (operand, scale, output, mean, variance) in _INFERENCE
 )
@@ -66,7 +66,7 @@ def _attributes(pick: Pick, rank: int) -> dict[str, Attribute]:
 
 
 def _batch_norm(
-    op: str, names: tuple[str, ...], rows: tuple[Row, ...], of: ElementType, pick: Pick
+    op: str, names: tuple[str, ...], rows: tuple[ProfileRow, ...], of: ElementType, pick: Pick
 ) -> Case:
     full = TensorType(_shape(pick, of), of)
     given = _attributes(pick, full.rank)

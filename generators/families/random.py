@@ -7,7 +7,7 @@ import math
 from generators.case.case import Case
 from generators.case.shapes import Pick, choose, shape
 from generators.programs.building import Builder, case
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import ElementType
@@ -23,23 +23,23 @@ _SHAPES = (
 )  # fmt: skip
 """With dimensions of even and odd size at every place: the order of the output depends on it."""
 
-_UNIFORM: tuple[Row, ...] = (
+_UNIFORM: tuple[ProfileRow, ...] = (
     ("values:0", "values:1"), ("values:-1", "values:1"), ("values:2", "values:5"),
     ("values:0", "values:1"), ("values:-3", "within:-2:4"), ("values:1", "values:2"),
     ("within:-8:-1", "within:0:8"), ("lower", "upper"), ("values:0", "values:4"),
     ("special", "special"),
 )  # fmt: skip
-_NORMAL: tuple[Row, ...] = (
+_NORMAL: tuple[ProfileRow, ...] = (
     ("values:0", "values:1"), ("values:1", "values:2"), ("moderate", "values:1"),
     ("values:-3", "values:0"), ("small_integers", "within:0:4"), ("values:0", "values:3"),
     ("unit", "within:1:2"), ("special", "special"),
 )  # fmt: skip
-_BOOLEAN: tuple[Row, ...] = (("values:0", "values:1"), ("bits", "bits"))
-_SIGNED: tuple[Row, ...] = (
+_BOOLEAN: tuple[ProfileRow, ...] = (("values:0", "values:1"), ("bits", "bits"))
+_SIGNED: tuple[ProfileRow, ...] = (
     ("values:0", "values:1"), ("within:-2:-1", "within:0:1"), ("values:0", "within:1:100"),
     ("lower", "upper"), ("within:-100:0", "within:1:50"), ("special", "special"),
 )  # fmt: skip
-_UNSIGNED: tuple[Row, ...] = (
+_UNSIGNED: tuple[ProfileRow, ...] = (
     ("values:0", "values:1"), ("values:0", "within:1:100"), ("within:0:1", "within:2:3"),
     ("lower", "upper"), ("values:1", "within:2:50"), ("special", "special"),
 )  # fmt: skip
@@ -62,7 +62,13 @@ def _rng(of: ElementType, pick: Pick) -> Case:
     )  # fmt: skip
 
 
-_STATES: tuple[Row, ...] = (("small_integers",), ("bits",), ("special",), ("wide",), ("upper",))
+_STATES: tuple[ProfileRow, ...] = (
+    ("small_integers",),
+    ("bits",),
+    ("special",),
+    ("wide",),
+    ("upper",),
+)
 _CHOICES = (
     ("THREE_FRY", 2), ("PHILOX", 2), ("PHILOX", 3), ("THREE_FRY", 2), ("PHILOX", 3), ("DEFAULT", 2),
     ("THREE_FRY", 2), ("DEFAULT", 3),

@@ -13,9 +13,9 @@ from generators.case.case import Case
 from generators.case.shapes import Pick, choose, shape
 from generators.programs.building import Builder, constant, inputs, operand
 from generators.regions import bodies
-from generators.regions.bodies import Block, Monoid
+from generators.regions.bodies import BodyBuilder, Monoid
 from generators.values.contents import profiles_of
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, Dense, Program, Region, TensorType, Value, single_op
 from reference.ir.types import BOOLEAN, ElementType, element_type
 from reference.numerics.contributions import windows_along
@@ -37,7 +37,7 @@ def monoid(of: ElementType, pick: Pick, *, single: bool = False) -> Monoid:
 
 def _placed(
     pick: Pick, body: Monoid, sizes: tuple[int, ...]
-) -> tuple[tuple[Value | Dense, ...], tuple[Row, ...]]:
+) -> tuple[tuple[Value | Dense, ...], tuple[ProfileRow, ...]]:
     """The inputs and init values of a reduction, and the rows of profiles for all of them."""
     placed: list[Value | Dense] = []
     for number, of in enumerate(body.inputs):
@@ -244,13 +244,13 @@ def _applied(of: ElementType, pick: Pick) -> Mapping:
     """One op of two operands."""
     names = tuple(name for name in ("add", "multiply", "maximum", "minimum", "and", "xor")
                   if name in bodies.ops_of(of) or (of.is_complex and name == "add"))  # fmt: skip
-    block = Block.of(of, of)
+    block = BodyBuilder.of(of, of)
     return (of, of), block.returns(block.op(choose(pick, names), *block.arguments))
 
 
 def _chosen(of: ElementType, pick: Pick) -> Mapping:
     """One of two elements by a third one."""
-    block = Block.of(_I1, of, of)
+    block = BodyBuilder.of(_I1, of, of)
     predicate, *values = block.arguments
     if pick(2):
         predicate = block.op("not", predicate)
@@ -259,7 +259,7 @@ def _chosen(of: ElementType, pick: Pick) -> Mapping:
 
 def _compared(of: ElementType, pick: Pick) -> Mapping:
     """A comparison with a constant: the result is of another type."""
-    block = Block.of(of)
+    block = BodyBuilder.of(of)
     direction = choose(pick, ("EQ", "NE") if of.is_complex else ("GT", "LE", "EQ", "NE"))
     limit = block.constant(1, of)
     return (of,), block.returns(block.compare(block.arguments[0], limit, direction))
@@ -267,14 +267,14 @@ def _compared(of: ElementType, pick: Pick) -> Mapping:
 
 def _promoted(of: ElementType, pick: Pick) -> Mapping:
     """A conversion to a wider type, where there is one."""
-    block = Block.of(of)
+    block = BodyBuilder.of(of)
     to = choose(pick, bodies.wider_than(of) or (of,))
     return (of,), block.returns(block.op("convert", block.arguments[0], to=to))
 
 
 def _clamped(of: ElementType, pick: Pick) -> Mapping:
     """Bounds from constants, and a result of no operation but these."""
-    block = Block.of(of)
+    block = BodyBuilder.of(of)
     low, high = block.constant(pick(2), of), block.constant(2, of)
     if of.is_complex:
         return (of,), block.returns(block.op("add", block.arguments[0], low))
@@ -283,7 +283,7 @@ def _clamped(of: ElementType, pick: Pick) -> Mapping:
 
 def _kept(of: ElementType, pick: Pick) -> Mapping:
     """One of the arguments as it is, or a constant."""
-    block = Block.of(of, of)
+    block = BodyBuilder.of(of, of)
     if pick(3) == 2:
         return (of, of), block.returns(block.constant(1, of))
     return (of, of), block.returns(block.arguments[pick(2)])

@@ -16,8 +16,8 @@ from generators.case.shapes import Pick, choose
 from generators.families.data_movement import contents, permutation
 from generators.families.dimension_roles import Access, access, explicit, index_profiles, index_type
 from generators.programs.building import case
-from generators.regions.bodies import Block, fold_of, ops_of, scalar, several, wider_than
-from generators.values.profiles import Row
+from generators.regions.bodies import BodyBuilder, fold_of, ops_of, scalar, several, wider_than
+from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, Operation, Program, Region, TensorType
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
@@ -33,21 +33,21 @@ class Update:
     region: Region
     inputs: tuple[ElementType, ...]
     results: tuple[ElementType, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ProfileRow, ...]
     outside: tuple[Operation, ...] = ()
 
 
-def _moved(of: ElementType) -> tuple[Row, ...]:
+def _moved(of: ElementType) -> tuple[ProfileRow, ...]:
     return tuple((name,) for name in contents(of))
 
 
 def _overwrite(of: ElementType, _: Pick) -> Update:
-    block = Block.of(of, of)
+    block = BodyBuilder.of(of, of)
     return Update(block.returns(block.arguments[1]), (of,), (of,), _moved(of))
 
 
 def _keep(of: ElementType, _: Pick) -> Update:
-    block = Block.of(of, of)
+    block = BodyBuilder.of(of, of)
     return Update(block.returns(block.arguments[0]), (of,), (of,), _moved(of))
 
 
@@ -65,17 +65,17 @@ def _several(of: ElementType, pick: Pick) -> Update:
 
 def _subtract(of: ElementType, _: Pick) -> Update:
     """Not commutative; but on small integers every order of the updates gives the same."""
-    block = Block.of(of, of)
-    rows: tuple[Row, ...] = (("within:0:1",), ("small_integers",))
+    block = BodyBuilder.of(of, of)
+    rows: tuple[ProfileRow, ...] = (("within:0:1",), ("small_integers",))
     return Update(block.returns(block.op("subtract", *block.arguments)), (of,), (of,), rows)
 
 
 def _two_overwritten(of: ElementType, _: Pick) -> Update:
     """Both updates are taken, or none: halves of two updates must not be mixed."""
     other = ELEMENT_TYPES["si32"]
-    block = Block.of(of, other, of, other)
+    block = BodyBuilder.of(of, other, of, other)
     region = block.returns(*block.arguments[2:])
-    rows: tuple[Row, ...] = tuple((name, "permutation") for name in contents(of))
+    rows: tuple[ProfileRow, ...] = tuple((name, "permutation") for name in contents(of))
     return Update(region, (of, other), (of, other), rows)
 
 

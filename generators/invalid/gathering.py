@@ -9,7 +9,7 @@ import numpy as np
 
 from generators.invalid.data_movement import quantized
 from generators.invalid.misses import Miss, Misses, tensor
-from generators.regions.bodies import Block
+from generators.regions.bodies import BodyBuilder
 from reference.ir.program import Attribute, Dense, Program, Region, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
@@ -236,7 +236,7 @@ _WINDOWS_TWICE = _changed(
 
 def _added(*of: ElementType) -> Region:
     """A computation that adds the updates of every input."""
-    block = Block.of(*of, *of)
+    block = BodyBuilder.of(*of, *of)
     pairs = zip(block.arguments[: len(of)], block.arguments[len(of) :], strict=True)
     return block.returns(*(block.op("add", one, other) for one, other in pairs))
 
@@ -352,16 +352,16 @@ def _scatter_types(
 
 def _no_computations(of: ElementType, other: ElementType) -> Iterator[Region]:
     """Regions that are no update computations on a type, and give a result of it or nothing."""
-    block = Block.of(of, of)
+    block = BodyBuilder.of(of, of)
     yield block.returns()
     yield block.returns(*block.arguments)
-    alone = Block.of(of)
+    alone = BodyBuilder.of(of)
     yield alone.returns(*alone.arguments)
-    three = Block.of(of, of, of)
+    three = BodyBuilder.of(of, of, of)
     yield three.returns(three.arguments[0])
-    mixed = Block.of(of, other)
+    mixed = BodyBuilder.of(of, other)
     yield mixed.returns(mixed.arguments[0])
-    ranked = Block((Value("a0", tensor(of, 1)), Value("a1", tensor(of, 1))))
+    ranked = BodyBuilder((Value("a0", tensor(of, 1)), Value("a1", tensor(of, 1))))
     yield ranked.returns(ranked.arguments[0])
     if other.kind is not of.kind:
         yield _added(other)  # not a type that `of` is promotable to

@@ -8,7 +8,7 @@ import numpy as np
 
 from generators.families.reduction import padding_of
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.regions.bodies import Block, literal, selector
+from generators.regions.bodies import BodyBuilder, literal, selector
 from reference.ir.program import Attribute, Dense, Program, QuantizedType, Region, TensorType, Value
 from reference.ir.types import ElementType, element_type
 
@@ -17,7 +17,7 @@ _F32, _F64, _F16, _SI32, _I1 = (element_type(name) for name in ("f32", "f64", "f
 
 def adder(*types: ElementType, returned: tuple[ElementType, ...] | None = None) -> Region:
     """A body that adds its inputs, each to its own; or returns constants of other types."""
-    block = Block.of(*types, *types)
+    block = BodyBuilder.of(*types, *types)
     pairs = zip(block.arguments[: len(types)], block.arguments[len(types) :], strict=True)
     if returned is not None:
         return block.returns(*(block.constant(1, of) for of in returned))
@@ -32,11 +32,11 @@ def _bad_bodies(of: ElementType, narrow: ElementType, other: ElementType) -> Ite
     yield adder(of, returned=())
     yield adder(of, returned=(of, of))
     yield adder(of, returned=(other,))
-    yield Block.of(of, other).returns(*Block.of(of, other).arguments[:1])
-    block = Block.of(of)
+    yield BodyBuilder.of(of, other).returns(*BodyBuilder.of(of, other).arguments[:1])
+    block = BodyBuilder.of(of)
     yield block.returns(*block.arguments)
     wide = Value("a0", tensor(of, 1)), Value("a1", tensor(of, 1))
-    yield Block(wide).returns(wide[0])
+    yield BodyBuilder(wide).returns(wide[0])
 
 
 _ROW, _MATRIX, _WIDE = tensor(_F32, 2), tensor(_F32, 2, 3), tensor(_F32, 3, 4)
@@ -66,7 +66,7 @@ def _reduce(_: str) -> Iterator[Miss]:
         yield "C1", _reduce_program(inputs, pair, (_ROW, result), body=two)
     for of in (_F64, _F16, _SI32):
         yield "C2", _reduce_program(inits=(tensor(of),))
-    yield "C3", _reduce_program((), (), (), (), Block(()).returns())
+    yield "C3", _reduce_program((), (), (), (), BodyBuilder(()).returns())
     yield "C3", _reduce_program(results=(tensor(_F32, 2),) * 2)
     yield "C3", _reduce_program((_MATRIX,) * 2, pair, body=two)
     for dimension in (2, -1, 7):
@@ -126,7 +126,7 @@ def _reduce_window(_: str) -> Iterator[Miss]:
     pair, body = (tensor(_F32),) * 2, adder(_F32, _F32)
     good = tensor(_F32, 2, 3)
     yield "I2", _window_program(inits=(tensor(_F32, 1),))
-    yield "C1", _window_program((), (), (), Block(()).returns())
+    yield "C1", _window_program((), (), (), BodyBuilder(()).returns())
     yield "C1", _window_program(results=(good, good))
     yield "C1", _window_program((tensor(_F32, 3, 4),) * 2, pair, (good,), body)
     for shape in ((3, 5), (4, 3), (3,), (3, 4, 1)):
@@ -183,7 +183,7 @@ def _bad_selectors() -> Iterator[Region]:
     yield adder(_F32, returned=(_I1, _I1))
     yield adder(_F32, returned=())
     for count in (1, 3):
-        block = Block.of(*(_F32,) * count)
+        block = BodyBuilder.of(*(_F32,) * count)
         first, last = block.arguments[0], block.arguments[-1]
         yield block.returns(block.compare(first, last, "GE"))
 
@@ -234,14 +234,14 @@ def _per_axis() -> TensorType:
 def _map(_: str) -> Iterator[Miss]:
     """I1 (quantized per axis) and C1 to C4."""
     given = _per_axis()
-    block = Block((Value("a0", TensorType((), given.element_type)),))
+    block = BodyBuilder((Value("a0", TensorType((), given.element_type)),))
     one = block.returns(block.op("constant", to=_F32, value=literal(1, _F32)))
     yield "I1", _map_program((given,), computation=one)
     for shape in ((2, 4), (3, 2), (2,), (2, 3, 1), (), (0, 3)):
         bad = tensor(_F32, *shape)
         yield "C1", _map_program((tensor(_F32, 2, 3), bad))
         yield "C1", _map_program(result=bad)
-    block = Block(())
+    block = BodyBuilder(())
     nothing = block.returns(block.constant(1, _F32))
     yield "C2", _map_program((), dimensions=(), computation=nothing)
     for dimensions in ((), (0,), (1, 0), (0, 1, 2), (0, 0), (1, 2), (-1, 1)):
@@ -261,10 +261,10 @@ def _bad_computations() -> Iterator[Region]:
     yield adder(_F32, returned=(_F32, _F32))
     yield adder(_F32, returned=(_F64,))
     for count in (1, 3):
-        block = Block.of(*(_F32,) * count)
+        block = BodyBuilder.of(*(_F32,) * count)
         yield block.returns(block.arguments[0])
     wide = Value("a0", tensor(_F32, 2)), Value("a1", tensor(_F32, 2))
-    yield Block(wide).returns(wide[0])
+    yield BodyBuilder(wide).returns(wide[0])
 
 
 NEAR_MISSES: dict[str, Misses] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from generators.invalid.data_movement import quantized
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.regions.bodies import Block
+from generators.regions.bodies import BodyBuilder
 from reference.ir.program import Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
@@ -16,7 +16,7 @@ _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "bf16", "ui8"))
 
 def _ascending(*of: ElementType) -> Region:
     """A comparator of the first operand, of these element types."""
-    block = Block.of(*(one for one in of for _ in range(2)))
+    block = BodyBuilder.of(*(one for one in of for _ in range(2)))
     return block.returns(block.compare(block.arguments[0], block.arguments[1], "LT"))
 
 
@@ -52,10 +52,10 @@ def _sort(_: str) -> Iterator[Miss]:
         yield "C4", _sorted((scalar,), (scalar,), _ascending(of))
         for region in _no_comparators(of, other):
             yield "C5", _sorted(both, both, region)
-    always = Block(()).returns()
+    always = BodyBuilder(()).returns()
     yield "C1", _sorted((), (), always)
     axis = quantized(4, 3, axis=1)
-    block = Block(tuple(Value(f"a{n}", TensorType((), axis.element_type)) for n in range(2)))
+    block = BodyBuilder(tuple(Value(f"a{n}", TensorType((), axis.element_type)) for n in range(2)))
     region = block.returns(block.constant(0, _I1))
     yield "I1", _sorted((axis,), (axis,), region)
 
@@ -67,14 +67,14 @@ def _no_comparators(of: ElementType, other: ElementType) -> Iterator[Region]:
     yield _ascending(of, other)
     yield _ascending(of, _SI32, _SI32)
     types = (of, of, _SI32, _SI32)
-    block = Block.of(*types)
+    block = BodyBuilder.of(*types)
     yield block.returns(block.arguments[0])
-    block = Block.of(*types)
+    block = BodyBuilder.of(*types)
     less = block.compare(block.arguments[0], block.arguments[1], "LT")
     yield block.returns(less, less)
-    apart = Block.of(of, _SI32, of, _SI32)  # all of lhs, then all of rhs
+    apart = BodyBuilder.of(of, _SI32, of, _SI32)  # all of lhs, then all of rhs
     yield apart.returns(apart.compare(apart.arguments[0], apart.arguments[2], "LT"))
-    ranked = Block(tuple(Value(f"a{n}", tensor(one, 1)) for n, one in enumerate(types)))
+    ranked = BodyBuilder(tuple(Value(f"a{n}", tensor(one, 1)) for n, one in enumerate(types)))
     yield ranked.returns(ranked.constant(0, _I1))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from generators.case.case import Case, InputRecipe
 from generators.case.shapes import Pick, choose
 from generators.values.contents import fill
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from generators.values.shaped_values import is_shaped
 from reference.ir.program import Attribute, Dense, Region, TensorType, Value, single_op
 from reference.ir.types import ElementType
@@ -42,7 +42,7 @@ def constant(of: TensorType, profile: str, seed: int, *, splat: bool = False) ->
     return Dense.of(fill(of, profile, seed), of)
 
 
-def operand(pick: Pick, name: str, of: TensorType, names: Row) -> Value | Dense:
+def operand(pick: Pick, name: str, of: TensorType, names: ProfileRow) -> Value | Dense:
     """A parameter, or one in four times a constant filled by one of the profiles `names`.
 
     A constant takes more choices than a parameter with one input set does: shrinking prefers few.
@@ -56,7 +56,7 @@ def operand(pick: Pick, name: str, of: TensorType, names: Row) -> Value | Dense:
 def inputs(
     pick: Pick,
     operands: tuple[Value | Dense, ...],
-    rows: tuple[Row, ...],
+    rows: tuple[ProfileRow, ...],
     *,
     related: bool = False,
 ) -> tuple[InputRecipe, ...]:
@@ -83,7 +83,7 @@ def case(
     op: str,
     operands: Mapping[str, TensorType],
     results: tuple[TensorType, ...],
-    rows: tuple[Row, ...],
+    rows: tuple[ProfileRow, ...],
     given: dict[str, Attribute] | None = None,
     *,
     regions: tuple[Region, ...] = (),

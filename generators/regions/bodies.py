@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from generators.values.contents import profiles_of
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from generators.values.shaped_values import is_shaped
 from reference.ir.program import Attribute, Dense, Operation, Region, TensorType, Value, attributes
 from reference.ir.types import ALL, BOOLEAN, ELEMENT_TYPES, Array, ElementType
@@ -30,14 +30,14 @@ def scalar(of: ElementType) -> TensorType:
 
 
 @dataclass(slots=True)
-class Block:
+class BodyBuilder:
     """A region being written: arguments, then one operation after the other."""
 
     arguments: tuple[Value, ...]
     operations: list[Operation] = field(default_factory=list[Operation])
 
     @classmethod
-    def of(cls, *types: ElementType, prefix: str = "a") -> Block:
+    def of(cls, *types: ElementType, prefix: str = "a") -> BodyBuilder:
         """An empty block that takes scalars of these types."""
         return cls(tuple(Value(f"{prefix}{n}", scalar(of)) for n, of in enumerate(types)))
 
@@ -88,7 +88,7 @@ class Monoid:
     region: Region
     inputs: tuple[ElementType, ...]
     identity: tuple[Dense, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ProfileRow, ...]
     outside: tuple[Operation, ...] = ()
 
     @property
@@ -98,7 +98,7 @@ class Monoid:
         return tuple(of.element for of in types if isinstance(of, TensorType))
 
 
-def _every(of: ElementType) -> tuple[Row, ...]:
+def _every(of: ElementType) -> tuple[ProfileRow, ...]:
     return tuple((name,) for name in profiles_of(of))
 
 
@@ -137,18 +137,18 @@ def identity_of(op: str, of: ElementType) -> float:
     return _smallest(of, largest=op == "minimum")
 
 
-_SUMS: tuple[Row, ...] = (
+_SUMS: tuple[ProfileRow, ...] = (
     ("small_integers",), ("small_integers",), ("unit",), ("moderate",), ("near_one",),
     ("within:-1:1",), ("special",), ("mixed",), ("wide",), ("large",), ("tiny",), ("midpoints",),
     ("negative_zeros",), ("mixed_zeros",),
 )  # fmt: skip
-_PRODUCTS: tuple[Row, ...] = (
+_PRODUCTS: tuple[ProfileRow, ...] = (
     ("within:-1:1",), ("within:1:2",), ("near_one",), ("near_one",), ("perfect_powers",),
     ("small_integers",), ("special",), ("unit",), ("moderate",), ("mixed_zeros",),
 )  # fmt: skip
 
 
-def rows_of(op: str, of: ElementType) -> tuple[Row, ...]:
+def rows_of(op: str, of: ElementType) -> tuple[ProfileRow, ...]:
     """Profiles for an op's data: of sums and products mostly such that they do not overflow."""
     every = _every(of)
     if of.is_integer or of.is_boolean or op in ("maximum", "minimum"):
@@ -163,7 +163,7 @@ def fold_of(
 ) -> Monoid:
     """A body of one op, on arguments of type `to` (its own if not given), in either order."""
     wide = to or of
-    block = Block.of(wide, wide)
+    block = BodyBuilder.of(wide, wide)
     pair = block.arguments[::-1] if swapped else block.arguments
     region = block.returns(block.op(op, *pair))
     identity = literal(identity_of(op, of), of)
@@ -182,7 +182,7 @@ def wider_than(of: ElementType) -> tuple[ElementType, ...]:
 
 def _place(of: ElementType, index: ElementType, largest: bool) -> Monoid:
     """The largest (or smallest) element and its index, the first of equal ones; NaN wins."""
-    block = Block.of(of, index, of, index)
+    block = BodyBuilder.of(of, index, of, index)
     value, at, other, other_at = block.arguments
     take = block.compare(value, other, "GT" if largest else "LT")
     if of.is_float:
@@ -201,7 +201,7 @@ def _place(of: ElementType, index: ElementType, largest: bool) -> Monoid:
 
 def _together(of: ElementType, first: str, other: ElementType, second: str) -> Monoid:
     """Two ops side by side, each on an input of its own."""
-    block = Block.of(of, other, of, other)
+    block = BodyBuilder.of(of, other, of, other)
     one, two, right_one, right_two = block.arguments
     region = block.returns(block.op(first, one, right_one), block.op(second, two, right_two))
     identity = (
@@ -214,11 +214,11 @@ def _together(of: ElementType, first: str, other: ElementType, second: str) -> M
 
 def _affine(of: ElementType) -> Monoid:
     """x -> a x + b, then x -> c x + d: (a c, b c + d). Not commutative."""
-    block = Block.of(of, of, of, of)
+    block = BodyBuilder.of(of, of, of, of)
     a, b, c, d = block.arguments
     product = block.op("multiply", a, c)
     region = block.returns(product, block.op("add", block.op("multiply", b, c), d))
-    rows: tuple[Row, ...] = (("values:1", "small_integers"), ("within:0:1", "within:-1:1"))
+    rows: tuple[ProfileRow, ...] = (("values:1", "small_integers"), ("within:0:1", "within:-1:1"))
     if of.is_integer:
         rows = (*rows, ("small_integers", "small_integers"), ("bits", "bits"))
     elif of.bits >= 16:
@@ -228,7 +228,7 @@ def _affine(of: ElementType) -> Monoid:
 
 def _matrices(of: ElementType) -> Monoid:
     """Products of two by two matrices of wrapping integers. Not commutative."""
-    block = Block.of(*(of,) * 8)
+    block = BodyBuilder.of(*(of,) * 8)
     a, b = block.arguments[:4], block.arguments[4:]
 
     def entry(row: int, column: int) -> Value:
@@ -237,13 +237,13 @@ def _matrices(of: ElementType) -> Monoid:
 
     region = block.returns(*(entry(row, column) for row in range(2) for column in range(2)))
     identity = tuple(literal(number, of) for number in (1, 0, 0, 1))
-    rows: tuple[Row, ...] = (("small_integers",) * 4, ("bits",) * 4)
+    rows: tuple[ProfileRow, ...] = (("small_integers",) * 4, ("bits",) * 4)
     return Monoid("matrices", region, (of,) * 4, identity, rows)
 
 
 def _flagged(of: ElementType, first: bool) -> Monoid:
     """The first (or last) element whose flag is set. Not commutative."""
-    block = Block.of(of, _I1, of, _I1)
+    block = BodyBuilder.of(of, _I1, of, _I1)
     value, valid, other, other_valid = block.arguments
     if first:
         chosen = block.op("select", valid, value, other)
@@ -261,11 +261,11 @@ def _flagged(of: ElementType, first: bool) -> Monoid:
 
 
 def _bounded(
-    of: ElementType, name: str, op: str, number: int, row: Row, *, outside: bool
+    of: ElementType, name: str, op: str, number: int, row: ProfileRow, *, outside: bool
 ) -> Monoid:
     """Sums that an op with a constant keeps small; the constant is in the body or around it."""
-    block = Block.of(of, of)
-    around = Block(())
+    block = BodyBuilder.of(of, of)
+    around = BodyBuilder(())
     total = block.op("add", *block.arguments)
     if outside:
         limit = Value("limit", scalar(of))
@@ -316,7 +316,7 @@ def several(of: ElementType) -> tuple[Callable[[], Monoid], ...]:
 
 def selector(of: ElementType, direction: str) -> Region:
     """The predicate of select_and_scatter; complex numbers are compared by their real parts."""
-    block = Block.of(of, of)
+    block = BodyBuilder.of(of, of)
     left, right = block.arguments
     if of.is_complex:
         left, right = (block.op("real", value, to=of.part) for value in (left, right))
@@ -324,6 +324,6 @@ def selector(of: ElementType, direction: str) -> Region:
 
 
 __all__ = [
-    "Block", "Monoid", "fold_of", "identity_of", "literal", "number_of", "ops_of",
+    "BodyBuilder", "Monoid", "fold_of", "identity_of", "literal", "number_of", "ops_of",
     "rows_of", "scalar", "selector", "several", "wider_than",
 ]  # fmt: skip

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from generators.case.shapes import Pick, choose
-from generators.regions.bodies import Block, literal
+from generators.regions.bodies import BodyBuilder, literal
 from generators.values.contents import profiles_of
-from generators.values.profiles import Row
+from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, Region, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType, Kind, NonFinite
 
@@ -26,7 +26,7 @@ class Comparator:
 
     region: Region
     inputs: tuple[ElementType, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ProfileRow, ...]
     longest: int | None = None
 
 
@@ -51,7 +51,9 @@ def _kinds(of: ElementType) -> tuple[str | None, ...]:
     return ("SIGNED" if of.kind is Kind.SIGNED else "UNSIGNED", None)
 
 
-def _compared(block: Block, lhs: Value, rhs: Value, direction: str, kind: str | None) -> Value:
+def _compared(
+    block: BodyBuilder, lhs: Value, rhs: Value, direction: str, kind: str | None
+) -> Value:
     given: dict[str, Attribute] = {"comparison_direction": direction}
     if kind is not None:
         given["compare_type"] = kind
@@ -67,13 +69,13 @@ def _payload(pick: Pick, of: ElementType) -> tuple[tuple[ElementType, ...], tupl
 
 
 def _finished(
-    block: Block, before: Value, inputs: tuple[ElementType, ...], rows: tuple[Row, ...]
+    block: BodyBuilder, before: Value, inputs: tuple[ElementType, ...], rows: tuple[ProfileRow, ...]
 ) -> Comparator:
     return Comparator(block.returns(before), inputs, rows)
 
 
-def _paired(inputs: tuple[ElementType, ...]) -> Block:
-    return Block.of(*(of for of in inputs for _ in range(2)))
+def _paired(inputs: tuple[ElementType, ...]) -> BodyBuilder:
+    return BodyBuilder.of(*(of for of in inputs for _ in range(2)))
 
 
 def _one_key(of: ElementType, pick: Pick) -> Comparator:
@@ -150,7 +152,7 @@ def _canonical(of: ElementType, pick: Pick) -> Comparator:
     return _finished(block, before, inputs, rows)
 
 
-def _canonicalised(block: Block, value: Value, of: ElementType) -> Value:
+def _canonicalised(block: BodyBuilder, value: Value, of: ElementType) -> Value:
     zero = block.op("constant", to=of, value=literal(0.0, of))
     is_zero = _compared(block, value, zero, "EQ", "FLOAT")
     changed = block.op("select", is_zero, zero, value)
@@ -194,7 +196,7 @@ def _not_strict(of: ElementType, pick: Pick) -> Comparator:
     block = _paired((of,))
     lhs, rhs = block.arguments
     before = _compared(block, lhs, rhs, choose(pick, ("LE", "GE")), None)
-    rows: tuple[Row, ...] = (("permutation",), (profiles_of(of)[0],))
+    rows: tuple[ProfileRow, ...] = (("permutation",), (profiles_of(of)[0],))
     return Comparator(block.returns(before), (of,), rows, longest=16)
 
 

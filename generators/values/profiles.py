@@ -14,7 +14,7 @@ from functools import cache
 from generators.values.contents import PROFILES, profiles_of
 from reference.ir.types import ElementType
 
-Row = tuple[str, ...]
+ProfileRow = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,39 +28,39 @@ class Values:
     """
 
     emphasis: tuple[str, ...] = ()
-    integers: tuple[Row, ...] = ()
-    floats: tuple[Row, ...] = ()
+    integers: tuple[ProfileRow, ...] = ()
+    floats: tuple[ProfileRow, ...] = ()
     related: bool = True
 
 
 ANY = Values()
 """The general ones."""
 
-_FLOAT_PAIRS: tuple[Row, ...] = (
+_FLOAT_PAIRS: tuple[ProfileRow, ...] = (
     ("small_integers", "moderate"), ("special", "moderate"), ("moderate", "special"),
     ("wide", "small_integers"), ("large", "unit"), ("unit", "large"), ("subnormal", "near_one"),
     ("moderate", "subnormal"), ("large", "near_one"), ("wide", "tiny"), ("mixed", "mixed"),
 )  # fmt: skip
-_MEETINGS: tuple[Row, ...] = (
+_MEETINGS: tuple[ProfileRow, ...] = (
     ("special", "special"), ("mixed", "mixed"), ("subnormal", "moderate"),
 )  # fmt: skip
 """Where faults show only when the special meets the special, as NaN compared with NaN."""
 
-POWER_PAIRS: tuple[Row, ...] = (
+POWER_PAIRS: tuple[ProfileRow, ...] = (
     ("positive", "moderate"), ("positive", "unit"), ("near_one", "large"), ("near_one", "wide"),
     ("moderate", "small_integers"), ("special", "small_integers"), ("special", "ties"),
     ("perfect_powers", "ties"), ("perfect_powers", "unit"), ("positive", "tiny"),
     ("special", "special"), ("wide", "small_integers"),
 )  # fmt: skip
-SHIFT_ROWS: tuple[Row, ...] = tuple(
+SHIFT_ROWS: tuple[ProfileRow, ...] = tuple(
     (name, "shift_amounts") for name in ("small_integers", "special", "wide", "bits", "moderate")
 )
-DIVISION_ROWS: tuple[Row, ...] = (
+DIVISION_ROWS: tuple[ProfileRow, ...] = (
     ("small_integers", "nonzero"), ("special", "nonzero"), ("wide", "nonzero"),
     ("bits", "nonzero"), ("moderate", "nonzero"), ("bits", "bits"), ("special", "special"),
     ("wide", "wide"), ("bits", "small_integers"), ("lower", "nonzero"), ("upper", "nonzero"),
 )  # fmt: skip
-INTEGER_POWER_ROWS: tuple[Row, ...] = (
+INTEGER_POWER_ROWS: tuple[ProfileRow, ...] = (
     *((name, "small_exponents") for name in (
         "small_integers", "special", "moderate", "bits", "wide", "nonzero", "lower", "upper",
         "small_integers", "moderate",
@@ -70,7 +70,7 @@ INTEGER_POWER_ROWS: tuple[Row, ...] = (
 
 
 @cache
-def rows(of: ElementType, values: Values = ANY) -> tuple[Row, ...]:
+def rows(of: ElementType, values: Values = ANY) -> tuple[ProfileRow, ...]:
     """The rows of a unary or binary op on a type (the unary's second name is left unused)."""
     if of.is_integer and values.integers:
         return values.integers
@@ -85,7 +85,7 @@ def rows(of: ElementType, values: Values = ANY) -> tuple[Row, ...]:
 
 
 @cache
-def clamp_rows(of: ElementType) -> tuple[Row, ...]:
+def clamp_rows(of: ElementType) -> tuple[ProfileRow, ...]:
     """Rows (min, operand, max): mostly min <= max."""
     names = profiles_of(of)
     if of.is_boolean:
@@ -95,13 +95,13 @@ def clamp_rows(of: ElementType) -> tuple[Row, ...]:
 
 
 @cache
-def select_rows(of: ElementType) -> tuple[Row, ...]:
+def select_rows(of: ElementType) -> tuple[ProfileRow, ...]:
     """Rows (pred, on_true, on_false)."""
     return tuple(("bits", name, name) for name in profiles_of(of))
 
 
 @cache
-def conversion_rows(of: ElementType, to: ElementType) -> tuple[Row, ...]:
+def conversion_rows(of: ElementType, to: ElementType) -> tuple[ProfileRow, ...]:
     """Rows for a conversion: mostly values that the result type can hold, and its ties."""
     general = tuple((name,) for name in profiles_of(of))
     if of.is_boolean or to.is_boolean:

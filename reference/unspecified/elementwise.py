@@ -33,7 +33,7 @@ from reference.numerics.rounding import to_float64
 from reference.ops.elementwise.elementwise import SHIFTS
 from reference.unspecified.reasons import Open
 
-Reason = Callable[[Operation, Sequence[Array], Array], Sequence[Open]]
+ElementwiseReason = Callable[[Operation, Sequence[Array], Array], Sequence[Open]]
 
 ORDERED = ("GE", "GT", "LE", "LT")
 """Comparison directions that need an order."""
@@ -452,7 +452,7 @@ def _elementary(operation: Operation, operands: Sequence[Array], _: Array) -> Ar
 
 # --- Which reason for which op -------------------------------------------------------------------
 
-_REASONS: dict[str, tuple[Reason, ...]] = {
+_REASONS: dict[str, tuple[ElementwiseReason, ...]] = {
     **dict.fromkeys(functions.REAL, (_complex_exception,)),
     **dict.fromkeys(SINGULAR_AT_ZERO, (_complex_exception, _branch_cut)),
     **dict.fromkeys(SHIFTS, (_wide_shift,)),

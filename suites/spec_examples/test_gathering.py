@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from generators.invalid.misses import program, tensor
-from generators.regions.bodies import Block
+from generators.regions.bodies import BodyBuilder
 from reference.interpreter.evaluate import check, evaluate
 from reference.ir.types import ELEMENT_TYPES
 
@@ -68,7 +68,7 @@ def test_scatter() -> None:
         "scatter_indices_batching_dims": (1,), "scatter_dims_to_operand_dims": (2, 1),
         "index_vector_dim": 3, "indices_are_sorted": False, "unique_indices": False,
     }  # fmt: skip
-    block = Block.of(SI64, SI64)
+    block = BodyBuilder.of(SI64, SI64)
     body = block.returns(block.op("add", *block.arguments))
     types = {
         "input": tensor(SI64, 2, 3, 4, 2), "scatter_indices": tensor(SI64, 2, 2, 3, 2),

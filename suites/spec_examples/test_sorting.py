@@ -3,7 +3,7 @@
 import numpy as np
 
 from generators.invalid.misses import program, tensor
-from generators.regions.bodies import Block
+from generators.regions.bodies import BodyBuilder
 from reference.interpreter.evaluate import check, evaluate
 from reference.ir.types import ELEMENT_TYPES
 
@@ -11,7 +11,7 @@ SI64 = ELEMENT_TYPES["si64"]
 
 
 def test_sort() -> None:
-    block = Block.of(SI64, SI64, SI64, SI64)
+    block = BodyBuilder.of(SI64, SI64, SI64, SI64)
     comparator = block.returns(block.compare(block.arguments[0], block.arguments[1], "GT"))
     of = tensor(SI64, 2, 3)
     types = {"input0": of, "input1": of}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conformance.frontends.inputs.need_rules import Found, Known
+from conformance.frontends.inputs.need_rules import Known, Needed
 from conformance.frontends.inputs.needs import ANY, Need
 from reference.ir.program import Operation, TensorType, Value
 
@@ -19,30 +19,30 @@ def _integers(attribute: Any) -> tuple[int, ...]:
     return tuple(int(one) for one in attribute) if isinstance(attribute, tuple) else ()
 
 
-def _starts(starts: Sequence[Value], shape: Sequence[int | None], sizes: Sequence[Any]) -> Found:
+def _starts(starts: Sequence[Value], shape: Sequence[int | None], sizes: Sequence[Any]) -> Needed:
     for start, size, taken in zip(starts, shape, sizes, strict=False):
         if size is not None and isinstance(taken, int):
             yield start, Need(0, max(size - taken, 0))
 
 
-def of_dynamic_slice(operation: Operation, _: Need, __: Known) -> Found:
+def of_dynamic_slice(operation: Operation, _: Need, __: Known) -> Needed:
     """The index operands of `dynamic_slice` and how far they may go."""
     operand, *starts = operation.operands
     yield from _starts(starts, _shape(operand), _integers(operation.attribute("slice_sizes")))
 
 
-def of_dynamic_update_slice(operation: Operation, _: Need, __: Known) -> Found:
+def of_dynamic_update_slice(operation: Operation, _: Need, __: Known) -> Needed:
     """The index operands of `dynamic_update_slice` and how far they may go."""
     operand, update, *starts = operation.operands
     yield from _starts(starts, _shape(operand), _shape(update))
 
 
-def of_case(operation: Operation, _: Need, __: Known) -> Found:
+def of_case(operation: Operation, _: Need, __: Known) -> Needed:
     """The index operands of `case` and how far they may go."""
     yield operation.operands[0], Need(0, len(operation.regions) - 1)
 
 
-def of_torch_index_select(operation: Operation, _: Need, __: Known) -> Found:
+def of_torch_index_select(operation: Operation, _: Need, __: Known) -> Needed:
     """The index operands of `torch_index_select` and how far they may go."""
     operand, index = operation.operands
     dimension = operation.attribute("dim")
@@ -51,7 +51,7 @@ def of_torch_index_select(operation: Operation, _: Need, __: Known) -> Found:
         yield index, Need(0, max(size - 1, 0))
 
 
-def of_gather(operation: Operation, _: Need, known: Known) -> Found:
+def of_gather(operation: Operation, _: Need, known: Known) -> Needed:
     """The index operands of `gather` and how far they may go."""
     operand, indices = operation.operands[:2]
     map_ = _integers(operation.attribute("start_index_map"))
@@ -59,7 +59,7 @@ def of_gather(operation: Operation, _: Need, known: Known) -> Found:
     yield from _vectors(operation, indices, _room(_shape(operand), map_, sizes), known, ANY)
 
 
-def of_scatter(operation: Operation, _: Need, known: Known) -> Found:
+def of_scatter(operation: Operation, _: Need, known: Known) -> Needed:
     """The index operands of `scatter` and how far they may go."""
     count = len(operation.results)
     operand, indices, update = (operation.operands[n] for n in (0, count, count + 1))

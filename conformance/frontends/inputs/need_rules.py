@@ -8,10 +8,10 @@ from conformance.frontends.inputs.needs import BITS, DEFINITE, DOMINANT, Need
 from conformance.frontends.inputs.range_rules import Known
 from reference.ir.program import Operation, TensorType, Value
 
-Found = Iterable[tuple[Value, Need]]
+Needed = Iterable[tuple[Value, Need]]
 
 
-Rule = Callable[[Operation, Need, Known], Found]
+Rule = Callable[[Operation, Need, Known], Needed]
 """rule(operation, need of its first result, known): operands and what they should be."""
 
 

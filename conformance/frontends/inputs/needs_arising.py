@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import exp, expm1, inf, isfinite
 
 from conformance.frontends.inputs.need_rules import (
-    Found,
     Known,
+    Needed,
     Rule,
     is_complex,
     is_integer,
@@ -39,7 +39,7 @@ _LARGEST = 100.0
 """Exponents beyond which bounds of a logarithm's operand are not computed."""
 
 
-def of_sqrt(operation: Operation, need: Need, _: Known) -> Found:
+def of_sqrt(operation: Operation, need: Need, _: Known) -> Needed:
     """What the operands of `sqrt` should be, whatever becomes of its result."""
     (operand,) = operation.operands
     if not is_complex(operand):
@@ -49,12 +49,12 @@ def of_sqrt(operation: Operation, need: Need, _: Known) -> Found:
         yield operand, Need(low, high, is_open=positive)
 
 
-def of_rsqrt(operation: Operation, _: Need, __: Known) -> Found:
+def of_rsqrt(operation: Operation, _: Need, __: Known) -> Needed:
     """What the operands of `rsqrt` should be, whatever becomes of its result."""
     yield from ((one, POSITIVE) for one in operation.operands if not is_complex(one))
 
 
-def of_log(operation: Operation, need: Need, _: Known) -> Found:
+def of_log(operation: Operation, need: Need, _: Known) -> Needed:
     """What the operands of `log` should be, whatever becomes of its result."""
     (operand,) = operation.operands
     low, high = _bounds(exp, need)
@@ -62,7 +62,7 @@ def of_log(operation: Operation, need: Need, _: Known) -> Found:
         yield operand, Need(max(low, 0.0), high, is_open=True)
 
 
-def of_log_plus_one(operation: Operation, need: Need, _: Known) -> Found:
+def of_log_plus_one(operation: Operation, need: Need, _: Known) -> Needed:
     """What the operands of `log_plus_one` should be, whatever becomes of its result."""
     (operand,) = operation.operands
     low, high = _bounds(expm1, need)
@@ -75,7 +75,7 @@ def _bounds(inverse: Callable[[float], float], need: Need) -> tuple[float, float
     return low, inverse(need.high) if abs(need.high) < _LARGEST else inf
 
 
-def of_power(operation: Operation, need: Need, known: Known) -> Found:
+def of_power(operation: Operation, need: Need, known: Known) -> Needed:
     """A positive base, unless the exponent is a whole number; small exponents."""
     base, exponent = operation.operands
     range_ = known.ranges[base.name]
@@ -118,7 +118,7 @@ def _from_integers(value: Value, known: Known) -> bool:
     return False
 
 
-def of_divide(operation: Operation, need: Need, known: Known) -> Found:
+def of_divide(operation: Operation, need: Need, known: Known) -> Needed:
     """What the operands of `divide` should be, whatever becomes of its result."""
     dividend, divisor = operation.operands
     low, high = known.ranges[divisor.name]
@@ -133,7 +133,7 @@ def of_divide(operation: Operation, need: Need, known: Known) -> Found:
         yield dividend, NONZERO
 
 
-def of_remainder(operation: Operation, _: Need, __: Known) -> Found:
+def of_remainder(operation: Operation, _: Need, __: Known) -> Needed:
     """What the operands of `remainder` should be, whatever becomes of its result."""
     yield operation.operands[1], NONZERO
 
@@ -148,7 +148,7 @@ def of_form(form: str) -> Rule:
     return lambda operation, _, __: [(operation.operands[0], Need(form=form))]
 
 
-def of_custom_call(operation: Operation, _: Need, __: Known) -> Found:
+def of_custom_call(operation: Operation, _: Need, __: Known) -> Needed:
     """What the operands of `custom_call` should be, whatever becomes of its result."""
     target = str(operation.attribute("call_target_name"))
     for part, form in (("potrf", DEFINITE), ("trsm", DOMINANT), ("getrf", DOMINANT)):
@@ -156,7 +156,7 @@ def of_custom_call(operation: Operation, _: Need, __: Known) -> Found:
             yield operation.operands[0], Need(form=form)
 
 
-def of_shift(operation: Operation, _: Need, __: Known) -> Found:
+def of_shift(operation: Operation, _: Need, __: Known) -> Needed:
     """What the operands of shifts should be."""
     operand, amount = operation.operands
     of = operand.type
@@ -166,7 +166,7 @@ def of_shift(operation: Operation, _: Need, __: Known) -> Found:
         yield operand, Need(form=BITS)
 
 
-def of_bitwise(operation: Operation, _: Need, __: Known) -> Found:
+def of_bitwise(operation: Operation, _: Need, __: Known) -> Needed:
     """What the operands of bitwise ops should be."""
     yield from ((one, Need(form=BITS)) for one in operation.operands if _is_random(one))
 
@@ -177,7 +177,7 @@ def _is_random(value: Value) -> bool:
     return is_integer(value) and isinstance(of, TensorType) and of.stored.name in ("ui32", "ui64")
 
 
-def of_bitcast(operation: Operation, need: Need, _: Known) -> Found:
+def of_bitcast(operation: Operation, need: Need, _: Known) -> Needed:
     """Bits of floating-point numbers, where integers are taken for such."""
     (operand,), (result,) = operation.operands, operation.results
     of = result.type
@@ -187,7 +187,7 @@ def of_bitcast(operation: Operation, need: Need, _: Known) -> Found:
         yield operand, need
 
 
-def of_compare(operation: Operation, _: Need, known: Known) -> Found:
+def of_compare(operation: Operation, _: Need, known: Known) -> Needed:
     """Class labels are compared with positions for equality, lengths and limits for order."""
     direction = str(operation.attribute("comparison_direction"))
     for value, other in (operation.operands, operation.operands[::-1]):
@@ -202,7 +202,7 @@ def of_compare(operation: Operation, _: Need, known: Known) -> Found:
             yield value, Need(low + beyond, high + beyond)
 
 
-def of_select(operation: Operation, _: Need, known: Known) -> Found:
+def of_select(operation: Operation, _: Need, known: Known) -> Needed:
     """A mask with minus infinity where it is not true: of a row of those, softmax is NaN."""
     predicate, on_false = operation.operands[0], operation.operands[2]
     if known.ranges[on_false.name].high == -inf:

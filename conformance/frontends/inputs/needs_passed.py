@@ -6,8 +6,8 @@ from dataclasses import replace
 from math import inf, isfinite, log
 
 from conformance.frontends.inputs.need_rules import (
-    Found,
     Known,
+    Needed,
     is_complex,
     passes_arithmetic,
 )
@@ -33,7 +33,7 @@ _SQUARE = 4.0
 """What squares of drawn numbers come to: E[x^2] - E[x]^2 needs a larger first operand."""
 
 
-def of_add(operation: Operation, need: Need, known: Known) -> Found:
+def of_add(operation: Operation, need: Need, known: Known) -> Needed:
     """What the operands of `add` should be for its result to be as wanted."""
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
@@ -60,7 +60,7 @@ def _beside(low: float, high: float) -> Need:
     return at_most(low, is_open=True) if low > 0 else POSITIVE
 
 
-def of_subtract(operation: Operation, need: Need, known: Known) -> Found:
+def of_subtract(operation: Operation, need: Need, known: Known) -> Needed:
     """What the operands of `subtract` should be for its result to be as wanted."""
     one, other = operation.operands
     if passes_arithmetic(need):
@@ -80,7 +80,7 @@ def of_subtract(operation: Operation, need: Need, known: Known) -> Found:
             yield other, NONZERO if low == high == 0 else _beside(low, high)
 
 
-def of_multiply(operation: Operation, need: Need, known: Known) -> Found:
+def of_multiply(operation: Operation, need: Need, known: Known) -> Needed:
     """What the operands of `multiply` should be for its result to be as wanted."""
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
@@ -103,12 +103,12 @@ def of_multiply(operation: Operation, need: Need, known: Known) -> Found:
             yield one, NONZERO
 
 
-def of_negate(operation: Operation, need: Need, _: Known) -> Found:
+def of_negate(operation: Operation, need: Need, _: Known) -> Needed:
     """What the operands of `negate` should be for its result to be as wanted."""
     yield operation.operands[0], negated(need)
 
 
-def of_abs(operation: Operation, need: Need, _: Known) -> Found:
+def of_abs(operation: Operation, need: Need, _: Known) -> Needed:
     """What the operands of `abs` should be for its result to be as wanted."""
     if not is_complex(operation.operands[0]):
         nonzero = need.excludes_zero
@@ -116,39 +116,39 @@ def of_abs(operation: Operation, need: Need, _: Known) -> Found:
         yield operation.operands[0], Need(-need.high, need.high, is_open, nonzero)
 
 
-def of_extreme(operation: Operation, need: Need, _: Known) -> Found:
+def of_extreme(operation: Operation, need: Need, _: Known) -> Needed:
     """What the operands of `maximum` and `minimum` should be for the result to be as wanted."""
     yield from ((one, need) for one in operation.operands)
 
 
-def of_sign_of(operation: Operation, need: Need, _: Known) -> Found:
+def of_sign_of(operation: Operation, need: Need, _: Known) -> Needed:
     """Ops that give a number of the sign of their operand, zero for zero."""
     low, high = 0.0 if need.low >= 0 else -inf, 0.0 if need.high <= 0 else inf
     is_open = need.is_open and (isfinite(low) or isfinite(high))
     yield operation.operands[0], Need(low, high, is_open, need.nonzero)
 
 
-def of_exponential(operation: Operation, need: Need, _: Known) -> Found:
+def of_exponential(operation: Operation, need: Need, _: Known) -> Needed:
     """What the operands of `exponential` should be for its result to be as wanted."""
     low = log(need.low) if need.low > 0 else -inf
     high = log(need.high) if 0 < need.high < inf else inf
     yield operation.operands[0], Need(low, high, need.is_open and max(abs(low), abs(high)) < inf)
 
 
-def of_dot(operation: Operation, need: Need, _: Known) -> Found:
+def of_dot(operation: Operation, need: Need, _: Known) -> Needed:
     """What the operands of `dot_general` should be for its result to be as wanted."""
     if need.low >= 0:
         sign = POSITIVE if need.excludes_zero else NONNEGATIVE
         yield from ((one, sign) for one in operation.operands)
 
 
-def of_scatter(operation: Operation, need: Need, _: Known) -> Found:
+def of_scatter(operation: Operation, need: Need, _: Known) -> Needed:
     """What the operands of `scatter` should be for its result to be as wanted."""
     count = len(operation.results)
     yield operation.operands[0], need
     yield operation.operands[count + 1], need
 
 
-def of_clamp(operation: Operation, need: Need, _: Known) -> Found:
+def of_clamp(operation: Operation, need: Need, _: Known) -> Needed:
     """What the operands of `clamp` should be for its result to be as wanted."""
     return [(operation.operands[1], need)]

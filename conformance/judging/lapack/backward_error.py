@@ -27,7 +27,7 @@ from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.structure import calls_target
 
 Directions = Callable[[tuple[int, ...]], Array]
-Shift = Callable[[Array, Array, Directions], Array]
+Moved = Callable[[Array, Array, Directions], Array]
 """shift(array, errors, directions): the array with its elements moved by a share of the errors."""
 
 Arrays = tuple[Array, ...]
@@ -148,7 +148,7 @@ class Near:
 
     def __init__(
         self, operation: Operation, operands: Arrays, results: Arrays, directions: Directions,
-        shift: Shift,
+        shift: Moved,
     ) -> None:  # fmt: skip
         """Solve it: `shift` moves the operands by what they may be off."""
         name = family(operation)
@@ -199,7 +199,7 @@ def undefined(name: str, operation: Operation, number: int) -> bool:
 
 
 def moved(
-    operation: Operation, operands: Arrays, results: Arrays, directions: Directions, shift: Shift
+    operation: Operation, operands: Arrays, results: Arrays, directions: Directions, shift: Moved
 ) -> Arrays:
     """The results on operands that are as far off as roundings make them.
 

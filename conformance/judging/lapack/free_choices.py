@@ -14,8 +14,8 @@ import numpy as np
 
 from conformance.judging.lapack.backward_error import (
     Arrays,
+    Moved,
     Near,
-    Shift,
     clusters,
     double,
     eigenvalues,
@@ -43,7 +43,7 @@ _BITS = 6
 
 def chosen(
     operation: Operation, operands: Arrays, results: tuple[Any, ...], number: int,
-    random: np.random.Generator, shift: Shift,
+    random: np.random.Generator, shift: Moved,
 ) -> tuple[tuple[Any, ...], str]:  # fmt: skip
     """The results with other choices made, the `number`-th way, and what is open; "" if nothing."""
     if operation.attribute("call_target_name") == TOP_K and all(one.size for one in results):
@@ -83,7 +83,7 @@ def _joined(real: Array, imag: Array) -> Array:
 
 def _varied(
     operation: Operation, operands: Arrays, results: Arrays, number: int,
-    random: np.random.Generator, shift: Shift,
+    random: np.random.Generator, shift: Moved,
 ) -> tuple[Arrays, Array]:  # fmt: skip
     """The results with other choices made; the matrices of which all is open.
 

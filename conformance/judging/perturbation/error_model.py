@@ -189,8 +189,8 @@ def _shifted(result: Array, error: Array, directions: Directions, rule: Rule) ->
         return np.clip(result.astype(np.float64) + steps, low, high).astype(result.dtype)
     wide = to_float64(result)
     there = wide + directions(result.shape) * error
-    if rule.bounds is not None:
-        there = np.clip(there, *rule.bounds)
+    if rule.range is not None:
+        there = np.clip(there, *rule.range)
     kept = (error == 0) | ~np.isfinite(wide) | (wide == 0) & (there == 0)
     return np.where(kept, result, round_to(np.asarray(there, np.float64), of)).astype(result.dtype)
 

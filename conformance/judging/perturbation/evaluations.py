@@ -17,7 +17,7 @@ import numpy as np
 from conformance.judging.lapack import free_choices
 from conformance.judging.perturbation.error_model import Directions
 from conformance.judging.perturbation.hook import Follower, Values, flush
-from conformance.judging.perturbation.overrides import Shift
+from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import separated
 from conformance.phases import phase
 from conformance.transforms.dead_code import needed
@@ -68,7 +68,7 @@ class Permitted:
         inputs: Sequence[Array],
         platform: str = "cpu",
         infeeds: Sequence[Sequence[Array]] | None = None,
-        shifts: Sequence[Shift] = (),
+        shifts: Sequence[Override] = (),
         taken: Mapping[str, Array] | None = None,
     ) -> None:
         """Evaluate the program once, as it is; `platform` chooses between figures of rules.

@@ -16,7 +16,7 @@ import numpy as np
 from conformance.judging.lapack import free_choices
 from conformance.judging.perturbation.error_model import Directions, Moved, movable, shifted_by
 from conformance.judging.perturbation.open_values import other
-from conformance.judging.perturbation.overrides import Shift, shifted
+from conformance.judging.perturbation.overrides import Override, shifted
 from conformance.transforms.substitute import self_contained
 from conformance.transforms.values import used_by
 from reference.custom_calls.targets import BUILT_IN
@@ -55,7 +55,7 @@ class Follower:
     choose: int | None = None
     opened: dict[str, None] = field(default_factory=dict[str, None])
     subnormal: bool = False
-    shifts: Sequence[Shift] = ()
+    shifts: Sequence[Override] = ()
     taken: Mapping[str, Array] = field(default_factory=dict[str, Array])
     found: dict[str, Any] = field(default_factory=dict[str, Any])
     affected: set[str] = field(default_factory=set[str])

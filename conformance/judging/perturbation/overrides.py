@@ -18,7 +18,7 @@ from reference.numerics.rounding import round_to, to_float64
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class Override:
     """What a backend gave for an operation on some operands, and what the reference gives on them.
 
     On other operands nearby, its results are taken to be as far from the reference's; elements that
@@ -42,7 +42,7 @@ class Shift:
 
 
 def shifted(
-    operation: Operation, results: tuple[Any, ...], shifts: Iterable[Shift]
+    operation: Operation, results: tuple[Any, ...], shifts: Iterable[Override]
 ) -> tuple[Any, ...]:
     """The results of an operation, shifted where there is a shift of it."""
     for shift in shifts:

@@ -65,7 +65,7 @@ _GPU = Rule(
     bound=bounded(_summed, _depth, Default(default=2.0**-11)),
     measure=measured(_summed, _depth, Default(default=2.0**-11)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11)),
-    habits=(flushing(_summed, _depth, Default(default=2.0**-11)),),
+    deviations=(flushing(_summed, _depth, Default(default=2.0**-11)),),
 )
 _TPU = Rule(
     "sum of products on a TPU",
@@ -74,7 +74,7 @@ _TPU = Rule(
     bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
-    habits=(flushing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),),
+    deviations=(flushing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),),
 )
 CONTRACTED = Rule(
     "sum of products",
@@ -84,6 +84,6 @@ CONTRACTED = Rule(
     bound=bounded(_summed, _depth, Default()),
     measure=measured(_summed, _depth, Default()),
     either_zero=either_zero_of(_summed, _depth, Default()),
-    habits=(flushing(_summed, _depth, Default()),),
+    deviations=(flushing(_summed, _depth, Default()),),
     elsewhere=((Hardware.GPU, _GPU), (Hardware.TPU, _TPU)),
 )

@@ -8,7 +8,7 @@ from math import prod
 from conformance.tolerance.bounds.products import Default, bounded, flushing, measured
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.rule import Habit, Rule
+from conformance.tolerance.rule import Deviation, Rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -35,11 +35,11 @@ def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
     return prod(rhs.shape[d] for d in (*of.kernel_spatial, of.kernel_input_feature))
 
 
-def _habits(default: Default) -> tuple[Habit, ...]:
+def _deviations(default: Default) -> tuple[Deviation, ...]:
     """Subnormal numbers that are lost; and exact data, of which a transform (Winograd's) makes sums
     that are not exact. The specification defines each result as a `dot_general`."""
     transformed = measured(_summed, _depth, replace(default, exact=False))
-    return flushing(_summed, _depth, default), Habit("transformed convolution", transformed)
+    return flushing(_summed, _depth, default), Deviation("transformed convolution", transformed)
 
 
 _TEXT = (
@@ -54,7 +54,7 @@ _GPU = Rule(
     bound=bounded(_summed, _depth, Default(default=2.0**-11)),
     measure=measured(_summed, _depth, Default(default=2.0**-11)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11)),
-    habits=_habits(Default(default=2.0**-11)),
+    deviations=_deviations(Default(default=2.0**-11)),
 )
 _TPU = Rule(
     "convolution on a TPU",
@@ -63,7 +63,7 @@ _TPU = Rule(
     bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
-    habits=_habits(Default(default=2.0**-8, high=2.0**-16)),
+    deviations=_deviations(Default(default=2.0**-8, high=2.0**-16)),
 )
 CONVOLVED = Rule(
     "convolution",
@@ -73,6 +73,6 @@ CONVOLVED = Rule(
     bound=bounded(_summed, _depth, Default()),
     measure=measured(_summed, _depth, Default()),
     either_zero=either_zero_of(_summed, _depth, Default()),
-    habits=_habits(Default()),
+    deviations=_deviations(Default()),
     elsewhere=((Hardware.GPU, _GPU), (Hardware.TPU, _TPU)),
 )

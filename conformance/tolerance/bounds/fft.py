@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from conformance.tolerance.bounds.underflow import underflow
-from conformance.tolerance.rule import Habit, Rule
+from conformance.tolerance.rule import Deviation, Rule
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.accumulation import unit_roundoff
@@ -72,5 +72,7 @@ TRANSFORMED = Rule(
     "its result; that of a single element is exact",
     "Higham, Accuracy and Stability, theorem 24.2; Gentleman and Sande 1966",
     measure=_transformed,
-    habits=(Habit("subnormal intermediate", partial(_transformed, flushes=True), flushes=True),),
+    deviations=(
+        Deviation("subnormal intermediate", partial(_transformed, flushes=True), flushes=True),
+    ),
 )

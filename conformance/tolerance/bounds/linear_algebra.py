@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from conformance.tolerance.bounds.underflow import underflow
-from conformance.tolerance.rule import Habit, Rule
+from conformance.tolerance.rule import Deviation, Rule
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.accumulation import unit_roundoff
@@ -130,11 +130,11 @@ def _solved(
     return (np.where(overflown, 0.0, errors),)
 
 
-def _habits(measure: Callable[..., tuple[Array, ...]], *more: int) -> tuple[Habit, ...]:
+def _deviations(measure: Callable[..., tuple[Array, ...]], *more: int) -> tuple[Deviation, ...]:
     """Subnormal numbers that are lost, and reciprocals that cost so many u more."""
-    lost = Habit("subnormal intermediate", partial(measure, flushes=True), flushes=True)
+    lost = Deviation("subnormal intermediate", partial(measure, flushes=True), flushes=True)
     reciprocals = (partial(measure, more=steps, flushes=True) for steps in more)
-    return lost, *(Habit("reciprocal", one) for one in reciprocals)
+    return lost, *(Deviation("reciprocal", one) for one in reciprocals)
 
 
 FACTORED = Rule(
@@ -144,7 +144,7 @@ FACTORED = Rule(
     "may hide it; the other triangle is implementation-defined",
     "Higham, Accuracy and Stability, theorem 10.3; Rump and Jeannerod 2014",
     measure=_factored,
-    habits=_habits(_factored, _RECIPROCAL, _RECIPROCAL_ROOT),
+    deviations=_deviations(_factored, _RECIPROCAL, _RECIPROCAL_ROOT),
 )
 SOLVED = Rule(
     "triangular system",
@@ -152,5 +152,5 @@ SOLVED = Rule(
     "(complex: n + 5)",
     "Higham, Accuracy and Stability, theorem 8.5; Rump and Jeannerod 2014",
     measure=_solved,
-    habits=_habits(_solved, _RECIPROCAL),
+    deviations=_deviations(_solved, _RECIPROCAL),
 )

@@ -19,8 +19,8 @@ from conformance.tolerance.bounds.balls import Arithmetic, Ball, exactly, rounde
 from conformance.tolerance.bounds.underflow import has_flushing_modes
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models import normalization_formulas as formulas
-from conformance.tolerance.models.normalization_formulas import Formula, Step
-from conformance.tolerance.rule import Habit, Measure, Rule
+from conformance.tolerance.models.normalization_formulas import BallStep, Formula
+from conformance.tolerance.rule import Deviation, Measure, Rule
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
@@ -39,7 +39,7 @@ _GPU_QUOTIENT = 5.0
 """In u, of f32 on a GPU: 2 ulp off the correctly rounded quotient (tolerance.DIVIDED)."""
 
 
-def _step(operation: Operation, operands: tuple[Array, ...], arithmetic: Arithmetic) -> Step:
+def _step(operation: Operation, operands: tuple[Array, ...], arithmetic: Arithmetic) -> BallStep:
     index: Any = operation.attribute("feature_index")
     epsilon: Any = operation.attribute("epsilon")
     given = {
@@ -50,7 +50,7 @@ def _step(operation: Operation, operands: tuple[Array, ...], arithmetic: Arithme
     if arithmetic.whole:
         constants = np.float32(epsilon), operands[0].size // max(operands[0].shape[index], 1)
     added, count = (exactly(one, arithmetic) for one in constants)
-    return Step(
+    return BallStep(
         operation.name,
         {name: exactly(array, arithmetic) for name, array in given.items()},
         added,
@@ -166,14 +166,14 @@ def _as_in(
     return replace(found, whole=whole, flushes=flushes and has_flushing_modes(found.of))
 
 
-def _habits() -> Iterator[Habit]:
+def _deviations() -> Iterator[Deviation]:
     """The other formulas, in the operands' type and in wider ones, from what is nearest to the
     text."""
     for chosen in _in_wider(_in_steps):
-        yield Habit("wider arithmetic", measure_by(formulas.literal, chosen, explains=True))
+        yield Deviation("wider arithmetic", measure_by(formulas.literal, chosen, explains=True))
     for chosen in (_loose, *_in_wider(_loose)):
         for label, formula, names in formulas.OTHERS:
-            yield Habit(label, _only(names, measure_by(formula, chosen, explains=True)))
+            yield Deviation(label, _only(names, measure_by(formula, chosen, explains=True)))
 
 
 def _only(names: tuple[str, ...], measure: Measure) -> Measure:
@@ -194,7 +194,7 @@ def _only(names: tuple[str, ...], measure: Measure) -> Measure:
 
 def _rule(name: str, division: str, chosen: Chosen) -> Rule:
     literal = formulas.literal
-    lost = Habit("subnormal intermediate", measure_by(literal, _flushing(chosen)), flushes=True)
+    lost = Deviation("subnormal intermediate", measure_by(literal, _flushing(chosen)), flushes=True)
     return Rule(
         name,
         "the errors of the specification's formula, carried from step to step: u for each "
@@ -204,7 +204,7 @@ def _rule(name: str, division: str, chosen: Chosen) -> Rule:
         "StableHLO specification; Higham, Accuracy and Stability, 2.4 and 4.4",
         bound=_bound_by(literal, chosen),
         measure=measure_by(literal, chosen),
-        habits=(lost, *_habits()),
+        deviations=(lost, *_deviations()),
     )
 
 

@@ -24,7 +24,7 @@ from typing import Protocol
 import numpy as np
 
 from conformance.tolerance.bounds.underflow import has_flushing_modes, underflow
-from conformance.tolerance.rule import Habit
+from conformance.tolerance.rule import Deviation
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
@@ -149,10 +149,10 @@ def factors_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array
     return operands[: min(len(operation.operands), 2)]
 
 
-def flushing(summation: Summation, depth: Depth, default: Default) -> Habit:
+def flushing(summation: Summation, depth: Depth, default: Default) -> Deviation:
     """Subnormal operands, products or sums along the way that are treated as zero."""
     lost = measured(summation, depth, default, flushes=True)
-    return Habit("subnormal intermediate", lost, flushes=True)
+    return Deviation("subnormal intermediate", lost, flushes=True)
 
 
 def measured(

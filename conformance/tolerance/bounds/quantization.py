@@ -18,7 +18,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from conformance.tolerance.rule import Habit, Rule
+from conformance.tolerance.rule import Deviation, Rule
 from reference.interpreter import quantized
 from reference.interpreter.evaluate import apply
 from reference.ir.op import QuantizedUse, Rounding, Structure
@@ -46,9 +46,15 @@ FEW = 3
 def quantized_rule(rule: Rule) -> Rule:
     """The rule for an op on quantized tensors, given the one for the op on numbers."""
     bound, refutes = partial(_bounds, rule), partial(_refutes, rule)
-    habits = (Habit("reciprocal", partial(_by_merged_scales, rule)),)
+    deviations = (Deviation("reciprocal", partial(_by_merged_scales, rule)),)
     return Rule(
-        "quantized", _TEXT, _SOURCE, bound=bound, permits=_permits, refutes=refutes, habits=habits
+        "quantized",
+        _TEXT,
+        _SOURCE,
+        bound=bound,
+        permits=_permits,
+        refutes=refutes,
+        deviations=deviations,
     )
 
 

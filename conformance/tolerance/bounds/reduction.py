@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.models.extrema import HABITS
-from conformance.tolerance.models.orders import Found, out_of_order, without_padding
+from conformance.tolerance.models.extrema import DEVIATIONS
+from conformance.tolerance.models.orders import Labelled, out_of_order, without_padding
 from conformance.tolerance.rule import Rule
 from reference.interpreter.evaluate import body_of
 from reference.ir.monoid import ADD, MULTIPLY, Monoid
@@ -172,7 +172,7 @@ def ordered_otherwise(
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
-) -> tuple[Found, ...]:
+) -> tuple[Labelled, ...]:
     """What is right only for another order of the elements, or of fewer: see orders.py."""
     bounds = reduction_bound(operation, operands, expected)
     ordered = out_of_order(operation, operands, expected, actual, bounds)
@@ -263,8 +263,10 @@ _JUDGED: dict[str, Any] = {
     "refutes": ordered_otherwise,
     "either_zero": either_zero,
 }
-REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED, habits=HABITS)
-WINDOWED = Rule("windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED, habits=HABITS)
+REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED, deviations=DEVIATIONS)
+WINDOWED = Rule(
+    "windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED, deviations=DEVIATIONS
+)
 SCATTERED = Rule("scatter", "each place: " + _TEXT, _SOURCE, **_JUDGED)
 MAPPED = Rule(
     "map",

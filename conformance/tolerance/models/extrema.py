@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from conformance.tolerance.rule import Habit, Measure
+from conformance.tolerance.rule import Deviation, Measure
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import ADD, Monoid
 from reference.ir.program import Operation
@@ -88,10 +88,10 @@ def _zeros(expected: Array, actual: Array) -> Array:
     return (expected == 0) & (actual == 0)
 
 
-HABITS = (
-    Habit("NaN left out", _measure(_without_nan, _lost)),
-    Habit("zeros taken for equal", _measure(_without_the_greater_zero, _zeros), signs=True),
-    Habit("summed from +0", _measure(_from_zero, _zeros), signs=True),
+DEVIATIONS = (
+    Deviation("NaN left out", _measure(_without_nan, _lost)),
+    Deviation("zeros taken for equal", _measure(_without_the_greater_zero, _zeros), signs=True),
+    Deviation("summed from +0", _measure(_from_zero, _zeros), signs=True),
 )
 """An extremum of the numbers alone; one that is the zero of the other sign, which is there too; and
 a sum that is +0 although its init value and all elements are -0."""

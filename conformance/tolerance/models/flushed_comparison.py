@@ -36,7 +36,7 @@ Ways = tuple[bool, bool]
 
 
 @cache
-def comparing_coarsely(region: Region) -> tuple[Region, ...]:
+def with_flushed_comparisons(region: Region) -> tuple[Region, ...]:
     """The region with comparisons that take subnormal numbers for zeros: one for each way to
     choose between equal operands of `maximum` and of `minimum`, none where nothing changes."""
     both = product((False, True), (False, True))

@@ -19,7 +19,7 @@ ALL = GRAD, INFERENCE, TRAINING = tuple(record.name for record in ops.OPS)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BallStep:
     """An operation as balls: operands by name, all shaped to meet, and the constants."""
 
     op: str
@@ -29,11 +29,11 @@ class Step:
     axes: tuple[int, ...]
 
 
-Formula = Callable[[Step], tuple[Ball, ...]]
+Formula = Callable[[BallStep], tuple[Ball, ...]]
 """formula(step): the results of one of the ops, those for each feature still shaped to meet."""
 
 
-def literal(step: Step) -> tuple[Ball, ...]:
+def literal(step: BallStep) -> tuple[Ball, ...]:
     """The results as the specification's text defines them."""
     if step.op == GRAD:
         x, scale, mean, variance, grad_output = step.given.values()
@@ -42,7 +42,7 @@ def literal(step: Step) -> tuple[Ball, ...]:
     return _normalized(step, ops.inference, ops.moments)
 
 
-def _normalized(step: Step, output: Callable[..., Ball], moments: Any) -> tuple[Ball, ...]:
+def _normalized(step: BallStep, output: Callable[..., Ball], moments: Any) -> tuple[Ball, ...]:
     """The results of inference or training, by formulas for the output and for the moments."""
     x, scale, offset, *given = step.given.values()
     mean, variance = given or moments(x, step.count, step.axes)
@@ -50,7 +50,7 @@ def _normalized(step: Step, output: Callable[..., Ball], moments: Any) -> tuple[
     return (result,) if given else (result, mean, variance)
 
 
-def reciprocal_root(step: Step) -> tuple[Ball, ...]:
+def reciprocal_root(step: BallStep) -> tuple[Ball, ...]:
     """Products with 1 / sqrt(variance + epsilon) in place of quotients by the root."""
     if step.op != GRAD:
         return _normalized(step, _by_reciprocal, ops.moments)
@@ -64,34 +64,34 @@ def reciprocal_root(step: Step) -> tuple[Ball, ...]:
     return scale * factor / step.count * inner, grad_scale, literally[2]
 
 
-def one_pass(step: Step) -> tuple[Ball, ...]:
+def one_pass(step: BallStep) -> tuple[Ball, ...]:
     """The variance as E[x^2] - E[x]^2."""
     return _normalized(step, _by_reciprocal, _one_pass_moments)
 
 
-def folded(step: Step) -> tuple[Ball, ...]:
+def folded(step: BallStep) -> tuple[Ball, ...]:
     """The output as x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
     return _normalized(step, _folded_output, ops.moments)
 
 
-def one_pass_and_folded(step: Step) -> tuple[Ball, ...]:
+def one_pass_and_folded(step: BallStep) -> tuple[Ball, ...]:
     """Both."""
     return _normalized(step, _folded_output, _one_pass_moments)
 
 
-def other_orders(step: Step) -> tuple[Ball, ...]:
+def other_orders(step: BallStep) -> tuple[Ball, ...]:
     """Gradients whose factors and divisors come in another order, or are drawn out of a sum."""
     x, _, mean, _, grad_output = step.given.values()
     return _reordered(step, ops.total(grad_output * (x - mean), step.axes))
 
 
-def contraction(step: Step) -> tuple[Ball, ...]:
+def contraction(step: BallStep) -> tuple[Ball, ...]:
     """The same, with products that go into a sum without being rounded (or overflowing) first."""
     x, _, mean, _, grad_output = step.given.values()
     return _reordered(step, contracted(grad_output, x - mean, step.axes))
 
 
-def _reordered(step: Step, covariance: Ball) -> tuple[Ball, ...]:
+def _reordered(step: BallStep, covariance: Ball) -> tuple[Ball, ...]:
     x, scale, mean, variance, grad_output = step.given.values()
     centered, spread = x - mean, variance + step.epsilon
     factor = _reciprocal(variance, step.epsilon)

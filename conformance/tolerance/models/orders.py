@@ -44,7 +44,7 @@ _SIZES = (16, 32, 64, 128)
 """Of tiles."""
 _PER_DIMENSION = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
 
-Found = Sequence[tuple[str, Array]]
+Labelled = Sequence[tuple[str, Array]]
 
 
 def out_of_order(
@@ -53,12 +53,12 @@ def out_of_order(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
     bounds: tuple[Array | None, ...],
-) -> tuple[Found, ...]:
+) -> tuple[Labelled, ...]:
     """For each result the elements that are wrong, but right for another order of dimensions.
 
     `bounds` are the largest permitted errors of each result, None where it is data.
     """
-    nothing: tuple[Found, ...] = ((),) * len(expected)
+    nothing: tuple[Labelled, ...] = ((),) * len(expected)
     if operation.name == "select_and_scatter" and not operands[1].size:
         return ([(EMPTY, differ(expected[0], actual[0]))],)  # nothing but init values is right
     try:
@@ -94,17 +94,17 @@ def without_padding(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
     bounds: tuple[Array | None, ...],
-) -> tuple[Found, ...]:
+) -> tuple[Labelled, ...]:
     """For each result the windows that are wrong, but right if padding took no part in them.
 
     The specification makes padding of init values, and elements of it: where an init value is no
     identity that shows. Where the number of init values makes a difference, the result is open.
     """
-    nothing: tuple[Found, ...] = ((),) * len(expected)
+    nothing: tuple[Labelled, ...] = ((),) * len(expected)
     if operation.name != "reduce_window":
         return nothing
     parts = taken_apart(operation, operands)
-    found: list[Found] = []
+    found: list[Labelled] = []
     for number, (want, got, bound) in enumerate(zip(expected, actual, bounds, strict=True)):
         monoid = parts.monoid(number)
         if monoid is None or not _apart(want, got, bound).any():

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.models.flushed_comparison import comparing_coarsely
+from conformance.tolerance.models.flushed_comparison import with_flushed_comparisons
 from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import bound_distances
 from conformance.transforms.outline import as_program
@@ -61,7 +61,7 @@ def _regions(operation: Operation, operands: Operands) -> tuple[Region, ...]:
         return ()
     arguments = tuple(dict.fromkeys(operation.operands))
     end = Operation("return", operation.results)
-    return comparing_coarsely(Region(arguments, (operation, end)))
+    return with_flushed_comparisons(Region(arguments, (operation, end)))
 
 
 def _has_subnormals(array: Any) -> bool:

@@ -13,7 +13,7 @@ from reference.ir.types import Array, ElementType, element_type_of
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RoutineCall:
     """The inputs of a call, the options in its configuration, and the types of its results.
 
     Inputs beyond those of the routine are shapes of results, and not looked at.
@@ -33,7 +33,7 @@ class Call:
         return of.static_shape if isinstance(of, TensorType) and of.is_static else otherwise
 
 
-Routine = Callable[[Call], tuple[Array, ...]]
+Routine = Callable[[RoutineCall], tuple[Array, ...]]
 """routine(call): all results, `info` included where the target has it."""
 
 

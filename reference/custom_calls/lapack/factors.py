@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reference.custom_calls.lapack.calls import Call, letter
+from reference.custom_calls.lapack.calls import RoutineCall, letter
 from reference.custom_calls.lapack.reflectors import working
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
@@ -19,7 +19,7 @@ from reference.ops.linear_algebra import adjoint, factor, rounded, triangular_so
 
 
 @quiet
-def potrf(call: Call) -> tuple[Array, ...]:
+def potrf(call: RoutineCall) -> tuple[Array, ...]:
     """The Cholesky factor in one triangle, the other as it was; info.
 
     `info` is the order of the first leading minor that is not positive, else 0.
@@ -69,7 +69,7 @@ def decomposed(a: Array) -> tuple[Array, Array]:
 
 
 @quiet
-def getrf(call: Call) -> tuple[Array, ...]:
+def getrf(call: RoutineCall) -> tuple[Array, ...]:
     """L and U in one matrix, the rows' pivots (from 1), info: the first zero of U's diagonal."""
     a = call.inputs[0]
     found, pivots = decomposed(working(a))
@@ -78,7 +78,7 @@ def getrf(call: Call) -> tuple[Array, ...]:
 
 
 @quiet
-def lu_decomposition(call: Call) -> tuple[Array, ...]:
+def lu_decomposition(call: RoutineCall) -> tuple[Array, ...]:
     """`LuDecomposition`: L and U, pivots from 0, and the permutation of rows they come to."""
     a = call.inputs[0]
     found, pivots = decomposed(working(a))
@@ -97,7 +97,7 @@ def permutation(pivots: Array, rows: int) -> Array:
     return order
 
 
-def trsm_attributes(call: Call) -> dict[str, Any]:
+def trsm_attributes(call: RoutineCall) -> dict[str, Any]:
     """The options of trsm as attributes of `triangular_solve`."""
     options = {name: letter(value) for name, value in call.options.items()}
     turned = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
@@ -109,13 +109,13 @@ def trsm_attributes(call: Call) -> dict[str, Any]:
     }
 
 
-def trsm(call: Call) -> tuple[Array, ...]:
+def trsm(call: RoutineCall) -> tuple[Array, ...]:
     """The solution of a triangular system."""
     return (triangular_solve(*call.inputs[:2], **trsm_attributes(call)),)
 
 
 @quiet
-def gtsv(call: Call) -> tuple[Array, ...]:
+def gtsv(call: RoutineCall) -> tuple[Array, ...]:
     """Tridiagonal systems, by elimination with exchanges of neighbouring rows.
 
     The first element of the lower diagonal and the last of the upper one are not used. What the

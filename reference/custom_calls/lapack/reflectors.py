@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from reference.custom_calls.lapack.calls import Call, hermitian, letter, real_type
+from reference.custom_calls.lapack.calls import RoutineCall, hermitian, letter, real_type
 from reference.ir.errors import EvaluationError
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
@@ -97,7 +97,7 @@ def unit_columns(shape: tuple[int, ...], of: Any) -> Array:
 
 
 @quiet
-def geqrf(call: Call) -> tuple[Array, ...]:
+def geqrf(call: RoutineCall) -> tuple[Array, ...]:
     """a = Q R: R in the upper triangle and the reflectors under it, and their tau."""
     a = call.inputs[0]
     found, taus = factored(working(a))
@@ -105,7 +105,7 @@ def geqrf(call: Call) -> tuple[Array, ...]:
 
 
 @quiet
-def geqp3(call: Call) -> tuple[Array, ...]:
+def geqp3(call: RoutineCall) -> tuple[Array, ...]:
     """a P = Q R with pivoting: as `geqrf`, with the columns' numbers from 1 between the two.
 
     Raises:
@@ -142,7 +142,7 @@ def _exchange(a: Array, j: int, best: Array) -> None:
 
 
 @quiet
-def orgqr(call: Call) -> tuple[Array, ...]:
+def orgqr(call: RoutineCall) -> tuple[Array, ...]:
     """The first columns of Q, as many as there are in the matrix that stores the reflectors."""
     a, taus = call.inputs[0], call.inputs[1]
     vectors = working(a)
@@ -151,7 +151,7 @@ def orgqr(call: Call) -> tuple[Array, ...]:
 
 
 @quiet
-def ormqr(call: Call) -> tuple[Array, ...]:
+def ormqr(call: RoutineCall) -> tuple[Array, ...]:
     """Q c, Q^H c, c Q or c Q^H."""
     a, taus, c = (working(one, call.inputs[0]) for one in call.inputs[:3])
     transpose = bool(call.options.get("transpose", False))
@@ -163,7 +163,7 @@ def ormqr(call: Call) -> tuple[Array, ...]:
 
 
 @quiet
-def gehrd(call: Call) -> tuple[Array, ...]:
+def gehrd(call: RoutineCall) -> tuple[Array, ...]:
     """a = Q H Q^H with H upper Hessenberg: H and the reflectors under it, tau, info."""
     given = call.inputs[0]
     a = working(given).copy()
@@ -183,7 +183,7 @@ def gehrd(call: Call) -> tuple[Array, ...]:
 
 
 @quiet
-def sytrd(call: Call) -> tuple[Array, ...]:
+def sytrd(call: RoutineCall) -> tuple[Array, ...]:
     """a = Q T Q^H with T real and tridiagonal: T and reflectors, diagonal, off-diagonal, tau, info.
 
     What is read of the upper triangle is the lower one of the matrix read backwards.

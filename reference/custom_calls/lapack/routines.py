@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reference.custom_calls.lapack.calls import Call, Routine
+from reference.custom_calls.lapack.calls import Routine, RoutineCall
 from reference.custom_calls.lapack.factors import getrf, gtsv, lu_decomposition, potrf, trsm
 from reference.custom_calls.lapack.reflectors import gehrd, geqp3, geqrf, orgqr, ormqr, sytrd
 from reference.custom_calls.lapack.spectra import eigh, gees, geev, gesdd, syevd
@@ -58,7 +58,7 @@ TARGETS: dict[str, Target] = {
 """Every decomposition that is known."""
 
 
-def called(inputs: tuple[Array, ...], given: dict[str, Any]) -> Call:
+def called(inputs: tuple[Array, ...], given: dict[str, Any]) -> RoutineCall:
     """A call as its routine takes it, from the attributes of the operation and `results`."""
     configuration = given.get("mhlo.backend_config", given.get("backend_config", ()))
     options: dict[str, Any] = {"text": configuration} if isinstance(configuration, str) else {}
@@ -67,7 +67,7 @@ def called(inputs: tuple[Array, ...], given: dict[str, Any]) -> Call:
     types: tuple[ValueType, ...] = tuple(given.get("results", ()))
     if len(types) == 1 and isinstance(types[0], TupleType):
         types = types[0].types
-    return Call(inputs, options, types)
+    return RoutineCall(inputs, options, types)
 
 
 def _built_in(target: Target) -> BuiltIn:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reference.custom_calls.lapack.calls import Call, finite, hermitian, letter, real_type
+from reference.custom_calls.lapack.calls import RoutineCall, finite, hermitian, letter, real_type
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.ops.linear_algebra import rounded
@@ -41,7 +41,7 @@ def _matrices(a: Array) -> tuple[Array, Array]:
 
 
 def _gathered(
-    call: Call, usable: Array, columns: list[list[Array]], info: list[int], types: list[Any]
+    call: RoutineCall, usable: Array, columns: list[list[Array]], info: list[int], types: list[Any]
 ) -> tuple[Array, ...]:
     """Results of single matrices as those of the batch, NaN where a matrix was not usable."""
     found: list[Array] = []
@@ -53,7 +53,7 @@ def _gathered(
     return (*found, call.info(np.where(usable, failed, REFUSED)))
 
 
-def _is_empty(call: Call) -> bool:
+def _is_empty(call: RoutineCall) -> bool:
     return not call.inputs[0].size
 
 
@@ -63,7 +63,7 @@ def _nothing(shapes: list[tuple[tuple[int, ...], Any]]) -> tuple[Array, ...]:
 
 
 @quiet
-def syevd(call: Call) -> tuple[Array, ...]:
+def syevd(call: RoutineCall) -> tuple[Array, ...]:
     """Eigenvectors (where asked for), ascending eigenvalues, info of Hermitian matrices."""
     a = call.inputs[0]
     of, part = element_type_of(a), real_type(a)
@@ -88,16 +88,16 @@ def syevd(call: Call) -> tuple[Array, ...]:
 
 
 @quiet
-def eigh(call: Call) -> tuple[Array, ...]:
+def eigh(call: RoutineCall) -> tuple[Array, ...]:
     """`Eigh`: eigenvectors and eigenvalues, whose configuration begins "lower,sorted"."""
     text = str(call.options.get("text", "1,1"))
     lower = text.partition(",")[0] != "0"
     options = {"uplo": "L" if lower else "U", "mode": "V"}
-    return syevd(Call(call.inputs, options, call.results))[:2]
+    return syevd(RoutineCall(call.inputs, options, call.results))[:2]
 
 
 @quiet
-def gesdd(call: Call) -> tuple[Array, ...]:
+def gesdd(call: RoutineCall) -> tuple[Array, ...]:
     """What is left of the matrix, singular values, U, V^H, info; both divide and conquer and QR.
 
     The mode says whether U and V^H are asked for, and whether they are to be square.
@@ -141,7 +141,7 @@ def gesdd(call: Call) -> tuple[Array, ...]:
 
 
 @quiet
-def geev(call: Call) -> tuple[Array, ...]:
+def geev(call: RoutineCall) -> tuple[Array, ...]:
     """Eigenvalues (real and imaginary parts of real matrices'), left and right vectors, info."""
     a = call.inputs[0]
     of = element_type_of(a)
@@ -187,7 +187,7 @@ def unpacked(vectors: Array, values: list[Array]) -> Array:
 
 
 @quiet
-def gees(call: Call) -> tuple[Array, ...]:
+def gees(call: RoutineCall) -> tuple[Array, ...]:
     """a = Z T Z^H: T, Z, eigenvalues (real and imaginary parts of real ones), their number chosen
     (0, as none are), info."""
     a = call.inputs[0]

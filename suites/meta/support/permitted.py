@@ -24,6 +24,6 @@ def permitted(expected: Array, rule: Rule) -> Array:
             return changed
         result = moved(changed, int(budget))
         stays = np.signbit(to_float64(result)) != np.signbit(to_float64(changed))
-        if rule.bounds is not None:
-            stays |= to_float64(result) > rule.bounds[1]
+        if rule.range is not None:
+            stays |= to_float64(result) > rule.range[1]
         return chosen(stays, changed, result)

@@ -22,7 +22,7 @@ from conformance.cli import app, guarded
 from conformance.frontends.extensions import EXTENSIONS, beyond, extension
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
-from conformance.judging.perturbation.overrides import Shift
+from conformance.judging.perturbation.overrides import Override
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
@@ -213,14 +213,14 @@ def test_in_a_loop_every_iteration_is_looked_at(text: str, where: str, tmp_path:
 def test_results_are_shifted_as_the_backend_has_them() -> None:
     operation = Operation("sine")
     expected = np.array([1, 2, 3, np.inf], np.float32)
-    shift = Shift(operation, (expected,), (np.array([1, 2.5, np.nan, 4], np.float32),))
+    shift = Override(operation, (expected,), (np.array([1, 2.5, np.nan, 4], np.float32),))
     assert np.array_equal(shift.on((expected,))[0], shift.actual[0], equal_nan=True)
     moved = expected + np.float32(0.25)
     (there,) = shift.on((moved,))
     assert np.array_equal(there, np.array([1.25, 2.75, np.nan, 4], np.float32), equal_nan=True)
-    whole = Shift(operation, (np.arange(3),), (np.array([0, 7, 2]),))
+    whole = Override(operation, (np.arange(3),), (np.array([0, 7, 2]),))
     assert whole.on((np.array([5, 6, 2]),))[0].tolist() == [5, 7, 2]
-    parts = Shift(operation, (np.array([1 + 2j]),), (np.array([2 + 2j]),))
+    parts = Override(operation, (np.array([1 + 2j]),), (np.array([2 + 2j]),))
     assert parts.on((np.array([1 + 1j]),))[0].tolist() == [2 + 1j]
     assert shift.is_of(Operation("sine"))
     assert not shift.is_of(Operation("cosine"))

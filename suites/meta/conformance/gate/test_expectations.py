@@ -157,11 +157,11 @@ def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def _classes_in(source: str) -> set[str]:
-    """What stands beside a failing verdict, and the names of habits."""
+    """What stands beside a failing verdict, and the names of deviations."""
     failing = "|".join(verdict.name for verdict in Verdict if verdict.fails)
     return {
         *re.findall(rf'Verdict\.(?:{failing}), "([^"]*\w[^"]*)"', source),
-        *re.findall(r'Habit\(\s*"([^"]+)"', source),
+        *re.findall(r'Deviation\(\s*"([^"]+)"', source),
     }
 
 
@@ -169,7 +169,7 @@ def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
     sources = [path.read_text() for path in Path(conformance.__file__).parent.rglob("*.py")]
     given = set[str]().union(*map(_classes_in, sources))
     for row in CATALOG.values():
-        given |= {habit.label for habit in row.tolerance.habits}
+        given |= {deviation.label for deviation in row.tolerance.deviations}
     given |= {*LABELS, NEGATIVE, WINDOW, BOUND, LABEL, TILES, EMPTY, UNPADDED, NO_SOLUTION}
     assert len(given) > 40
     assert given - {*CLASSES} == set()

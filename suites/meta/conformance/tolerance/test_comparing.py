@@ -11,10 +11,10 @@ import pytest
 from conformance.campaign.tasks import Task, run_task
 from conformance.catalog import CATALOG, Cell
 from conformance.judging.compare import judge
-from conformance.tolerance.models.flushed_comparison import comparing_coarsely, written_anew
+from conformance.tolerance.models.flushed_comparison import with_flushed_comparisons, written_anew
 from conformance.verdict import Verdict
 from generators.invalid.misses import program, tensor
-from generators.regions.bodies import Block, fold_of, selector, several
+from generators.regions.bodies import BodyBuilder, fold_of, selector, several
 from reference.interpreter.evaluate import body_of, evaluate
 from reference.ir.program import Program, Region, TensorType
 from reference.ir.types import Array, ElementType, element_type
@@ -63,7 +63,7 @@ def pooling(direction: str, of: ElementType) -> Program:
 
 
 def sorting(of: ElementType, size: int, *, stable: bool) -> Program:
-    block = Block.of(of, of, SI32, SI32)
+    block = BodyBuilder.of(of, of, SI32, SI32)
     region = block.returns(block.compare(block.arguments[0], block.arguments[1], "LT"))
     types = (tensor(of, size), tensor(SI32, size))
     named = {"x": types[0], "place": types[1]}
@@ -72,7 +72,7 @@ def sorting(of: ElementType, size: int, *, stable: bool) -> Program:
 
 def larger(of: ElementType) -> Region:
     """The larger of two arguments, by a comparison and a choice."""
-    block = Block.of(of, of)
+    block = BodyBuilder.of(of, of)
     lhs, rhs = block.arguments
     return block.returns(block.op("select", block.compare(lhs, rhs, "GE"), lhs, rhs))
 
@@ -186,7 +186,7 @@ def test_a_backend_that_compares_so_is_flushed(op: str, name: str) -> None:
 
 
 def test_a_region_compares_coarsely() -> None:
-    (region,) = comparing_coarsely(larger(F32))
+    (region,) = with_flushed_comparisons(larger(F32))
     lanes = body_of(region).lanes
     x, y = (np.array(row, np.float32) for row in ([T, -U, 1.0, NAN, T], [U, 0.0, U, T, 2.0]))
     assert lanes(x, y)[0].tolist()[:3] == np.array([T, -U, 1.0], np.float32).tolist()
@@ -199,17 +199,17 @@ def test_a_region_compares_coarsely() -> None:
 
 
 def test_what_compares_no_such_numbers_stays() -> None:
-    block = Block.of(F32, F32)
+    block = BodyBuilder.of(F32, F32)
     given = {"comparison_direction": "LT", "compare_type": "TOTALORDER"}
     total = block.returns(block.op("compare", *block.arguments, to=I1, **given))
     for region in (total, larger(SI32), fold_of("add", F32).region):
-        assert comparing_coarsely(region) == ()
+        assert with_flushed_comparisons(region) == ()
 
 
 def test_parts_of_complex_numbers_are_compared_coarsely() -> None:
-    block = Block.of(C64, C64)
+    block = BodyBuilder.of(C64, C64)
     region = block.returns(block.compare(block.arguments[0], block.arguments[1], "EQ"))
-    (coarse,) = comparing_coarsely(region)
+    (coarse,) = with_flushed_comparisons(region)
     x, y = np.array([1 + T * 1j, 1 + 1j], np.complex64), np.array([1, 1], np.complex64)
     assert body_of(region).lanes(x, y)[0].tolist() == [False, False]
     assert body_of(coarse).lanes(x, y)[0].tolist() == [True, False]

@@ -11,8 +11,8 @@ import pytest
 from conformance.catalog import CATALOG
 from conformance.gate.reading import load
 from conformance.judging.compare import judge
-from conformance.tolerance.models.extrema import HABITS
-from conformance.tolerance.rule import Habit
+from conformance.tolerance.models.extrema import DEVIATIONS
+from conformance.tolerance.rule import Deviation
 from conformance.verdict import Record, Verdict
 from generators.regions.bodies import fold_of
 from reference.interpreter.evaluate import evaluate
@@ -22,7 +22,7 @@ from suites.meta.support.reductions import reducing, row
 
 F32 = element_type("f32")
 NAN, INF = math.nan, math.inf
-LEFT_OUT, ALIKE, FROM_ZERO = (habit.label for habit in HABITS)
+LEFT_OUT, ALIKE, FROM_ZERO = (deviation.label for deviation in DEVIATIONS)
 
 CASES: list[tuple[str, Sequence[Sequence[float]], float, Sequence[float], str]] = [
     ("maximum", [[1, NAN], [NAN, NAN], [3, 4]], -INF, [3, 4], LEFT_OUT),
@@ -66,13 +66,13 @@ def test_windows_have_the_classes_too():
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, LEFT_OUT)
 
 
-@pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.label)
-def test_a_scalar_that_is_its_own_init_value_is_not_explained(habit: Habit):
+@pytest.mark.parametrize("deviation", DEVIATIONS, ids=lambda deviation: deviation.label)
+def test_a_scalar_that_is_its_own_init_value_is_not_explained(deviation: Deviation):
     x = Value("x", TensorType((), F32))
     region = fold_of("maximum", F32).region
     program = single_op("reduce", (x, x), (x.type,), {"dimensions": ()}, (region,))
     scalar: Array = row(F32, 0).reshape(())
-    (found,) = habit.measure(
+    (found,) = deviation.measure(
         program.main.body.operations[0], (scalar, scalar), (scalar,), (scalar,)
     )
     assert np.isinf(found).all()

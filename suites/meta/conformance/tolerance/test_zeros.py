@@ -19,7 +19,7 @@ from conformance.judging.compare import Judgement, judge
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.families.reduction import padding_of
-from generators.regions.bodies import Block, fold_of, selector
+from generators.regions.bodies import BodyBuilder, fold_of, selector
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Attribute, Operation, Program, Region, TensorType, Value, single_op
@@ -241,7 +241,7 @@ def test_places_that_no_source_reaches_have_the_init_value() -> None:
 
 def test_what_no_update_reaches_stays_as_it_is() -> None:
     """Of other computations too, whose own zeros may be anything."""
-    block = Block.of(F32, F32)
+    block = BodyBuilder.of(F32, F32)
     first, second = block.arguments
     region = block.returns(block.op("add", block.op("add", first, second), first))
     operands = (row(F32, -0.0, -0.0, 0.0), np.array([[1]], np.int32), row(F32, -0.0))

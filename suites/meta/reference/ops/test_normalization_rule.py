@@ -11,7 +11,7 @@ from reference.ir.types import ELEMENT_TYPES
 from reference.numerics.rounding import to_float64
 from suites.meta.support.normalization import NORMALIZED, OPS_HERE, operands_of, program
 
-HABITS = {habit.label for habit in NORMALIZED.habits}
+DEVIATIONS = {deviation.label for deviation in NORMALIZED.deviations}
 
 
 def literally(op, operands, epsilon, index, *, folded=False):
@@ -64,7 +64,7 @@ def test_formulas_in_the_type_itself_are_within_the_rule(op, name, profile) -> N
         if op == "batch_norm_grad":
             continue
         found = judged(op, operands, literally(op, operands, 0.5, 1, folded=True))
-        assert found.kind in ("", *HABITS), found.message
+        assert found.kind in ("", *DEVIATIONS), found.message
 
 
 @pytest.mark.parametrize("op", OPS_HERE)

@@ -11,7 +11,7 @@ from conformance.tolerance.models.out_of_bounds import BOUND, WINDOW
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
-from generators.regions.bodies import Block, fold_of
+from generators.regions.bodies import BodyBuilder, fold_of
 from reference.interpreter.evaluate import body_of, check, evaluate
 from reference.ir.program import Region
 from reference.ops.indexed.update_orders import alike, contested, impossible, taken_apart
@@ -29,7 +29,7 @@ from suites.meta.support.gathering import (
 
 
 def overwrite(*of: Any) -> Region:
-    block = Block.of(*of, *of)
+    block = BodyBuilder.of(*of, *of)
     return block.returns(*block.arguments[len(of) :])
 
 
@@ -90,7 +90,7 @@ def test_results_of_two_updates_are_not_mixed() -> None:
 
 
 def test_orders_of_a_body_that_is_not_commutative_are_tried() -> None:
-    block = Block.of(SI32, SI32)
+    block = BodyBuilder.of(SI32, SI32)
     x, u = block.arguments
     body = block.returns(block.op("add", block.op("multiply", x, u), u))
     made = points(SI32, 2, 3, body)
@@ -143,7 +143,7 @@ def test_updates_without_indices_all_go_to_one_place() -> None:
     assert evaluate(made, inputs)[0].tolist() == [8, 6, 7]
     last = [np.array([7, 6, 7], np.int32)]
     assert judged(made, inputs, last) == (Verdict.DIVERGENT, "index vectors of no components")
-    block = Block.of(SI32, SI32)
+    block = BodyBuilder.of(SI32, SI32)
     less = block.returns(block.op("subtract", *block.arguments))  # in any order the same
     made = program("scatter", types, (tensor(SI32, 3),), (less,), **given)
     last = [np.array([3, 6, 7], np.int32)]
@@ -201,7 +201,7 @@ def test_many_updates_are_not_made_one_by_one(kind: str) -> None:
     if kind == "overwrite":
         body = overwrite(F32)
     elif kind == "capped":
-        block = Block.of(F32, F32)
+        block = BodyBuilder.of(F32, F32)
         total = block.op("add", *block.arguments)
         body = block.returns(block.op("minimum", total, block.constant(50, F32)))
     else:

@@ -18,7 +18,7 @@ from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
 from generators.invalid.table import near_misses
-from generators.regions.bodies import Block
+from generators.regions.bodies import BodyBuilder
 from generators.regions.comparators import comparators
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import body_of, check, evaluate
@@ -40,7 +40,7 @@ NAN, INF = float("nan"), float("inf")
 
 def by_first(*of: Any, way: str = "LT", kind: str | None = None) -> Region:
     """A comparator of the first operand."""
-    block = Block.of(*(one for one in of for _ in range(2)))
+    block = BodyBuilder.of(*(one for one in of for _ in range(2)))
     lhs, rhs = block.arguments[:2]
     if kind is None:
         return block.returns(block.compare(lhs, rhs, way))
@@ -103,7 +103,7 @@ def test_merging_is_what_sorting_by_keys_is(size: int, way: str) -> None:
 
 
 def test_merging_gives_a_permutation_whatever_the_comparator() -> None:
-    block = Block.of(SI32, SI32)
+    block = BodyBuilder.of(SI32, SI32)
     lhs, rhs = block.arguments
     odd = block.op(
         "and", block.op("multiply", lhs, block.op("add", lhs, rhs)), block.constant(1, SI32)
@@ -128,17 +128,17 @@ def keys(region: Region) -> list[tuple[str, str, bool]] | None:
 def test_one_key_however_written() -> None:
     assert keys(by_first(F32)) == [("a0", "", False)]
     assert keys(by_first(F32, SI32, way="GT", kind="TOTALORDER")) == [("a0", "TOTALORDER", True)]
-    block = Block.of(SI32, SI32)
+    block = BodyBuilder.of(SI32, SI32)
     lhs, rhs = block.arguments
     assert keys(block.returns(block.compare(rhs, lhs, "LT"))) == [("a0", "", True)]
-    block = Block.of(SI32, SI32)
+    block = BodyBuilder.of(SI32, SI32)
     assert keys(block.returns(block.op("not", block.compare(lhs, rhs, "GE")))) == [
         ("a0", "", False)
     ]
 
 
 def test_two_keys_and_which_comes_first() -> None:
-    block = Block.of(SI32, SI32, UI8, UI8)
+    block = BodyBuilder.of(SI32, SI32, UI8, UI8)
     one, one_right, two, two_right = block.arguments
     equal = block.compare(two, two_right, "EQ")
     less = block.compare(two, two_right, "LT")
@@ -149,20 +149,20 @@ def test_two_keys_and_which_comes_first() -> None:
 
 def test_what_is_no_order_by_keys_is_called() -> None:
     assert keys(by_first(F32, way="LE")) is None
-    block = Block.of(SI32, SI32)
+    block = BodyBuilder.of(SI32, SI32)
     difference = block.op("subtract", *block.arguments)
     assert keys(block.returns(block.compare(difference, block.constant(0, SI32), "LT"))) is None
-    block = Block.of(SI32, SI32, SI32, SI32)
+    block = BodyBuilder.of(SI32, SI32, SI32, SI32)
     crossed = block.compare(block.arguments[0], block.arguments[3], "LT")
     assert keys(block.returns(crossed)) is None
-    block = Block.of(SI32, SI32, SI32, SI32)
+    block = BodyBuilder.of(SI32, SI32, SI32, SI32)
     first = block.compare(block.arguments[0], block.arguments[1], "LT")
     second = block.compare(block.arguments[2], block.arguments[3], "LT")
     assert keys(block.returns(block.op("and", first, second))) is None
 
 
 def test_a_comparator_that_never_holds_leaves_everything_in_place() -> None:
-    block = Block.of(F32, F32)
+    block = BodyBuilder.of(F32, F32)
     region = block.returns(block.constant(0, I1))
     assert keys(region) == []
     made = sort_of(region, tensor(F32, 4))
@@ -320,7 +320,7 @@ def test_results_may_hold_any_nan_where_a_comparator_tells_them_apart() -> None:
 @pytest.mark.parametrize("name", ["bitcast_convert", "TOTALORDER", "EQ", "select"])
 def test_a_comparator_that_sees_which_nan_was_computed_leaves_its_slices_open(name: str) -> None:
     """Which NaN inf - inf is, sign included, is nobody's to say."""
-    block = Block.of(F32, F32)
+    block = BodyBuilder.of(F32, F32)
     keys = [block.op("subtract", value, value) for value in block.arguments]
     kind = {"compare_type": "TOTALORDER"}
     if name == "bitcast_convert":

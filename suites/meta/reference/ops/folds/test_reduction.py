@@ -24,7 +24,7 @@ from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.families.reduction import padding_of
 from generators.regions import bodies
-from generators.regions.bodies import Block, Monoid, fold_of, literal, selector
+from generators.regions.bodies import BodyBuilder, Monoid, fold_of, literal, selector
 from generators.values.contents import fill, materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Attribute, Program, Region, TensorType, Value, single_op
@@ -215,7 +215,7 @@ def test_products_that_leave_the_range_in_some_orders_are_open() -> None:
 
 
 def test_a_body_that_is_not_associative_is_open() -> None:
-    block = Block.of(SI32, SI32)
+    block = BodyBuilder.of(SI32, SI32)
     region = block.returns(block.op("subtract", *block.arguments))
     body = Monoid("difference", region, (SI32,), (literal(0, SI32),), (("bits",),))
     assert is_open(body, np.array([1, 2, 4], np.int32))
@@ -318,7 +318,7 @@ def test_complex_sums_with_a_nan_part_are_judged_by_the_other() -> None:
 
 
 def test_rounding_operations_of_a_body() -> None:
-    block = Block.of(F32, SI32, F32, SI32)
+    block = BodyBuilder.of(F32, SI32, F32, SI32)
     a, m, b, n = block.arguments
     total = block.op("add", a, b)
     larger = block.op("select", block.compare(a, b, "GT"), m, n)
@@ -328,7 +328,7 @@ def test_rounding_operations_of_a_body() -> None:
 
 def test_map_is_bounded_by_its_operations() -> None:
     of = TensorType((5,), F32)
-    block = Block.of(F32, F32)
+    block = BodyBuilder.of(F32, F32)
     total = block.op("add", *block.arguments)
 
     def bound(region: Region, x: Array, y: Array) -> Array | None:
@@ -434,7 +434,7 @@ def test_types_are_inferred() -> None:
     assert OPS["select_and_scatter"].infer(
         matrix, source, scalar, window_dimensions=(3, 1, 2), regions=(selector(F16, "GE"), wide)
     ) == TensorType((4, None, 2), F32)
-    block = Block.of(F16)
+    block = BodyBuilder.of(F16)
     compare = block.returns(block.compare(block.arguments[0], block.constant(0, F16), "GT"))
     assert OPS["map"].infer(matrix, dimensions=(0, 1, 2), regions=(compare,)) == TensorType(
         matrix.shape, I1
