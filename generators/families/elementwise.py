@@ -29,7 +29,7 @@ def _alike(op: str, of: ElementType, pick: Pick) -> Case:
     kind = TensorType(shape(pick), of)
     types = dict.fromkeys(record.operands, kind)
     result = record.infer(*types.values())
-    values = _VALUES.get(op, profiles.ANY)
+    values = VALUES.get(op, profiles.ANY)
     related = len(types) > 1 and values.related
     return case(pick, op, types, (result,), profiles.rows(of, values), related=related)
 
@@ -107,7 +107,7 @@ def _around(numbers: tuple[int, ...], least: int, own: int) -> tuple[int, ...]:
 def _reduce_precision(op: str, of: ElementType, pick: Pick) -> Case:
     given = choose(pick, precisions(of))
     kind = TensorType(shape(pick), of)
-    return case(pick, op, {"operand": kind}, (kind,), profiles.rows(of, _VALUES[op]), given)
+    return case(pick, op, {"operand": kind}, (kind,), profiles.rows(of, VALUES[op]), given)
 
 
 def _iota(op: str, of: ElementType, pick: Pick) -> Case:
@@ -123,7 +123,7 @@ def _constants(op: str, of: ElementType, pick: Pick) -> Case:
     return Case(single_op(op, (), (kind,), {"value": value}), (InputRecipe((), 0),))
 
 
-_VALUES: dict[str, Values] = {
+VALUES: dict[str, Values] = {
     **dict.fromkeys(SHIFTS, Values(integers=profiles.SHIFT_ROWS, related=False)),
     "cbrt": Values(("perfect_powers", "wide")),
     "ceil": Values(("ties", "moderate")),
