@@ -12,12 +12,14 @@ import json
 import math
 import os
 import sqlite3
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, astuple
 from functools import reduce
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
+
+import msgspec
 
 from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
 
@@ -58,8 +60,23 @@ _ID = """r.op || '-' || replace(replace(r.element_type, '<', '_'), '>', '') || '
 """A record's id (`Record.id`) in SQL."""
 
 
+_T = TypeVar("_T")
+
+
 class StoreError(Exception):
     """The store cannot be read or written; the message says in one line why and what helps."""
+
+
+def decoded(stored: Any, into: type[_T]) -> _T:
+    """What JSON held, as a value of a type.
+
+    Raises:
+        StoreError: when it is of another form, with where.
+    """
+    try:
+        return msgspec.convert(stored, into)
+    except msgspec.ValidationError as error:
+        raise StoreError(f"damaged: {error}; start over with --fresh") from error
 
 
 class Store:
@@ -224,7 +241,8 @@ class Store:
         parts: dict[CellKey, list[Errors]] = {}
         with _explained(self.path):
             for op, element_type, backend, histogram, points in self._connection.execute(query):
-                part = Errors(json.loads(histogram), [(x, y) for x, y in json.loads(points)])
+                stored = {"histogram": json.loads(histogram), "points": json.loads(points)}
+                part = decoded(stored, Errors)
                 parts.setdefault((op, element_type, backend), []).append(part)
         return {cell: reduce(merge_errors, found) for cell, found in parts.items()}
 
@@ -284,19 +302,12 @@ def _read_record(row: Sequence[Any]) -> Record:
     worst_ulp, budget_ulp, known, program, inputs, wrong, total, elements = row[10:]
     detail = None
     if program is not None:
-        found = tuple(_read_element(element) for element in json.loads(elements))
+        found = decoded(json.loads(elements), tuple[Element, ...])
         detail = Detail(program, inputs, wrong, total, found)
     return Record(
         op, element_type, backend, number, digest, Verdict(verdict), kind, message, pairs, values,
         worst_ulp, budget_ulp, known, detail,
     )  # fmt: skip
-
-
-def _read_element(stored: dict[str, Any]) -> Element:
-    inputs: Iterable[Sequence[str]] = stored["inputs"]
-    stored["index"] = tuple(stored["index"])
-    stored["inputs"] = tuple((name, decimal, hexadecimal) for name, decimal, hexadecimal in inputs)
-    return Element(**stored)
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:

@@ -6,14 +6,14 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from conformance.backends.base import Description
 from conformance.results.cells import FILTERED, UNTESTED, CellResults, by_cell
-from conformance.results.store import FILE_NAME, CellKey, Store
+from conformance.results.store import FILE_NAME, CellKey, Store, decoded
 from conformance.verdict import Errors, Record, Timing, Verdict
 
 
@@ -34,7 +34,8 @@ class RunData:
     that the filters or the shard left out. `filters` are the options that chose: op, element_type,
     shard. `started` is UTC in ISO 8601; `seconds` is wall time, all sittings of a resumed run
     together; `peak_rss_mb` has the keys parent and worker. `expectations` has those that applied
-    to a cell of the run, by id; `stale` are ids that matched nothing. `incidents` are events that
+    to a cell of the run, by id; `stale` are ids whose
+    counterexamples no longer reproduce. `incidents` are events that
     belong to no case. `exit_code` is None for a run that has not ended.
     """
 
@@ -78,15 +79,9 @@ def read(store: Store) -> RunData:
     """The run in an open store."""
     stored = store.meta()
     timing, modules, worker = store.totals()
-    names = {known.name for known in fields(RunData)}
-    given: dict[str, Any] = {"seed": 0, "profile": "", "versions": {}}
-    given |= {key: value for key, value in stored.items() if key in names}
-    for key in ("planned", "filtered"):
-        given[key] = tuple((op, of, backend) for op, of, backend in given.get(key, ()))
-    for key in ("stale", "incidents"):
-        given[key] = tuple(given.get(key, ()))
-    given["backends"] = tuple(_description(one) for one in given.get("backends", ()))
-    given["expectations"] = {k: Known(**v) for k, v in given.get("expectations", {}).items()}
+    types = get_type_hints(RunData)
+    given: dict[str, Any] = {"seed": 0, "profile": "", "versions": {}, "planned": ()}
+    given |= {key: decoded(value, types[key]) for key, value in stored.items() if key in types}
     given["peak_rss_mb"] = {"parent": 0.0, **given.get("peak_rss_mb", {}), "worker": worker}
     timing = replace(timing, storage=stored.get("storage_seconds", 0.0))
     given |= {"timing": timing, "modules": modules}
@@ -94,11 +89,6 @@ def read(store: Store) -> RunData:
     records = store.records()
     records.sort(key=lambda r: (place.get((r.op, r.element_type, r.backend), len(place)), r.index))
     return RunData(records, store.errors(), **given)
-
-
-def _description(stored: dict[str, Any]) -> Description:
-    versions = tuple((name, version) for name, version in stored["versions"])
-    return Description(stored["name"], stored["platform"], stored["device"], versions)
 
 
 def _cell_summary(cell: CellResults) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from functools import reduce
 from itertools import permutations
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 
 from conformance.judging.compare import merge_errors
 from conformance.results.inputs import pack_inputs, unpack_inputs
-from conformance.results.store import Store, StoreError
+from conformance.results.store import FILE_NAME, Store, StoreError
 from conformance.results.summary import load, read, summarise
 from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
 from reference.ir.types import ALL, element_type_of, from_bits, to_bits
@@ -251,3 +252,17 @@ def test_a_run_reads_in_the_order_that_was_planned(tmp_path: Path) -> None:
     assert summary["new_failures"] == 1
     assert summary["seconds"] == 1.5
     assert summary["peak_rss_mb"] == {"parent": 0.0, "worker": 100.5}
+
+
+@pytest.mark.parametrize("elements", ['[{"index": 3}]', "[3]", '{"result": 0}'])
+def test_stored_values_of_another_form_are_one_clear_line(tmp_path: Path, elements: str) -> None:
+    path = tmp_path / FILE_NAME
+    with Store(path) as store:
+        fill(store, 1, Verdict.DIVERGENT)
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("UPDATE details SET elements = ?", (elements,)).rowcount
+        database.commit()
+    with Store(path, read_only=True) as store, pytest.raises(StoreError) as caught:
+        store.records()
+    assert "damaged" in str(caught.value)
+    assert "\n" not in str(caught.value)
