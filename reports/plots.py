@@ -327,8 +327,8 @@ def _renamed(text: str, key: str) -> str:
     """Only ids that something refers to are kept, prefixed so that no two pictures share one."""
     used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", text))
 
-    def rename(found: re.Match[str]) -> str:
-        return f' id="{key}-{found[1]}"' if found[1] in used else ""
+    def rename(match: re.Match[str]) -> str:
+        return f' id="{key}-{match[1]}"' if match[1] in used else ""
 
     text = re.sub(r" id=\"([^\"]+)\"", rename, text)
     text = re.sub(r"(url\(#|href=\"#)", lambda found: f"{found[1]}{key}-", text)

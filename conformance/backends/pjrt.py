@@ -172,16 +172,16 @@ class PjrtExecutable:
                 raise ValueError(f"argument {number} of main is {of}, given {given}")
 
 
-def _tensor(of: ValueType) -> TensorType:
-    if not isinstance(of, TensorType):
-        raise Unsupported(f"only tensors go in and out of main, not {of}")
-    return of
+def _tensor(value_type: ValueType) -> TensorType:
+    if not isinstance(value_type, TensorType):
+        raise Unsupported(f"only tensors go in and out of main, not {value_type}")
+    return value_type
 
 
-def _static(of: ValueType) -> TensorType:
-    if not _tensor(of).is_static:
-        raise Unsupported(f"only tensors of static shape go into main, not {of}")
-    return _tensor(of)
+def _static(value_type: ValueType) -> TensorType:
+    if not _tensor(value_type).is_static:
+        raise Unsupported(f"only tensors of static shape go into main, not {value_type}")
+    return _tensor(value_type)
 
 
 class PjrtBackend:
@@ -243,14 +243,16 @@ class PjrtBackend:
             raise classify(str(error), text, program) from error
         return PjrtExecutable(loaded, self._device, text, program)
 
-    def _check_transfer(self, of: TensorType) -> None:
+    def _check_transfer(self, tensor_type: TensorType) -> None:
         """Refuse what cannot be moved between numpy and a device.
 
         That is quantized tensors, as PJRT has no buffers of them, and f6 before jax 0.11.
         """
-        if isinstance(of.element_type, QuantizedType):
-            raise Unsupported(f"PJRT has no buffers of quantized types such as {of.element_type}")
+        if isinstance(tensor_type.element_type, QuantizedType):
+            raise Unsupported(
+                f"PJRT has no buffers of quantized types such as {tensor_type.element_type}"
+            )
         version = str(_jax().__version__)
         release = tuple(int(part) for part in version.split(".")[:2])
-        if str(of.element_type).startswith("f6E") and release < (0, 11):
-            raise Unsupported(f"jax {version} cannot transfer {of.element_type}; 0.12 can")
+        if str(tensor_type.element_type).startswith("f6E") and release < (0, 11):
+            raise Unsupported(f"jax {version} cannot transfer {tensor_type.element_type}; 0.12 can")

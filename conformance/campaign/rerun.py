@@ -94,17 +94,17 @@ def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]
 
 
 def _shown(
-    one: Prepared, record: Record, turn: int, results: Results | None, generic: bool
+    prepared: Prepared, record: Record, turn: int, results: Results | None, generic: bool
 ) -> Replay:
-    inputs, expected = one.inputs[turn], one.expected[turn]
-    names = [argument.name for argument in one.program.main.arguments]
+    inputs, expected = prepared.inputs[turn], prepared.expected[turn]
+    names = [argument.name for argument in prepared.program.main.arguments]
     arguments = [
         (name, _type(array), text_of(array)) for name, array in zip(names, inputs, strict=True)
     ]
     actual = [text_of(array) for array in results[turn]] if results else [""] * len(expected)
     actual += ["nothing"] * (len(expected) - len(actual))
     shown = [(_type(want), text_of(want), got) for want, got in zip(expected, actual, strict=False)]
-    program = _program(emit(one.program), generic)
+    program = _program(emit(prepared.program), generic)
     return Replay(record, program, tuple(arguments), tuple(shown), _unit(record))
 
 

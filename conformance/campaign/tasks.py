@@ -143,7 +143,7 @@ class Bench:
             _deal(outputs, group, turn, results)
         return results
 
-    def run_alone(self, one: Prepared, verdict: Verdict) -> list[Results]:
+    def run_alone(self, prepared: Prepared, verdict: Verdict) -> list[Results]:
         """Compile a failing case alone and run each input set several times on end.
 
         A divergent program with constants is compiled anew each time: a compiler that folds them
@@ -155,11 +155,11 @@ class Bench:
         Raises:
             BackendError: when the backend does not give results.
         """
-        folds = any(map(is_constant, one.program.walk()))
+        folds = any(map(is_constant, prepared.program.walk()))
         again = folds and verdict is Verdict.DIVERGENT
-        programs = [self.compile([one]) for _ in range(ROUNDS if again else 1)]
+        programs = [self.compile([prepared]) for _ in range(ROUNDS if again else 1)]
         times = [compiled for compiled in programs for _ in range(ROUNDS)]
-        sets = [[compiled.run(inputs) for compiled in times] for inputs in one.inputs]
+        sets = [[compiled.run(inputs) for compiled in times] for inputs in prepared.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
 
     def compile(self, group: Sequence[Prepared]) -> Compiled:
@@ -247,15 +247,15 @@ def _run_misses(task: Task, bench: Bench) -> TaskResult:
     return TaskResult(tuple(records), Errors(), timing, bench.session.compilations, peak_rss_mb())
 
 
-def _miss_record(cell: Cell, one: Prepared, id_: str, bench: Bench) -> Record:
+def _miss_record(cell: Cell, prepared: Prepared, id_: str, bench: Bench) -> Record:
     try:
-        bench.compile([one])
+        bench.compile([prepared])
     except (Rejected, EmitError):  # what cannot even be written reaches no backend
-        return Record(*_key(cell, one), Verdict.PASS)
+        return Record(*_key(cell, prepared), Verdict.PASS)
     except BackendError as error:
-        return refused(cell, one, error)[0]
+        return refused(cell, prepared, error)[0]
     message = f"{cell.op} breaks {id_}, and is compiled nevertheless"
-    return _without_results(cell, one, Verdict.ACCEPTED, id_, message)
+    return _without_results(cell, prepared, Verdict.ACCEPTED, id_, message)
 
 
 def joined(parts: Sequence[TaskResult]) -> TaskResult:
@@ -322,28 +322,28 @@ def _run_together(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
     return first
 
 
-def conclude(cell: Cell, one: Prepared, ran: Ran, bench: Bench) -> tuple[Record, Errors]:
+def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Record, Errors]:
     """The verdict on a case; a failure within a batch counts only once it is confirmed alone.
 
     Flushed elements need no confirming: the hypothesis has been evaluated on each.
     """
     if isinstance(ran.outcome, BackendError):
-        return refused(cell, one, ran.outcome)
-    judgements = judge_all(one, ran.outcome, bench)
+        return refused(cell, prepared, ran.outcome)
+    judgements = judge_all(prepared, ran.outcome, bench)
     verdict = worst_of(judgements).verdict
     if not verdict.fails or verdict is Verdict.FLUSHED or bench.rule.varies:
-        return judged(cell, one, judgements)  # what varies need not show again
+        return judged(cell, prepared, judgements)  # what varies need not show again
     try:
-        rounds = bench.run_alone(one, verdict)
+        rounds = bench.run_alone(prepared, verdict)
     except BackendError as error:
-        return refused(cell, one, error)
+        return refused(cell, prepared, error)
     turn = _changing(rounds)
     if turn is not None:
-        return _not_deterministic(cell, one, turn), Errors()
-    alone = judge_all(one, rounds[0], bench)
+        return _not_deterministic(cell, prepared, turn), Errors()
+    alone = judge_all(prepared, rounds[0], bench)
     if worst_of(alone).verdict.fails:
-        return judged(cell, one, alone)
-    return judged(cell, one, judgements, ran.together)
+        return judged(cell, prepared, alone)
+    return judged(cell, prepared, judgements, ran.together)
 
 
 def _changing(rounds: Sequence[Results]) -> int | None:
@@ -358,30 +358,32 @@ def _changing(rounds: Sequence[Results]) -> int | None:
     return None
 
 
-def _not_deterministic(cell: Cell, one: Prepared, turn: int) -> Record:
+def _not_deterministic(cell: Cell, prepared: Prepared, turn: int) -> Record:
     """A record that says so and no more: which elements differ would change from run to run."""
     message = (
         f"{NOT_DETERMINISTIC}: results change when the program is run on the same inputs again"
     )
-    values = sum(array.size for results in one.expected for array in results)
+    values = sum(array.size for results in prepared.expected for array in results)
     return Record(
-        *_key(cell, one),
+        *_key(cell, prepared),
         Verdict.DIVERGENT,
         NOT_DETERMINISTIC,
         message,
-        pairs=len(one.inputs),
+        pairs=len(prepared.inputs),
         values=values,
-        detail=_detail(one.program, one.inputs[turn], None),
+        detail=_detail(prepared.program, prepared.inputs[turn], None),
     )
 
 
-def judge_all(one: Prepared, results: Results, bench: Bench) -> list[Judgement]:
+def judge_all(prepared: Prepared, results: Results, bench: Bench) -> list[Judgement]:
     """A judgement for each input set of a case."""
     hardware = bench.session.hardware
     with bench.watch.timed("comparison"):
         return [
-            judge(one.program, inputs, expected, actual, bench.rule, platform=hardware)
-            for inputs, expected, actual in zip(one.inputs, one.expected, results, strict=True)
+            judge(prepared.program, inputs, expected, actual, bench.rule, platform=hardware)
+            for inputs, expected, actual in zip(
+                prepared.inputs, prepared.expected, results, strict=True
+            )
         ]
 
 
@@ -391,20 +393,20 @@ def worst_of(judgements: Sequence[Judgement]) -> Judgement:
 
 
 def judged(
-    cell: Cell, one: Prepared, judgements: list[Judgement], batch: Sequence[Prepared] = ()
+    cell: Cell, prepared: Prepared, judgements: list[Judgement], batch: Sequence[Prepared] = ()
 ) -> tuple[Record, Errors]:
     """The record of a case with results; `batch` is given where only the batch shows them."""
     whole, worst = combine(judgements), worst_of(judgements)
     turn = judgements.index(worst)
     detail = None
     if whole.verdict is not Verdict.PASS:
-        program, inputs = one.program, one.inputs[turn]
+        program, inputs = prepared.program, prepared.inputs[turn]
         if batch:
             program = merge([p.program for p in batch])
             inputs = inputs_of(batch, turn)
         detail = _detail(program, inputs, worst)
     record = Record(
-        *_key(cell, one),
+        *_key(cell, prepared),
         verdict=whole.verdict,
         kind=ONLY_IN_BATCH if batch else whole.kind,
         message=printable(whole.message),
@@ -417,36 +419,36 @@ def judged(
     return record, whole.errors
 
 
-def _detail(program: Program, inputs: Inputs, found: Judgement | None) -> Detail:
+def _detail(program: Program, inputs: Inputs, judgement: Judgement | None) -> Detail:
     packed = pack_inputs(inputs)
     kept = packed if len(packed) <= INPUTS_KEPT else b""
-    if found is None:
+    if judgement is None:
         return Detail(emit(program), kept, 0, 0)
-    return Detail(emit(program), kept, found.wrong, found.total, found.elements)
+    return Detail(emit(program), kept, judgement.wrong, judgement.total, judgement.elements)
 
 
-def _key(cell: Cell, one: Prepared) -> tuple[str, str, str, int, str]:
-    return cell.op, cell.element_type.name, cell.backend, one.index, one.program.digest
+def _key(cell: Cell, prepared: Prepared) -> tuple[str, str, str, int, str]:
+    return cell.op, cell.element_type.name, cell.backend, prepared.index, prepared.program.digest
 
 
-def refused(cell: Cell, one: Prepared, error: BackendError) -> tuple[Record, Errors]:
+def refused(cell: Cell, prepared: Prepared, error: BackendError) -> tuple[Record, Errors]:
     """The record of a case that the backend answers with an error."""
     message = printable(str(error))
     if isinstance(error, Unsupported):
-        return Record(*_key(cell, one), Verdict.UNSUPPORTED, message=message), Errors()
+        return Record(*_key(cell, prepared), Verdict.UNSUPPORTED, message=message), Errors()
     verdict, kind = Verdict.CRASHED, "internal error"
     if isinstance(error, Rejected):
         verdict, kind = Verdict.REJECTED, "refused as invalid"
     elif "RESOURCE_EXHAUSTED" in message or "out of memory" in message.lower():
         kind = "out of memory"
-    return _without_results(cell, one, verdict, kind, message), Errors()
+    return _without_results(cell, prepared, verdict, kind, message), Errors()
 
 
 def _without_results(
-    cell: Cell, one: Prepared, verdict: Verdict, kind: str, message: str
+    cell: Cell, prepared: Prepared, verdict: Verdict, kind: str, message: str
 ) -> Record:
-    detail = _detail(one.program, one.inputs[0], None)
-    return Record(*_key(cell, one), verdict, kind, message, detail=detail)
+    detail = _detail(prepared.program, prepared.inputs[0], None)
+    return Record(*_key(cell, prepared), verdict, kind, message, detail=detail)
 
 
 def lost_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record:

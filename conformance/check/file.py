@@ -43,16 +43,16 @@ def check_file(path: str, settings: Settings) -> Checked:
     return merged(path, found)
 
 
-def merged(path: str, found: Sequence[Checked]) -> Checked:
+def merged(path: str, checked: Sequence[Checked]) -> Checked:
     """One verdict for all programs of a file: the worst of those that were checked."""
-    if not found:
+    if not checked:
         return Checked(path, Verdict.UNSUPPORTED, "nothing to check", "", "the file has no program")
-    left = [one for one in found if one.verdict is Verdict.UNSUPPORTED]
-    done = [one for one in found if one.verdict is not Verdict.UNSUPPORTED]
+    left = [one for one in checked if one.verdict is Verdict.UNSUPPORTED]
+    done = [one for one in checked if one.verdict is not Verdict.UNSUPPORTED]
     worst = _worst(done or left)
     message = worst.message
     if done and left:
-        note = f"{len(left)} of {len(found)} programs not checked: {left[0].message}"
+        note = f"{len(left)} of {len(checked)} programs not checked: {left[0].message}"
         message = f"{message}; {note}" if message else note
     known = _known(done) if worst.known else ()
     return replace(worst, file=path, message=message, known=known)
@@ -151,7 +151,7 @@ def _drawn(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
     return drawn(unit.flat.program, settings.seed, evaluated)
 
 
-def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[Outcome]) -> Unit:
+def _made_over(unit: Unit, sets: list[tuple[Array, ...]], outcomes: list[Outcome]) -> Unit:
     """A program of unknown sizes made over for those of the inputs, as backends need it.
 
     If it does not mean the same for the reference, that is an outcome of its own.
@@ -168,7 +168,7 @@ def _made_over(unit: Unit, sets: list[tuple[Array, ...]], found: list[Outcome]) 
         a.shape == b.shape and alike(a, b).all() for a, b in zip(before, after, strict=True)
     ):
         message = "with sizes written into it by jaxlib's shape refinement it means something else"
-        found.append(Outcome(Verdict.DIVERGENT, "sizes", message))
+        outcomes.append(Outcome(Verdict.DIVERGENT, "sizes", message))
     return static
 
 

@@ -216,11 +216,11 @@ class Work:
     @phase("locating")
     def _explained(
         self, outcome: Outcome, judgement: Judgement, program: Program,
-        inputs: tuple[Array, ...], actual: Sequence[Array], found: Steps | None,
+        inputs: tuple[Array, ...], actual: Sequence[Array], steps_made: Steps | None,
     ) -> Outcome:  # fmt: skip
         """The outcome with the operation that goes wrong first, or first of those not known."""
         infeeds = self._unit.infeeds
-        why = self._explainer.explained(program, inputs, actual, judgement, found, infeeds)
+        why = self._explainer.explained(program, inputs, actual, judgement, steps_made, infeeds)
         fault = why.new or why.first
         if fault is None:
             return outcome

@@ -142,8 +142,12 @@ def _keys(
     return in_order if len(in_order) == len(named) else _that_fit(in_order, arrays, named, types)
 
 
-def _told(one: Parameter) -> str:
-    return f"{one.name} ({one.label})" if one.label and one.label != one.name else one.name
+def _told(parameter: Parameter) -> str:
+    return (
+        f"{parameter.name} ({parameter.label})"
+        if parameter.label and parameter.label != parameter.name
+        else parameter.name
+    )
 
 
 def _that_fit(
@@ -181,21 +185,21 @@ def _embedded(fits: Sequence[Sequence[bool]], places: Sequence[int]) -> list[int
     return taken if len(taken) == len(fits[0]) else None
 
 
-def _fits(array: Array, of: TensorType) -> bool:
+def _fits(array: Array, tensor_type: TensorType) -> bool:
     try:
-        _as(array, of, "")
+        _as(array, tensor_type, "")
     except InputsError:
         return False
     return True
 
 
-def _as(array: Array, of: TensorType, what: str) -> Array:
-    agrees = len(array.shape) == of.rank and all(
-        size in (None, actual) for size, actual in zip(of.shape, array.shape, strict=False)
+def _as(array: Array, tensor_type: TensorType, what: str) -> Array:
+    agrees = len(array.shape) == tensor_type.rank and all(
+        size in (None, actual) for size, actual in zip(tensor_type.shape, array.shape, strict=False)
     )
     if not agrees:
-        raise InputsError(f"{what} is {of}; given shape {list(array.shape)}")
-    element = of.stored
+        raise InputsError(f"{what} is {tensor_type}; given shape {list(array.shape)}")
+    element = tensor_type.stored
     storage = element.storage
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype == storage:
@@ -206,4 +210,4 @@ def _as(array: Array, of: TensorType, what: str) -> Array:
     if storage.isbuiltin != 1 and array.dtype == bits_dtype(element):
         codes = array if element.bits >= 8 else array & np.uint8((1 << element.bits) - 1)
         return np.asarray(from_bits(codes, element))
-    raise InputsError(f"{what} is {of}, stored as {storage}; given {array.dtype}")
+    raise InputsError(f"{what} is {tensor_type}, stored as {storage}; given {array.dtype}")

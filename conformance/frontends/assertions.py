@@ -226,8 +226,8 @@ def _tolerance(name: str, given: str | None) -> str:
     return f"tolerance={given or OP_TOLERANCE}" if "almost" in name else ""
 
 
-def _with_constant(found: re.Match[str], name: str) -> str:
-    assertion, actual, value, of, tolerance = found.groups()
+def _with_constant(match: re.Match[str], name: str) -> str:
+    assertion, actual, value, of, tolerance = match.groups()
     tolerance = _tolerance(assertion, tolerance)
     return constant(name, value, of) + call(assertion, actual, name, of, tolerance)
 
@@ -257,15 +257,15 @@ def _without_probes(text: str) -> str:
     """Probes as barriers, and what is asserted of them as assertions about the value probed."""
     probed: dict[str, str] = {}
 
-    def barrier(found: re.Match[str]) -> str:
-        result, operand, probe, of = found.groups()
+    def barrier(match: re.Match[str]) -> str:
+        result, operand, probe, of = match.groups()
         probed.setdefault(probe, result)
         return f'{result} = "stablehlo.optimization_barrier"({operand}) : ({of}) -> {of}'
 
-    def asserted(found: re.Match[str]) -> str:
-        expected, probe, iteration, of = found.groups()
+    def asserted(match: re.Match[str]) -> str:
+        expected, probe, iteration, of = match.groups()
         if probe not in probed or iteration is not None:
-            return found[0]
+            return match[0]
         return call("expect_eq", probed[probe], expected, of, "")
 
     return _SERIALIZED.sub(asserted, _PROBED.sub(barrier, text))

@@ -44,27 +44,27 @@ def rewrite(text: str) -> str:
     return _ASSERTED.sub(lambda m: _asserted(m, next(names)), text)
 
 
-def call(name: str, actual: str, expected: str, of: str, config: str) -> str:
+def call(name: str, actual: str, expected: str, text_: str, config: str) -> str:
     """The custom call that asserts something of two values of the same type."""
     given = f'backend_config = "{config}", ' if config else ""
     attributes = f'{{call_target_name = "check.{name}", {given}has_side_effect = true}}'
-    return f'"stablehlo.custom_call"({actual}, {expected}) {attributes} : ({of}, {of}) -> ()'
+    return f'"stablehlo.custom_call"({actual}, {expected}) {attributes} : ({text_}, {text_}) -> ()'
 
 
-def constant(name: str, value: str, of: str) -> str:
+def constant(name: str, value: str, text_: str) -> str:
     """A constant of that name, to be followed by what uses it."""
-    return f'{name} = "stablehlo.constant"() {{value = {value} : {of}}} : () -> {of} '
+    return f'{name} = "stablehlo.constant"() {{value = {value} : {text_}}} : () -> {text_} '
 
 
-def _constant(found: re.Match[str]) -> str:
-    name, value, of = found.groups()
+def _constant(match: re.Match[str]) -> str:
+    name, value, of = match.groups()
     folded = f"%folded__{name[1:]}"
     barrier = f'{name} = "stablehlo.optimization_barrier"({folded}) : ({of}) -> {of}'
     return constant(folded, value, of) + barrier
 
 
-def _asserted(found: re.Match[str], name: str) -> str:
-    assertion, const, actual, expected, value, absolute, relative, of = found.groups()
+def _asserted(match: re.Match[str], name: str) -> str:
+    assertion, const, actual, expected, value, absolute, relative, of = match.groups()
     config = ""
     if "almost" in assertion:
         config = f"tolerance={absolute or ABSOLUTE} relative={relative or RELATIVE}"
@@ -73,9 +73,9 @@ def _asserted(found: re.Match[str], name: str) -> str:
     return constant(name, value, of) + call(assertion + const, actual, name, of, config)
 
 
-def _all_true(found: re.Match[str], name: str) -> str:
-    actual, of = found.groups()
+def _all_true(match: re.Match[str], name: str) -> str:
+    actual, of = match.groups()
     element_type = of.removesuffix(">").rpartition("x")[2].removeprefix("tensor<")
     if element_type != "i1":
-        return found[0]
+        return match[0]
     return constant(name, "dense<true>", of) + call("expect_eq", actual, name, of, "")

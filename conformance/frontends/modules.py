@@ -180,13 +180,13 @@ def _of_one_process(text: str) -> tuple[str, tuple[str, ...]]:
     """
     queues: list[str] = []
 
-    def call(found: re.Match[str]) -> str:
-        programs = re.search(r"programs\s*=\s*\[\s*\[\s*@([\w$.-]+)\s*\]\s*\]", found[2])
+    def call(match: re.Match[str]) -> str:
+        programs = re.search(r"programs\s*=\s*\[\s*\[\s*@([\w$.-]+)\s*\]\s*\]", match[2])
         if programs is None:
-            return found[0]
-        infeed = re.search(r"infeed\s*=\s*\[([^\]]*)\]", found[2])
+            return match[0]
+        infeed = re.search(r"infeed\s*=\s*\[([^\]]*)\]", match[2])
         queues.extend(re.findall(r"@([\w$.-]+)", infeed[1]) if infeed else ())
-        return f"func.call @{programs[1]}({found[1]}){_LINE.sub('', found[2])} : "
+        return f"func.call @{programs[1]}({match[1]}){_LINE.sub('', match[2])} : "
 
     return _RUN_PARALLEL.sub(call, text), tuple(queues)
 

@@ -57,12 +57,12 @@ def is_of_its_time(text: str) -> bool:
     return _OF_ITS_TIME.search(blanked(text)) is not None
 
 
-def _list(found: re.Match[str], strings: list[str]) -> str:
+def _list(match: re.Match[str], strings: list[str]) -> str:
     """`array<i64: 1, 2>` for `dense<[1, 2]> : tensor<2xi64>`; anything else as it is."""
-    name, equals, body, sizes, bits = found.groups()
+    name, equals, body, sizes, bits = match.groups()
     element = "i64" if _LISTS[name] is I64_ARRAY else "i1"
     if element != f"i{bits}":
-        return found[0]
+        return match[0]
     count = prod(int(size) for size in sizes[:-1].split("x"))
     if body.startswith('"'):
         raw = bytes.fromhex(strings[int(body[2:-1])][3:-1])

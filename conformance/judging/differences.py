@@ -173,20 +173,20 @@ class Differing:
         )  # fmt: skip
 
 
-def decimal(one: Array) -> str:
+def decimal(array: Array) -> str:
     """The only element of an array in decimal: the shortest digits that give it back."""
-    of = element_type_of(one)
+    of = element_type_of(array)
     if of.is_boolean:
-        return "true" if one[0] else "false"
+        return "true" if array[0] else "false"
     if of.is_integer:
-        return str(int(one[0]))
+        return str(int(array[0]))
     if of.is_complex:
-        return f"({decimal(np.real(one))}, {decimal(np.imag(one))})"
-    return str(one[0]) if of.bits in (32, 64) else repr(float(to_float64(one)[0]))
+        return f"({decimal(np.real(array))}, {decimal(np.imag(array))})"
+    return str(array[0]) if of.bits in (32, 64) else repr(float(to_float64(array)[0]))
 
 
-def hexadecimal(one: Array) -> str:
+def hexadecimal(array: Array) -> str:
     """The bits of the only element of an array, all digits, the parts of a complex in order."""
-    of = element_type_of(one)
+    of = element_type_of(array)
     digits = max(1, of.part.bits // 4)
-    return ", ".join(f"0x{int(bits):0{digits}X}" for bits in to_bits(one).reshape(-1))
+    return ", ".join(f"0x{int(bits):0{digits}X}" for bits in to_bits(array).reshape(-1))

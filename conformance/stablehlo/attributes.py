@@ -53,9 +53,9 @@ def symbol(name: str) -> str:
     return f"@{name}" if plain else f"@{quote(name)}"
 
 
-def tensor(of: TensorType, spell_element: str) -> str:
+def tensor(tensor_type: TensorType, spell_element: str) -> str:
     """A tensor type, given how its element type is spelled."""
-    sizes = "".join(f"{'?' if size is None else size}x" for size in of.shape)
+    sizes = "".join(f"{'?' if size is None else size}x" for size in tensor_type.shape)
     return f"tensor<{sizes}{spell_element}>"
 
 
@@ -71,11 +71,11 @@ def float_literal(number: float) -> str:
     return text
 
 
-def _float_texts(array: Array, of: ElementType) -> list[str]:
+def _float_texts(array: Array, element_type: ElementType) -> list[str]:
     bits = to_bits(array).ravel().tolist()
     with np.errstate(invalid="ignore"):  # signalling NaNs are meant: they go by their bits below
         numbers = array.astype(np.float64).ravel().tolist()
-    digits = -(-of.bits // 4)
+    digits = -(-element_type.bits // 4)
     texts: list[str] = []
     for number, code in zip(numbers, bits, strict=True):
         finite = math.isfinite(number)
@@ -83,15 +83,17 @@ def _float_texts(array: Array, of: ElementType) -> list[str]:
     return texts
 
 
-def element_texts(array: Array, of: ElementType) -> list[str]:
+def element_texts(array: Array, element_type: ElementType) -> list[str]:
     """Every element as MLIR reads it, row-major; NaNs and infinities by their bits."""
-    if of.is_boolean:
+    if element_type.is_boolean:
         return ["true" if bit else "false" for bit in array.ravel().tolist()]
-    if of.is_complex:
-        real, imag = (_float_texts(part, of.part) for part in (np.real(array), np.imag(array)))
+    if element_type.is_complex:
+        real, imag = (
+            _float_texts(part, element_type.part) for part in (np.real(array), np.imag(array))
+        )
         return [f"({re}, {im})" for re, im in zip(real, imag, strict=True)]
-    if of.is_float:
-        return _float_texts(array, of)
+    if element_type.is_float:
+        return _float_texts(array, element_type)
     return [str(int(number)) for number in array.ravel().tolist()]
 
 
@@ -184,12 +186,12 @@ def _configuration(entries: str | Sequence[tuple[str, Any, str]]) -> str:
     return "{" + ", ".join(f"{_name(name)} = {_typed(v, of)}" for name, v, of in entries) + "}"
 
 
-def _typed(value: Any, of: str) -> str:
+def _typed(value: Any, name: str) -> str:
     if isinstance(value, str):
-        return quote(value) if of else value
+        return quote(value) if name else value
     if isinstance(value, bool):
         return _boolean(value)
-    return f"{float_literal(value) if isinstance(value, float) else value} : {of}"
+    return f"{float_literal(value) if isinstance(value, float) else value} : {name}"
 
 
 I64 = AttributeKind("i64", _integer(64))

@@ -25,31 +25,36 @@ from reference.ir.program import (
 __all__ = ["EmitError", "emit", "spell"]
 
 
-def spell(of: ValueType) -> str:
+def spell(value_type: ValueType) -> str:
     """A type as MLIR spells it."""
-    if isinstance(of, TokenType):
+    if isinstance(value_type, TokenType):
         return "!stablehlo.token"
-    if isinstance(of, TupleType):
-        return f"tuple<{', '.join(map(spell, of.types))}>"
-    if isinstance(of, FutureType):
-        return f"!stablehlo.future<{', '.join(map(spell, of.types))}>"
-    element = of.element_type
-    return tensor(of, _quantized(element) if isinstance(element, QuantizedType) else element.mlir)
+    if isinstance(value_type, TupleType):
+        return f"tuple<{', '.join(map(spell, value_type.types))}>"
+    if isinstance(value_type, FutureType):
+        return f"!stablehlo.future<{', '.join(map(spell, value_type.types))}>"
+    element = value_type.element_type
+    return tensor(
+        value_type, _quantized(element) if isinstance(element, QuantizedType) else element.mlir
+    )
 
 
-def _quantized(of: QuantizedType) -> str:
-    low, high = of.storage_min, of.storage_max
-    storage = of.storage_type.mlir.replace("ui", "u")
-    if (low, high) != (of.storage_type.min_integer, of.storage_type.max_integer):
+def _quantized(quantized_type: QuantizedType) -> str:
+    low, high = quantized_type.storage_min, quantized_type.storage_max
+    storage = quantized_type.storage_type.mlir.replace("ui", "u")
+    if (low, high) != (
+        quantized_type.storage_type.min_integer,
+        quantized_type.storage_type.max_integer,
+    ):
         storage += f"<{low}:{high}>"
-    pairs = zip(of.scales, of.zero_points, strict=True)
+    pairs = zip(quantized_type.scales, quantized_type.zero_points, strict=True)
     steps = [f"{float_literal(scale)}:{zero_point}" for scale, zero_point in pairs]
     if not steps:
         raise EmitError("MLIR has no spelling for a quantized type without scales")
     axis, step = "", steps[0]
-    if of.quantization_dimension is not None:
-        axis, step = f":{of.quantization_dimension}", "{" + ", ".join(steps) + "}"
-    return f"!quant.uniform<{storage}:{of.expressed_type.mlir}{axis}, {step}>"
+    if quantized_type.quantization_dimension is not None:
+        axis, step = f":{quantized_type.quantization_dimension}", "{" + ", ".join(steps) + "}"
+    return f"!quant.uniform<{storage}:{quantized_type.expressed_type.mlir}{axis}, {step}>"
 
 
 def emit(program: Program) -> str:

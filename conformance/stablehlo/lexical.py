@@ -23,12 +23,12 @@ def blanked(text: str) -> str:
     Names of operations in generic form, which are strings, stay.
     """
 
-    def blank(found: re.Match[str]) -> str:
-        if found["comment"] is not None:
-            return " " * len(found[0])
-        if found["op"] is not None and _OP_NAME.fullmatch(found["string"]):
-            return found[0]
-        return '"' + " " * (len(found[0]) - 2) + '"'
+    def blank(match: re.Match[str]) -> str:
+        if match["comment"] is not None:
+            return " " * len(match[0])
+        if match["op"] is not None and _OP_NAME.fullmatch(match["string"]):
+            return match[0]
+        return '"' + " " * (len(match[0]) - 2) + '"'
 
     return _TOKEN.sub(blank, text)
 
@@ -45,11 +45,11 @@ def set_aside(text: str) -> tuple[str, list[str]]:
     """
     numbers: dict[str, int] = {}
 
-    def numbered(found: re.Match[str]) -> str:
-        if found["op"] is not None and _OP_NAME.fullmatch(found["string"]):
-            return found[0]
-        number = numbers.setdefault(found[0], len(numbers))
-        return f"//\0{number}" if found["comment"] is not None else f'"\0{number}"'
+    def numbered(match: re.Match[str]) -> str:
+        if match["op"] is not None and _OP_NAME.fullmatch(match["string"]):
+            return match[0]
+        number = numbers.setdefault(match[0], len(numbers))
+        return f"//\0{number}" if match["comment"] is not None else f'"\0{number}"'
 
     return _TOKEN.sub(numbered, text), list(numbers)
 

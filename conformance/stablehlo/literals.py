@@ -22,11 +22,11 @@ def unpacked(text: str) -> str:
     return _BOOLEANS.sub(_unpacked, text) if 'dense<"0x' in text and "i1>" in text else text
 
 
-def _unpacked(found: re.Match[str]) -> str:
-    digits, of, sizes = found.groups()
+def _unpacked(match: re.Match[str]) -> str:
+    digits, of, sizes = match.groups()
     count = prod(int(size) for size in sizes[:-1].split("x"))
     packed = len(digits) == 2 * ((count + 7) // 8)
     if count <= 8 or not packed:  # one byte is what all elements are
-        return found[0]
+        return match[0]
     bits = np.unpackbits(np.frombuffer(bytes.fromhex(digits), np.uint8), bitorder="little")
     return f'dense<"0x{bits[:count].tobytes().hex().upper()}">{of}'

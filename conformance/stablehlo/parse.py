@@ -222,21 +222,24 @@ class _Reader:
         return named
 
 
-def _type(of: ir.Type, owner: ir.Operation) -> ValueType:
-    spelled = str(of)
+def _type(mlir_type: ir.Type, owner: ir.Operation) -> ValueType:
+    spelled = str(mlir_type)
     if spelled == "!stablehlo.token":
         return TokenType()
     if spelled.startswith("tuple<"):
-        parts = ir.TupleType(of)
+        parts = ir.TupleType(mlir_type)
         return TupleType(tuple(_type(parts.get_type(i), owner) for i in range(parts.num_types)))
     if spelled.startswith(_FUTURE):
         return _future(spelled, owner)
-    if not isinstance(of, ir.RankedTensorType):
+    if not isinstance(mlir_type, ir.RankedTensorType):
         raise _at(owner, f"values of type {spelled} are not read")
-    if of.encoding is not None:
+    if mlir_type.encoding is not None:
         raise _at(owner, f"tensor encodings are not read: {spelled}")
-    sizes = (None if of.is_dynamic_dim(i) else of.get_dim_size(i) for i in range(of.rank))
-    return TensorType(tuple(sizes), _element(str(of.element_type), owner))
+    sizes = (
+        None if mlir_type.is_dynamic_dim(i) else mlir_type.get_dim_size(i)
+        for i in range(mlir_type.rank)
+    )
+    return TensorType(tuple(sizes), _element(str(mlir_type.element_type), owner))
 
 
 def _future(spelled: str, owner: ir.Operation) -> FutureType:
@@ -430,37 +433,37 @@ def _constant(operation: ir.Operation) -> Dense:
     return value
 
 
-def _codes(operation: ir.Operation, of: TensorType) -> Dense:
+def _codes(operation: ir.Operation, tensor_type: TensorType) -> Dense:
     """The value of a `constant` of quantized type: MLIR has its codes as integers without sign."""
     attribute = operation.attributes["value"]
-    integers = TensorType(of.shape, ELEMENT_TYPES[f"si{of.stored.bits}"])
+    integers = TensorType(tensor_type.shape, ELEMENT_TYPES[f"si{tensor_type.stored.bits}"])
     value = _dense(attribute, integers, str(attribute))
     if value is None:
         raise _at(operation, f"constants of this kind are not read: {str(attribute)[:40]}")
-    return Dense(of, value.data)
+    return Dense(tensor_type, value.data)
 
 
-def _dense(attribute: Any, of: ValueType, spelled: str) -> Dense | None:
-    if not isinstance(of, TensorType):
+def _dense(attribute: Any, value_type: ValueType, spelled: str) -> Dense | None:
+    if not isinstance(value_type, TensorType):
         return None
-    element = of.element
+    element = value_type.element
     if isinstance(attribute, ir.DenseElementsAttr):
         if element.storage.kind in "biuf" and element.bits in (1, 8, 16, 32, 64):
             native = np.asarray(attribute) if element.storage.isbuiltin == 1 else None
             if native is not None:
-                return Dense.of(native.astype(element.storage, copy=False), of)
+                return Dense.of(native.astype(element.storage, copy=False), value_type)
         spelled = spelled or str(attribute)
     found = _DENSE.search(spelled)
-    return None if found is None else Dense.of(_elements(found[1], of), of)
+    return None if found is None else Dense.of(_elements(found[1], value_type), value_type)
 
 
-def _elements(body: str, of: TensorType) -> Array:
+def _elements(body: str, tensor_type: TensorType) -> Array:
     """The elements of a dense literal as MLIR prints it.
 
     MLIR prints a decimal only where that reads back as the same bits, and hexadecimal bits
     otherwise: to read it as float64 and round to the element type is exact.
     """
-    element, shape = of.element, of.static_shape
+    element, shape = tensor_type.element, tensor_type.static_shape
     parts = (2,) if element.is_complex else ()
     if body.startswith('"'):
         raw = np.frombuffer(bytes.fromhex(body[3:-1]), bits_dtype(element).newbyteorder("<"))

@@ -25,15 +25,15 @@ class Ulps:
     complex_: float
     gpu_f32: float | None = None
 
-    def budget(self, of: ElementType, platform: str) -> float:
-        """The budget for a result of type `of` (floating-point or complex) on a `Hardware`."""
-        if of.is_complex:
+    def budget(self, element_type: ElementType, platform: str) -> float:
+        """The budget for results of a floating-point or complex type on a `Hardware`."""
+        if element_type.is_complex:
             return self.complex_
-        if of.name == "f32" and self.gpu_f32 is not None and platform == Hardware.GPU:
+        if element_type.name == "f32" and self.gpu_f32 is not None and platform == Hardware.GPU:
             return self.gpu_f32
-        if of.bits < 16:
+        if element_type.bits < 16:
             return self.narrow
-        return {"f64": self.f64, "f32": self.f32}.get(of.name, self.half)
+        return {"f64": self.f64, "f32": self.f32}.get(element_type.name, self.half)
 
 
 Formula = Callable[..., Array]
@@ -142,12 +142,12 @@ class Rule:
         """What errors are measured in."""
         return "of the bound" if self.bound or self.measure else "ulp"
 
-    def budget(self, of: ElementType, platform: str) -> float | None:
+    def budget(self, element_type: ElementType, platform: str) -> float | None:
         """The budget in ulp for a result type, None where the rule has none (integers, data)."""
-        if not (of.is_float or of.is_complex):
+        if not (element_type.is_float or element_type.is_complex):
             return None
         if self.bound is not None or self.measure is not None:
             return 1.0
         if self.ulps is None:
             return None
-        return self.ulps.budget(of, platform)
+        return self.ulps.budget(element_type, platform)

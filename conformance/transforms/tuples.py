@@ -101,11 +101,11 @@ class _Taking:
                 kept.append(self._operation(operation, taken, trees))
         return replace(region, operations=tuple(kept))
 
-    def _element(self, operation: Operation, of: Tree) -> Tree:
+    def _element(self, operation: Operation, tree: Tree) -> Tree:
         index = operation.attribute("index")
-        if isinstance(of, Value) or not isinstance(index, int) or index >= len(of):
+        if isinstance(tree, Value) or not isinstance(index, int) or index >= len(tree):
             raise _Kept
-        return of[index]
+        return tree[index]
 
     def _operation(
         self, operation: Operation, taken: list[Tree], trees: dict[str, Tree]

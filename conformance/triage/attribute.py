@@ -43,11 +43,11 @@ class Fault:
     group: tuple[Operation, ...] = ()
 
     @classmethod
-    def of(cls, found: Wrong | Located, group: tuple[Operation, ...] = ()) -> Fault:
+    def of(cls, blamed: Wrong | Located, group: tuple[Operation, ...] = ()) -> Fault:
         """What was found going through the program, or cutting it."""
-        if isinstance(found, Located):
-            return cls(found.operation, found.judgement, (), found.group)
-        return cls(found.operation, found.judgement, found.within, group)
+        if isinstance(blamed, Located):
+            return cls(blamed.operation, blamed.judgement, (), blamed.group)
+        return cls(blamed.operation, blamed.judgement, blamed.within, group)
 
 
 @dataclass(frozen=True, slots=True)

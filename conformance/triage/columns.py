@@ -26,10 +26,10 @@ def _per_axis_first(name: str) -> bool:
     return not name.endswith(":axis>")
 
 
-def _name(of: ValueType) -> str:
-    if not isinstance(of, TensorType):
+def _name(value_type: ValueType) -> str:
+    if not isinstance(value_type, TensorType):
         return ""
-    element = of.element_type
+    element = value_type.element_type
     if not isinstance(element, QuantizedType):
         return element.name
     per_axis = element.quantization_dimension is not None

@@ -147,11 +147,11 @@ class Settling:
         )
 
 
-def _blamed(judgement: Judgement, found: Steps) -> Judgement:
+def _blamed(judgement: Judgement, steps_made: Steps) -> Judgement:
     """The judgement on the whole; where that leaves it open, on the worst operation."""
     if judgement.verdict.fails:
         return judgement
-    worst = max((one.judgement for one in found.wrong), key=lambda one: one.verdict.severity)
+    worst = max((one.judgement for one in steps_made.wrong), key=lambda one: one.verdict.severity)
     message = f"an operation is wrong behind what is open ({judgement.kind})"
     return replace(judgement, verdict=worst.verdict, kind=worst.kind, message=message)
 

@@ -68,7 +68,7 @@ class Parameters:
 
 
 def drawn(
-    of: Parameters,
+    parameters: Parameters,
     pick: Pick,
     *,
     symmetric: bool = False,
@@ -79,19 +79,19 @@ def drawn(
 
     `symmetric`: all zero points 0, as the spec wants the kernels of contractions.
     """
-    low, high = of.storage_min, of.storage_max
+    low, high = parameters.storage_min, parameters.storage_max
     middle = (low + high + 1) // 2
     zeros = [0, low, high, middle, 1, -1, 3]
     fitting = (0,) if symmetric else tuple(z for z in dict.fromkeys(zeros) if low <= z <= high)
     count = size if axis is not None else 1
-    form = of.expressed.float_format
+    form = parameters.expressed.float_format
     steps = tuple(scale for scale in _SCALES if form.smallest <= scale <= form.max_finite)
     first, zero = pick(len(steps)), pick(len(fitting))
     scales = tuple(steps[(first + i) % len(steps)] for i in range(count))
     points = tuple(fitting[(zero + i) % len(fitting)] for i in range(count))
-    return QuantizedType(of.storage, low, high, of.expressed, scales, points, axis)
+    return QuantizedType(parameters.storage, low, high, parameters.expressed, scales, points, axis)
 
 
-def with_axis(of: QuantizedType, axis: int) -> QuantizedType:
+def with_axis(quantized_type: QuantizedType, axis: int) -> QuantizedType:
     """The same steps along another dimension."""
-    return replace(of, quantization_dimension=axis)
+    return replace(quantized_type, quantization_dimension=axis)

@@ -8,8 +8,8 @@ from reference.ir.types import ALL, ElementType
 
 
 @cache
-def bitcast_results(of: ElementType) -> tuple[ElementType, ...]:
-    """The element types that a tensor of `of` can be bitcast to, itself first.
+def bitcast_results(element_type: ElementType) -> tuple[ElementType, ...]:
+    """The element types that a tensor of `element_type` can be bitcast to, itself first.
 
     The wider type's bits must be a multiple of the narrower's (C1), and complex types go with
     complex types only (C2).
@@ -17,8 +17,8 @@ def bitcast_results(of: ElementType) -> tuple[ElementType, ...]:
     fitting = (
         row
         for row in ALL
-        if row is not of
-        and row.is_complex == of.is_complex
-        and max(row.bits, of.bits) % min(row.bits, of.bits) == 0
+        if row is not element_type
+        and row.is_complex == element_type.is_complex
+        and max(row.bits, element_type.bits) % min(row.bits, element_type.bits) == 0
     )
-    return (of, *fitting)
+    return (element_type, *fitting)

@@ -149,8 +149,8 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def _precision(of: ElementType, pick: Pick) -> dict[str, Attribute]:
-    known = _ALGORITHMS.get(of.name, ())
+def _precision(element_type: ElementType, pick: Pick) -> dict[str, Attribute]:
+    known = _ALGORITHMS.get(element_type.name, ())
     if known and pick(8) == 7:
         algorithm = dict(zip(_FIELDS, choose(pick, known), strict=True))
         return {**algorithm, "precision_config": ("DEFAULT", "DEFAULT")}
@@ -167,9 +167,11 @@ _WIDER: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def _result_of(of: ElementType, pick: Pick) -> ElementType:
+def _result_of(element_type: ElementType, pick: Pick) -> ElementType:
     """The type itself, or a wider one to add up in."""
-    return TYPES[choose(pick, (of.name,) * 3 + _WIDER.get(of.name, (of.name,)))]
+    return TYPES[
+        choose(pick, (element_type.name,) * 3 + _WIDER.get(element_type.name, (element_type.name,)))
+    ]
 
 
 _EXACT: ProfileRow = ("small_integers", "small_integers")
@@ -193,30 +195,33 @@ _INTEGER_ROWS: tuple[ProfileRow, ...] = (
 
 
 @cache
-def value_rows(of: ElementType) -> tuple[ProfileRow, ...]:
+def value_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
     """The contents of the operands of a sum of products."""
-    if of.is_boolean:
+    if element_type.is_boolean:
         return (("bits", "bits"), ("values:0", "bits"), ("values:1", "bits"))
-    if of.is_integer:
+    if element_type.is_integer:
         return _INTEGER_ROWS
-    return _COMPLEX_ROWS if of.is_complex else _FLOAT_ROWS
+    return _COMPLEX_ROWS if element_type.is_complex else _FLOAT_ROWS
 
 
-def _dot_general(of: ElementType, pick: Pick) -> Case:
+def _dot_general(element_type: ElementType, pick: Pick) -> Case:
     layout = _layout(pick)
-    types = {"lhs": TensorType(layout.lhs, of), "rhs": TensorType(layout.rhs, of)}
-    result = TensorType(layout.result, _result_of(of, pick))
-    given = layout.attributes | _precision(of, pick)
-    return case(pick, "dot_general", types, (result,), value_rows(of), given)
+    types = {
+        "lhs": TensorType(layout.lhs, element_type),
+        "rhs": TensorType(layout.rhs, element_type),
+    }
+    result = TensorType(layout.result, _result_of(element_type, pick))
+    given = layout.attributes | _precision(element_type, pick)
+    return case(pick, "dot_general", types, (result,), value_rows(element_type), given)
 
 
-def _dot(of: ElementType, pick: Pick) -> Case:
+def _dot(element_type: ElementType, pick: Pick) -> Case:
     depth = choose(pick, _DEPTHS[:22])
     lhs = (*(choose(pick, _SIZES),) * choose(pick, (0, 1, 1)), depth)
     rhs = (depth, *(choose(pick, _SIZES),) * choose(pick, (0, 1, 1)))
-    types = {"lhs": TensorType(lhs, of), "rhs": TensorType(rhs, of)}
-    result = TensorType((*lhs[:-1], *rhs[1:]), of)
-    return case(pick, "dot", types, (result,), value_rows(of), precisions(pick))
+    types = {"lhs": TensorType(lhs, element_type), "rhs": TensorType(rhs, element_type)}
+    result = TensorType((*lhs[:-1], *rhs[1:]), element_type)
+    return case(pick, "dot", types, (result,), value_rows(element_type), precisions(pick))
 
 
 _EINSUMS = (
@@ -234,17 +239,19 @@ def _einsum_shapes(pick: Pick, config: str) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(sizes[letter] for letter in part) for part in parts)
 
 
-def _einsum(of: ElementType, pick: Pick) -> Case:
+def _einsum(element_type: ElementType, pick: Pick) -> Case:
     config = choose(pick, _EINSUMS)
-    lhs, rhs, result = (TensorType(shape, of) for shape in _einsum_shapes(pick, config))
+    lhs, rhs, result = (TensorType(shape, element_type) for shape in _einsum_shapes(pick, config))
     types = {"lhs": lhs, "rhs": rhs}
-    return case(pick, "einsum", types, (result,), value_rows(of), {"einsum_config": config})
+    return case(
+        pick, "einsum", types, (result,), value_rows(element_type), {"einsum_config": config}
+    )
 
 
-def _unary_einsum(of: ElementType, pick: Pick) -> Case:
+def _unary_einsum(element_type: ElementType, pick: Pick) -> Case:
     config = choose(pick, _UNARY_EINSUMS)
-    operand, result = (TensorType(shape, of) for shape in _einsum_shapes(pick, config))
-    rows = tuple((row[0],) for row in value_rows(of))
+    operand, result = (TensorType(shape, element_type) for shape in _einsum_shapes(pick, config))
+    rows = tuple((row[0],) for row in value_rows(element_type))
     given: dict[str, Attribute] = {"einsum_config": config}
     return case(pick, "unary_einsum", {"operand": operand}, (result,), rows, given)
 

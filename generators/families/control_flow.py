@@ -38,9 +38,9 @@ IDENTITIES = (
 _COMPOSITES = ("my.op", "chlo.top", "A_1.b.c$d")
 
 
-def _writer(of: ElementType, pick: Pick) -> tuple[Writer, BlockWriter]:
+def _writer(element_type: ElementType, pick: Pick) -> tuple[Writer, BlockWriter]:
     """A writer whose main has one to three parameters of the data's type."""
-    writer = Writer(pick, TensorType(choose(pick, SHAPES), of))
+    writer = Writer(pick, TensorType(choose(pick, SHAPES), element_type))
     data = [writer.parameter(writer.of) for _ in range(1 + pick(3))]
     return writer, writer.block(*data)
 
@@ -119,8 +119,8 @@ def _turn(block: BlockWriter, state: list[ValueType], depth: int) -> Region:
 _WRITE = {"case": _write_case, "if": _write_if, "while": _write_while}
 
 
-def _branching(op: str, of: ElementType, pick: Pick) -> Case:
-    writer, block = _writer(of, pick)
+def _branching(op: str, element_type: ElementType, pick: Pick) -> Case:
+    writer, block = _writer(element_type, pick)
     block.steps(2)
     results = _WRITE[op](block, 1 + pick(3), pick(_DEPTH + 1))
     return writer.case(block, results)
@@ -134,9 +134,9 @@ def _token(block: BlockWriter, depth: int = 0) -> Value:
     return block.add("after_all", tokens, TokenType())[0]
 
 
-def _barrier(op: str, of: ElementType, pick: Pick) -> Case:
+def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
     """Data through a barrier, together with tokens; `after_all` and `create_token` need one."""
-    writer, block = _writer(of, pick)
+    writer, block = _writer(element_type, pick)
     block.steps(2)
     operands = [block.some() for _ in range(1 + pick(3))]
     if op == "after_all":
@@ -182,9 +182,9 @@ def _leaves(block: BlockWriter, whole: Value) -> list[Value]:
     return found
 
 
-def _tuples(op: str, of: ElementType, pick: Pick) -> Case:
+def _tuples(op: str, element_type: ElementType, pick: Pick) -> Case:
     del op  # the one makes what the other takes apart
-    writer, block = _writer(of, pick)
+    writer, block = _writer(element_type, pick)
     block.steps(2)
     whole = block.add("tuple", [block.some()], TupleType((writer.of,)))[0]
     if pick(8):
@@ -192,9 +192,9 @@ def _tuples(op: str, of: ElementType, pick: Pick) -> Case:
     return writer.case(block, _leaves(block, whole) or [block.some()])
 
 
-def _composite(op: str, of: ElementType, pick: Pick) -> Case:
+def _composite(op: str, element_type: ElementType, pick: Pick) -> Case:
     """A composite and its decomposition, a function of its own."""
-    writer, block = _writer(of, pick)
+    writer, block = _writer(element_type, pick)
     block.steps(2)
     inputs = [block.some() for _ in range(pick(3))]
     arguments = tuple(writer.fresh(value.type) for value in inputs)
@@ -213,8 +213,8 @@ def _composite(op: str, of: ElementType, pick: Pick) -> Case:
     return writer.case(block, results, function)
 
 
-def _custom_call(op: str, of: ElementType, pick: Pick) -> Case:
-    writer, block = _writer(of, pick)
+def _custom_call(op: str, element_type: ElementType, pick: Pick) -> Case:
+    writer, block = _writer(element_type, pick)
     block.steps(2)
     target = choose(pick, IDENTITIES)
     given: dict[str, Attribute] = {"call_target_name": target}

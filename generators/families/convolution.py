@@ -96,28 +96,28 @@ def _placed(dimensions: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, .
     return tuple(shape)
 
 
-def _attributes(of: Geometry, pick: Pick) -> dict[str, Attribute]:
+def _attributes(geometry: Geometry, pick: Pick) -> dict[str, Attribute]:
     """All attributes but padding; those that say nothing are sometimes left out."""
-    spatial = len(of.strides)
+    spatial = len(geometry.strides)
     ones, plain = (1,) * spatial, (False,) * spatial
     given: dict[str, Attribute] = {
-        "input_batch_dimension": of.input_batch,
-        "input_feature_dimension": of.input_feature,
-        "input_spatial_dimensions": of.input_spatial,
-        "kernel_input_feature_dimension": of.kernel_input_feature,
-        "kernel_output_feature_dimension": of.kernel_output_feature,
-        "kernel_spatial_dimensions": of.kernel_spatial,
-        "output_batch_dimension": of.output_batch,
-        "output_feature_dimension": of.output_feature,
-        "output_spatial_dimensions": of.output_spatial,
-        "feature_group_count": of.feature_groups,
-        "batch_group_count": of.batch_groups,
+        "input_batch_dimension": geometry.input_batch,
+        "input_feature_dimension": geometry.input_feature,
+        "input_spatial_dimensions": geometry.input_spatial,
+        "kernel_input_feature_dimension": geometry.kernel_input_feature,
+        "kernel_output_feature_dimension": geometry.kernel_output_feature,
+        "kernel_spatial_dimensions": geometry.kernel_spatial,
+        "output_batch_dimension": geometry.output_batch,
+        "output_feature_dimension": geometry.output_feature,
+        "output_spatial_dimensions": geometry.output_spatial,
+        "feature_group_count": geometry.feature_groups,
+        "batch_group_count": geometry.batch_groups,
     }
     windows: dict[str, tuple[Attribute, Attribute]] = {
-        "window_strides": (of.strides, ones),
-        "lhs_dilation": (of.lhs_dilation, ones),
-        "rhs_dilation": (of.rhs_dilation, ones),
-        "window_reversal": (of.reversal, plain),
+        "window_strides": (geometry.strides, ones),
+        "lhs_dilation": (geometry.lhs_dilation, ones),
+        "rhs_dilation": (geometry.rhs_dilation, ones),
+        "window_reversal": (geometry.reversal, plain),
     }
     terse = pick(4) == 3
     given |= {name: value for name, (value, rest) in windows.items() if value != rest or not terse}
@@ -134,7 +134,7 @@ class _Built(NamedTuple):
     attributes: dict[str, Attribute]
 
 
-def _built(of: ElementType, pick: Pick, paddings: tuple[tuple[int, int], ...]) -> _Built:
+def _built(element_type: ElementType, pick: Pick, paddings: tuple[tuple[int, int], ...]) -> _Built:
     groups = choose(pick, _GROUPS)
     spatial = choose(pick, _RANKS)
     shapes = _shapes(pick, groups, spatial)
@@ -149,9 +149,9 @@ def _built(of: ElementType, pick: Pick, paddings: tuple[tuple[int, int], ...]) -
         shapes.made,
     )
     return _Built(
-        TensorType(_placed(geometry.input_dimensions, image), of),
-        TensorType(_placed(geometry.kernel_dimensions, kernel), of),
-        TensorType(_placed(geometry.output_dimensions, result), of),
+        TensorType(_placed(geometry.input_dimensions, image), element_type),
+        TensorType(_placed(geometry.kernel_dimensions, kernel), element_type),
+        TensorType(_placed(geometry.output_dimensions, result), element_type),
         geometry.padding,
         _attributes(geometry, pick),
     )
@@ -161,10 +161,10 @@ def _pairs(shapes: _Shapes) -> list[tuple[int, int]]:
     return list(zip(shapes.image, shapes.window, strict=True))
 
 
-def _modest(shapes: _Shapes, of: Geometry) -> bool:
-    windows = prod(num_windows(of, n, *one) for n, one in enumerate(_pairs(shapes)))
-    results = shapes.batch // of.batch_groups * windows * shapes.made
-    image = shapes.batch * prod(shapes.image) * shapes.taken * of.feature_groups
+def _modest(shapes: _Shapes, geometry: Geometry) -> bool:
+    windows = prod(num_windows(geometry, n, *one) for n, one in enumerate(_pairs(shapes)))
+    results = shapes.batch // geometry.batch_groups * windows * shapes.made
+    image = shapes.batch * prod(shapes.image) * shapes.taken * geometry.feature_groups
     kernel = prod(shapes.window) * shapes.taken * shapes.made
     products = results * prod(shapes.window) * shapes.taken
     return (
@@ -193,13 +193,13 @@ def _smaller(shapes: _Shapes) -> _Shapes:
     return shapes._replace(image=image, window=window)
 
 
-def _convolution(of: ElementType, pick: Pick) -> Case:
-    built = _built(of, pick, _PADDINGS)
+def _convolution(element_type: ElementType, pick: Pick) -> Case:
+    built = _built(element_type, pick, _PADDINGS)
     given = built.attributes
     if any(map(any, built.padding)) or pick(2) == 0:
         given = given | {"padding": _padding(built.padding)}
     types = {"lhs": built.lhs, "rhs": built.rhs}
-    return case(pick, "convolution", types, (built.result,), value_rows(of), given)
+    return case(pick, "convolution", types, (built.result,), value_rows(element_type), given)
 
 
 def _padding(given: tuple[tuple[int, int], ...]) -> Dense:
@@ -207,13 +207,15 @@ def _padding(given: tuple[tuple[int, int], ...]) -> Dense:
     return Dense.of(numbers, TensorType(numbers.shape, _SI64))
 
 
-def _dynamic_conv(of: ElementType, pick: Pick) -> Case:
-    built = _built(of, pick, tuple(one for one in _PADDINGS if max(map(abs, one)) < 8))
+def _dynamic_conv(element_type: ElementType, pick: Pick) -> Case:
+    built = _built(element_type, pick, tuple(one for one in _PADDINGS if max(map(abs, one)) < 8))
     index = TYPES[choose(pick, _INDEX_TYPES)]
     spatial = len(built.padding)
     types = {"lhs": built.lhs, "rhs": built.rhs, "padding": TensorType((spatial, 2), index)}
     numbers = ",".join(str(one) for low_high in built.padding for one in low_high)
-    rows = tuple((*row, f"values:{numbers}" if numbers else "values:0") for row in value_rows(of))
+    rows = tuple(
+        (*row, f"values:{numbers}" if numbers else "values:0") for row in value_rows(element_type)
+    )
     constants = () if pick(4) == 3 else ("padding",)
     return case(
         pick, "dynamic_conv", types, (built.result,), rows, built.attributes, constants=constants

@@ -41,14 +41,16 @@ _HUGE_STRIDE = 1 << 33
 
 
 @cache
-def contents(of: ElementType) -> tuple[str, ...]:
+def contents(element_type: ElementType) -> tuple[str, ...]:
     """The profiles for data that is only moved: every bit counts, the values do not."""
-    return tuple(name for name in profiles_of(of) if name in _MOVED)
+    return tuple(name for name in profiles_of(element_type) if name in _MOVED)
 
 
-def rows(of: ElementType, *more: ProfileRow, times: int = 1) -> tuple[ProfileRow, ...]:
+def rows(element_type: ElementType, *more: ProfileRow, times: int = 1) -> tuple[ProfileRow, ...]:
     """`times` data operands of a type, then operands whose profiles come in combinations."""
-    return tuple((*(name,) * times, *row) for row in more or ((),) for name in contents(of))
+    return tuple(
+        (*(name,) * times, *row) for row in more or ((),) for name in contents(element_type)
+    )
 
 
 def modest(sizes: Sequence[int]) -> Shape:
@@ -99,26 +101,28 @@ def broadcast(pick: Pick) -> Broadcast:
     return Broadcast(tuple(before), tuple(after), dimensions)
 
 
-def _broadcast_in_dim(op: str, of: ElementType, pick: Pick) -> Case:
+def _broadcast_in_dim(op: str, element_type: ElementType, pick: Pick) -> Case:
     found = broadcast(pick)
-    operand, result = TensorType(found.before, of), TensorType(found.after, of)
+    operand, result = TensorType(found.before, element_type), TensorType(found.after, element_type)
     given = {"broadcast_dimensions": found.dimensions}
-    return case(pick, op, {"operand": operand}, (result,), rows(of), dict(given))
+    return case(pick, op, {"operand": operand}, (result,), rows(element_type), dict(given))
 
 
-def _broadcast(op: str, of: ElementType, pick: Pick) -> Case:
+def _broadcast(op: str, element_type: ElementType, pick: Pick) -> Case:
     before = shape(pick)
     sizes = tuple(choose(pick, (2, 1, 3, 0, 5, 32)) for _ in range(choose(pick, (1, 0, 2, 3))))
     if math.prod((*sizes, *before)) > LARGEST:
         sizes, before = sizes[:1], modest(tuple(min(size, 9) for size in before))
-    operand, result = TensorType(before, of), TensorType((*sizes, *before), of)
-    return case(pick, op, {"operand": operand}, (result,), rows(of), {"broadcast_sizes": sizes})
+    operand, result = TensorType(before, element_type), TensorType((*sizes, *before), element_type)
+    return case(
+        pick, op, {"operand": operand}, (result,), rows(element_type), {"broadcast_sizes": sizes}
+    )
 
 
 # --- Concatenation -------------------------------------------------------------------------------
 
 
-def _concatenate(op: str, of: ElementType, pick: Pick) -> Case:
+def _concatenate(op: str, element_type: ElementType, pick: Pick) -> Case:
     first = modest(shape(pick, min_rank=1))
     dimension = pick(len(first))
     along = [first[dimension]]
@@ -128,12 +132,12 @@ def _concatenate(op: str, of: ElementType, pick: Pick) -> Case:
         first = tuple(min(size, 3) for size in first)
         along = [min(size, 3) for size in along]
     operands = {
-        f"inputs{number}": TensorType(_resized(first, dimension, size), of)
+        f"inputs{number}": TensorType(_resized(first, dimension, size), element_type)
         for number, size in enumerate(along)
     }
-    result = TensorType(_resized(first, dimension, sum(along)), of)
+    result = TensorType(_resized(first, dimension, sum(along)), element_type)
     given = {"dimension": dimension}
-    mixed = rows(of, times=len(along))
+    mixed = rows(element_type, times=len(along))
     return case(pick, op, operands, (result,), mixed, dict(given), related=True)
 
 
@@ -166,8 +170,8 @@ def window(pick: Pick, sizes: Shape) -> Window:
     return Window(start, limit, strides, left)
 
 
-def _slice(op: str, of: ElementType, pick: Pick) -> Case:
-    operand = TensorType(shape(pick), of)
+def _slice(op: str, element_type: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), element_type)
     found = window(pick, operand.static_shape)
     given = {
         "start_indices": found.start,
@@ -175,7 +179,12 @@ def _slice(op: str, of: ElementType, pick: Pick) -> Case:
         "strides": found.strides,
     }
     return case(
-        pick, op, {"operand": operand}, (TensorType(found.sizes, of),), rows(of), dict(given)
+        pick,
+        op,
+        {"operand": operand},
+        (TensorType(found.sizes, element_type),),
+        rows(element_type),
+        dict(given),
     )
 
 
@@ -198,23 +207,23 @@ def _indices(
     return {f"start_indices{d}": index for d in range(len(room))}, patterns
 
 
-def _dynamic_slice(op: str, of: ElementType, pick: Pick) -> Case:
-    operand = TensorType(shape(pick), of)
+def _dynamic_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), element_type)
     sizes = tuple(part(pick, size) for size in operand.static_shape)
     room = [size - taken for size, taken in zip(operand.static_shape, sizes, strict=True)]
     indices, patterns = _indices(pick, room)
     types = {"operand": operand, **indices}
-    result = TensorType(sizes, of)
-    return case(pick, op, types, (result,), rows(of, *patterns), {"slice_sizes": sizes})
+    result = TensorType(sizes, element_type)
+    return case(pick, op, types, (result,), rows(element_type, *patterns), {"slice_sizes": sizes})
 
 
-def _dynamic_update_slice(op: str, of: ElementType, pick: Pick) -> Case:
-    operand = TensorType(shape(pick), of)
-    update = TensorType(tuple(part(pick, size) for size in operand.static_shape), of)
+def _dynamic_update_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), element_type)
+    update = TensorType(tuple(part(pick, size) for size in operand.static_shape), element_type)
     pairs = zip(operand.static_shape, update.static_shape, strict=True)
     indices, patterns = _indices(pick, [size - taken for size, taken in pairs])
     types = {"operand": operand, "update": update, **indices}
-    return case(pick, op, types, (operand,), rows(of, *patterns, times=2))
+    return case(pick, op, types, (operand,), rows(element_type, *patterns, times=2))
 
 
 # --- Padding -------------------------------------------------------------------------------------
@@ -250,16 +259,19 @@ def padding(pick: Pick, sizes: Shape, *, negative: bool = True) -> Padding:
     return Padding(low, high, interior, padded)
 
 
-def _pad(op: str, of: ElementType, pick: Pick) -> Case:
-    operand, value = TensorType(shape(pick), of), TensorType((), of)
+def _pad(op: str, element_type: ElementType, pick: Pick) -> Case:
+    operand, value = TensorType(shape(pick), element_type), TensorType((), element_type)
     found = padding(pick, operand.static_shape)
     given = {
         "edge_padding_low": found.low,
         "edge_padding_high": found.high,
         "interior_padding": found.interior,
     }
-    types, result = {"operand": operand, "padding_value": value}, TensorType(found.sizes, of)
-    return case(pick, op, types, (result,), rows(of, times=2), dict(given))
+    types, result = (
+        {"operand": operand, "padding_value": value},
+        TensorType(found.sizes, element_type),
+    )
+    return case(pick, op, types, (result,), rows(element_type, times=2), dict(given))
 
 
 # --- Other views of the same elements ------------------------------------------------------------
@@ -293,25 +305,25 @@ def reshaped(pick: Pick, sizes: Shape) -> Shape:
     return (*found, count)
 
 
-def _reshape(op: str, of: ElementType, pick: Pick) -> Case:
-    operand = TensorType(shape(pick), of)
-    result = TensorType(reshaped(pick, operand.static_shape), of)
-    return case(pick, op, {"operand": operand}, (result,), rows(of))
+def _reshape(op: str, element_type: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), element_type)
+    result = TensorType(reshaped(pick, operand.static_shape), element_type)
+    return case(pick, op, {"operand": operand}, (result,), rows(element_type))
 
 
-def _reverse(op: str, of: ElementType, pick: Pick) -> Case:
-    operand = TensorType(shape(pick), of)
+def _reverse(op: str, element_type: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), element_type)
     dimensions = permutation(pick, operand.rank)[: pick(operand.rank + 1)]
     given = {"dimensions": dimensions[::-1] if pick(2) else dimensions}
-    return case(pick, op, {"operand": operand}, (operand,), rows(of), dict(given))
+    return case(pick, op, {"operand": operand}, (operand,), rows(element_type), dict(given))
 
 
-def _transpose(op: str, of: ElementType, pick: Pick) -> Case:
+def _transpose(op: str, element_type: ElementType, pick: Pick) -> Case:
     before = shape(pick, min_rank=choose(pick, (0, 1)))
     order = permutation(pick, len(before))
-    result = TensorType(tuple(before[d] for d in order), of)
-    types = {"operand": TensorType(before, of)}
-    return case(pick, op, types, (result,), rows(of), {"permutation": order})
+    result = TensorType(tuple(before[d] for d in order), element_type)
+    types = {"operand": TensorType(before, element_type)}
+    return case(pick, op, types, (result,), rows(element_type), {"permutation": order})
 
 
 _BUILD = {

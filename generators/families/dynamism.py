@@ -64,9 +64,9 @@ def _numbers(pick: Pick, given: Given, *, misread: bool = True) -> Numbers:
     return Numbers(types, profiles, high > _largest_signed(of))
 
 
-def _largest_signed(of: ElementType) -> int:
+def _largest_signed(element_type: ElementType) -> int:
     """The largest number that a signed type of as many bits holds."""
-    return (1 << (of.bits - 1)) - 1
+    return (1 << (element_type.bits - 1)) - 1
 
 
 def _forgotten(pick: Pick, given: Sequence[int]) -> tuple[int | None, ...]:
@@ -102,7 +102,7 @@ def _folded(
     return case(pick, op, types, (result,), rows, dict(given), parameters=parameters)
 
 
-def _dynamic_broadcast_in_dim(op: str, of: ElementType, pick: Pick) -> Case:
+def _dynamic_broadcast_in_dim(op: str, element_type: ElementType, pick: Pick) -> Case:
     found = movement.broadcast(pick)
     given: dict[str, tuple[int, ...]] = {"broadcast_dimensions": found.dimensions}
     if pick(3) == 2:  # what is known of each dimension: nothing, or the truth
@@ -117,24 +117,26 @@ def _dynamic_broadcast_in_dim(op: str, of: ElementType, pick: Pick) -> Case:
         ]
         given["known_expanding_dimensions"] = tuple(expanding)
         given["known_nonexpanding_dimensions"] = tuple(kept)
-    result = TensorType(found.after, of)
-    types = {"operand": TensorType(found.before, of)}
+    result = TensorType(found.after, element_type)
+    types = {"operand": TensorType(found.before, element_type)}
     numbers = _numbers(pick, {"output_dimensions": found.after})
     return _folded(op, pick, types, numbers, result, given, always=False)
 
 
-def _dynamic_iota(op: str, of: ElementType, pick: Pick) -> Case:
+def _dynamic_iota(op: str, element_type: ElementType, pick: Pick) -> Case:
     sizes = shape(pick, min_rank=1)
     numbers = _numbers(pick, {"output_shape": sizes})
-    result = TensorType(_forgotten(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, of)
+    result = TensorType(
+        _forgotten(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, element_type
+    )
     given = {"iota_dimension": pick(len(sizes))}
     parameters = numbers.types if numbers.misread else ()
     types, rows = numbers.types, (numbers.row,)
     return case(pick, op, types, (result,), rows, dict(given), parameters=parameters)
 
 
-def _dynamic_pad(op: str, of: ElementType, pick: Pick) -> Case:
-    operand, value = TensorType(shape(pick), of), TensorType((), of)
+def _dynamic_pad(op: str, element_type: ElementType, pick: Pick) -> Case:
+    operand, value = TensorType(shape(pick), element_type), TensorType((), element_type)
     found = movement.padding(pick, operand.static_shape, negative=pick(3) > 0)
     amounts = {
         "edge_padding_low": found.low,
@@ -142,52 +144,59 @@ def _dynamic_pad(op: str, of: ElementType, pick: Pick) -> Case:
         "interior_padding": found.interior,
     }
     numbers = _numbers(pick, amounts, misread=False)
-    types, result = {"operand": operand, "padding_value": value}, TensorType(found.sizes, of)
+    types, result = (
+        {"operand": operand, "padding_value": value},
+        TensorType(found.sizes, element_type),
+    )
     return _folded(op, pick, types, numbers, result, always=True)
 
 
-def _dynamic_reshape(op: str, of: ElementType, pick: Pick) -> Case:
-    operand = TensorType(shape(pick), of)
+def _dynamic_reshape(op: str, element_type: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), element_type)
     sizes = movement.reshaped(pick, operand.static_shape)
     numbers = _numbers(pick, {"output_shape": sizes})
-    result = TensorType(_forgotten(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, of)
-    types, rows = {"operand": operand, **numbers.types}, movement.rows(of, numbers.row)
+    result = TensorType(
+        _forgotten(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, element_type
+    )
+    types, rows = {"operand": operand, **numbers.types}, movement.rows(element_type, numbers.row)
     parameters = numbers.types if numbers.misread else ()
     return case(pick, op, types, (result,), rows, parameters=parameters)
 
 
-def _get_dimension_size(op: str, of: ElementType, pick: Pick) -> Case:
-    operand = TensorType(shape(pick, min_rank=1), of)
+def _get_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick, min_rank=1), element_type)
     given = {"dimension": pick(operand.rank)}
-    return case(pick, op, {"operand": operand}, (SIZE,), movement.rows(of), dict(given))
+    return case(pick, op, {"operand": operand}, (SIZE,), movement.rows(element_type), dict(given))
 
 
-def _real_dynamic_slice(op: str, of: ElementType, pick: Pick) -> Case:
-    operand = TensorType(shape(pick), of)
+def _real_dynamic_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
+    operand = TensorType(shape(pick), element_type)
     found = movement.window(pick, operand.static_shape)
     indices = {
         "start_indices": found.start,
         "limit_indices": found.limit,
         "strides": found.strides,
     }
-    numbers, result = _numbers(pick, indices), TensorType(found.sizes, of)
+    numbers, result = _numbers(pick, indices), TensorType(found.sizes, element_type)
     return _folded(op, pick, {"operand": operand}, numbers, result, always=True)
 
 
-def _set_dimension_size(op: str, of: ElementType, pick: Pick) -> Case:
+def _set_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:
     """All of a dimension, which leaves the operand as it is; or less, and the size asked back.
 
     What is left of the operand cannot be looked at: a module's results have static shapes.
     """
     sizes = shape(pick, min_rank=1)
     dimension = pick(len(sizes))
-    operand, given = TensorType(sizes, of), {"dimension": dimension}
+    operand, given = TensorType(sizes, element_type), {"dimension": dimension}
     if pick(2) == 0:
-        rows = movement.rows(of, (f"values:{sizes[dimension]}",))
+        rows = movement.rows(element_type, (f"values:{sizes[dimension]}",))
         types = {"operand": operand, "size": SIZE}
         return case(pick, op, types, (operand,), rows, dict(given))
     left = pick(sizes[dimension] + 1)
-    cut = TensorType(tuple(None if d == dimension else n for d, n in enumerate(sizes)), of)
+    cut = TensorType(
+        tuple(None if d == dimension else n for d, n in enumerate(sizes)), element_type
+    )
     whole, shortened, size = Value("operand", operand), Value("r0", cut), Value("size", SIZE)
     profile, known = f"values:{left}", attributes(dimension=dimension)
     body: list[Operation] = []
@@ -201,7 +210,7 @@ def _set_dimension_size(op: str, of: ElementType, pick: Pick) -> Case:
     placed = (whole,) if body[0].name == "constant" else (whole, size)
     main = Function("main", Region(placed, tuple(body)), (SIZE,))
     row = (profile,) if len(placed) == 2 else ()
-    recipes: tuple[InputRecipe, ...] = inputs(pick, placed, movement.rows(of, row))
+    recipes: tuple[InputRecipe, ...] = inputs(pick, placed, movement.rows(element_type, row))
     return Case(Program((main,)), recipes)
 
 

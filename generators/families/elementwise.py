@@ -23,73 +23,75 @@ _I1 = BOOLEAN[0]
 _LARGEST_BITCAST = 4096  # elements of the narrower type; only `i1` gets near
 
 
-def _alike(op: str, of: ElementType, pick: Pick) -> Case:
+def _alike(op: str, element_type: ElementType, pick: Pick) -> Case:
     """A case of an op whose operands, one or two, are of one type, which implies the result's."""
     record = OPS[op]
-    kind = TensorType(shape(pick), of)
+    kind = TensorType(shape(pick), element_type)
     types = dict.fromkeys(record.operands, kind)
     result = record.infer(*types.values())
     values = VALUES.get(op, profiles.ANY)
     related = len(types) > 1 and values.related
-    return case(pick, op, types, (result,), profiles.rows(of, values), related=related)
+    return case(pick, op, types, (result,), profiles.rows(element_type, values), related=related)
 
 
 @cache
-def compare_attributes(of: ElementType) -> tuple[dict[str, Attribute], ...]:
+def compare_attributes(element_type: ElementType) -> tuple[dict[str, Attribute], ...]:
     """Every direction with every `compare_type` valid for the type (C3), and without one."""
     kinds: tuple[dict[str, Attribute], ...]
-    kinds = (*({"compare_type": kind} for kind in compare_types_of(of)), {})
+    kinds = (*({"compare_type": kind} for kind in compare_types_of(element_type)), {})
     return tuple({"comparison_direction": way, **kind} for way in DIRECTIONS for kind in kinds)
 
 
-def _compare(op: str, of: ElementType, pick: Pick) -> Case:
-    given = choose(pick, compare_attributes(of))
-    kind = TensorType(shape(pick), of)
+def _compare(op: str, element_type: ElementType, pick: Pick) -> Case:
+    given = choose(pick, compare_attributes(element_type))
+    kind = TensorType(shape(pick), element_type)
     types, result = {"lhs": kind, "rhs": kind}, TensorType(kind.shape, _I1)
-    return case(pick, op, types, (result,), profiles.rows(of), given, related=True)
+    return case(pick, op, types, (result,), profiles.rows(element_type), given, related=True)
 
 
-def _convert(op: str, of: ElementType, pick: Pick) -> Case:
+def _convert(op: str, element_type: ElementType, pick: Pick) -> Case:
     to = choose(pick, ALL)
     size = shape(pick)
-    types = {"operand": TensorType(size, of)}
-    return case(pick, op, types, (TensorType(size, to),), profiles.conversion_rows(of, to))
+    types = {"operand": TensorType(size, element_type)}
+    return case(
+        pick, op, types, (TensorType(size, to),), profiles.conversion_rows(element_type, to)
+    )
 
 
-def _bitcast_convert(op: str, of: ElementType, pick: Pick) -> Case:
-    to = choose(pick, bitcast_results(of))
-    ratio = max(to.bits, of.bits) // min(to.bits, of.bits)
+def _bitcast_convert(op: str, element_type: ElementType, pick: Pick) -> Case:
+    to = choose(pick, bitcast_results(element_type))
+    ratio = max(to.bits, element_type.bits) // min(to.bits, element_type.bits)
     before = after = shape(pick)
     if math.prod(before) * ratio > _LARGEST_BITCAST:
         before = after = tuple(min(size, 3) for size in before)
-    if to.bits < of.bits:
+    if to.bits < element_type.bits:
         after = (*before, ratio)
-    elif to.bits > of.bits:
+    elif to.bits > element_type.bits:
         before = (*after, ratio)
-    types = {"operand": TensorType(before, of)}
-    return case(pick, op, types, (TensorType(after, to),), profiles.rows(of))
+    types = {"operand": TensorType(before, element_type)}
+    return case(pick, op, types, (TensorType(after, to),), profiles.rows(element_type))
 
 
-def _clamp(op: str, of: ElementType, pick: Pick) -> Case:
+def _clamp(op: str, element_type: ElementType, pick: Pick) -> Case:
     size = shape(pick)
-    scalar, full = TensorType((), of), TensorType(size, of)
+    scalar, full = TensorType((), element_type), TensorType(size, element_type)
     low, high = choose(pick, ((scalar, scalar), (full, full), (scalar, full), (full, scalar)))
     types = {"min": low, "operand": full, "max": high}
-    return case(pick, op, types, (full,), profiles.clamp_rows(of), related=pick(4) == 3)
+    return case(pick, op, types, (full,), profiles.clamp_rows(element_type), related=pick(4) == 3)
 
 
-def _select(op: str, of: ElementType, pick: Pick) -> Case:
+def _select(op: str, element_type: ElementType, pick: Pick) -> Case:
     size = shape(pick)
-    full = TensorType(size, of)
+    full = TensorType(size, element_type)
     predicate = TensorType(choose(pick, (size, size, ())), _I1)
     types = {"pred": predicate, "on_true": full, "on_false": full}
-    return case(pick, op, types, (full,), profiles.select_rows(of), related=True)
+    return case(pick, op, types, (full,), profiles.select_rows(element_type), related=True)
 
 
 @cache
-def precisions(of: ElementType) -> tuple[dict[str, Attribute], ...]:
+def precisions(element_type: ElementType) -> tuple[dict[str, Attribute], ...]:
     """Numbers of exponent and mantissa bits: the least, the type's own, next to it, beyond."""
-    fmt = of.float_format
+    fmt = element_type.float_format
     exponents = (fmt.exponent_bits, 1, 2, 4, 5, 8, 11)
     mantissas = (fmt.mantissa_bits, 0, 1, 2, 3, 7, 10, 23, 52)
     return tuple(
@@ -104,21 +106,25 @@ def _around(numbers: tuple[int, ...], least: int, own: int) -> tuple[int, ...]:
     return tuple(number for number in wanted if least <= number <= own + 2)
 
 
-def _reduce_precision(op: str, of: ElementType, pick: Pick) -> Case:
-    given = choose(pick, precisions(of))
-    kind = TensorType(shape(pick), of)
-    return case(pick, op, {"operand": kind}, (kind,), profiles.rows(of, VALUES[op]), given)
+def _reduce_precision(op: str, element_type: ElementType, pick: Pick) -> Case:
+    given = choose(pick, precisions(element_type))
+    kind = TensorType(shape(pick), element_type)
+    return case(
+        pick, op, {"operand": kind}, (kind,), profiles.rows(element_type, VALUES[op]), given
+    )
 
 
-def _iota(op: str, of: ElementType, pick: Pick) -> Case:
+def _iota(op: str, element_type: ElementType, pick: Pick) -> Case:
     size = shape(pick, min_rank=1)
-    program = single_op(op, (), (TensorType(size, of),), {"iota_dimension": pick(len(size))})
+    program = single_op(
+        op, (), (TensorType(size, element_type),), {"iota_dimension": pick(len(size))}
+    )
     return Case(program, (InputRecipe((), 0),))
 
 
-def _constants(op: str, of: ElementType, pick: Pick) -> Case:
-    kind = TensorType(shape(pick), of)
-    profile = choose(pick, profiles_of(of))
+def _constants(op: str, element_type: ElementType, pick: Pick) -> Case:
+    kind = TensorType(shape(pick), element_type)
+    profile = choose(pick, profiles_of(element_type))
     value = constant(kind, profile, pick(1 << 32), splat=pick(6) == 5)
     return Case(single_op(op, (), (kind,), {"value": value}), (InputRecipe((), 0),))
 

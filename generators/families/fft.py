@@ -35,16 +35,16 @@ def _lengths(pick: Pick) -> tuple[int, ...]:
     return tuple(choose(pick, _TOGETHER if rank == 2 else _SMALL) for _ in range(rank))
 
 
-def _fft(of: ElementType, pick: Pick) -> Case:
-    kind = choose(pick, ("FFT", "IFFT", "IRFFT", "IRFFT")) if of.is_complex else "RFFT"
+def _fft(element_type: ElementType, pick: Pick) -> Case:
+    kind = choose(pick, ("FFT", "IFFT", "IRFFT", "IRFFT")) if element_type.is_complex else "RFFT"
     lengths, batch = _lengths(pick), choose(pick, _BATCHES)
     full = (*batch, *lengths)
     half = (*full[:-1], bins(full[-1]))
-    operand, result, rows = TensorType(full, of), TensorType(full, of), _ROWS
+    operand, result, rows = TensorType(full, element_type), TensorType(full, element_type), _ROWS
     if kind == "RFFT":
-        result = TensorType(half, COMPLEX_OF[of.name])
+        result = TensorType(half, COMPLEX_OF[element_type.name])
     if kind == "IRFFT":
-        operand, result = TensorType(half, of), TensorType(full, of.part)
+        operand, result = TensorType(half, element_type), TensorType(full, element_type.part)
         # Of other operands no inverse exists.
         spectrum = "spectrum:" + ",".join(map(str, lengths))
         rows = ((spectrum,),) * 12 + rows[:4] + (("mixed",),)

@@ -42,7 +42,7 @@ def _in_order(pick: Pick, chosen: Access, *, implicit: bool) -> str | None:
     return explicit(sorted(vectors, key=place), chosen, implicit=implicit)
 
 
-def _gather(op: str, of: ElementType, pick: Pick) -> Case:
+def _gather(op: str, element_type: ElementType, pick: Pick) -> Case:
     chosen = access(pick, batching=op == "gather")
     implicit = chosen.implicit and pick(2) == 0
     rank = len(chosen.batch) + len(chosen.kept)
@@ -64,25 +64,25 @@ def _gather(op: str, of: ElementType, pick: Pick) -> Case:
         ordered = _in_order(pick, chosen, implicit=implicit)
         profiles = (ordered or "values:1",) * 7 + (profiles[0],)  # one in eight is out of order
     index = TensorType(chosen.indices_shape(implicit=implicit), index_type(pick, chosen))
-    types = {"operand": TensorType(chosen.shape, of), "start_indices": index}
+    types = {"operand": TensorType(chosen.shape, element_type), "start_indices": index}
     if op == "gather":
         given["slice_sizes"] = chosen.sizes
         given["operand_batching_dims"] = chosen.batching
         given["start_indices_batching_dims"] = chosen.paired_dims(implicit=implicit)
-        rows = tuple((name, indices) for indices in profiles for name in contents(of))
-        return case(pick, op, types, (TensorType(result, of),), rows, given)
+        rows = tuple((name, indices) for indices in profiles for name in contents(element_type))
+        return case(pick, op, types, (TensorType(result, element_type),), rows, given)
     # half the range of unsigned types will do: StableHLO takes the other half for negative sizes
     room = 2 * max(chosen.sizes, default=0) + 1
     able = [row for row in INDEX_TYPES if row.max_integer - row.min_integer > room]
     types["slice_sizes"] = TensorType((len(chosen.shape),), choose(pick, tuple(able)))
     sizes = "values:" + ",".join(map(str, chosen.sizes))
-    rows = tuple((name, indices, sizes) for indices in profiles for name in contents(of))
+    rows = tuple((name, indices, sizes) for indices in profiles for name in contents(element_type))
     constants = () if pick(4) == 3 else ("slice_sizes",)
-    result_type = (TensorType(result, of),)
+    result_type = (TensorType(result, element_type),)
     return case(pick, op, types, result_type, rows, given, constants=constants)
 
 
-def _torch_index_select(op: str, of: ElementType, pick: Pick) -> Case:
+def _torch_index_select(op: str, element_type: ElementType, pick: Pick) -> Case:
     rank = choose(pick, (1, 2, 2, 3, 3, 4))
     sizes = tuple(choose(pick, SIZES) for _ in range(rank))
     dim = pick(rank)
@@ -90,12 +90,12 @@ def _torch_index_select(op: str, of: ElementType, pick: Pick) -> Case:
     free = tuple(choose(pick, BATCHES) for _ in range(pick(3)))
     wide = tuple(row for row in INDEX_TYPES if row.max_integer > max(sizes))
     index = TensorType(sizes[:batch_dims] + free, choose(pick, wide))
-    result = TensorType(sizes[:dim] + free + sizes[dim + 1 :], of)
+    result = TensorType(sizes[:dim] + free + sizes[dim + 1 :], element_type)
     given: dict[str, Attribute] = {"dim": dim, "batch_dims": batch_dims}
     last = sizes[dim] - 1
     profiles = (f"within:0:{last}",) * 4 + (f"values:{last}", f"within:-2:{last + 2}")
-    rows = tuple((name, indices) for indices in profiles for name in contents(of))
-    types = {"operand": TensorType(sizes, of), "index": index}
+    rows = tuple((name, indices) for indices in profiles for name in contents(element_type))
+    types = {"operand": TensorType(sizes, element_type), "index": index}
     return case(pick, op, types, (result,), rows, given)
 
 

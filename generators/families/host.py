@@ -32,19 +32,19 @@ SELF = Dense.of(np.zeros((1, 2), np.int64), TensorType((1, 2), element_type("si6
 """`source_target_pairs` of a process that sends to itself."""
 
 
-def _begun(of: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[Value]]:
+def _begun(element: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[Value]]:
     """A writer with parameters of several shapes, which are what is transferred."""
-    writer = Writer(pick, TensorType(choose(pick, SHAPES), of))
+    writer = Writer(pick, TensorType(choose(pick, SHAPES), element))
     payload = [writer.parameter(writer.of) for _ in range(1 + pick(2))]
     if pick(3) == 2:
-        payload.append(writer.parameter(TensorType(choose(pick, SHAPES), of)))
+        payload.append(writer.parameter(TensorType(choose(pick, SHAPES), element)))
     return writer, writer.block(), payload
 
 
-def _feeds(op: str, of: ElementType, pick: Pick) -> Case:
+def _feeds(op: str, element: ElementType, pick: Pick) -> Case:
     """Out to the host and in again; twice, so that the order shows."""
     del op
-    writer, block, payload = _begun(of, pick)
+    writer, block, payload = _begun(element, pick)
     (token,) = block.add("after_all", (), TOKEN)
     turns = 1 + pick(2)
     for number in range(turns):
@@ -61,10 +61,10 @@ def _feeds(op: str, of: ElementType, pick: Pick) -> Case:
     return writer.case(block, results)
 
 
-def _channels(op: str, of: ElementType, pick: Pick) -> Case:
+def _channels(op: str, element: ElementType, pick: Pick) -> Case:
     """Sent to the host and back, or to oneself."""
     del op
-    writer, block, payload = _begun(of, pick)
+    writer, block, payload = _begun(element, pick)
     (token,) = block.add("after_all", (), TOKEN)
     channel, types = 1 + pick(9), [value.type for value in payload]
     if pick(2):
@@ -78,13 +78,13 @@ def _channels(op: str, of: ElementType, pick: Pick) -> Case:
     return writer.case(block, results[:-1])
 
 
-def _asynchronous(op: str, of: ElementType, pick: Pick) -> Case:
+def _asynchronous(op: str, element: ElementType, pick: Pick) -> Case:
     """A slice of some kind, started and waited for."""
     del op
-    writer = Writer(pick, TensorType((2 + pick(4), 1 + pick(3)), of))
+    writer = Writer(pick, TensorType((2 + pick(4), 1 + pick(3)), element))
     operand = writer.parameter(writer.of)
     kind = pick(3)
-    small = TensorType((1 + pick(2), 1), of)
+    small = TensorType((1 + pick(2), 1), element)
     at = scalar("si32")
     operands = [operand]
     given: dict[str, Attribute] = {}
@@ -97,7 +97,7 @@ def _asynchronous(op: str, of: ElementType, pick: Pick) -> Case:
             "limit_indices": (start + small.shape[0] if start == 0 else start + 1, 1),
             "strides": (1, 1),
         }
-        result = TensorType((small.shape[0] if start == 0 else 1, 1), of)
+        result = TensorType((small.shape[0] if start == 0 else 1, 1), element)
     elif kind == 1:
         name, result = "dynamic_slice", small
         operands += [writer.parameter(at, "within:-3:9") for _ in range(2)]

@@ -40,32 +40,35 @@ _UNIT: tuple[ProfileRow, ...] = (
 )  # fmt: skip
 
 
-def _size(pick: Pick, of: ElementType) -> tuple[tuple[int, ...], int]:
+def _size(pick: Pick, element_type: ElementType) -> tuple[tuple[int, ...], int]:
     """The batch dimensions, and n of the n x n matrices."""
-    if not of.float_format.has_zero:
+    if not element_type.float_format.has_zero:
         return choose(pick, _BATCHES), 1
-    if of.part.bits >= _NARROW and pick(6) == 5:
+    if element_type.part.bits >= _NARROW and pick(6) == 5:
         return (), choose(pick, _LARGE)
     size = choose(pick, _SIZES)
-    if of.part.bits < _NARROW:
+    if element_type.part.bits < _NARROW:
         size = min(size, 4)
     return choose(pick, _BATCHES), size
 
 
-def _cholesky(of: ElementType, pick: Pick) -> Case:
-    batch, size = _size(pick, of)
-    kind = TensorType((*batch, size, size), of)
+def _cholesky(element_type: ElementType, pick: Pick) -> Case:
+    batch, size = _size(pick, element_type)
+    kind = TensorType((*batch, size, size), element_type)
     given: dict[str, Attribute] = {"lower": choose(pick, _FLAGS)}
-    rows = _DEFINITE if of.float_format.has_zero else _POSITIVE
+    rows = _DEFINITE if element_type.float_format.has_zero else _POSITIVE
     return case(pick, "cholesky", {"a": kind}, (kind,), rows, given)
 
 
-def _triangular_solve(of: ElementType, pick: Pick) -> Case:
-    batch, size = _size(pick, of)
+def _triangular_solve(element_type: ElementType, pick: Pick) -> Case:
+    batch, size = _size(pick, element_type)
     left = choose(pick, _FLAGS)
     columns = size if pick(4) == 3 else choose(pick, _COLUMNS)
     sides = (size, columns) if left else (columns, size)
-    types = {"a": TensorType((*batch, size, size), of), "b": TensorType((*batch, *sides), of)}
+    types = {
+        "a": TensorType((*batch, size, size), element_type),
+        "b": TensorType((*batch, *sides), element_type),
+    }
     given: dict[str, Attribute] = {
         "left_side": left,
         "lower": choose(pick, _FLAGS),
@@ -73,7 +76,7 @@ def _triangular_solve(of: ElementType, pick: Pick) -> Case:
         "transpose_a": choose(pick, TRANSPOSITIONS),
     }
     rows = _UNIT if given["unit_diagonal"] else _TRIANGULAR
-    if not of.float_format.has_zero:
+    if not element_type.float_format.has_zero:
         rows = tuple(row * 2 for row in _POSITIVE)
     return case(pick, "triangular_solve", types, (types["b"],), rows, given)
 

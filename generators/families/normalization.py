@@ -49,11 +49,11 @@ _GRADIENT: tuple[ProfileRow, ...] = tuple(
 """Profiles of operand, scale, mean, variance and grad_output."""
 
 
-def _shape(pick: Pick, of: ElementType) -> tuple[int, ...]:
+def _shape(pick: Pick, element_type: ElementType) -> tuple[int, ...]:
     sizes = [choose(pick, _SIZES) for _ in range(choose(pick, _RANKS))]
     if pick(4) == 3:
         sizes[pick(len(sizes))] = choose(pick, _STRETCHED)
-    most = min(_MOST_ELEMENTS, int(of.float_format.max_finite))
+    most = min(_MOST_ELEMENTS, int(element_type.float_format.max_finite))
     for axis in range(len(sizes)):
         if math.prod(sizes) > most:
             sizes[axis] = 1 + sizes[axis] % 2
@@ -66,13 +66,17 @@ def _attributes(pick: Pick, rank: int) -> dict[str, Attribute]:
 
 
 def _batch_norm(
-    op: str, names: tuple[str, ...], rows: tuple[ProfileRow, ...], of: ElementType, pick: Pick
+    op: str,
+    names: tuple[str, ...],
+    rows: tuple[ProfileRow, ...],
+    element_type: ElementType,
+    pick: Pick,
 ) -> Case:
-    full = TensorType(_shape(pick, of), of)
+    full = TensorType(_shape(pick, element_type), element_type)
     given = _attributes(pick, full.rank)
     index = given["feature_index"]
     assert isinstance(index, int)
-    one = TensorType((full.shape[index],), of)
+    one = TensorType((full.shape[index],), element_type)
     types = {name: full if name in ("operand", "grad_output") else one for name in names}
     results = (full,) if op == "batch_norm_inference" else (full, one, one)
     return case(pick, op, types, results, rows, given)

@@ -25,28 +25,28 @@ _CODES = (("codes",), ("small_integers",), ("unit",))
 
 
 def _type(
-    pick: Pick, of: Parameters, size: tuple[int, ...], *, per_axis: bool = False
+    pick: Pick, parameters: Parameters, size: tuple[int, ...], *, per_axis: bool = False
 ) -> QuantizedType:
     fitting = [d for d, count in enumerate(size) if count]  # without a step there is no spelling
     if not fitting or not (per_axis or pick(4) == 3):
-        return drawn(of, pick)
+        return drawn(parameters, pick)
     axis = fitting[pick(len(fitting))]
-    return drawn(of, pick, axis=axis, size=size[axis])
+    return drawn(parameters, pick, axis=axis, size=size[axis])
 
 
-def _quantize(op: str, of: ElementType, pick: Pick) -> Case:
+def _quantize(op: str, element: ElementType, pick: Pick) -> Case:
     """From numbers, per tensor and per axis, to every storage type."""
     size, storage = shape(pick), choose(pick, _STORAGE)
-    to = _type(pick, Parameters.chosen(storage, of, pick), size)
+    to = _type(pick, Parameters.chosen(storage, element, pick), size)
     result = TensorType(size, to)
-    return case(pick, op, {"operand": TensorType(size, of)}, (result,), _NUMBERS)
+    return case(pick, op, {"operand": TensorType(size, element)}, (result,), _NUMBERS)
 
 
-def _dequantize(op: str, of: ElementType, pick: Pick) -> Case:
+def _dequantize(op: str, element: ElementType, pick: Pick) -> Case:
     """To numbers, per tensor and per axis, from every storage type."""
     size, storage = shape(pick), choose(pick, _STORAGE)
-    given = _type(pick, Parameters.chosen(storage, of, pick), size)
-    result = TensorType(size, of)
+    given = _type(pick, Parameters.chosen(storage, element, pick), size)
+    result = TensorType(size, element)
     return case(pick, op, {"operand": TensorType(size, given)}, (result,), _CODES)
 
 

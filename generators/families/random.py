@@ -46,18 +46,24 @@ _UNSIGNED: tuple[ProfileRow, ...] = (
 """What UNIFORM and NORMAL take: mostly a < b, and deviations that are not negative."""
 
 
-def _rng(of: ElementType, pick: Pick) -> Case:
-    kind = choose(pick, RNG_DISTRIBUTIONS) if of.is_float else "UNIFORM"
+def _rng(element_type: ElementType, pick: Pick) -> Case:
+    kind = choose(pick, RNG_DISTRIBUTIONS) if element_type.is_float else "UNIFORM"
     sizes = choose(pick, _SAMPLES) if pick(3) == 2 else shape(pick)
     if math.prod(sizes) > _MOST_ELEMENTS:
         sizes = sizes[:1]
-    scalar, index = TensorType((), of), TensorType((len(sizes),), TYPES["si64"])
+    scalar, index = TensorType((), element_type), TensorType((len(sizes),), TYPES["si64"])
     rows = _NORMAL if kind == "NORMAL" else _UNIFORM
-    if not of.is_float:
-        rows = _SIGNED if of.is_signed else _UNSIGNED if of.is_integer else _BOOLEAN
+    if not element_type.is_float:
+        rows = (
+            _SIGNED
+            if element_type.is_signed
+            else _UNSIGNED
+            if element_type.is_integer
+            else _BOOLEAN
+        )
     values = "values:" + ",".join(map(str, sizes))
     return case(
-        pick, "rng", {"a": scalar, "b": scalar, "shape": index}, (TensorType(sizes, of),),
+        pick, "rng", {"a": scalar, "b": scalar, "shape": index}, (TensorType(sizes, element_type),),
         tuple((*row, values) for row in rows), {"rng_distribution": kind}, constants=("shape",),
     )  # fmt: skip
 
@@ -75,10 +81,10 @@ _CHOICES = (
 )  # fmt: skip
 
 
-def _rng_bit_generator(of: ElementType, pick: Pick) -> Case:
+def _rng_bit_generator(element_type: ElementType, pick: Pick) -> Case:
     algorithm, words = choose(pick, _CHOICES)
     state = TensorType((words,), TYPES["ui64"])
-    output = TensorType(choose(pick, _SHAPES), of)
+    output = TensorType(choose(pick, _SHAPES), element_type)
     given: dict[str, Attribute] = {"rng_algorithm": algorithm}
     return case(
         pick, "rng_bit_generator", {"initial_state": state}, (state, output), _STATES, given

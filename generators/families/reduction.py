@@ -24,15 +24,15 @@ _I1, _SI64 = BOOLEAN[0], element_type("si64")
 _LARGEST = 1 << 16  # elements times window, so that a case stays small
 
 
-def monoid(of: ElementType, pick: Pick, *, single: bool = False) -> Monoid:
+def monoid(element: ElementType, pick: Pick, *, single: bool = False) -> Monoid:
     """A body for elements of a type with its identity; `single` for one input only."""
     kind = pick(8)
-    wider = bodies.wider_than(of)
+    wider = bodies.wider_than(element)
     if kind == 7 and wider and pick(4) == 3:
-        return bodies.fold_of(choose(pick, bodies.ops_of(of)), of, choose(pick, wider))
+        return bodies.fold_of(choose(pick, bodies.ops_of(element)), element, choose(pick, wider))
     if kind >= 5 and not single:
-        return choose(pick, bodies.several(of))()
-    return bodies.fold_of(choose(pick, bodies.ops_of(of)), of, swapped=kind == 4)
+        return choose(pick, bodies.several(element))()
+    return bodies.fold_of(choose(pick, bodies.ops_of(element)), element, swapped=kind == 4)
 
 
 def _placed(
@@ -52,7 +52,7 @@ def _placed(
 
 
 def _init(
-    pick: Pick, name: str, of: ElementType, identity: Dense, *, alone: bool = False
+    pick: Pick, name: str, element: ElementType, identity: Dense, *, alone: bool = False
 ) -> tuple[Value | Dense, str]:
     """An init value: mostly the identity, as a constant or a parameter; seldom anything.
 
@@ -61,15 +61,15 @@ def _init(
     """
     kind, number = pick(12), identity.array
     if kind == 11:
-        return Value(name, identity.type), choose(pick, profiles_of(of))
+        return Value(name, identity.type), choose(pick, profiles_of(element))
     whole = np.real(number).astype(np.float64)
-    if whole == 0 and kind in (range(4, 11) if alone else (6, 7, 9, 10)) and of.part.is_float:
+    if whole == 0 and kind in (range(4, 11) if alone else (6, 7, 9, 10)) and element.part.is_float:
         if kind < 8:
             return constant(identity.type, "negative_zeros", 0), "negative_zeros"
         return Value(name, identity.type), "negative_zeros"
     if kind >= 8 and abs(whole) <= 1 and whole == np.trunc(whole):
         return Value(name, identity.type), f"values:{int(whole)}"
-    return identity, profiles_of(of)[0]
+    return identity, profiles_of(element)[0]
 
 
 def _results(body: Monoid, sizes: tuple[int, ...]) -> tuple[TensorType, ...]:
@@ -107,9 +107,9 @@ def _dimensions(pick: Pick, rank: int) -> tuple[int, ...]:
     return chosen[::-1] if kind == 7 else chosen
 
 
-def _reduce(op: str, of: ElementType, pick: Pick) -> Case:
+def _reduce(op: str, element: ElementType, pick: Pick) -> Case:
     sizes = shape(pick, min_rank=1 if pick(8) else 0)
-    body = monoid(of, pick)
+    body = monoid(element, pick)
     dimensions = _dimensions(pick, len(sizes))
     kept = tuple(n for d, n in enumerate(sizes) if d not in dimensions)
     placed, rows = _placed(pick, body, sizes)
@@ -158,9 +158,9 @@ def _window(pick: Pick, size: int) -> tuple[int, int, int, int, tuple[int, int]]
     return window, stride, base, dilation, (low, max(high, -dilated - min(low, 0)))
 
 
-def _reduce_window(op: str, of: ElementType, pick: Pick) -> Case:
+def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
     sizes = _sizes(pick)
-    body = monoid(of, pick)
+    body = monoid(element, pick)
     along = [_window(pick, size) for size in sizes]
     counts = tuple(windows_along(n, *row) for n, row in zip(sizes, along, strict=True))
     window = tuple(row[0] for row in along)
@@ -199,18 +199,18 @@ def _pooling(pick: Pick, size: int) -> tuple[int, int, tuple[int, int]]:
     return window, stride, (low, max(high, -size - min(low, 0)))
 
 
-def _select_and_scatter(op: str, of: ElementType, pick: Pick) -> Case:
+def _select_and_scatter(op: str, element: ElementType, pick: Pick) -> Case:
     # rank 0 ends XLA, and with it a batch of cases: one type will do
-    sizes = _sizes(pick, _POOLING_RANKS if of.name == "f32" else _POOLING_RANKS[:-1])
+    sizes = _sizes(pick, _POOLING_RANKS if element.name == "f32" else _POOLING_RANKS[:-1])
     along = [_pooling(pick, size) for size in sizes]
     counts = tuple(
         windows_along(n, window, stride, 1, 1, pads)
         for n, (window, stride, pads) in zip(sizes, along, strict=True)
     )
-    known = bodies.ops_of(of)
+    known = bodies.ops_of(element)
     name = choose(pick, tuple(op for op in _SCATTERS if op in known))
-    wider = bodies.wider_than(of)
-    body = bodies.fold_of(name, of, choose(pick, wider) if wider and pick(24) == 23 else None)
+    wider = bodies.wider_than(element)
+    body = bodies.fold_of(name, element, choose(pick, wider) if wider and pick(24) == 23 else None)
     given: dict[str, Attribute] = {"window_dimensions": tuple(row[0] for row in along)}
     strides, pairs = tuple(row[1] for row in along), tuple(row[2] for row in along)
     explicit = pick(3) == 2
@@ -218,19 +218,19 @@ def _select_and_scatter(op: str, of: ElementType, pick: Pick) -> Case:
         given["window_strides"] = strides
     if explicit or any(map(any, pairs)):
         given["padding"] = padding_of(pairs)
-    shown = ("permutation", "small_integers", *profiles_of(of))
-    if of.is_boolean:
+    shown = ("permutation", "small_integers", *profiles_of(element))
+    if element.is_boolean:
         shown = ("bits",)
-    init, init_name = _init(pick, "init_value", of, body.identity[0])
+    init, init_name = _init(pick, "init_value", element, body.identity[0])
     rows = tuple(
         (first, *body.rows[n % len(body.rows)], init_name) for n, first in enumerate(shown)
     )
     placed = (
-        operand(pick, "operand", TensorType(sizes, of), shown),
-        operand(pick, "source", TensorType(counts, of), tuple(row[1] for row in rows)),
+        operand(pick, "operand", TensorType(sizes, element), shown),
+        operand(pick, "source", TensorType(counts, element), tuple(row[1] for row in rows)),
         init,
     )
-    regions = (bodies.selector(of, choose(pick, _SELECTORS)), body.region)
+    regions = (bodies.selector(element, choose(pick, _SELECTORS)), body.region)
     result = TensorType(sizes, body.results[0])
     program = single_op(op, placed, (result,), given, regions)
     return Case(program, inputs(pick, placed, rows))
@@ -240,53 +240,54 @@ Mapping = tuple[tuple[ElementType, ...], Region]
 """The element types of the inputs of `map`, and its computation."""
 
 
-def _applied(of: ElementType, pick: Pick) -> Mapping:
+def _applied(element: ElementType, pick: Pick) -> Mapping:
     """One op of two operands."""
-    names = tuple(name for name in ("add", "multiply", "maximum", "minimum", "and", "xor")
-                  if name in bodies.ops_of(of) or (of.is_complex and name == "add"))  # fmt: skip
-    block = BodyBuilder.of(of, of)
-    return (of, of), block.returns(block.op(choose(pick, names), *block.arguments))
+    known = bodies.ops_of(element)
+    tried = ("add", "multiply", "maximum", "minimum", "and", "xor")
+    names = tuple(n for n in tried if n in known or (element.is_complex and n == "add"))
+    block = BodyBuilder.of(element, element)
+    return (element, element), block.returns(block.op(choose(pick, names), *block.arguments))
 
 
-def _chosen(of: ElementType, pick: Pick) -> Mapping:
+def _chosen(element: ElementType, pick: Pick) -> Mapping:
     """One of two elements by a third one."""
-    block = BodyBuilder.of(_I1, of, of)
+    block = BodyBuilder.of(_I1, element, element)
     predicate, *values = block.arguments
     if pick(2):
         predicate = block.op("not", predicate)
-    return (_I1, of, of), block.returns(block.op("select", predicate, *values))
+    return (_I1, element, element), block.returns(block.op("select", predicate, *values))
 
 
-def _compared(of: ElementType, pick: Pick) -> Mapping:
+def _compared(element: ElementType, pick: Pick) -> Mapping:
     """A comparison with a constant: the result is of another type."""
-    block = BodyBuilder.of(of)
-    direction = choose(pick, ("EQ", "NE") if of.is_complex else ("GT", "LE", "EQ", "NE"))
-    limit = block.constant(1, of)
-    return (of,), block.returns(block.compare(block.arguments[0], limit, direction))
+    block = BodyBuilder.of(element)
+    direction = choose(pick, ("EQ", "NE") if element.is_complex else ("GT", "LE", "EQ", "NE"))
+    limit = block.constant(1, element)
+    return (element,), block.returns(block.compare(block.arguments[0], limit, direction))
 
 
-def _promoted(of: ElementType, pick: Pick) -> Mapping:
+def _promoted(element: ElementType, pick: Pick) -> Mapping:
     """A conversion to a wider type, where there is one."""
-    block = BodyBuilder.of(of)
-    to = choose(pick, bodies.wider_than(of) or (of,))
-    return (of,), block.returns(block.op("convert", block.arguments[0], to=to))
+    block = BodyBuilder.of(element)
+    to = choose(pick, bodies.wider_than(element) or (element,))
+    return (element,), block.returns(block.op("convert", block.arguments[0], to=to))
 
 
-def _clamped(of: ElementType, pick: Pick) -> Mapping:
+def _clamped(element: ElementType, pick: Pick) -> Mapping:
     """Bounds from constants, and a result of no operation but these."""
-    block = BodyBuilder.of(of)
-    low, high = block.constant(pick(2), of), block.constant(2, of)
-    if of.is_complex:
-        return (of,), block.returns(block.op("add", block.arguments[0], low))
-    return (of,), block.returns(block.op("clamp", low, block.arguments[0], high))
+    block = BodyBuilder.of(element)
+    low, high = block.constant(pick(2), element), block.constant(2, element)
+    if element.is_complex:
+        return (element,), block.returns(block.op("add", block.arguments[0], low))
+    return (element,), block.returns(block.op("clamp", low, block.arguments[0], high))
 
 
-def _kept(of: ElementType, pick: Pick) -> Mapping:
+def _kept(element: ElementType, pick: Pick) -> Mapping:
     """One of the arguments as it is, or a constant."""
-    block = BodyBuilder.of(of, of)
+    block = BodyBuilder.of(element, element)
     if pick(3) == 2:
-        return (of, of), block.returns(block.constant(1, of))
-    return (of, of), block.returns(block.arguments[pick(2)])
+        return (element, element), block.returns(block.constant(1, element))
+    return (element, element), block.returns(block.arguments[pick(2)])
 
 
 _MAPPINGS: tuple[Callable[[ElementType, Pick], Mapping], ...] = (
@@ -294,10 +295,10 @@ _MAPPINGS: tuple[Callable[[ElementType, Pick], Mapping], ...] = (
 )  # fmt: skip
 
 
-def _map(op: str, of: ElementType, pick: Pick) -> Case:
+def _map(op: str, element: ElementType, pick: Pick) -> Case:
     sizes = shape(pick)
-    types, region = choose(pick, _MAPPINGS)(of, pick)
-    names = profiles_of(of)
+    types, region = choose(pick, _MAPPINGS)(element, pick)
+    names = profiles_of(element)
     rows = tuple(tuple("bits" if t is _I1 else name for t in types) for name in names)
     placed = tuple(
         operand(pick, f"input{n}", TensorType(sizes, t), tuple(row[n] for row in rows))

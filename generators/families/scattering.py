@@ -37,49 +37,58 @@ class Update:
     outside: tuple[Operation, ...] = ()
 
 
-def _moved(of: ElementType) -> tuple[ProfileRow, ...]:
-    return tuple((name,) for name in contents(of))
+def _moved(element_type: ElementType) -> tuple[ProfileRow, ...]:
+    return tuple((name,) for name in contents(element_type))
 
 
-def _overwrite(of: ElementType, _: Pick) -> Update:
-    block = BodyBuilder.of(of, of)
-    return Update(block.returns(block.arguments[1]), (of,), (of,), _moved(of))
+def _overwrite(element_type: ElementType, _: Pick) -> Update:
+    block = BodyBuilder.of(element_type, element_type)
+    return Update(
+        block.returns(block.arguments[1]), (element_type,), (element_type,), _moved(element_type)
+    )
 
 
-def _keep(of: ElementType, _: Pick) -> Update:
-    block = BodyBuilder.of(of, of)
-    return Update(block.returns(block.arguments[0]), (of,), (of,), _moved(of))
+def _keep(element_type: ElementType, _: Pick) -> Update:
+    block = BodyBuilder.of(element_type, element_type)
+    return Update(
+        block.returns(block.arguments[0]), (element_type,), (element_type,), _moved(element_type)
+    )
 
 
-def _fold(of: ElementType, pick: Pick) -> Update:
-    wider = (None,) * 10 + wider_than(of)[-1:]
-    op, to = choose(pick, ops_of(of)), choose(pick, wider)
-    monoid = fold_of(op, of, to, swapped=pick(4) == 3)
+def _fold(element_type: ElementType, pick: Pick) -> Update:
+    wider = (None,) * 10 + wider_than(element_type)[-1:]
+    op, to = choose(pick, ops_of(element_type)), choose(pick, wider)
+    monoid = fold_of(op, element_type, to, swapped=pick(4) == 3)
     return Update(monoid.region, monoid.inputs, monoid.results, monoid.rows)
 
 
-def _several(of: ElementType, pick: Pick) -> Update:
-    found = choose(pick, several(of))()
+def _several(element_type: ElementType, pick: Pick) -> Update:
+    found = choose(pick, several(element_type))()
     return Update(found.region, found.inputs, found.results, found.rows, found.outside)
 
 
-def _subtract(of: ElementType, _: Pick) -> Update:
+def _subtract(element_type: ElementType, _: Pick) -> Update:
     """Not commutative; but on small integers every order of the updates gives the same."""
-    block = BodyBuilder.of(of, of)
+    block = BodyBuilder.of(element_type, element_type)
     rows: tuple[ProfileRow, ...] = (("within:0:1",), ("small_integers",))
-    return Update(block.returns(block.op("subtract", *block.arguments)), (of,), (of,), rows)
+    return Update(
+        block.returns(block.op("subtract", *block.arguments)),
+        (element_type,),
+        (element_type,),
+        rows,
+    )
 
 
-def _two_overwritten(of: ElementType, _: Pick) -> Update:
+def _two_overwritten(element_type: ElementType, _: Pick) -> Update:
     """Both updates are taken, or none: halves of two updates must not be mixed."""
     other = ELEMENT_TYPES["si32"]
-    block = BodyBuilder.of(of, other, of, other)
+    block = BodyBuilder.of(element_type, other, element_type, other)
     region = block.returns(*block.arguments[2:])
-    rows: tuple[ProfileRow, ...] = tuple((name, "permutation") for name in contents(of))
-    return Update(region, (of, other), (of, other), rows)
+    rows: tuple[ProfileRow, ...] = tuple((name, "permutation") for name in contents(element_type))
+    return Update(region, (element_type, other), (element_type, other), rows)
 
 
-def updates_of(of: ElementType, pick: Pick) -> Update:
+def updates_of(element_type: ElementType, pick: Pick) -> Update:
     """An update computation on an element type."""
     makers: list[Callable[[ElementType, Pick], Update]] = [
         _overwrite,
@@ -89,9 +98,11 @@ def updates_of(of: ElementType, pick: Pick) -> Update:
         _several,
     ]
     makers += [_overwrite, _fold, _several, _two_overwritten, _keep]
-    if not of.is_boolean and (of.is_integer or of.float_format.has_zero):
+    if not element_type.is_boolean and (
+        element_type.is_integer or element_type.float_format.has_zero
+    ):
         makers.append(_subtract)
-    return choose(pick, tuple(makers))(of, pick)
+    return choose(pick, tuple(makers))(element_type, pick)
 
 
 def _distinct(pick: Pick, chosen: Access, *, implicit: bool) -> str | None:
@@ -135,9 +146,9 @@ def _targets(pick: Pick, chosen: Access, index: ElementType) -> tuple[str, ...]:
     return (fits, fits, fits, "values:0", *beyond)
 
 
-def scatters(op: str, of: ElementType, pick: Pick) -> Case:
+def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
     """A case of scatter."""
-    chosen, update = access(pick), updates_of(of, pick)
+    chosen, update = access(pick), updates_of(element_type, pick)
     implicit = chosen.implicit and pick(2) == 0
     rank = len(chosen.batch) + len(chosen.kept)
     window_dims = tuple(sorted(permutation(pick, rank)[: len(chosen.kept)]))

@@ -16,8 +16,8 @@ _LARGEST = 4096
 """Elements; of a larger operand the other dimensions are cut."""
 
 
-def _sort(of: ElementType, pick: Pick) -> Case:
-    chosen = comparators(of, pick)
+def _sort(element_type: ElementType, pick: Pick) -> Case:
+    chosen = comparators(element_type, pick)
     sizes = list(shape(pick, min_rank=1))
     dimension = pick(len(sizes))
     if pick(2) == 1:  # most dimensions of most shapes are short

@@ -24,8 +24,8 @@ def _integers(count: int) -> SearchStrategy[int]:
 
 
 @st.composite
-def _drawn(draw: DrawFn, build: Builder, of: ElementType) -> Case:
-    return build(of, lambda count: draw(_integers(count)) if count > 1 else 0)
+def _drawn(draw: DrawFn, build: Builder, element_type: ElementType) -> Case:
+    return build(element_type, lambda count: draw(_integers(count)) if count > 1 else 0)
 
 
 def strategy(op: str, element_type: ElementType) -> SearchStrategy[Case]:

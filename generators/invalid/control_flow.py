@@ -27,10 +27,10 @@ _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "i1", "bf16", "co
 TOKEN = TokenType()
 
 
-def begun(of: TensorType) -> tuple[BlockWriter, Value]:
+def begun(tensor_type: TensorType) -> tuple[BlockWriter, Value]:
     """A block of main with one parameter of this type, and that parameter."""
-    writer = Writer(lambda _: 0, of)
-    value = writer.parameter(of)
+    writer = Writer(lambda _: 0, tensor_type)
+    value = writer.parameter(tensor_type)
     return writer.block(value), value
 
 
@@ -39,13 +39,13 @@ def ended(block: BlockWriter, results: Sequence[Value], *others: Function) -> Pr
     return block.writer.case(block, results, *others).program
 
 
-def others(of: TensorType) -> tuple[TensorType, ...]:
+def others(tensor_type: TensorType) -> tuple[TensorType, ...]:
     """Types easily taken for this one: another element type, size, rank."""
-    name = "f32" if of.element.name != "f32" else "f64"
+    name = "f32" if tensor_type.element.name != "f32" else "f64"
     return (
-        TensorType(of.shape, ELEMENT_TYPES[name]),
-        TensorType((*of.shape[:-1], 4), of.element_type),
-        TensorType((*of.shape, 1), of.element_type),
+        TensorType(tensor_type.shape, ELEMENT_TYPES[name]),
+        TensorType((*tensor_type.shape[:-1], 4), tensor_type.element_type),
+        TensorType((*tensor_type.shape, 1), tensor_type.element_type),
     )
 
 
@@ -53,11 +53,11 @@ def _types() -> Iterator[TensorType]:
     return (TensorType((2, 3), of) for of in _TYPES)
 
 
-def _given(block: BlockWriter, of: ValueType) -> Value:
+def _given(block: BlockWriter, value_type: ValueType) -> Value:
     """A value of a type, as a parameter if it is a tensor."""
-    if isinstance(of, TensorType):
-        return block.writer.parameter(of)
-    return block.add("after_all", (), of)[0]
+    if isinstance(value_type, TensorType):
+        return block.writer.parameter(value_type)
+    return block.add("after_all", (), value_type)[0]
 
 
 def _region(
@@ -131,9 +131,9 @@ Turn = Callable[[BlockWriter, Value], tuple[Region, Region, tuple[ValueType, ...
 """turn(block, value): condition, body and result types of a loop that carries the value."""
 
 
-def _holding(block: BlockWriter, arguments: tuple[Value, ...], of: TensorType) -> Region:
+def _holding(block: BlockWriter, arguments: tuple[Value, ...], tensor_type: TensorType) -> Region:
     inner = block.inner(*arguments)
-    return inner.ended((inner.number(0, of),))
+    return inner.ended((inner.number(0, tensor_type),))
 
 
 def _while(op: str) -> Iterator[Miss]:
@@ -146,13 +146,13 @@ def _while(op: str) -> Iterator[Miss]:
             yield id_, ended(block, given)
 
 
-def _loops(of: TensorType) -> Iterator[tuple[str, Turn]]:
+def _loops(tensor_type: TensorType) -> Iterator[tuple[str, Turn]]:
     def loop(
-        condition: tuple[ValueType, ...] = (of,),
+        condition: tuple[ValueType, ...] = (tensor_type,),
         holds: TensorType = scalar("i1"),  # noqa: B008 - a constant
-        body: tuple[ValueType, ...] = (of,),
-        carried: tuple[ValueType, ...] = (of,),
-        results: tuple[ValueType, ...] = (of,),
+        body: tuple[ValueType, ...] = (tensor_type,),
+        carried: tuple[ValueType, ...] = (tensor_type,),
+        results: tuple[ValueType, ...] = (tensor_type,),
     ) -> Turn:
         def turn(block: BlockWriter, _: Value) -> tuple[Region, Region, tuple[ValueType, ...]]:
             fresh = block.writer.fresh
@@ -167,12 +167,12 @@ def _loops(of: TensorType) -> Iterator[tuple[str, Turn]]:
     for wrong in (scalar("si32"), TensorType((1,), ELEMENT_TYPES["i1"])):
         yield "C1", loop(holds=wrong)
     yield "C1", loop(condition=())
-    yield "C1", loop(condition=(of, of))
-    yield "C2", loop(carried=(of, of))
+    yield "C1", loop(condition=(tensor_type, tensor_type))
+    yield "C2", loop(carried=(tensor_type, tensor_type))
     yield "C2", loop(carried=())
-    yield "C2", loop(body=(of, of))
-    yield "C3", loop(results=(of, of))
-    for other in others(of):
+    yield "C2", loop(body=(tensor_type, tensor_type))
+    yield "C3", loop(results=(tensor_type, tensor_type))
+    for other in others(tensor_type):
         yield "C1", loop(condition=(other,))
         yield "C2", loop(body=(other,))
         yield "C2", loop(carried=(other,))
@@ -232,15 +232,18 @@ def _composite(op: str) -> Iterator[Miss]:
             results: tuple[ValueType, ...] = (),
             name: str = "my.op",
             function: str = "f",
-            of: TensorType = of,
+            tensor_type: TensorType = of,
         ) -> Program:
-            block, value = begun(of)
-            inputs = [value if one == of else _given(block, one) for one in types or (of,)]
+            block, value = begun(tensor_type)
+            inputs = [
+                value if one == tensor_type else _given(block, one)
+                for one in types or (tensor_type,)
+            ]
             given: dict[str, Attribute] = {"name": name, "decomposition": function}
-            taken = block.add(op, inputs, *(results or (of,)), given=given)
-            argument = block.writer.fresh(of)
+            taken = block.add(op, inputs, *(results or (tensor_type,)), given=given)
+            argument = block.writer.fresh(tensor_type)
             body = Region((argument,), block.writer.block().ended((argument,)).operations)
-            return ended(block, taken, Function("f", body, (of,)))
+            return ended(block, taken, Function("f", body, (tensor_type,)))
 
         for name in ("op", "", "my.", ".op", "1.op", "my op.a", "my-a.op", "my..op", "my.op "):
             yield "C1", program(name=name)

@@ -105,8 +105,8 @@ def _concatenate(op: str) -> Iterator[Miss]:
     yield "C5", make(pair, (result,), dimension=0)
 
 
-def _starts(of: TensorType, count: int) -> dict[str, TensorType]:
-    return {f"start_indices{number}": of for number in range(count)}
+def _starts(tensor_type: TensorType, count: int) -> dict[str, TensorType]:
+    return {f"start_indices{number}": tensor_type for number in range(count)}
 
 
 def _dynamic_slice(op: str) -> Iterator[Miss]:

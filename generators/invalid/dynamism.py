@@ -71,8 +71,12 @@ def _dynamic_iota(op: str) -> Iterator[Miss]:
             yield "C2", program(op, good, (tensor(of, *shape),), iota_dimension=0)
 
 
-def _amounts(of: TensorType) -> dict[str, TensorType]:
-    return {"edge_padding_low": of, "edge_padding_high": of, "interior_padding": of}
+def _amounts(tensor_type: TensorType) -> dict[str, TensorType]:
+    return {
+        "edge_padding_low": tensor_type,
+        "edge_padding_high": tensor_type,
+        "interior_padding": tensor_type,
+    }
 
 
 def _dynamic_pad(op: str) -> Iterator[Miss]:

@@ -39,8 +39,8 @@ so that one inadmissible operand, such as one quantized per axis, makes the othe
 breaks that constraint too."""
 
 
-def _tensor(of: ElementType, shape: tuple[int, ...] = _SHAPE) -> TensorType:
-    return TensorType(shape, of)
+def _tensor(element_type: ElementType, shape: tuple[int, ...] = _SHAPE) -> TensorType:
+    return TensorType(shape, element_type)
 
 
 def _program(
@@ -64,22 +64,24 @@ def _refused(op: str) -> tuple[ElementType, ...]:
     return _one_per_kind(tuple(row for row in ALL if row not in OPS[op].element_types))
 
 
-def _others(of: ElementType) -> tuple[ElementType, ...]:
-    """Types easily taken for `of`: same kind and other width, same width and other kind."""
-    alike = [row for row in ALL if row is not of and row.kind is of.kind]
-    wide = [row for row in ALL if row.bits == of.bits and row.kind is not of.kind]
+def _others(element_type: ElementType) -> tuple[ElementType, ...]:
+    """Types easily taken for that: same kind and other width, same width and other kind."""
+    alike = [row for row in ALL if row is not element_type and row.kind is element_type.kind]
+    wide = [
+        row for row in ALL if row.bits == element_type.bits and row.kind is not element_type.kind
+    ]
     return (*alike[-1:], *wide[:1])
 
 
-def _itself(of: ElementType) -> ElementType:
-    return of
+def _itself(element_type: ElementType) -> ElementType:
+    return element_type
 
 
-def _part_of(of: ElementType) -> ElementType:
-    return of.part
+def _part_of(element_type: ElementType) -> ElementType:
+    return element_type.part
 
 
-def _truth(of: ElementType) -> ElementType:  # noqa: ARG001 - one signature for all
+def _truth(element_type: ElementType) -> ElementType:  # noqa: ARG001 - one signature for all
     return BOOLEAN[0]
 
 

@@ -84,9 +84,9 @@ def _gather(op: str) -> Iterator[Miss]:
     yield "I1", _sliced(op, axis, tensor(_SI64, 3, 2, 5, 2), result, _PAIRED)
 
 
-def quantized_like(of: TensorType, shape: tuple[int, ...]) -> TensorType:
+def quantized_like(tensor_type: TensorType, shape: tuple[int, ...]) -> TensorType:
     """A type of the same quantized elements."""
-    return TensorType(shape, of.element_type)
+    return TensorType(shape, tensor_type.element_type)
 
 
 def _gather_dimensions(make: Build) -> Iterator[Miss]:
@@ -350,20 +350,22 @@ def _scatter_types(
     yield "C25", make((update,), (bad,), _added(of), _WINDOWS)
 
 
-def _no_computations(of: ElementType, other: ElementType) -> Iterator[Region]:
+def _no_computations(element_type: ElementType, other: ElementType) -> Iterator[Region]:
     """Regions that are no update computations on a type, and give a result of it or nothing."""
-    block = BodyBuilder.of(of, of)
+    block = BodyBuilder.of(element_type, element_type)
     yield block.returns()
     yield block.returns(*block.arguments)
-    alone = BodyBuilder.of(of)
+    alone = BodyBuilder.of(element_type)
     yield alone.returns(*alone.arguments)
-    three = BodyBuilder.of(of, of, of)
+    three = BodyBuilder.of(element_type, element_type, element_type)
     yield three.returns(three.arguments[0])
-    mixed = BodyBuilder.of(of, other)
+    mixed = BodyBuilder.of(element_type, other)
     yield mixed.returns(mixed.arguments[0])
-    ranked = BodyBuilder((Value("a0", tensor(of, 1)), Value("a1", tensor(of, 1))))
+    ranked = BodyBuilder(
+        (Value("a0", tensor(element_type, 1)), Value("a1", tensor(element_type, 1)))
+    )
     yield ranked.returns(ranked.arguments[0])
-    if other.kind is not of.kind:
+    if other.kind is not element_type.kind:
         yield _added(other)  # not a type that `of` is promotable to
 
 

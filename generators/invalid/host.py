@@ -149,7 +149,7 @@ Write = Callable[[BlockWriter, Value], Sequence[Value]]
 
 def _started(
     op: str,
-    of: TensorType,
+    tensor_type: TensorType,
     write: Write,
     promised: tuple[ValueType, ...],
     *,
@@ -157,8 +157,8 @@ def _started(
     count: int = 1,
 ) -> tuple[BlockWriter, Value, Value]:
     """A body started on a parameter given `count` times; the block, the parameter, the future."""
-    block, value = begun(of)
-    argument = block.writer.fresh(taken or of)
+    block, value = begun(tensor_type)
+    argument = block.writer.fresh(taken or tensor_type)
     inner = block.writer.block(arguments=(argument,))
     region = inner.ended(write(inner, argument))
     (future,) = block.add(op, [value] * count, FutureType(promised), regions=(region,))

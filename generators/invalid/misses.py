@@ -14,9 +14,9 @@ Misses = Callable[[str], Iterator[Miss]]
 """misses(op): the near misses of an op."""
 
 
-def tensor(of: ElementType, *shape: int | None) -> TensorType:
+def tensor(element_type: ElementType, *shape: int | None) -> TensorType:
     """A tensor type; without sizes a scalar's."""
-    return TensorType(shape, of)
+    return TensorType(shape, element_type)
 
 
 def program(

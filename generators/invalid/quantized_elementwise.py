@@ -30,9 +30,9 @@ OTHERS = (WIDER, UNSIGNED, NARROWER, HALF)
 """Types that differ from CODES in one member that is no parameter."""
 
 
-def tensor(of: QuantizedType, shape: tuple[int, ...] = _SHAPE) -> TensorType:
+def tensor(quantized_type: QuantizedType, shape: tuple[int, ...] = _SHAPE) -> TensorType:
     """A tensor of quantized elements."""
-    return TensorType(shape, of)
+    return TensorType(shape, quantized_type)
 
 
 _GOOD, _PLAIN = tensor(CODES), TensorType(_SHAPE, _F32)

@@ -24,18 +24,18 @@ def adder(*types: ElementType, returned: tuple[ElementType, ...] | None = None) 
     return block.returns(*(block.op("add", *pair) for pair in pairs))
 
 
-def _bad_bodies(of: ElementType, narrow: ElementType, other: ElementType) -> Iterator[Region]:
+def _bad_bodies(element: ElementType, narrow: ElementType, other: ElementType) -> Iterator[Region]:
     """Bodies that do not fold elements of a type: too narrow, of another kind, mismatched."""
     yield adder(narrow)
     yield adder(other)
-    yield adder(of, of)
-    yield adder(of, returned=())
-    yield adder(of, returned=(of, of))
-    yield adder(of, returned=(other,))
-    yield BodyBuilder.of(of, other).returns(*BodyBuilder.of(of, other).arguments[:1])
-    block = BodyBuilder.of(of)
+    yield adder(element, element)
+    yield adder(element, returned=())
+    yield adder(element, returned=(element, element))
+    yield adder(element, returned=(other,))
+    yield BodyBuilder.of(element, other).returns(*BodyBuilder.of(element, other).arguments[:1])
+    block = BodyBuilder.of(element)
     yield block.returns(*block.arguments)
-    wide = Value("a0", tensor(of, 1)), Value("a1", tensor(of, 1))
+    wide = Value("a0", tensor(element, 1)), Value("a1", tensor(element, 1))
     yield BodyBuilder(wide).returns(wide[0])
 
 

@@ -60,19 +60,19 @@ def _sort(_: str) -> Iterator[Miss]:
     yield "I1", _sorted((axis,), (axis,), region)
 
 
-def _no_comparators(of: ElementType, other: ElementType) -> Iterator[Region]:
-    """Regions that do not compare elements of `of` and si32."""
-    yield _ascending(of)
-    yield _ascending(_SI32, of)
-    yield _ascending(of, other)
-    yield _ascending(of, _SI32, _SI32)
-    types = (of, of, _SI32, _SI32)
+def _no_comparators(element_type: ElementType, other: ElementType) -> Iterator[Region]:
+    """Regions that do not compare elements of `element_type` and si32."""
+    yield _ascending(element_type)
+    yield _ascending(_SI32, element_type)
+    yield _ascending(element_type, other)
+    yield _ascending(element_type, _SI32, _SI32)
+    types = (element_type, element_type, _SI32, _SI32)
     block = BodyBuilder.of(*types)
     yield block.returns(block.arguments[0])
     block = BodyBuilder.of(*types)
     less = block.compare(block.arguments[0], block.arguments[1], "LT")
     yield block.returns(less, less)
-    apart = BodyBuilder.of(of, _SI32, of, _SI32)  # all of lhs, then all of rhs
+    apart = BodyBuilder.of(element_type, _SI32, element_type, _SI32)  # all of lhs, then all of rhs
     yield apart.returns(apart.compare(apart.arguments[0], apart.arguments[2], "LT"))
     ranked = BodyBuilder(tuple(Value(f"a{n}", tensor(one, 1)) for n, one in enumerate(types)))
     yield ranked.returns(ranked.constant(0, _I1))

@@ -31,26 +31,26 @@ _INPUT_SETS = (1, 3, 4, 5, 5, 5, 5, 6)
 _CORRELATIONS = ("independent",) * 5 + ("equal", "negated", "one_ulp")
 
 
-def constant(of: TensorType, profile: str, seed: int, *, splat: bool = False) -> Dense:
+def constant(tensor_type: TensorType, profile: str, seed: int, *, splat: bool = False) -> Dense:
     """A constant with elements of a profile; a large one, or `splat`, repeats a single element.
 
     A profile that speaks of the whole array (shaped_values.py) is never repeated.
     """
-    if not is_shaped(profile) and (splat or math.prod(of.static_shape) > LARGEST_CONSTANT):
-        one = fill(TensorType((), of.element_type), profile, seed)
-        return Dense.of(np.broadcast_to(one, of.static_shape), of)
-    return Dense.of(fill(of, profile, seed), of)
+    if not is_shaped(profile) and (splat or math.prod(tensor_type.static_shape) > LARGEST_CONSTANT):
+        one = fill(TensorType((), tensor_type.element_type), profile, seed)
+        return Dense.of(np.broadcast_to(one, tensor_type.static_shape), tensor_type)
+    return Dense.of(fill(tensor_type, profile, seed), tensor_type)
 
 
-def operand(pick: Pick, name: str, of: TensorType, names: ProfileRow) -> Value | Dense:
+def operand(pick: Pick, name: str, tensor_type: TensorType, names: ProfileRow) -> Value | Dense:
     """A parameter, or one in four times a constant filled by one of the profiles `names`.
 
     A constant takes more choices than a parameter with one input set does: shrinking prefers few.
     """
     if pick(4) < 3:
-        return Value(name, of)
+        return Value(name, tensor_type)
     splat = pick(4) == 3
-    return constant(of, choose(pick, names), pick(1 << 32), splat=splat)
+    return constant(tensor_type, choose(pick, names), pick(1 << 32), splat=splat)
 
 
 def inputs(

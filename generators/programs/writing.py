@@ -59,15 +59,15 @@ class Writer:
     parameters: dict[Value, tuple[str, ...]] = field(default_factory=dict[Value, tuple[str, ...]])
     names: int = 0
 
-    def fresh(self, of: ValueType) -> Value:
+    def fresh(self, value_type: ValueType) -> Value:
         """A new value."""
         self.names += 1
-        return Value(f"v{self.names}", of)
+        return Value(f"v{self.names}", value_type)
 
-    def parameter(self, of: TensorType, *profiles: str) -> Value:
+    def parameter(self, tensor_type: TensorType, *profiles: str) -> Value:
         """A new parameter of main, filled by one of these profiles."""
-        value = self.fresh(of)
-        self.parameters[value] = profiles or profiles_of(of.element)
+        value = self.fresh(tensor_type)
+        self.parameters[value] = profiles or profiles_of(tensor_type.element)
         return value
 
     def block(self, *visible: Value, arguments: tuple[Value, ...] = ()) -> BlockWriter:
@@ -125,10 +125,12 @@ class BlockWriter:
         """A block within this one."""
         return self.writer.block(*self.data, arguments=arguments)
 
-    def number(self, value: int, of: TensorType) -> Value:
+    def number(self, value: int, tensor_type: TensorType) -> Value:
         """A constant with this number in every element."""
-        array = np.full(of.static_shape, value).astype(of.element.storage)
-        return self.add("constant", (), of, given={"value": Dense.of(array, of)})[0]
+        array = np.full(tensor_type.static_shape, value).astype(tensor_type.element.storage)
+        return self.add("constant", (), tensor_type, given={"value": Dense.of(array, tensor_type)})[
+            0
+        ]
 
     def drawn(self) -> Value:
         """A constant of the data's type with contents of some profile."""
@@ -171,5 +173,7 @@ class BlockWriter:
         return self.number(self.writer.pick(2), scalar("i1"))
 
 
-def _exact(of: ElementType) -> tuple[str, ...]:
-    return ("xor", "and", "or") if of.is_boolean else ("add", "subtract", "xor", "multiply")
+def _exact(element_type: ElementType) -> tuple[str, ...]:
+    return (
+        ("xor", "and", "or") if element_type.is_boolean else ("add", "subtract", "xor", "multiply")
+    )

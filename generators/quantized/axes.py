@@ -33,7 +33,7 @@ def dimension(shape: tuple[int, ...], pick: Pick) -> int | None:
     return fitting[pick(len(fitting))] if fitting else None
 
 
-def _add(operation: Operation, of: Parameters, pick: Pick) -> Types | None:
+def _add(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
     """One dimension for all that are quantized per axis: lhs and rhs or lhs alone.
 
     A per-tensor lhs with a per-axis rhs is valid too, but StableHLO's verifier refuses it.
@@ -45,13 +45,15 @@ def _add(operation: Operation, of: Parameters, pick: Pick) -> Types | None:
     lhs, rhs = operation.operands
     types: Types = {}
     for value, per_axis in ((lhs, True), (rhs, both), (operation.results[0], True)):
-        types[value.name] = drawn(of, pick, axis=axis if per_axis else None, size=shape[axis])
+        types[value.name] = drawn(
+            parameters, pick, axis=axis if per_axis else None, size=shape[axis]
+        )
     if lhs == rhs:
-        types[lhs.name] = drawn(of, pick, axis=axis, size=shape[axis])
+        types[lhs.name] = drawn(parameters, pick, axis=axis, size=shape[axis])
     return types
 
 
-def _alike(operation: Operation, of: Parameters, pick: Pick) -> Types | None:
+def _alike(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
     """Ops whose one quantized tensor is the operand or the result."""
     values = [
         value
@@ -62,11 +64,11 @@ def _alike(operation: Operation, of: Parameters, pick: Pick) -> Types | None:
     axis = dimension(shape, pick)
     if axis is None:
         return None
-    kind = drawn(of, pick, axis=axis, size=shape[axis])
+    kind = drawn(parameters, pick, axis=axis, size=shape[axis])
     return {value.name: kind for value in values}
 
 
-def _broadcast(operation: Operation, of: Parameters, pick: Pick) -> Types | None:
+def _broadcast(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
     """C6: the dimension goes where it is broadcast to; one step is repeated along a new size."""
     before, after = _shapes(operation)[0], _shapes(operation)[-1]
     dimensions = operation.attribute("broadcast_dimensions")
@@ -74,7 +76,7 @@ def _broadcast(operation: Operation, of: Parameters, pick: Pick) -> Types | None
     if axis is None or not isinstance(dimensions, tuple):
         return None
     to = int(dimensions[axis])  # type: ignore[call-overload] - a tuple of integers
-    kind = drawn(of, pick, axis=axis, size=before[axis])
+    kind = drawn(parameters, pick, axis=axis, size=before[axis])
     wide = with_axis(kind, to)
     if before[axis] == 1:
         count = after[to]
@@ -84,7 +86,7 @@ def _broadcast(operation: Operation, of: Parameters, pick: Pick) -> Types | None
     return {operation.operands[0].name: kind, operation.results[0].name: wide}
 
 
-def _reshape(operation: Operation, of: Parameters, pick: Pick) -> Types | None:
+def _reshape(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
     """C3: what comes before the dimension, its size, and what comes after, stay."""
     before, after = _shapes(operation)[0], _shapes(operation)[-1]
     pairs = [
@@ -98,17 +100,17 @@ def _reshape(operation: Operation, of: Parameters, pick: Pick) -> Types | None:
     if not pairs:
         return None
     axis, to = pairs[pick(len(pairs))]
-    kind = drawn(of, pick, axis=axis, size=before[axis])
+    kind = drawn(parameters, pick, axis=axis, size=before[axis])
     return {operation.operands[0].name: kind, operation.results[0].name: with_axis(kind, to)}
 
 
-def _transpose(operation: Operation, of: Parameters, pick: Pick) -> Types | None:
+def _transpose(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
     """C4: the dimension goes where the permutation takes it."""
     shape, order = _shapes(operation)[0], operation.attribute("permutation")
     axis = dimension(shape, pick)
     if axis is None or not isinstance(order, tuple):
         return None
-    kind = drawn(of, pick, axis=axis, size=shape[axis])
+    kind = drawn(parameters, pick, axis=axis, size=shape[axis])
     to = order.index(axis)
     return {operation.operands[0].name: kind, operation.results[0].name: with_axis(kind, to)}
 
@@ -116,7 +118,7 @@ def _transpose(operation: Operation, of: Parameters, pick: Pick) -> Types | None
 def _kernel(axis: Callable[[Operation, Pick], tuple[int, int] | None]) -> PerAxis:
     """Contractions: the kernel per axis, with zero points 0, and so the result, or not."""
 
-    def types(operation: Operation, of: Parameters, pick: Pick) -> Types | None:
+    def types(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
         found = axis(operation, pick)
         if found is None:
             return None
@@ -126,15 +128,15 @@ def _kernel(axis: Callable[[Operation, Pick], tuple[int, int] | None]) -> PerAxi
         if lhs == rhs or not shapes[1][inner]:
             return None
         size, to = shapes[1][inner], shapes[-1]
-        kernel = drawn(of, pick, symmetric=True, axis=inner, size=size)
-        kinds: Types = {lhs.name: drawn(of, pick), rhs.name: kernel}
+        kernel = drawn(parameters, pick, symmetric=True, axis=inner, size=size)
+        kinds: Types = {lhs.name: drawn(parameters, pick), rhs.name: kernel}
         if pick(4) == 3:  # hybrid
             assert isinstance(lhs.type, TensorType)
             assert isinstance(result.type, TensorType)
             return kinds | {lhs.name: lhs.type, result.name: result.type}
         outward = outer if pick(2) and 0 <= outer < len(to) and to[outer] else None
         steps = to[outward] if outward is not None else 1
-        return kinds | {result.name: drawn(of, pick, axis=outward, size=steps)}
+        return kinds | {result.name: drawn(parameters, pick, axis=outward, size=steps)}
 
     return types
 

@@ -202,8 +202,10 @@ def _recipe(given: InputRecipe, program: Program, pick: Pick) -> InputRecipe:
     return replace(given, profiles=profiles)
 
 
-def _takes_codes(of: ValueType, profile: str) -> bool:
-    quantized = isinstance(of, TensorType) and isinstance(of.element_type, QuantizedType)
+def _takes_codes(value_type: ValueType, profile: str) -> bool:
+    quantized = isinstance(value_type, TensorType) and isinstance(
+        value_type.element_type, QuantizedType
+    )
     return quantized and ":" not in profile and profile not in ("definite", "triangular")
 
 

@@ -24,9 +24,9 @@ from reference.numerics.rounding import round_to
 _I1 = BOOLEAN[0]
 
 
-def scalar(of: ElementType) -> TensorType:
+def scalar(element_type: ElementType) -> TensorType:
     """The type of scalars of an element type: what bodies work on."""
-    return TensorType((), of)
+    return TensorType((), element_type)
 
 
 @dataclass(slots=True)
@@ -50,9 +50,9 @@ class BodyBuilder:
         self.operations.append(Operation(name, operands, (value,), attributes(**given)))
         return value
 
-    def constant(self, number: float, of: ElementType) -> Value:
+    def constant(self, number: float, element_type: ElementType) -> Value:
         """One more constant."""
-        return self.op("constant", to=of, value=literal(number, of))
+        return self.op("constant", to=element_type, value=literal(number, element_type))
 
     def compare(self, lhs: Value, rhs: Value, direction: str) -> Value:
         """One more comparison, by the default order of the type."""
@@ -63,18 +63,18 @@ class BodyBuilder:
         return Region(self.arguments, (*self.operations, Operation("return", results)))
 
 
-def number_of(number: float, of: ElementType) -> Array:
+def number_of(number: float, element_type: ElementType) -> Array:
     """A scalar of a type: an integer is kept exactly, anything else rounded."""
-    if of.is_float:
-        return round_to(np.asarray(number, np.float64), of)
-    if of.is_boolean:
+    if element_type.is_float:
+        return round_to(np.asarray(number, np.float64), element_type)
+    if element_type.is_boolean:
         return np.asarray(bool(number))
-    return np.asarray(number).astype(of.storage)
+    return np.asarray(number).astype(element_type.storage)
 
 
-def literal(number: float, of: ElementType) -> Dense:
+def literal(number: float, element_type: ElementType) -> Dense:
     """A scalar constant."""
-    return Dense.of(number_of(number, of), scalar(of))
+    return Dense.of(number_of(number, element_type), scalar(element_type))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,43 +98,47 @@ class Monoid:
         return tuple(of.element for of in types if isinstance(of, TensorType))
 
 
-def _every(of: ElementType) -> tuple[ProfileRow, ...]:
-    return tuple((name,) for name in profiles_of(of))
+def _every(element_type: ElementType) -> tuple[ProfileRow, ...]:
+    return tuple((name,) for name in profiles_of(element_type))
 
 
-def _smallest(of: ElementType, *, largest: bool = False) -> float:
+def _smallest(element_type: ElementType, *, largest: bool = False) -> float:
     """The least value of a type, or the greatest: infinite where it can be."""
-    if of.is_boolean or of.is_integer:
-        return (of.max_integer if largest else of.min_integer) if of.is_integer else largest
-    fmt = of.float_format
+    if element_type.is_boolean or element_type.is_integer:
+        return (
+            (element_type.max_integer if largest else element_type.min_integer)
+            if element_type.is_integer
+            else largest
+        )
+    fmt = element_type.float_format
     top = np.inf if fmt.has_infinity else fmt.max_finite
     if largest:
         return top
     return -top if fmt.signed else fmt.smallest
 
 
-def ops_of(of: ElementType) -> tuple[str, ...]:
+def ops_of(element_type: ElementType) -> tuple[str, ...]:
     """The ops that are monoids on a type by themselves, the simplest first."""
-    if of.is_boolean:
+    if element_type.is_boolean:
         return ("or", "and", "xor", "add", "multiply", "maximum", "minimum")
-    if of.is_integer:
+    if element_type.is_integer:
         return ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
-    if of.is_complex:
+    if element_type.is_complex:
         return ("add", "multiply")
-    if not of.float_format.has_zero:
+    if not element_type.float_format.has_zero:
         return ("multiply", "maximum", "minimum")
     return ("add", "maximum", "minimum", "multiply")
 
 
-def identity_of(op: str, of: ElementType) -> float:
+def identity_of(op: str, element_type: ElementType) -> float:
     """What leaves every element of a type as it is under an op of `ops_of`."""
     if op in ("add", "or", "xor"):
         return 0
     if op == "multiply":
         return 1
     if op == "and":
-        return -1 if of.is_signed else _smallest(of, largest=True)
-    return _smallest(of, largest=op == "minimum")
+        return -1 if element_type.is_signed else _smallest(element_type, largest=True)
+    return _smallest(element_type, largest=op == "minimum")
 
 
 _SUMS: tuple[ProfileRow, ...] = (
@@ -148,44 +152,46 @@ _PRODUCTS: tuple[ProfileRow, ...] = (
 )  # fmt: skip
 
 
-def rows_of(op: str, of: ElementType) -> tuple[ProfileRow, ...]:
+def rows_of(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]:
     """Profiles for an op's data: of sums and products mostly such that they do not overflow."""
-    every = _every(of)
-    if of.is_integer or of.is_boolean or op in ("maximum", "minimum"):
+    every = _every(element_type)
+    if element_type.is_integer or element_type.is_boolean or op in ("maximum", "minimum"):
         return every
     wanted = _SUMS if op == "add" else _PRODUCTS
-    names = profiles_of(of)
+    names = profiles_of(element_type)
     return tuple(row for row in wanted if is_shaped(row[0]) or row[0] in names)
 
 
 def fold_of(
-    op: str, of: ElementType, to: ElementType | None = None, *, swapped: bool = False
+    op: str, element_type: ElementType, to: ElementType | None = None, *, swapped: bool = False
 ) -> Monoid:
     """A body of one op, on arguments of type `to` (its own if not given), in either order."""
-    wide = to or of
+    wide = to or element_type
     block = BodyBuilder.of(wide, wide)
     pair = block.arguments[::-1] if swapped else block.arguments
     region = block.returns(block.op(op, *pair))
-    identity = literal(identity_of(op, of), of)
-    return Monoid(op, region, (of,), (identity,), rows_of(op, of))
+    identity = literal(identity_of(op, element_type), element_type)
+    return Monoid(op, region, (element_type,), (identity,), rows_of(op, element_type))
 
 
-def wider_than(of: ElementType) -> tuple[ElementType, ...]:
-    """Types to which `of` is promoted in a body without loss."""
-    if of.is_boolean:
+def wider_than(element_type: ElementType) -> tuple[ElementType, ...]:
+    """Types to which `element_type` is promoted in a body without loss."""
+    if element_type.is_boolean:
         return ()
-    if of.is_integer or of.is_complex:
-        return tuple(row for row in ALL if row.kind is of.kind and row.bits > of.bits)
+    if element_type.is_integer or element_type.is_complex:
+        return tuple(
+            row for row in ALL if row.kind is element_type.kind and row.bits > element_type.bits
+        )
     wide = {"bf16": ("f32", "f64"), "f16": ("f32", "f64"), "f32": ("f64",), "f64": ()}
-    return tuple(ELEMENT_TYPES[name] for name in wide.get(of.name, ("f32", "bf16")))
+    return tuple(ELEMENT_TYPES[name] for name in wide.get(element_type.name, ("f32", "bf16")))
 
 
-def _place(of: ElementType, index: ElementType, largest: bool) -> Monoid:
+def _place(element_type: ElementType, index: ElementType, largest: bool) -> Monoid:
     """The largest (or smallest) element and its index, the first of equal ones; NaN wins."""
-    block = BodyBuilder.of(of, index, of, index)
+    block = BodyBuilder.of(element_type, index, element_type, index)
     value, at, other, other_at = block.arguments
     take = block.compare(value, other, "GT" if largest else "LT")
-    if of.is_float:
+    if element_type.is_float:
         take = block.op("or", take, block.compare(value, value, "NE"))
     earlier = block.compare(at, other_at, "LT")
     tie = block.op("and", block.compare(value, other, "EQ"), earlier)
@@ -193,42 +199,53 @@ def _place(of: ElementType, index: ElementType, largest: bool) -> Monoid:
     region = block.returns(
         block.op("select", take, value, other), block.op("select", take, at, other_at)
     )
-    start = literal(_smallest(of, largest=not largest), of)
-    rows = tuple((name, "permutation") for (name,) in _every(of))
+    start = literal(_smallest(element_type, largest=not largest), element_type)
+    rows = tuple((name, "permutation") for (name,) in _every(element_type))
     name = "place of the largest" if largest else "place of the smallest"
-    return Monoid(name, region, (of, index), (start, literal(index.max_integer, index)), rows)
+    return Monoid(
+        name, region, (element_type, index), (start, literal(index.max_integer, index)), rows
+    )
 
 
-def _together(of: ElementType, first: str, other: ElementType, second: str) -> Monoid:
+def _together(element_type: ElementType, first: str, other: ElementType, second: str) -> Monoid:
     """Two ops side by side, each on an input of its own."""
-    block = BodyBuilder.of(of, other, of, other)
+    block = BodyBuilder.of(element_type, other, element_type, other)
     one, two, right_one, right_two = block.arguments
     region = block.returns(block.op(first, one, right_one), block.op(second, two, right_two))
     identity = (
-        literal(identity_of(first, of), of), literal(identity_of(second, other), other),
+        literal(identity_of(first, element_type), element_type),
+        literal(identity_of(second, other), other),
     )  # fmt: skip
     seconds = rows_of(second, other)
-    rows = tuple((*row, *seconds[n % len(seconds)]) for n, row in enumerate(rows_of(first, of)))
-    return Monoid(f"{first} and {second}", region, (of, other), identity, rows)
+    rows = tuple(
+        (*row, *seconds[n % len(seconds)]) for n, row in enumerate(rows_of(first, element_type))
+    )
+    return Monoid(f"{first} and {second}", region, (element_type, other), identity, rows)
 
 
-def _affine(of: ElementType) -> Monoid:
+def _affine(element_type: ElementType) -> Monoid:
     """x -> a x + b, then x -> c x + d: (a c, b c + d). Not commutative."""
-    block = BodyBuilder.of(of, of, of, of)
+    block = BodyBuilder.of(element_type, element_type, element_type, element_type)
     a, b, c, d = block.arguments
     product = block.op("multiply", a, c)
     region = block.returns(product, block.op("add", block.op("multiply", b, c), d))
     rows: tuple[ProfileRow, ...] = (("values:1", "small_integers"), ("within:0:1", "within:-1:1"))
-    if of.is_integer:
+    if element_type.is_integer:
         rows = (*rows, ("small_integers", "small_integers"), ("bits", "bits"))
-    elif of.bits >= 16:
+    elif element_type.bits >= 16:
         rows = (*rows, ("within:-1:1", "small_integers"))
-    return Monoid("affine maps", region, (of, of), (literal(1, of), literal(0, of)), rows)
+    return Monoid(
+        "affine maps",
+        region,
+        (element_type, element_type),
+        (literal(1, element_type), literal(0, element_type)),
+        rows,
+    )
 
 
-def _matrices(of: ElementType) -> Monoid:
+def _matrices(element_type: ElementType) -> Monoid:
     """Products of two by two matrices of wrapping integers. Not commutative."""
-    block = BodyBuilder.of(*(of,) * 8)
+    block = BodyBuilder.of(*(element_type,) * 8)
     a, b = block.arguments[:4], block.arguments[4:]
 
     def entry(row: int, column: int) -> Value:
@@ -236,90 +253,96 @@ def _matrices(of: ElementType) -> Monoid:
         return block.op("add", left, block.op("multiply", a[2 * row + 1], b[2 + column]))
 
     region = block.returns(*(entry(row, column) for row in range(2) for column in range(2)))
-    identity = tuple(literal(number, of) for number in (1, 0, 0, 1))
+    identity = tuple(literal(number, element_type) for number in (1, 0, 0, 1))
     rows: tuple[ProfileRow, ...] = (("small_integers",) * 4, ("bits",) * 4)
-    return Monoid("matrices", region, (of,) * 4, identity, rows)
+    return Monoid("matrices", region, (element_type,) * 4, identity, rows)
 
 
-def _flagged(of: ElementType, first: bool) -> Monoid:
+def _flagged(element_type: ElementType, first: bool) -> Monoid:
     """The first (or last) element whose flag is set. Not commutative."""
-    block = BodyBuilder.of(of, _I1, of, _I1)
+    block = BodyBuilder.of(element_type, _I1, element_type, _I1)
     value, valid, other, other_valid = block.arguments
     if first:
         chosen = block.op("select", valid, value, other)
     else:
         chosen = block.op("select", other_valid, other, value)
     region = block.returns(chosen, block.op("or", valid, other_valid))
-    start = 0 if not of.is_float or of.float_format.has_zero else 1
-    rows = tuple((name, "bits") for (name,) in _every(of))
+    start = 0 if not element_type.is_float or element_type.float_format.has_zero else 1
+    rows = tuple((name, "bits") for (name,) in _every(element_type))
     # where no flag is set at all, some element is left, whichever: only the flag is determined
     return Monoid(
-        "first valid" if first else "last valid", region, (of, _I1),
-        (literal(start, of), literal(0, _I1)), (*rows, ("small_integers", "values:1"))
-        if of.is_integer or of.is_float or of.is_complex else rows,
+        "first valid" if first else "last valid", region, (element_type, _I1),
+        (literal(start, element_type), literal(0, _I1)), (*rows, ("small_integers", "values:1"))
+        if element_type.is_integer or element_type.is_float or element_type.is_complex else rows,
     )  # fmt: skip
 
 
 def _bounded(
-    of: ElementType, name: str, op: str, number: int, row: ProfileRow, *, outside: bool
+    element_type: ElementType, name: str, op: str, number: int, row: ProfileRow, *, outside: bool
 ) -> Monoid:
     """Sums that an op with a constant keeps small; the constant is in the body or around it."""
-    block = BodyBuilder.of(of, of)
+    block = BodyBuilder.of(element_type, element_type)
     around = BodyBuilder(())
     total = block.op("add", *block.arguments)
     if outside:
-        limit = Value("limit", scalar(of))
+        limit = Value("limit", scalar(element_type))
         around.operations.append(
-            Operation("constant", (), (limit,), attributes(value=literal(number, of)))
+            Operation("constant", (), (limit,), attributes(value=literal(number, element_type)))
         )
     else:
-        limit = block.constant(number, of)
+        limit = block.constant(number, element_type)
     region = block.returns(block.op(op, total, limit))
-    identity = (literal(0, of),)
-    return Monoid(name, region, (of,), identity, (row,), tuple(around.operations))
+    identity = (literal(0, element_type),)
+    return Monoid(name, region, (element_type,), identity, (row,), tuple(around.operations))
 
 
-def _capped(of: ElementType, *, outside: bool) -> Monoid:
+def _capped(element_type: ElementType, *, outside: bool) -> Monoid:
     """Sums of numbers that are not negative, never more than a constant."""
-    return _bounded(of, "capped sum", "minimum", 50, ("within:0:9",), outside=outside)
+    return _bounded(element_type, "capped sum", "minimum", 50, ("within:0:9",), outside=outside)
 
 
-def _masked(of: ElementType, *, outside: bool) -> Monoid:
+def _masked(element_type: ElementType, *, outside: bool) -> Monoid:
     """Sums modulo 32, by a mask that is a constant."""
-    return _bounded(of, "masked sum", "and", 31, ("within:0:31",), outside=outside)
+    return _bounded(element_type, "masked sum", "and", 31, ("within:0:31",), outside=outside)
 
 
 @cache
-def several(of: ElementType) -> tuple[Callable[[], Monoid], ...]:
+def several(element_type: ElementType) -> tuple[Callable[[], Monoid], ...]:
     """Bodies on a type that are more than one op, as functions that make them."""
     found: list[Callable[[], Monoid]] = []
     si32, f32 = ELEMENT_TYPES["si32"], ELEMENT_TYPES["f32"]
-    plain = not of.is_complex and not of.is_boolean
+    plain = not element_type.is_complex and not element_type.is_boolean
     if plain:
-        found += [lambda: _place(of, si32, True), lambda: _place(of, si32, False)]
-    found += [lambda: _flagged(of, True), lambda: _flagged(of, False)]
-    if "add" in ops_of(of):
-        found.append(lambda: _together(of, "add", si32, "add"))
+        found += [
+            lambda: _place(element_type, si32, True),
+            lambda: _place(element_type, si32, False),
+        ]
+    found += [lambda: _flagged(element_type, True), lambda: _flagged(element_type, False)]
+    if "add" in ops_of(element_type):
+        found.append(lambda: _together(element_type, "add", si32, "add"))
     if plain:
         other = f32
-        if of.is_float:  # XLA does not mix precisions
-            other = of if "add" in ops_of(of) else si32
-        found.append(lambda: _together(of, "maximum", other, "add"))
-    if of.is_integer:
-        found += [lambda: _affine(of), lambda: _matrices(of)]
-        if of.bits >= 8:
-            found += [lambda: _capped(of, outside=True), lambda: _masked(of, outside=False)]
-    elif of.is_float and of.bits >= 16:
-        found += [lambda: _affine(of), lambda: _capped(of, outside=False)]
+        if element_type.is_float:  # XLA does not mix precisions
+            other = element_type if "add" in ops_of(element_type) else si32
+        found.append(lambda: _together(element_type, "maximum", other, "add"))
+    if element_type.is_integer:
+        found += [lambda: _affine(element_type), lambda: _matrices(element_type)]
+        if element_type.bits >= 8:
+            found += [
+                lambda: _capped(element_type, outside=True),
+                lambda: _masked(element_type, outside=False),
+            ]
+    elif element_type.is_float and element_type.bits >= 16:
+        found += [lambda: _affine(element_type), lambda: _capped(element_type, outside=False)]
     return tuple(found)
 
 
-def selector(of: ElementType, direction: str) -> Region:
+def selector(element_type: ElementType, direction: str) -> Region:
     """The predicate of select_and_scatter; complex numbers are compared by their real parts."""
-    block = BodyBuilder.of(of, of)
+    block = BodyBuilder.of(element_type, element_type)
     left, right = block.arguments
-    if of.is_complex:
-        left, right = (block.op("real", value, to=of.part) for value in (left, right))
+    if element_type.is_complex:
+        left, right = (block.op("real", value, to=element_type.part) for value in (left, right))
     return block.returns(block.compare(left, right, direction))
 
 

@@ -54,80 +54,82 @@ class Words:
 
 
 @cache
-def top(of: ElementType) -> int:
+def top(element_type: ElementType) -> int:
     """The magnitude code of the largest finite value of a floating-point type."""
-    fmt = of.float_format
-    all_ones = (1 << (of.part.bits - fmt.signed)) - 1
+    fmt = element_type.float_format
+    all_ones = (1 << (element_type.part.bits - fmt.signed)) - 1
     if fmt.non_finite is NonFinite.IEEE:
         return (((1 << fmt.exponent_bits) - 1) << fmt.mantissa_bits) - 1
     return all_ones - (fmt.non_finite is NonFinite.NAN_ALL_ONES)
 
 
 @cache
-def infinity(of: ElementType) -> int | None:
+def infinity(element_type: ElementType) -> int | None:
     """The magnitude code of infinity, None in a format without."""
-    return top(of) + 1 if of.float_format.has_infinity else None
+    return top(element_type) + 1 if element_type.float_format.has_infinity else None
 
 
 @cache
-def nan_codes(of: ElementType) -> tuple[int, ...]:
+def nan_codes(element_type: ElementType) -> tuple[int, ...]:
     """Codes, sign included, of NaNs of both signs: quiet, signalling, with several payloads."""
-    fmt, width = of.float_format, of.part.bits
+    fmt, width = element_type.float_format, element_type.part.bits
     if fmt.non_finite is NonFinite.NONE:
         return ()
     if fmt.non_finite is NonFinite.NAN_NEGATIVE_ZERO:
         return (1 << (width - 1),)
     if fmt.non_finite is NonFinite.NAN_ALL_ONES:
-        nan = top(of) + 1
+        nan = top(element_type) + 1
         return (nan, nan | 1 << (width - 1)) if fmt.signed else (nan,)
-    base, quiet = top(of) + 1, 1 << (fmt.mantissa_bits - 1)
+    base, quiet = top(element_type) + 1, 1 << (fmt.mantissa_bits - 1)
     payloads = dict.fromkeys((quiet, quiet | 1, 2 * quiet - 1, 1, quiet - 1))
     positive = [base | payload for payload in payloads]
     return (*positive, *(code | 1 << (width - 1) for code in positive))
 
 
-def encode(sign: Array, magnitude: Array, of: ElementType) -> Array:
+def encode(sign: Array, magnitude: Array, element_type: ElementType) -> Array:
     """Codes (uint64) of signs (true where negative) and magnitude codes.
 
     A sign that the format cannot carry (of f8E8M0FNU's numbers, of FNUZ's zero) is dropped.
     """
-    fmt = of.float_format
+    fmt = element_type.float_format
     magnitude = magnitude.astype(np.uint64)
     if not fmt.signed:
         return magnitude
     if not fmt.has_negative_zero:
         sign = sign & (magnitude != 0)
-    return magnitude | (sign.astype(np.uint64) << np.uint64(of.part.bits - 1))
+    return magnitude | (sign.astype(np.uint64) << np.uint64(element_type.part.bits - 1))
 
 
-def as_array(codes: Array, of: ElementType) -> Array:
+def as_array(codes: Array, element_type: ElementType) -> Array:
     """The array (of storage type, or of the parts' for a complex type) that has these codes."""
-    return from_bits(codes.astype(bits_dtype(of)), of.part)
+    return from_bits(codes.astype(bits_dtype(element_type)), element_type.part)
 
 
-def decode(magnitude: Array, of: ElementType) -> Array:
+def decode(magnitude: Array, element_type: ElementType) -> Array:
     """The float64 values of magnitude codes from 0 to `top(of)`."""
-    return as_array(magnitude.astype(np.uint64), of).astype(np.float64)
+    return as_array(magnitude.astype(np.uint64), element_type).astype(np.float64)
 
 
 @cache
-def _midpoints(of: ElementType) -> Array:
-    values = decode(np.arange(top(of) + 1), of)
+def _midpoints(element_type: ElementType) -> Array:
+    values = decode(np.arange(top(element_type) + 1), element_type)
     return (values[1:] + values[:-1]) / 2
 
 
-def nearest(x: Array, of: ElementType) -> tuple[Array, Array]:
+def nearest(x: Array, element_type: ElementType) -> tuple[Array, Array]:
     """Signs and magnitude codes (int64) of the finite values nearest to float64 numbers.
 
     Numbers beyond the largest finite value become that; ties may go either way.
     """
-    sign, size = np.signbit(x), np.minimum(np.abs(x), of.float_format.max_finite)
-    if of.part.bits > 16 or of.name == "f16":
-        codes = size.astype(of.part.storage).view(bits_dtype(of)).astype(np.int64)
-        return sign, np.minimum(codes, top(of))
-    return sign, np.searchsorted(_midpoints(of), size).astype(np.int64)
+    sign, size = np.signbit(x), np.minimum(np.abs(x), element_type.float_format.max_finite)
+    if element_type.part.bits > 16 or element_type.name == "f16":
+        codes = (
+            size.astype(element_type.part.storage).view(bits_dtype(element_type)).astype(np.int64)
+        )
+        return sign, np.minimum(codes, top(element_type))
+    return sign, np.searchsorted(_midpoints(element_type), size).astype(np.int64)
 
 
-def step(magnitude: Array, by: Array | int, of: ElementType) -> Array:
+def step(magnitude: Array, by: Array | int, element_type: ElementType) -> Array:
     """Magnitude codes moved by so many units in the last place, kept finite and of one sign."""
-    return np.clip(magnitude + by, 0, top(of))
+    return np.clip(magnitude + by, 0, top(element_type))

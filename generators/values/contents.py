@@ -85,14 +85,16 @@ PROFILES: dict[str, Profile] = _profiles()
 
 
 @cache
-def profiles_of(of: ElementType) -> tuple[str, ...]:
+def profiles_of(element_type: ElementType) -> tuple[str, ...]:
     """The general profiles that a type has (not those made for one conversion), simplest first."""
     general = [row for row in PROFILES.values() if not row.name.startswith(("range_", "ties_"))]
-    if of.is_boolean:
+    if element_type.is_boolean:
         return ("bits",)
-    if of.is_integer:
+    if element_type.is_integer:
         return tuple(row.name for row in general if row.integers)
-    return tuple(row.name for row in general if row.floats and of.is_complex >= row.complex_only)
+    return tuple(
+        row.name for row in general if row.floats and element_type.is_complex >= row.complex_only
+    )
 
 
 def fill(type: TensorType, profile: str, seed: int) -> Array:  # noqa: A002 - the spec's word
@@ -123,43 +125,53 @@ def fill(type: TensorType, profile: str, seed: int) -> Array:  # noqa: A002 - th
     return from_bits(codes.reshape(*shape, 2), of)
 
 
-def fill_codes(of: QuantizedType, shape: tuple[int, ...], profile: str, seed: int) -> Array:
+def fill_codes(
+    quantized_type: QuantizedType, shape: tuple[int, ...], profile: str, seed: int
+) -> Array:
     """Codes of a quantized type: any of them ("codes"), or the nearest to a profile's numbers."""
     if profile == "codes":
-        count = of.storage_max - of.storage_min + 1
-        drawn = Words(seed).below(math.prod(shape), count) + of.storage_min
-        return drawn.reshape(shape).astype(of.storage_type.storage)
-    numbers = fill(TensorType(shape, of.expressed_type), profile, seed)
-    axis = of.quantization_dimension
+        count = quantized_type.storage_max - quantized_type.storage_min + 1
+        drawn = Words(seed).below(math.prod(shape), count) + quantized_type.storage_min
+        return drawn.reshape(shape).astype(quantized_type.storage_type.storage)
+    numbers = fill(TensorType(shape, quantized_type.expressed_type), profile, seed)
+    axis = quantized_type.quantization_dimension
     if axis is not None and axis >= len(shape):  # one element, to be repeated
-        first = of.scales[:1], of.zero_points[:1]
-        of = replace(of, scales=first[0], zero_points=first[1], quantization_dimension=None)
-    return quantize(numbers, of)
+        first = quantized_type.scales[:1], quantized_type.zero_points[:1]
+        quantized_type = replace(
+            quantized_type, scales=first[0], zero_points=first[1], quantization_dimension=None
+        )
+    return quantize(numbers, quantized_type)
 
 
-def _shifted(codes: Array, by: Array, of: ElementType) -> Array:
+def _shifted(codes: Array, by: Array, element_type: ElementType) -> Array:
     """Float codes moved by so many ulp; what is not finite stays."""
-    sign_bit = np.uint64(1 << (of.part.bits - 1)) if of.float_format.signed else np.uint64(0)
+    sign_bit = (
+        np.uint64(1 << (element_type.part.bits - 1))
+        if element_type.float_format.signed
+        else np.uint64(0)
+    )
     magnitude = (codes & ~sign_bit).astype(np.int64)
-    moved = encode((codes & sign_bit) != 0, np.clip(magnitude + by, 0, top(of)), of)
-    return np.where(magnitude <= top(of), moved, codes)
+    moved = encode(
+        (codes & sign_bit) != 0, np.clip(magnitude + by, 0, top(element_type)), element_type
+    )
+    return np.where(magnitude <= top(element_type), moved, codes)
 
 
-def _negated(codes: Array, of: ElementType) -> Array:
+def _negated(codes: Array, element_type: ElementType) -> Array:
     """Float codes with the other sign, where the format has it."""
-    fmt = of.float_format
+    fmt = element_type.float_format
     if not fmt.signed:
         return codes
-    sign_bit = np.uint64(1 << (of.part.bits - 1))
+    sign_bit = np.uint64(1 << (element_type.part.bits - 1))
     if fmt.has_negative_zero:
         return codes ^ sign_bit
     return np.where((codes & ~sign_bit) == 0, codes, codes ^ sign_bit)
 
 
-def _held(codes: Array, of: QuantizedType, shape: tuple[int, ...]) -> Array:
+def _held(codes: Array, quantized_type: QuantizedType, shape: tuple[int, ...]) -> Array:
     """Codes within the range of their type, the others at its ends."""
-    inside = np.clip(codes.astype(np.int64), of.storage_min, of.storage_max)
-    return inside.astype(of.storage_type.storage).reshape(shape)
+    inside = np.clip(codes.astype(np.int64), quantized_type.storage_min, quantized_type.storage_max)
+    return inside.astype(quantized_type.storage_type.storage).reshape(shape)
 
 
 def correlated(first: Array, type: TensorType, correlation: str, seed: int) -> Array:  # noqa: A002

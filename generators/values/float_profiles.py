@@ -31,17 +31,17 @@ def _signs(count: int, words: Words) -> Array:
     return words.chance(count, 2)
 
 
-def _codes_of(values: Array, of: ElementType) -> Array:
-    sign, magnitude = nearest(values, of)
-    return encode(sign, magnitude, of)
+def _codes_of(values: Array, element_type: ElementType) -> Array:
+    sign, magnitude = nearest(values, element_type)
+    return encode(sign, magnitude, element_type)
 
 
-def _one(of: ElementType) -> int:
-    return int(nearest(np.array([1.0]), of)[1][0])
+def _one(element_type: ElementType) -> int:
+    return int(nearest(np.array([1.0]), element_type)[1][0])
 
 
-def _first_normal(of: ElementType) -> int:
-    fmt = of.float_format
+def _first_normal(element_type: ElementType) -> int:
+    fmt = element_type.float_format
     return 1 << fmt.mantissa_bits if fmt.has_zero else 0
 
 
@@ -57,46 +57,50 @@ def _log_uniform(count: int, bits: int, words: Words) -> Array:
 
 
 @cache
-def _small_integers(of: ElementType) -> Array:
+def _small_integers(element_type: ElementType) -> Array:
     wanted = np.array([0, *(sign * n for n in range(1, 9) for sign in (1, -1))], np.float64)
-    sign, magnitude = nearest(wanted, of)
-    held = decode(magnitude, of) == np.abs(wanted)
-    if not of.float_format.signed:
+    sign, magnitude = nearest(wanted, element_type)
+    held = decode(magnitude, element_type) == np.abs(wanted)
+    if not element_type.float_format.signed:
         held &= ~sign
-    return encode(sign, magnitude, of)[held]
+    return encode(sign, magnitude, element_type)[held]
 
 
-def small_integers(of: ElementType, count: int, words: Words) -> Array:
+def small_integers(element_type: ElementType, count: int, words: Words) -> Array:
     """Integers from -8 to 8."""
-    return words.choice(count, _small_integers(of))
+    return words.choice(count, _small_integers(element_type))
 
 
 @cache
-def core_codes(of: ElementType) -> Array:
+def core_codes(element_type: ElementType) -> Array:
     """Codes of zeros, ones, infinities and one quiet NaN of each sign."""
-    magnitudes = [0] if of.float_format.has_zero else []
-    magnitudes.append(_one(of))
-    if (inf := infinity(of)) is not None:
+    magnitudes = [0] if element_type.float_format.has_zero else []
+    magnitudes.append(_one(element_type))
+    if (inf := infinity(element_type)) is not None:
         magnitudes.append(inf)
-    quiet = np.unique(_nans(of)[:: max(len(nan_codes(of)) // 2, 1)])
-    return np.unique(np.concatenate([_both_signs(magnitudes, of), quiet]))
+    quiet = np.unique(_nans(element_type)[:: max(len(nan_codes(element_type)) // 2, 1)])
+    return np.unique(np.concatenate([_both_signs(magnitudes, element_type), quiet]))
 
 
 @cache
-def special_codes(of: ElementType) -> Array:
+def special_codes(element_type: ElementType) -> Array:
     """Codes of all special values: the core, extremes, notable constants and neighbours."""
-    fmt, normal, last = of.float_format, _first_normal(of), top(of)
-    around = nearest(np.array([*_VALUES, *_limits(of)]), of)[1]
-    codes = {int(code) for by in (-1, 0, 1) for code in step(around, by, of)}
+    fmt, normal, last = element_type.float_format, _first_normal(element_type), top(element_type)
+    around = nearest(np.array([*_VALUES, *_limits(element_type)]), element_type)[1]
+    codes = {int(code) for by in (-1, 0, 1) for code in step(around, by, element_type)}
     codes |= {0, 1, 2, 3, max(normal - 1, 0), normal, normal + 1, last, last - 1}
     codes |= {code for code in (last - (1 << fmt.mantissa_bits),) if code >= 0}
-    found = [_both_signs(sorted(codes), of), core_codes(of), _nans(of)]
+    found = [
+        _both_signs(sorted(codes), element_type),
+        core_codes(element_type),
+        _nans(element_type),
+    ]
     return np.unique(np.concatenate(found))
 
 
-def _limits(of: ElementType) -> tuple[float, ...]:
+def _limits(element_type: ElementType) -> tuple[float, ...]:
     """Arguments at which results of this format overflow, vanish or become all integers."""
-    fmt = of.float_format
+    fmt = element_type.float_format
     low = fmt.min_exponent - fmt.mantissa_bits
     high = fmt.max_exponent + 1
     roots = (2.0 ** (high // 2), 2.0 ** (fmt.min_exponent // 2), 2.0 ** (-fmt.precision))
@@ -104,69 +108,78 @@ def _limits(of: ElementType) -> tuple[float, ...]:
     return (high * _LN2, -low * _LN2, float(high), float(-low), *roots, *whole)
 
 
-def _both_signs(magnitudes: list[int], of: ElementType) -> Array:
+def _both_signs(magnitudes: list[int], element_type: ElementType) -> Array:
     both = np.array(magnitudes * 2, np.uint64)
-    return encode(np.arange(len(both)) >= len(magnitudes), both, of)
+    return encode(np.arange(len(both)) >= len(magnitudes), both, element_type)
 
 
-def _nans(of: ElementType) -> Array:
-    return np.array(nan_codes(of), np.uint64)
+def _nans(element_type: ElementType) -> Array:
+    return np.array(nan_codes(element_type), np.uint64)
 
 
-def special(of: ElementType, count: int, words: Words) -> Array:
+def special(element_type: ElementType, count: int, words: Words) -> Array:
     """Special values, half of them zeros, ones, infinities and NaNs."""
-    core, every = words.choice(count, core_codes(of)), words.choice(count, special_codes(of))
+    core, every = (
+        words.choice(count, core_codes(element_type)),
+        words.choice(count, special_codes(element_type)),
+    )
     return np.where(_signs(count, words), core, every)
 
 
-def mixed(of: ElementType, count: int, words: Words) -> Array:
+def mixed(element_type: ElementType, count: int, words: Words) -> Array:
     """Half special, half moderate values."""
-    one, other = special(of, count, words), moderate(of, count, words)
+    one, other = special(element_type, count, words), moderate(element_type, count, words)
     return np.where(_signs(count, words), one, other)
 
 
-def unit(of: ElementType, count: int, words: Words) -> Array:
+def unit(element_type: ElementType, count: int, words: Words) -> Array:
     """Uniform in [-1, 1]."""
-    return _codes_of(2 * words.unit(count) - 1, of)
+    return _codes_of(2 * words.unit(count) - 1, element_type)
 
 
-def moderate(of: ElementType, count: int, words: Words) -> Array:
+def moderate(element_type: ElementType, count: int, words: Words) -> Array:
     """Bell-shaped in [-8, 8]: four uniform numbers added up."""
     total = words.unit(count) + words.unit(count) + words.unit(count) + words.unit(count)
-    return _codes_of(4 * (total - 2), of)
+    return _codes_of(4 * (total - 2), element_type)
 
 
-def near_one(of: ElementType, count: int, words: Words) -> Array:
+def near_one(element_type: ElementType, count: int, words: Words) -> Array:
     """Plus or minus 1, moved by up to a binade; every order of magnitude of distance alike."""
-    by = _log_uniform(count, of.float_format.mantissa_bits, words).astype(np.int64)
+    by = _log_uniform(count, element_type.float_format.mantissa_bits, words).astype(np.int64)
     by = np.where(_signs(count, words), by, -((by + 1) >> 1))  # below 1 the spacing is half
-    return encode(_signs(count, words), step(np.full(count, _one(of)), by, of), of)
+    return encode(
+        _signs(count, words),
+        step(np.full(count, _one(element_type)), by, element_type),
+        element_type,
+    )
 
 
-def _wide_magnitudes(of: ElementType, count: int, words: Words) -> Array:
-    codes = _codes_below(count, top(of) + 1, words)
-    mantissa = of.float_format.mantissa_bits
+def _wide_magnitudes(element_type: ElementType, count: int, words: Words) -> Array:
+    codes = _codes_below(count, top(element_type) + 1, words)
+    mantissa = element_type.float_format.mantissa_bits
     return np.where(words.chance(count, 8), codes >> mantissa << mantissa, codes)
 
 
-def wide(of: ElementType, count: int, words: Words) -> Array:
+def wide(element_type: ElementType, count: int, words: Words) -> Array:
     """Finite, all exponents alike, one in eight a power of two."""
-    return encode(_signs(count, words), _wide_magnitudes(of, count, words), of)
+    return encode(_signs(count, words), _wide_magnitudes(element_type, count, words), element_type)
 
 
-def positive(of: ElementType, count: int, words: Words) -> Array:
+def positive(element_type: ElementType, count: int, words: Words) -> Array:
     """As `wide`, without negative numbers."""
-    return _wide_magnitudes(of, count, words).astype(np.uint64)
+    return _wide_magnitudes(element_type, count, words).astype(np.uint64)
 
 
-def tiny(of: ElementType, count: int, words: Words) -> Array:
+def tiny(element_type: ElementType, count: int, words: Words) -> Array:
     """Magnitudes up to 1, all exponents alike."""
-    return encode(_signs(count, words), _codes_below(count, _one(of) + 1, words), of)
+    return encode(
+        _signs(count, words), _codes_below(count, _one(element_type) + 1, words), element_type
+    )
 
 
-def bits(of: ElementType, count: int, words: Words) -> Array:
+def bits(element_type: ElementType, count: int, words: Words) -> Array:
     """Uniform bits; in types of at most 8 bits every code once per 2^bits elements."""
-    return uniform_codes(of.part.bits, count, words)
+    return uniform_codes(element_type.part.bits, count, words)
 
 
 def uniform_codes(width: int, count: int, words: Words) -> Array:
@@ -181,60 +194,68 @@ def uniform_codes(width: int, count: int, words: Words) -> Array:
     return (codes & (size - 1)).reshape(-1)[:count].astype(np.uint64)
 
 
-def subnormal(of: ElementType, count: int, words: Words) -> Array:
+def subnormal(element_type: ElementType, count: int, words: Words) -> Array:
     """Zero to just above the smallest normal number, short and long significands alike."""
-    limit = max(_first_normal(of), 2) + 2
+    limit = max(_first_normal(element_type), 2) + 2
     uniform = _codes_below(count, limit, words)
-    short = _log_uniform(count, max(of.float_format.mantissa_bits, 1), words).astype(np.int64)
-    return encode(_signs(count, words), np.where(_signs(count, words), uniform, short), of)
+    short = _log_uniform(count, max(element_type.float_format.mantissa_bits, 1), words).astype(
+        np.int64
+    )
+    return encode(
+        _signs(count, words), np.where(_signs(count, words), uniform, short), element_type
+    )
 
 
 def _wobble(count: int, words: Words) -> Array:
     return words.choice(count, np.array([-1, 0, 0, 1]))
 
 
-def ties(of: ElementType, count: int, words: Words) -> Array:
+def ties(element_type: ElementType, count: int, words: Words) -> Array:
     """Halfway between integers, and the two neighbours of that."""
-    whole = _log_uniform(count, of.float_format.precision, words).astype(np.float64)
-    magnitude = nearest(whole + 0.5, of)[1]
-    return encode(_signs(count, words), step(magnitude, _wobble(count, words), of), of)
+    whole = _log_uniform(count, element_type.float_format.precision, words).astype(np.float64)
+    magnitude = nearest(whole + 0.5, element_type)[1]
+    return encode(
+        _signs(count, words), step(magnitude, _wobble(count, words), element_type), element_type
+    )
 
 
-def midpoints(of: ElementType, count: int, words: Words) -> Array:
+def midpoints(element_type: ElementType, count: int, words: Words) -> Array:
     """Significands ending in 1, then k zeros, or one ulp off: ties of every shorter precision."""
-    codes = _codes_below(count, top(of) + 1, words)
-    mantissa = of.float_format.mantissa_bits
+    codes = _codes_below(count, top(element_type) + 1, words)
+    mantissa = element_type.float_format.mantissa_bits
     if mantissa:
         length = 1 + words.below(count, mantissa)
         codes = (codes >> length << length) | (np.int64(1) << (length - 1))
-    return encode(_signs(count, words), step(codes, _wobble(count, words), of), of)
+    return encode(
+        _signs(count, words), step(codes, _wobble(count, words), element_type), element_type
+    )
 
 
-def large(of: ElementType, count: int, words: Words) -> Array:
+def large(element_type: ElementType, count: int, words: Words) -> Array:
     """The three largest binades."""
-    down = _codes_below(count, 3 << of.float_format.mantissa_bits, words)
-    return encode(_signs(count, words), np.maximum(top(of) - down, 0), of)
+    down = _codes_below(count, 3 << element_type.float_format.mantissa_bits, words)
+    return encode(_signs(count, words), np.maximum(top(element_type) - down, 0), element_type)
 
 
-def trig(of: ElementType, count: int, words: Words) -> Array:
+def trig(element_type: ElementType, count: int, words: Words) -> Array:
     """Multiples of pi / 2, up to two ulp off."""
     multiple = _log_uniform(count, 24, words).astype(np.float64)
-    magnitude = nearest(multiple * (math.pi / 2), of)[1]
-    moved = step(magnitude, words.below(count, 5) - 2, of)
-    return encode(_signs(count, words), moved, of)
+    magnitude = nearest(multiple * (math.pi / 2), element_type)[1]
+    moved = step(magnitude, words.below(count, 5) - 2, element_type)
+    return encode(_signs(count, words), moved, element_type)
 
 
-def exp_domain(of: ElementType, count: int, words: Words) -> Array:
+def exp_domain(element_type: ElementType, count: int, words: Words) -> Array:
     """Uniform where exp(x) is neither infinite nor zero, and a little beyond."""
-    fmt = of.float_format
+    fmt = element_type.float_format
     low = (fmt.min_exponent - fmt.mantissa_bits - 2) * _LN2
     high = (fmt.max_exponent + 1) * _LN2 * 1.01
-    return _codes_of(low + words.unit(count) * (high - low), of)
+    return _codes_of(low + words.unit(count) * (high - low), element_type)
 
 
-def perfect_powers(of: ElementType, count: int, words: Words) -> Array:
+def perfect_powers(element_type: ElementType, count: int, words: Words) -> Array:
     """2^k, n^2, n^3 and n^2 * 4^k, both signs."""
-    fmt = of.float_format
+    fmt = element_type.float_format
     span = fmt.max_exponent - fmt.min_exponent + 1
     exponent = words.below(count, span) + fmt.min_exponent
     small = 1.0 + words.below(count, 64)
@@ -243,43 +264,47 @@ def perfect_powers(of: ElementType, count: int, words: Words) -> Array:
         small**2 * np.ldexp(1.0, 2 * (words.below(count, 9) - 4)),
     ])  # fmt: skip
     chosen = options[words.below(count, 4), np.arange(count)]
-    return _codes_of(np.where(_signs(count, words), chosen, -chosen), of)
+    return _codes_of(np.where(_signs(count, words), chosen, -chosen), element_type)
 
 
-def _one_sided(of: ElementType, count: int, words: Words) -> Array:
-    parts = moderate(of, count, words), wide(of, count, words), special(of, count, words)
+def _one_sided(element_type: ElementType, count: int, words: Words) -> Array:
+    parts = (
+        moderate(element_type, count, words),
+        wide(element_type, count, words),
+        special(element_type, count, words),
+    )
     which = words.choice(count, np.array([0, 0, 0, 0, 0, 1, 1, 2]))
     return np.stack(parts)[which, np.arange(count)]
 
 
-def upper(of: ElementType, count: int, words: Words) -> Array:
+def upper(element_type: ElementType, count: int, words: Words) -> Array:
     """Mostly moderate, no negative sign (but for a NaN's where the sign is all that makes it)."""
-    return _with_sign(_one_sided(of, count, words), of, negative=False)
+    return _with_sign(_one_sided(element_type, count, words), element_type, negative=False)
 
 
-def lower(of: ElementType, count: int, words: Words) -> Array:
+def lower(element_type: ElementType, count: int, words: Words) -> Array:
     """Mostly moderate, all of negative sign; small values in a format without signs."""
-    if not of.float_format.signed:
-        return tiny(of, count, words)
-    return _with_sign(_one_sided(of, count, words), of, negative=True)
+    if not element_type.float_format.signed:
+        return tiny(element_type, count, words)
+    return _with_sign(_one_sided(element_type, count, words), element_type, negative=True)
 
 
-def _with_sign(codes: Array, of: ElementType, *, negative: bool) -> Array:
-    fmt = of.float_format
+def _with_sign(codes: Array, element_type: ElementType, *, negative: bool) -> Array:
+    fmt = element_type.float_format
     if not fmt.signed:
         return codes
-    sign_bit = np.uint64(1 << (of.part.bits - 1))
+    sign_bit = np.uint64(1 << (element_type.part.bits - 1))
     magnitude = codes & ~sign_bit
     signed = magnitude | sign_bit if negative else magnitude
     return signed if fmt.has_negative_zero else np.where(magnitude == 0, codes, signed)
 
 
-def axes(of: ElementType, count: int, words: Words) -> Array:
+def axes(element_type: ElementType, count: int, words: Words) -> Array:
     """Parts of complex numbers (in pairs), one of each pair a zero of either sign."""
-    one, other = moderate(of, count, words), wide(of, count, words)
+    one, other = moderate(element_type, count, words), wide(element_type, count, words)
     parts = np.where(_signs(count, words), one, other).reshape(-1, 2)
     which = words.below(len(parts), 2)
-    zeros = encode(_signs(len(parts), words), np.zeros(len(parts), np.int64), of)
+    zeros = encode(_signs(len(parts), words), np.zeros(len(parts), np.int64), element_type)
     parts[np.arange(len(parts)), which] = zeros
     return parts.reshape(-1)
 
@@ -287,53 +312,55 @@ def axes(of: ElementType, count: int, words: Words) -> Array:
 def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     """A filler of values that convert to `to` without loss of range (truncated, for integers)."""
 
-    def to_integer(of: ElementType, count: int, words: Words) -> Array:
+    def to_integer(element_type: ElementType, count: int, words: Words) -> Array:
         whole = _log_uniform(count, min(to.bits, 62), words).astype(np.float64)
         fraction = words.choice(count, np.array([0.0, 0.5, 0.25, 0.75, 0.999]))
         values = np.where(_signs(count, words), whole, whole + fraction)
         edge = np.where(_signs(count, words), float(to.max_integer), float(to.min_integer))
         values = np.where(words.chance(count, 8), np.abs(edge), values)
-        sign = _signs(count, words) & of.float_format.signed
-        magnitude = nearest(values, of)[1]
-        most = _last_below(float(to.max_integer + 1), of)
-        least = _last_below(1.0, of) if to.is_unsigned else most + 1
-        magnitude = np.minimum(magnitude, np.where(sign, min(least, top(of)), most))
-        return encode(sign, magnitude, of)
+        sign = _signs(count, words) & element_type.float_format.signed
+        magnitude = nearest(values, element_type)[1]
+        most = _last_below(float(to.max_integer + 1), element_type)
+        least = _last_below(1.0, element_type) if to.is_unsigned else most + 1
+        magnitude = np.minimum(magnitude, np.where(sign, min(least, top(element_type)), most))
+        return encode(sign, magnitude, element_type)
 
-    def to_float(of: ElementType, count: int, words: Words) -> Array:
+    def to_float(element_type: ElementType, count: int, words: Words) -> Array:
         values = decode(_codes_below(count, top(to) + 1, words), to)
         sign = _signs(count, words) & to.float_format.signed
-        magnitude = np.minimum(nearest(values, of)[1], _last_up_to(to.float_format.max_finite, of))
-        return encode(sign, magnitude, of)
+        magnitude = np.minimum(
+            nearest(values, element_type)[1], _last_up_to(to.float_format.max_finite, element_type)
+        )
+        return encode(sign, magnitude, element_type)
 
     return to_integer if to.is_integer else to_float
 
 
-def _last_up_to(limit: float, of: ElementType) -> int:
+def _last_up_to(limit: float, element_type: ElementType) -> int:
     """The magnitude code of the largest finite value that is not above a limit."""
-    code = nearest(np.array([limit]), of)[1]
-    return int(code[0]) - bool(decode(code, of)[0] > limit)
+    code = nearest(np.array([limit]), element_type)[1]
+    return int(code[0]) - bool(decode(code, element_type)[0] > limit)
 
 
-def _last_below(limit: float, of: ElementType) -> int:
+def _last_below(limit: float, element_type: ElementType) -> int:
     """The magnitude code of the largest finite value under a limit (0 where there is none)."""
-    last = _last_up_to(limit, of)
-    exact = decode(np.array([last]), of)[0] == limit
+    last = _last_up_to(limit, element_type)
+    exact = decode(np.array([last]), element_type)[0] == limit
     return max(last - bool(exact), 0)
 
 
 def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     """A filler of midpoints between neighbouring values of `to` (or past its largest), +-1 ulp."""
 
-    def filler(of: ElementType, count: int, words: Words) -> Array:
+    def filler(element_type: ElementType, count: int, words: Words) -> Array:
         last = top(to)
         codes = _codes_below(count, last + 1, words)
         codes = np.where(words.chance(count, 8), _codes_below(count, 4, words), codes)
         codes = np.where(words.chance(count, 8), last - (codes & 1), codes)
         here, before = decode(codes, to), decode(np.maximum(codes - 1, 0), to)
         after = np.where(codes < last, decode(np.minimum(codes + 1, last), to), 2 * here - before)
-        magnitude = nearest(here + (after - here) / 2, of)[1]
+        magnitude = nearest(here + (after - here) / 2, element_type)[1]
         sign = _signs(count, words) & to.float_format.signed
-        return encode(sign, step(magnitude, _wobble(count, words), of), of)
+        return encode(sign, step(magnitude, _wobble(count, words), element_type), element_type)
 
     return filler

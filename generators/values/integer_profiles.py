@@ -16,16 +16,16 @@ from generators.values.float_profiles import uniform_codes
 from reference.ir.types import Array, ElementType
 
 
-def _masked(codes: Array, of: ElementType) -> Array:
-    return codes & np.uint64((1 << of.bits) - 1)
+def _masked(codes: Array, element_type: ElementType) -> Array:
+    return codes & np.uint64((1 << element_type.bits) - 1)
 
 
-def _signed(magnitude: Array, of: ElementType, words: Words) -> Array:
+def _signed(magnitude: Array, element_type: ElementType, words: Words) -> Array:
     """Codes of magnitudes, negated at random for a signed type."""
-    if of.is_signed:
+    if element_type.is_signed:
         flip = words.chance(len(magnitude), 2)
         magnitude = np.where(flip, np.uint64(0) - magnitude, magnitude)
-    return _masked(magnitude, of)
+    return _masked(magnitude, element_type)
 
 
 def _of_length(length: Array, words: Words) -> Array:
@@ -44,95 +44,108 @@ def _uniform(low: int, high: int, count: int, words: Words) -> Array:
     return raw + np.uint64(low % (1 << 64))
 
 
-def small_integers(of: ElementType, count: int, words: Words) -> Array:
+def small_integers(element_type: ElementType, count: int, words: Words) -> Array:
     """Integers from -8 to 8, those that the type has."""
-    low, high = max(of.min_integer, -8), min(of.max_integer, 8)
-    return _masked(_uniform(low, high, count, words), of)
+    low, high = max(element_type.min_integer, -8), min(element_type.max_integer, 8)
+    return _masked(_uniform(low, high, count, words), element_type)
 
 
 @cache
-def special_codes(of: ElementType) -> Array:
+def special_codes(element_type: ElementType) -> Array:
     """Codes of 0, 1, -1, the extremes, powers of two, alternating bits, and their neighbours."""
-    powers = [sign << n for n in range(of.bits) for sign in (1, -1)]
+    powers = [sign << n for n in range(element_type.bits) for sign in (1, -1)]
     patterns = [int(byte * 8, 16) for byte in ("55", "aa", "0f", "f0")]
-    around = [0, of.min_integer, of.max_integer, *powers, *patterns]
-    mask = (1 << of.bits) - 1
+    around = [0, element_type.min_integer, element_type.max_integer, *powers, *patterns]
+    mask = (1 << element_type.bits) - 1
     codes = {(value + by) & mask for value in around for by in (-1, 0, 1)}
     return np.array(sorted(codes), np.uint64)
 
 
-def special(of: ElementType, count: int, words: Words) -> Array:
+def special(element_type: ElementType, count: int, words: Words) -> Array:
     """Special values, a quarter of them 0, 1, -1 and the extremes."""
-    mask = (1 << of.bits) - 1
+    mask = (1 << element_type.bits) - 1
     core = [
-        value & mask for value in (0, 1, -1, of.min_integer, of.min_integer + 1, of.max_integer)
+        value & mask
+        for value in (
+            0,
+            1,
+            -1,
+            element_type.min_integer,
+            element_type.min_integer + 1,
+            element_type.max_integer,
+        )
     ]
     chosen = words.choice(count, np.array(core, np.uint64))
-    return np.where(words.chance(count, 4), chosen, words.choice(count, special_codes(of)))
+    return np.where(
+        words.chance(count, 4), chosen, words.choice(count, special_codes(element_type))
+    )
 
 
-def moderate(of: ElementType, count: int, words: Words) -> Array:
+def moderate(element_type: ElementType, count: int, words: Words) -> Array:
     """Of at most half the type's bits, so that products do not overflow."""
-    length = words.below(count, max(of.bits // 2 - of.is_signed, 1) + 1)
-    return _signed(_of_length(length, words), of, words)
+    length = words.below(count, max(element_type.bits // 2 - element_type.is_signed, 1) + 1)
+    return _signed(_of_length(length, words), element_type, words)
 
 
-def wide(of: ElementType, count: int, words: Words) -> Array:
+def wide(element_type: ElementType, count: int, words: Words) -> Array:
     """Every number of significant bits alike."""
-    length = words.below(count, of.bits + 1 - of.is_signed)
-    return _signed(_of_length(length, words), of, words)
+    length = words.below(count, element_type.bits + 1 - element_type.is_signed)
+    return _signed(_of_length(length, words), element_type, words)
 
 
-def bits(of: ElementType, count: int, words: Words) -> Array:
+def bits(element_type: ElementType, count: int, words: Words) -> Array:
     """Uniform bits; in types of at most 8 bits every code once per 2^bits elements."""
-    return uniform_codes(of.bits, count, words)
+    return uniform_codes(element_type.bits, count, words)
 
 
-def nonzero(of: ElementType, count: int, words: Words) -> Array:
+def nonzero(element_type: ElementType, count: int, words: Words) -> Array:
     """Every number of significant bits alike, from 1 on."""
-    length = 1 + words.below(count, of.bits - of.is_signed)
-    return _signed(np.maximum(_of_length(length, words), np.uint64(1)), of, words)
+    length = 1 + words.below(count, element_type.bits - element_type.is_signed)
+    return _signed(np.maximum(_of_length(length, words), np.uint64(1)), element_type, words)
 
 
-def lower(of: ElementType, count: int, words: Words) -> Array:
+def lower(element_type: ElementType, count: int, words: Words) -> Array:
     """In the lower half of the range, half of them within 16 of its upper end."""
-    middle = (of.min_integer + of.max_integer + 1) // 2
-    near = _uniform(max(middle - 16, of.min_integer), middle, count, words)
-    far = _uniform(of.min_integer, middle, count, words)
-    return _masked(np.where(words.chance(count, 2), near, far), of)
+    middle = (element_type.min_integer + element_type.max_integer + 1) // 2
+    near = _uniform(max(middle - 16, element_type.min_integer), middle, count, words)
+    far = _uniform(element_type.min_integer, middle, count, words)
+    return _masked(np.where(words.chance(count, 2), near, far), element_type)
 
 
-def upper(of: ElementType, count: int, words: Words) -> Array:
+def upper(element_type: ElementType, count: int, words: Words) -> Array:
     """In the upper half of the range, half of them within 16 of its lower end."""
-    middle = (of.min_integer + of.max_integer + 1) // 2
-    near = _uniform(middle, min(middle + 16, of.max_integer), count, words)
-    far = _uniform(middle, of.max_integer, count, words)
-    return _masked(np.where(words.chance(count, 2), near, far), of)
+    middle = (element_type.min_integer + element_type.max_integer + 1) // 2
+    near = _uniform(middle, min(middle + 16, element_type.max_integer), count, words)
+    far = _uniform(middle, element_type.max_integer, count, words)
+    return _masked(np.where(words.chance(count, 2), near, far), element_type)
 
 
-def shift_amounts(of: ElementType, count: int, words: Words) -> Array:
+def shift_amounts(element_type: ElementType, count: int, words: Words) -> Array:
     """0 to the width less 1, one in 16 any special value."""
-    within = _uniform(0, min(of.bits - 1, of.max_integer), count, words)
-    return np.where(words.chance(count, 16), special(of, count, words), within)
+    within = _uniform(0, min(element_type.bits - 1, element_type.max_integer), count, words)
+    return np.where(words.chance(count, 16), special(element_type, count, words), within)
 
 
-def small_exponents(of: ElementType, count: int, words: Words) -> Array:
+def small_exponents(element_type: ElementType, count: int, words: Words) -> Array:
     """0 to 7, as far as the type goes."""
-    return _uniform(0, min(7, of.max_integer), count, words)
+    return _uniform(0, min(7, element_type.max_integer), count, words)
 
 
 def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     """A filler of integers that `to` holds exactly."""
 
-    def to_integer(of: ElementType, count: int, words: Words) -> Array:
-        low, high = max(of.min_integer, to.min_integer), min(of.max_integer, to.max_integer)
+    def to_integer(element_type: ElementType, count: int, words: Words) -> Array:
+        low, high = (
+            max(element_type.min_integer, to.min_integer),
+            min(element_type.max_integer, to.max_integer),
+        )
         ends = np.array([end % (1 << 64) for end in (low, low + 1, high - 1, high)], np.uint64)
         uniform = _uniform(low, high, count, words)
         chosen = np.where(words.chance(count, 4), words.choice(count, ends), uniform)
-        return _masked(chosen, of)
+        return _masked(chosen, element_type)
 
-    def to_float(of: ElementType, count: int, words: Words) -> Array:
-        return _lengthened(of, to, count, words, extra=False)
+    def to_float(element_type: ElementType, count: int, words: Words) -> Array:
+        return _lengthened(element_type, to, count, words, extra=False)
 
     return to_integer if to.is_integer else to_float
 
@@ -140,14 +153,14 @@ def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
 def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     """A filler of integers halfway between neighbouring values of a float type, or 1 beside."""
 
-    def filler(of: ElementType, count: int, words: Words) -> Array:
-        return _lengthened(of, to, count, words, extra=True)
+    def filler(element_type: ElementType, count: int, words: Words) -> Array:
+        return _lengthened(element_type, to, count, words, extra=True)
 
     return filler
 
 
 def _lengthened(
-    of: ElementType, to: ElementType, count: int, words: Words, *, extra: bool
+    element_type: ElementType, to: ElementType, count: int, words: Words, *, extra: bool
 ) -> Array:
     """Integers of as many leading bits as `to` has precision, then zeros.
 
@@ -155,7 +168,7 @@ def _lengthened(
     1 is the last bit, where it could only become exact).
     """
     fmt = to.float_format
-    most = min(of.bits - of.is_signed, fmt.max_exponent + 1)
+    most = min(element_type.bits - element_type.is_signed, fmt.max_exponent + 1)
     least = 0 if fmt.has_zero else 1
     length = least + words.below(count, max(most - least, 0) + 1)
     numbers = _of_length(length, words)
@@ -169,6 +182,6 @@ def _lengthened(
     else:
         largest = int(min(fmt.max_finite, 2.0**63))
         numbers = np.minimum(numbers, np.uint64(largest))
-    if of.is_signed and fmt.signed:
-        return _signed(numbers, of, words)
-    return _masked(numbers, of)
+    if element_type.is_signed and fmt.signed:
+        return _signed(numbers, element_type, words)
+    return _masked(numbers, element_type)

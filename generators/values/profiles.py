@@ -70,12 +70,12 @@ INTEGER_POWER_ROWS: tuple[ProfileRow, ...] = (
 
 
 @cache
-def rows(of: ElementType, values: Values = ANY) -> tuple[ProfileRow, ...]:
+def rows(element_type: ElementType, values: Values = ANY) -> tuple[ProfileRow, ...]:
     """The rows of a unary or binary op on a type (the unary's second name is left unused)."""
-    if of.is_integer and values.integers:
+    if element_type.is_integer and values.integers:
         return values.integers
-    every = tuple((name, name) for name in profiles_of(of))
-    if of.is_integer or of.is_boolean:
+    every = tuple((name, name) for name in profiles_of(element_type))
+    if element_type.is_integer or element_type.is_boolean:
         return every
     if values.floats:
         return (*every, *values.floats * 2)
@@ -85,37 +85,39 @@ def rows(of: ElementType, values: Values = ANY) -> tuple[ProfileRow, ...]:
 
 
 @cache
-def clamp_rows(of: ElementType) -> tuple[ProfileRow, ...]:
+def clamp_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
     """Rows (min, operand, max): mostly min <= max."""
-    names = profiles_of(of)
-    if of.is_boolean:
+    names = profiles_of(element_type)
+    if element_type.is_boolean:
         return (("bits", "bits", "bits"),)
     ordered = tuple(("lower", name, "upper") for name in names)
     return (("lower", "small_integers", "upper"), *ordered, *((n, n, n) for n in names[:3]))
 
 
 @cache
-def select_rows(of: ElementType) -> tuple[ProfileRow, ...]:
+def select_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
     """Rows (pred, on_true, on_false)."""
-    return tuple(("bits", name, name) for name in profiles_of(of))
+    return tuple(("bits", name, name) for name in profiles_of(element_type))
 
 
 @cache
-def conversion_rows(of: ElementType, to: ElementType) -> tuple[ProfileRow, ...]:
+def conversion_rows(element_type: ElementType, to: ElementType) -> tuple[ProfileRow, ...]:
     """Rows for a conversion: mostly values that the result type can hold, and its ties."""
-    general = tuple((name,) for name in profiles_of(of))
-    if of.is_boolean or to.is_boolean:
+    general = tuple((name,) for name in profiles_of(element_type))
+    if element_type.is_boolean or to.is_boolean:
         return general
     in_range = ((f"range_{to.part.name}",),)
     if to.is_integer:
         # Out of range is left open (#180): a third of the rows may go there.
         return (("small_integers",), *in_range * (2 * len(general)), *general)
     ties = PROFILES[f"ties_{to.part.name}"]
-    wanted = ties.integers if of.is_integer else ties.floats
-    tied = ((ties.name,),) * 4 if wanted and _is_wider(of, to) else ()
+    wanted = ties.integers if element_type.is_integer else ties.floats
+    tied = ((ties.name,),) * 4 if wanted and _is_wider(element_type, to) else ()
     return (("small_integers",), *in_range * 4, *tied, *general)
 
 
-def _is_wider(of: ElementType, to: ElementType) -> bool:
-    precision = of.bits if of.is_integer else of.float_format.precision
+def _is_wider(element_type: ElementType, to: ElementType) -> bool:
+    precision = (
+        element_type.bits if element_type.is_integer else element_type.float_format.precision
+    )
     return precision > to.float_format.precision

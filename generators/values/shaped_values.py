@@ -20,174 +20,204 @@ ShapedFiller = Callable[[ElementType, tuple[int, ...], Words, list[str]], Array]
 """filler(element type, shape, words, arguments): the array."""
 
 
-def cast(numbers: Array, of: ElementType) -> Array:
+def cast(numbers: Array, element_type: ElementType) -> Array:
     """int64 numbers, or float64 or complex128 ones, as an array of an element type.
 
     Integers wrap, floats round to the nearest; an imaginary part goes only into a complex type.
     """
-    if of.is_complex:
-        return np.asarray(numbers.astype(of.storage))
-    if of.is_boolean:
+    if element_type.is_complex:
+        return np.asarray(numbers.astype(element_type.storage))
+    if element_type.is_boolean:
         return np.asarray(numbers != 0)
-    if of.is_integer:
+    if element_type.is_integer:
         low = np.asarray(np.real(numbers)).astype(np.int64)
-        modulus = 1 << of.bits
-        if of.bits < 64:
-            low = (low - of.min_integer) % modulus + of.min_integer
-        return low.astype(of.storage)
+        modulus = 1 << element_type.bits
+        if element_type.bits < 64:
+            low = (low - element_type.min_integer) % modulus + element_type.min_integer
+        return low.astype(element_type.storage)
     if numbers.dtype.kind == "i":
-        return integers_to(numbers, of)
-    return round_to(np.real(numbers).astype(np.float64), of)
+        return integers_to(numbers, element_type)
+    return round_to(np.real(numbers).astype(np.float64), element_type)
 
 
-def _values(of: ElementType, shape: tuple[int, ...], _: Words, given: list[str]) -> Array:
+def _values(element_type: ElementType, shape: tuple[int, ...], _: Words, given: list[str]) -> Array:
     numbers = np.array([int(text) for text in given[0].split(",") if text], np.int64)
     every = np.broadcast_to(numbers, (math.prod(shape),))
-    return cast(every, of).reshape(shape)
+    return cast(every, element_type).reshape(shape)
 
 
-def _within(of: ElementType, shape: tuple[int, ...], words: Words, given: list[str]) -> Array:
+def _within(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, given: list[str]
+) -> Array:
     low, high = int(given[0]), int(given[1])
     drawn = words.below(math.prod(shape), high - low + 1) + low
-    return cast(drawn, of).reshape(shape)
+    return cast(drawn, element_type).reshape(shape)
 
 
-def _permutation(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
-    return cast(np.argsort(words.words(math.prod(shape)), kind="stable"), of).reshape(shape)
+def _permutation(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
+    return cast(np.argsort(words.words(math.prod(shape)), kind="stable"), element_type).reshape(
+        shape
+    )
 
 
-def _small_matrix(of: ElementType, shape: tuple[int, ...], words: Words) -> Array:
+def _small_matrix(element_type: ElementType, shape: tuple[int, ...], words: Words) -> Array:
     count = math.prod(shape)
     real = (words.below(count, 17) - 8).astype(np.float64) / 8
     imag = (words.below(count, 17) - 8).astype(np.float64) / 8
-    return (real + 1j * imag if of.is_complex else real).reshape(shape)
+    return (real + 1j * imag if element_type.is_complex else real).reshape(shape)
 
 
-def _definite(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _definite(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
     """A A^H + I of a small random A: Hermitian, positive definite, of moderate condition."""
-    matrix = _small_matrix(of, shape, words)
+    matrix = _small_matrix(element_type, shape, words)
     size = shape[-1]
-    return cast(matrix @ np.conj(np.swapaxes(matrix, -1, -2)) + np.eye(size), of)
+    return cast(matrix @ np.conj(np.swapaxes(matrix, -1, -2)) + np.eye(size), element_type)
 
 
-def _triangular_numbers(of: ElementType, shape: tuple[int, ...], words: Words) -> Array:
-    matrix = _small_matrix(of, shape, words)
+def _triangular_numbers(element_type: ElementType, shape: tuple[int, ...], words: Words) -> Array:
+    matrix = _small_matrix(element_type, shape, words)
     sign = 1 - 2 * words.below(math.prod(shape[:-1]), 2).astype(np.float64)
     diagonal = (np.abs(matrix).sum(axis=-1) + 1) * sign.reshape(shape[:-1])
     return np.where(np.eye(*shape[-2:], dtype=bool), diagonal[..., None], matrix)
 
 
-def _triangular(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _triangular(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
     """A matrix whose triangles have a dominant diagonal; both are filled."""
-    return cast(_triangular_numbers(of, shape, words), of)
+    return cast(_triangular_numbers(element_type, shape, words), element_type)
 
 
-def _powers(shape: tuple[int, ...], words: Words, of: ElementType) -> Array:
+def _powers(shape: tuple[int, ...], words: Words, element_type: ElementType) -> Array:
     """Powers of two of moderate exponents, one for each row of matrices of this shape."""
-    reach = min(6, of.float_format.max_exponent // 8 + 1)
+    reach = min(6, element_type.float_format.max_exponent // 8 + 1)
     exponents = words.below(math.prod(shape[:-1]), 2 * reach + 1) - reach
     return np.ldexp(1.0, exponents).reshape(shape[:-1])
 
 
-def _gram(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _gram(element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
     """L L^H of a lower triangular L of small integers, whose diagonal is of powers of two."""
     count = math.prod(shape)
-    numbers = (words.below(count, 5) - 2) + 1j * of.is_complex * (words.below(count, 5) - 2)
+    numbers = (words.below(count, 5) - 2) + 1j * element_type.is_complex * (
+        words.below(count, 5) - 2
+    )
     below = np.tril(numbers.reshape(shape) * (words.below(count, 2).reshape(shape) != 0), -1)
     diagonal = np.ldexp(1.0, words.below(math.prod(shape[:-1]), 2)).reshape(shape[:-1])
     factor = below + np.eye(shape[-1]) * diagonal[..., None]
-    return cast(factor @ np.conj(np.swapaxes(factor, -1, -2)), of)
+    return cast(factor @ np.conj(np.swapaxes(factor, -1, -2)), element_type)
 
 
-def _graded(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _graded(element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
     """D A D of a definite A and a diagonal D of powers of two: of very different magnitudes."""
-    matrix = _small_matrix(of, shape, words)
+    matrix = _small_matrix(element_type, shape, words)
     definite = matrix @ np.conj(np.swapaxes(matrix, -1, -2)) + np.eye(shape[-1])
-    scale = _powers(shape, words, of)
-    return cast(scale[..., :, None] * definite * scale[..., None, :], of)
+    scale = _powers(shape, words, element_type)
+    return cast(scale[..., :, None] * definite * scale[..., None, :], element_type)
 
 
-def _hilbert(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _hilbert(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
     """1 / (i + j + k) with a small k: definite, but less and less so the larger it is."""
     index = np.arange(shape[-1])
     first = words.below(1, 4)[0] + 1
-    return cast(np.broadcast_to(1.0 / (index[:, None] + index + first), shape).copy(), of)
+    return cast(np.broadcast_to(1.0 / (index[:, None] + index + first), shape).copy(), element_type)
 
 
 def _graded_triangular(
-    of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
     """A triangular matrix, its rows scaled by powers of two."""
-    matrix = _triangular_numbers(of, shape, words)
-    return cast(_powers(shape, words, of)[..., None] * matrix, of)
+    matrix = _triangular_numbers(element_type, shape, words)
+    return cast(_powers(shape, words, element_type)[..., None] * matrix, element_type)
 
 
-def _unit_diagonal(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _unit_diagonal(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
     """Small numbers around a diagonal of ones; both triangles are filled."""
-    matrix = _small_matrix(of, shape, words)
-    return cast(np.where(np.eye(*shape[-2:], dtype=bool), 1.0, matrix), of)
+    matrix = _small_matrix(element_type, shape, words)
+    return cast(np.where(np.eye(*shape[-2:], dtype=bool), 1.0, matrix), element_type)
 
 
-def _lower_triangular(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _lower_triangular(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
     """Small numbers with zeros above the diagonal."""
-    return cast(np.tril(_small_matrix(of, shape, words)), of)
+    return cast(np.tril(_small_matrix(element_type, shape, words)), element_type)
 
 
-def _spectrum(of: ElementType, shape: tuple[int, ...], words: Words, given: list[str]) -> Array:
+def _spectrum(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, given: list[str]
+) -> Array:
     """The Fourier transform of real numbers over dimensions of the sizes that are given."""
     sizes = tuple(int(text) for text in given[0].split(","))
     real = words.below(math.prod(shape[: -len(sizes)] + sizes), 17) - 8
     full = real.reshape(shape[: -len(sizes)] + sizes).astype(np.float64)
     if not full.size:
-        return np.zeros(shape, of.storage)
-    return cast(np.fft.rfftn(full, axes=range(-len(sizes), 0)), of)
+        return np.zeros(shape, element_type.storage)
+    return cast(np.fft.rfftn(full, axes=range(-len(sizes), 0)), element_type)
 
 
-def _exponents(of: ElementType, shape: tuple[int, ...], words: Words, given: list[str]) -> Array:
+def _exponents(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, given: list[str]
+) -> Array:
     """Both signs, exponents alike in a range cut to the type's, significands of three bits."""
-    fmt, count = of.float_format, math.prod(shape)
+    fmt, count = element_type.float_format, math.prod(shape)
     low, high = (max(fmt.min_exponent, min(int(text), fmt.max_exponent - 1)) for text in given)
 
     def numbers() -> Array:
         size = np.ldexp(1 + words.below(count, 4) / 4, words.below(count, high - low + 1) + low)
         return np.where(words.chance(count, 2), size, -size)
 
-    drawn = numbers() + 1j * numbers() if of.is_complex else numbers()
-    return cast(drawn.reshape(shape), of)
+    drawn = numbers() + 1j * numbers() if element_type.is_complex else numbers()
+    return cast(drawn.reshape(shape), element_type)
 
 
-def _lone_one(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _lone_one(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
     """Along the last dimension a 1, then numbers about as large as its rounding error."""
-    small = words.unit(math.prod(shape)) * 2.0 ** (1 - of.float_format.precision)
+    small = words.unit(math.prod(shape)) * 2.0 ** (1 - element_type.float_format.precision)
     first = np.arange(shape[-1] if shape else 1) == 0
-    return cast(np.where(first, 1.0, small.reshape(shape)).reshape(shape), of)
+    return cast(np.where(first, 1.0, small.reshape(shape)).reshape(shape), element_type)
 
 
-def _cancelling(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _cancelling(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
     """Along the last dimension numbers up to 16, 0.5 in the middle, then their negatives."""
     numbers = np.ldexp(words.unit(math.prod(shape)), 4).reshape(shape or (1,))
     place = np.arange(numbers.shape[-1])
     numbers = np.where(place < place[::-1], numbers, -numbers[..., ::-1])
-    return cast(np.where(place == place[::-1], 0.5, numbers).reshape(shape), of)
+    return cast(np.where(place == place[::-1], 0.5, numbers).reshape(shape), element_type)
 
 
-def _of_zeros(of: ElementType, shape: tuple[int, ...], negative: Array) -> Array:
+def _of_zeros(element_type: ElementType, shape: tuple[int, ...], negative: Array) -> Array:
     """Zeros with these signs, [elements, parts]; +0 alone in a type that has no other."""
     zeros = np.where(negative, -0.0, 0.0)
-    if of.is_complex:
-        return cast(zeros.view(np.complex128).reshape(shape), of)
-    return cast(zeros[:, 0].reshape(shape), of)
+    if element_type.is_complex:
+        return cast(zeros.view(np.complex128).reshape(shape), element_type)
+    return cast(zeros[:, 0].reshape(shape), element_type)
 
 
-def _negative_zeros(of: ElementType, shape: tuple[int, ...], _: Words, __: list[str]) -> Array:
+def _negative_zeros(
+    element_type: ElementType, shape: tuple[int, ...], _: Words, __: list[str]
+) -> Array:
     """Nothing but -0, in both parts of complex numbers."""
-    return _of_zeros(of, shape, np.ones((math.prod(shape), 2), np.bool_))
+    return _of_zeros(element_type, shape, np.ones((math.prod(shape), 2), np.bool_))
 
 
-def _mixed_zeros(of: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _mixed_zeros(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
     """Zeros, three in four of them -0."""
     count = math.prod(shape)
-    return _of_zeros(of, shape, ~words.chance(2 * count, 4).reshape(count, 2))
+    return _of_zeros(element_type, shape, ~words.chance(2 * count, 4).reshape(count, 2))
 
 
 SHAPED: dict[str, ShapedFiller] = {
@@ -224,11 +254,13 @@ def is_shaped(profile: str) -> bool:
     return profile.partition(":")[0] in SHAPED
 
 
-def fill_shaped(of: ElementType, shape: tuple[int, ...], profile: str, seed: int) -> Array:
+def fill_shaped(
+    element_type: ElementType, shape: tuple[int, ...], profile: str, seed: int
+) -> Array:
     """An array of a shape with the contents that the profile describes.
 
     Raises:
         KeyError: for an unknown profile.
     """
     name, _, arguments = profile.partition(":")
-    return SHAPED[name](of, shape, Words(seed), arguments.split(":"))
+    return SHAPED[name](element_type, shape, Words(seed), arguments.split(":"))

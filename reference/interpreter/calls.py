@@ -12,9 +12,9 @@ from reference.interpreter.steps import body
 from reference.ir.errors import EvaluationError, failure, mismatch
 
 
-def call_step(one: Wired, entry: Entry) -> Step:
+def call_step(wired: Wired, entry: Entry) -> Step:
     """The step of a call of a function."""
-    operation, taken, given = one.operation, one.taken, one.given
+    operation, taken, given = wired.operation, wired.taken, wired.given
     types = [value.type for value in entry.block.region.arguments]
 
     def step(run: Run, frame: Frame) -> None:
@@ -31,13 +31,13 @@ def call_step(one: Wired, entry: Entry) -> Step:
     return step
 
 
-def custom_call_step(one: Wired, called: tuple[Entry, ...] | EvaluationError) -> Step:
+def custom_call_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) -> Step:
     """The step of a call by target: a handler of the evaluation goes before what is built in.
 
     `called` are the functions that it names, or why they cannot be called, which is no concern of
     a handler: only what is built in takes them.
     """
-    operation, taken, given = one.operation, one.taken, one.given
+    operation, taken, given = wired.operation, wired.taken, wired.given
     target = str(operation.attribute("call_target_name"))
     types: list[Any] = [value.type for value in operation.results]
     keywords: dict[str, Any] = dict(operation.attributes) | {"results": tuple(types)}
@@ -70,12 +70,12 @@ def custom_call_step(one: Wired, called: tuple[Entry, ...] | EvaluationError) ->
     return step
 
 
-def sharding_step(one: Wired, blocks: list[Block]) -> Step:
+def sharding_step(wired: Wired, blocks: list[Block]) -> Step:
     """The step of an operation of Shardy's dialect, which says what lies on which process.
 
     On one process a shard is the whole: `sdy.manual_computation` is its body, all else identity.
     """
-    operation, taken, given = one.operation, one.taken, one.given
+    operation, taken, given = wired.operation, wired.taken, wired.given
 
     def step(run: Run, frame: Frame) -> None:
         values = tuple([frame[at] for at in taken])

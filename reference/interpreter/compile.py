@@ -106,19 +106,19 @@ class Maker:
         self.places += 1
         return place
 
-    def _step(self, one: Wired, blocks: list[Block]) -> tuple[Wired, Step]:
-        name = one.operation.name
-        if calls_target(one.operation):
-            return one, custom_call_step(one, self._called(one.operation))
+    def _step(self, wired: Wired, blocks: list[Block]) -> tuple[Wired, Step]:
+        name = wired.operation.name
+        if calls_target(wired.operation):
+            return wired, custom_call_step(wired, self._called(wired.operation))
         if name.startswith("sdy."):
-            return one, sharding_step(one, blocks)
+            return wired, sharding_step(wired, blocks)
         if name not in CALLEE:
-            return one, op_step(self.compiled.semantics(name), one, blocks)
+            return wired, op_step(self.compiled.semantics(name), wired, blocks)
         try:
-            callee = self.compiled.entry(str(one.operation.attribute(CALLEE[name])))
+            callee = self.compiled.entry(str(wired.operation.attribute(CALLEE[name])))
         except EvaluationError as error:
-            return one, failing(one.operation, error)
-        return replace(one, callee=callee), call_step(one, callee)
+            return wired, failing(wired.operation, error)
+        return replace(wired, callee=callee), call_step(wired, callee)
 
     def _called(self, operation: Operation) -> tuple[Entry, ...] | EvaluationError:
         """The functions that a custom call names, or why they cannot be called."""

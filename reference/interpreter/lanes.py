@@ -82,18 +82,18 @@ def _lane_steps(block: Block) -> tuple[LaneStep, ...] | None:
     return tuple(steps)
 
 
-def _call(entry: Entry, steps: tuple[LaneStep, ...], one: Wired) -> LaneStep:
+def _call(entry: Entry, steps: tuple[LaneStep, ...], wired: Wired) -> LaneStep:
     def step(lanes: tuple[int, ...], frame: Frame) -> None:
-        inputs = [_spread(frame[at], lanes) for at in one.taken]
+        inputs = [_spread(frame[at], lanes) for at in wired.taken]
         results = _in_lanes(entry.block, steps, lanes, [None] * entry.places, inputs)
-        for place, result in zip(one.given, results, strict=True):
+        for place, result in zip(wired.given, results, strict=True):
             frame[place] = result
 
     return step
 
 
-def _lane_step(semantics: Op, one: Wired) -> LaneStep:
-    operation, taken, place = one.operation, one.taken, one.given[0]
+def _lane_step(semantics: Op, wired: Wired) -> LaneStep:
+    operation, taken, place = wired.operation, wired.taken, wired.given[0]
     plain = quantized.plain(operation) if quantized.involved(operation) else operation
     evaluate = partial(semantics.evaluate, **given_attributes(plain))
     of = plain.results[0].type

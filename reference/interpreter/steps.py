@@ -25,33 +25,33 @@ Compute = Callable[[Run, Frame, list[Any]], tuple[Any, ...]]
 """compute(run, frame, operands): an operation's results."""
 
 
-def op_step(semantics: Op | None, one: Wired, blocks: list[Block]) -> Step:
+def op_step(semantics: Op | None, wired: Wired, blocks: list[Block]) -> Step:
     """The step of an operation: the fastest that does for it."""
     if semantics is None:
-        return failing(one.operation, f"the reference does not know {one.operation.name}")
-    if quantized.involved(one.operation):
-        return _on_codes(semantics, one, blocks)
-    if is_constant(one.operation):
-        return _constant(semantics, one)
-    return _fast(semantics, one) or _general(semantics, one, blocks)
+        return failing(wired.operation, f"the reference does not know {wired.operation.name}")
+    if quantized.involved(wired.operation):
+        return _on_codes(semantics, wired, blocks)
+    if is_constant(wired.operation):
+        return _constant(semantics, wired)
+    return _fast(semantics, wired) or _general(semantics, wired, blocks)
 
 
 def _failed(operation: Operation, problem: object) -> EvaluationError:
     return failure(operation, explained(operation, problem))
 
 
-def _fast(semantics: Op, one: Wired) -> Step | None:
+def _fast(semantics: Op, wired: Wired) -> Step | None:
     """The step of an op that takes and gives plain arrays, which most do; None of others."""
-    operation = one.operation
+    operation = wired.operation
     of = operation.results[0].type if len(operation.results) == 1 else None
     plain = isinstance(of, TensorType) and of.is_static and not semantics.several
     starred = any(name.startswith("*") for name in semantics.operands)
-    if not plain or starred or operation.regions or len(one.taken) != len(semantics.operands):
+    if not plain or starred or operation.regions or len(wired.taken) != len(semantics.operands):
         return None
     assert isinstance(of, TensorType)
     keywords = _keywords(semantics, operation)
     evaluate = partial(semantics.evaluate, **keywords) if keywords else semantics.evaluate
-    storage, shape, place, taken = of.storage, of.shape, one.given[0], one.taken
+    storage, shape, place, taken = of.storage, of.shape, wired.given[0], wired.taken
 
     def step(_: Run, frame: Frame) -> None:
         try:
@@ -65,16 +65,16 @@ def _fast(semantics: Op, one: Wired) -> Step | None:
     return step
 
 
-def _constant(semantics: Op, one: Wired) -> Step:
+def _constant(semantics: Op, wired: Wired) -> Step:
     """The step of a constant: made once, and never to be written to."""
-    compute, made = _compute(semantics, one.operation, []), list[Any]()
+    compute, made = _compute(semantics, wired.operation, []), list[Any]()
 
     def step(run: Run, frame: Frame) -> None:
         if not made:
             made.extend(compute(run, frame, []))
             for array in made:
                 array.setflags(write=False)
-        store(one.operation, made, one.given, frame)
+        store(wired.operation, made, wired.given, frame)
 
     return step
 
@@ -86,8 +86,8 @@ def _keywords(semantics: Op, operation: Operation) -> dict[str, Any]:
     return keywords
 
 
-def _general(semantics: Op, one: Wired, blocks: list[Block]) -> Step:
-    operation, taken, given = one.operation, one.taken, one.given
+def _general(semantics: Op, wired: Wired, blocks: list[Block]) -> Step:
+    operation, taken, given = wired.operation, wired.taken, wired.given
     compute = _compute(semantics, operation, blocks)
 
     def step(run: Run, frame: Frame) -> None:
@@ -97,9 +97,9 @@ def _general(semantics: Op, one: Wired, blocks: list[Block]) -> Step:
     return step
 
 
-def _on_codes(semantics: Op, one: Wired, blocks: list[Block]) -> Step:
+def _on_codes(semantics: Op, wired: Wired, blocks: list[Block]) -> Step:
     """The step of an op with quantized operands or results, which are given and taken as codes."""
-    operation, taken, given = one.operation, one.taken, one.given
+    operation, taken, given = wired.operation, wired.taken, wired.given
     compute = _compute(semantics, quantized.plain(operation), blocks)
 
     def step(run: Run, frame: Frame) -> None:

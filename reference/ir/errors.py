@@ -52,31 +52,32 @@ def _names(values: Sequence[Value]) -> str:
     return ", ".join(names)
 
 
-def mismatch(given: Any, of: ValueType) -> str:
+def mismatch(given: Any, value_type: ValueType) -> str:
     """Why this is not a value of that type; "" when it is."""
-    if isinstance(of, TensorType):
-        return _tensor_mismatch(given, of)
-    if isinstance(of, TokenType):
+    if isinstance(value_type, TensorType):
+        return _tensor_mismatch(given, value_type)
+    if isinstance(value_type, TokenType):
         return "" if given is TOKEN else f"{type(given).__name__} given for a token"
-    if isinstance(of, FutureType):
+    if isinstance(value_type, FutureType):
         if not isinstance(given, Future):
             return f"{type(given).__name__} given for a future"
-        return mismatch(given.values, TupleType(of.types))
-    if not isinstance(given, tuple) or len(given) != len(of.types):
-        return f"{type(given).__name__} given for {of}"
-    problems = (mismatch(one, part) for one, part in zip(given, of.types, strict=True))
+        return mismatch(given.values, TupleType(value_type.types))
+    if not isinstance(given, tuple) or len(given) != len(value_type.types):
+        return f"{type(given).__name__} given for {value_type}"
+    problems = (mismatch(one, part) for one, part in zip(given, value_type.types, strict=True))
     return next(filter(None, problems), "")
 
 
-def _tensor_mismatch(given: Any, of: TensorType) -> str:
+def _tensor_mismatch(given: Any, tensor_type: TensorType) -> str:
     if not isinstance(given, np.ndarray):
-        return f"{type(given).__name__} given for {of}"
-    if given.dtype != of.storage:
-        return f"elements of {given.dtype} given for {of}, stored as {of.storage}"
-    if given.shape != of.shape:
-        sizes_agree = len(given.shape) == of.rank and all(
-            size in (None, actual) for size, actual in zip(of.shape, given.shape, strict=True)
+        return f"{type(given).__name__} given for {tensor_type}"
+    if given.dtype != tensor_type.storage:
+        return f"elements of {given.dtype} given for {tensor_type}, stored as {tensor_type.storage}"
+    if given.shape != tensor_type.shape:
+        sizes_agree = len(given.shape) == tensor_type.rank and all(
+            size in (None, actual)
+            for size, actual in zip(tensor_type.shape, given.shape, strict=True)
         )
         if not sizes_agree:
-            return f"shape {given.shape} given for {of}"
+            return f"shape {given.shape} given for {tensor_type}"
     return ""

@@ -264,9 +264,9 @@ def from_mlir(spelling: str) -> ElementType:
     return _BY_MLIR[spelling]
 
 
-def bits_dtype(of: ElementType) -> np.dtype[Any]:
+def bits_dtype(element: ElementType) -> np.dtype[Any]:
     """The unsigned numpy type that holds one element's bits (ui8 for all types under a byte)."""
-    width = max(8, of.part.bits)
+    width = max(8, element.part.bits)
     return np.dtype(f"uint{width}")
 
 

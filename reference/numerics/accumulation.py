@@ -24,9 +24,9 @@ NONE = 1 << 20  # an exponent beyond all
 _COMPLEX_PRODUCT = np.sqrt(5.0)
 
 
-def unit_roundoff(of: ElementType) -> float:
+def unit_roundoff(element_type: ElementType) -> float:
     """u: the largest relative error of rounding to nearest."""
-    return 2.0**-of.float_format.precision
+    return 2.0**-element_type.float_format.precision
 
 
 class _Folded:
@@ -135,15 +135,15 @@ def product_may_leave(values: Array, init: Array, leaves: Leaves) -> Array:
     return open_ & ~nan & ~(infinite & zero)
 
 
-def _exponents(found: _Folded) -> tuple[Array, Array]:
+def _exponents(folded: _Folded) -> tuple[Array, Array]:
     """Sums of the binary logarithms over 1 and under 1; zeros and infinities left out."""
 
     def logarithm(x: Array) -> Array:
         magnitude = np.where((x == 0) | ~np.isfinite(x), 1, np.abs(x))
         return np.log2(magnitude)
 
-    up = found.sum(lambda x: np.maximum(logarithm(x), 0))
-    return up, -found.sum(lambda x: np.maximum(-logarithm(x), 0))
+    up = folded.sum(lambda x: np.maximum(logarithm(x), 0))
+    return up, -folded.sum(lambda x: np.maximum(-logarithm(x), 0))
 
 
 def product_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Array:
@@ -216,6 +216,6 @@ def complex_product_bound(values: Array, _: Array, leaves: Leaves, expected: Arr
     return modulus * (_growth(leaves, u) - 1)
 
 
-def is_limited(of: ElementType) -> bool:
+def is_limited(element_type: ElementType) -> bool:
     """Whether a floating-point type has no infinity, so that IEEE-754 does not define overflow."""
-    return of.is_float and of.float_format.non_finite is not NonFinite.IEEE
+    return element_type.is_float and element_type.float_format.non_finite is not NonFinite.IEEE

@@ -127,8 +127,8 @@ def power(lhs: Array, rhs: Array) -> Array:
     return wrapped(np.where(exponent < 0, inverse, power), of)
 
 
-def _sign_mask(of: ElementType) -> int:
-    return 1 << (of.part.bits - 1)
+def _sign_mask(element_type: ElementType) -> int:
+    return 1 << (element_type.part.bits - 1)
 
 
 @quiet

@@ -28,8 +28,8 @@ def iota(*, iota_dimension: int, result: TensorType) -> Array:
     return np.broadcast_to(converted.reshape(along), shape).copy()
 
 
-def _indices(count: int, of: ElementType) -> Array:
-    return convert_to(np.arange(count, dtype=np.int64), of)
+def _indices(count: int, element_type: ElementType) -> Array:
+    return convert_to(np.arange(count, dtype=np.int64), element_type)
 
 
 _FEW = 1024
@@ -99,11 +99,11 @@ def bitcast_convert(operand: Array, *, result: TensorType) -> Array:
     return _from_bit_rows(_bit_rows(operand, of).reshape(*shape, to.bits), to)
 
 
-def _bit_rows(array: Array, of: ElementType) -> Array:
+def _bit_rows(array: Array, element_type: ElementType) -> Array:
     """The bits of each element along a new last dimension, lowest first."""
     bits = np.ascontiguousarray(to_bits(array))
     rows = bits.reshape(*array.shape, -1).view(np.uint8)  # complex: real part, then imaginary
-    return np.unpackbits(rows, axis=-1, count=of.bits, bitorder="little")
+    return np.unpackbits(rows, axis=-1, count=element_type.bits, bitorder="little")
 
 
 def _from_bit_rows(rows: Array, to: ElementType) -> Array:

@@ -18,13 +18,13 @@ from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.zeros import is_negative_zero, is_zero, parts_of
 
 
-def folds(monoid: Monoid | None, of: ElementType) -> bool:
+def folds(monoid: Monoid | None, element_type: ElementType) -> bool:
     """Whether `fold` can do it; lexicographic extrema of complex numbers it cannot."""
     if monoid is None:
         return False
-    if of.is_complex:
+    if element_type.is_complex:
         return monoid.rounds
-    return not (of.is_float and monoid.bitwise)
+    return not (element_type.is_float and monoid.bitwise)
 
 
 def fold(
@@ -98,12 +98,12 @@ def _wide(monoid: Monoid, values: Array) -> Array:
     return values
 
 
-def _narrow(total: Array, of: ElementType) -> Array:
-    if of.is_integer:
-        return wrapped(total, of)
-    if of.is_float:
-        return total if total.dtype == of.storage else round_to(total, of)
-    return np.asarray(total.astype(of.storage))
+def _narrow(total: Array, element_type: ElementType) -> Array:
+    if element_type.is_integer:
+        return wrapped(total, element_type)
+    if element_type.is_float:
+        return total if total.dtype == element_type.storage else round_to(total, element_type)
+    return np.asarray(total.astype(element_type.storage))
 
 
 def _neutral(monoid: Monoid, wide: Array) -> Any:

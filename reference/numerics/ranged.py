@@ -23,10 +23,10 @@ class Ranged(np.lib.mixins.NDArrayOperatorsMixin):
 
     __slots__ = ("numbers", "of")
 
-    def __init__(self, numbers: Array, of: ElementType) -> None:
+    def __init__(self, numbers: Array, element_type: ElementType) -> None:
         """`numbers` are wide (see reference/numerics/products.py)."""
         self.numbers = numbers
-        self.of = of
+        self.of = element_type
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Ranged:
         """Apply one of numpy's functions, or its reduction, to the numbers."""

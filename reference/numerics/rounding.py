@@ -68,9 +68,9 @@ def round_to(x: Array, to: ElementType) -> Array:
         return np.asarray(_byte_table(to).take(_odd_bits16(odd))).view(to.storage)
 
 
-def overflow(of: ElementType) -> np.longdouble:
+def overflow(element_type: ElementType) -> np.longdouble:
     """The least magnitude that rounding to nearest takes out of a type's finite numbers."""
-    form = of.float_format
+    form = element_type.float_format
     half = np.ldexp(np.longdouble(1), form.max_exponent - form.precision)
     return np.longdouble(form.max_finite) + half
 
@@ -196,10 +196,10 @@ def to_float64(array: Array) -> Array:
 
 
 @cache
-def _byte_values(of: ElementType) -> Array:
-    codes = np.arange(1 << of.bits, dtype=np.uint8)
+def _byte_values(element_type: ElementType) -> Array:
+    codes = np.arange(1 << element_type.bits, dtype=np.uint8)
     with np.errstate(all="ignore"):
-        return np.asarray(from_bits(codes, of).astype(np.float64))
+        return np.asarray(from_bits(codes, element_type).astype(np.float64))
 
 
 def ordinal(array: Array) -> Array:
@@ -260,7 +260,7 @@ def _step(array: Array, direction: int) -> Array:
         return np.asarray(np.where(np.isnan(values), array, result)).astype(of.storage)
 
 
-def ulp_size(x: Array, of: ElementType) -> Array:
+def ulp_size(x: Array, element_type: ElementType) -> Array:
     """The spacing of a type's values at magnitude |x|, in units of 1, as x's own dtype.
 
     It is the gap above |x| cut to the type, as goes for the binade; never less than the smallest
@@ -268,9 +268,9 @@ def ulp_size(x: Array, of: ElementType) -> Array:
 
     Args:
         x: float64 or longdouble, any shape.
-        of: a floating-point type.
+        element_type: a floating-point type.
     """
-    form = of.float_format
+    form = element_type.float_format
     with np.errstate(all="ignore"):
         finite = np.isfinite(x)
         exponent = np.frexp(np.where(finite, np.abs(x), form.max_finite))[1] - 1

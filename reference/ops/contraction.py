@@ -275,16 +275,18 @@ def _einsum_type(operands: tuple[TensorType, ...], config: str, result: TensorTy
 # -- evaluation -------------------------------------------------------------------------------
 
 
-def arranged(lhs: Array, rhs: Array, of: Dimensions) -> tuple[Array, Array, tuple[int, ...]]:
+def arranged(
+    lhs: Array, rhs: Array, dimensions: Dimensions
+) -> tuple[Array, Array, tuple[int, ...]]:
     """The operands as (batches of) matrices of wide elements, and the result's shape."""
-    left, right = of.lhs_result(lhs.ndim), of.rhs_result(rhs.ndim)
-    batch = tuple(lhs.shape[d] for d in of.lhs_batching)
-    depth = prod(lhs.shape[d] for d in of.lhs_contracting)
+    left, right = dimensions.lhs_result(lhs.ndim), dimensions.rhs_result(rhs.ndim)
+    batch = tuple(lhs.shape[d] for d in dimensions.lhs_batching)
+    depth = prod(lhs.shape[d] for d in dimensions.lhs_contracting)
     rows = tuple(lhs.shape[d] for d in left)
     columns = tuple(rhs.shape[d] for d in right)
     batches = (prod(batch),) if batch else ()
-    a = lhs.transpose((*of.lhs_batching, *left, *of.lhs_contracting))
-    b = rhs.transpose((*of.rhs_batching, *of.rhs_contracting, *right))
+    a = lhs.transpose((*dimensions.lhs_batching, *left, *dimensions.lhs_contracting))
+    b = rhs.transpose((*dimensions.rhs_batching, *dimensions.rhs_contracting, *right))
     return (
         wide(a).reshape(*batches, prod(rows), depth),
         wide(b).reshape(*batches, depth, prod(columns)),

@@ -292,9 +292,9 @@ def check_reshape(operand: TensorType, result: TensorType) -> None:
         require("C3", all(sizes_agree(*pair) for pair in around), listed(operand, result))  # C3
 
 
-def _around(given: TensorType, of: QuantizedType) -> tuple[int | None, ...]:
+def _around(given: TensorType, quantized_type: QuantizedType) -> tuple[int | None, ...]:
     """Numbers of elements before, along and after the quantized dimension; None if unknown."""
-    axis = of.quantization_dimension or 0
+    axis = quantized_type.quantization_dimension or 0
     parts = (given.shape[:axis], given.shape[axis : axis + 1], given.shape[axis + 1 :])
     return tuple(_product(part) for part in parts)
 

@@ -327,8 +327,8 @@ def async_start_type(
     return result or inferred
 
 
-def _dimension(of: ValueType) -> int | None:
-    element = quantized_element(of)
+def _dimension(value_type: ValueType) -> int | None:
+    element = quantized_element(value_type)
     return None if element is None else element.quantization_dimension
 
 

@@ -104,22 +104,29 @@ def broken_type(given: TensorType) -> tuple[str, ...]:
     return tuple(name for name, held in holds.items() if not held)
 
 
-def dequantize(codes: Array, of: QuantizedType) -> Array:
+def dequantize(codes: Array, quantized_type: QuantizedType) -> Array:
     """The numbers that codes stand for: `dequantize` of the specification.
 
     The zero point is subtracted without wrapping around, as the chapter "Types" has it (the
     formula in "Quantization computations" subtracts within the storage type, where 127 - -128 has
     no room); the difference is converted to the expressed type, and the product rounded in it.
     """
-    if _is_native(of):  # differences of so few bits are exact, products rounded by the machine
-        scales, zeros = _steps(of, codes.ndim)
+    if _is_native(
+        quantized_type
+    ):  # differences of so few bits are exact, products rounded by the machine
+        scales, zeros = _steps(quantized_type, codes.ndim)
         return np.asarray((codes.astype(zeros.dtype) - zeros) * scales)
-    difference = _wide(codes) - along(np.array(of.zero_points, np.int64), of, codes.ndim)
-    return multiply(integers_to(difference, of.expressed_type), rounded_scales(of, codes.ndim))
+    difference = _wide(codes) - along(
+        np.array(quantized_type.zero_points, np.int64), quantized_type, codes.ndim
+    )
+    return multiply(
+        integers_to(difference, quantized_type.expressed_type),
+        rounded_scales(quantized_type, codes.ndim),
+    )
 
 
 @quiet
-def quantize(numbers: Array, of: QuantizedType) -> Array:
+def quantize(numbers: Array, quantized_type: QuantizedType) -> Array:
     """The codes nearest to numbers of the expressed type: `quantize` of the specification.
 
     Every step is rounded in the expressed type: the quotient by the scale, the sum with the zero
@@ -127,22 +134,28 @@ def quantize(numbers: Array, of: QuantizedType) -> Array:
     conversion to integers leaves open, becomes 0 as everywhere in this reference, or the code
     nearest to 0.
     """
-    to, rank = of.expressed_type, numbers.ndim
-    if _is_native(of):
-        scales, points = _steps(of, rank)
-        moved = np.clip(np.rint(numbers / scales + points), of.storage_min, of.storage_max)
-        nearest = np.nan_to_num(moved, nan=min(max(0, of.storage_min), of.storage_max))
-        return _narrow(np.asarray(nearest), of.storage_type)
-    zeros = along(np.array(of.zero_points, np.int64), of, rank)
-    moved = add(divide(numbers, rounded_scales(of, rank)), integers_to(zeros, to))
+    to, rank = quantized_type.expressed_type, numbers.ndim
+    if _is_native(quantized_type):
+        scales, points = _steps(quantized_type, rank)
+        moved = np.clip(
+            np.rint(numbers / scales + points),
+            quantized_type.storage_min,
+            quantized_type.storage_max,
+        )
+        nearest = np.nan_to_num(
+            moved, nan=min(max(0, quantized_type.storage_min), quantized_type.storage_max)
+        )
+        return _narrow(np.asarray(nearest), quantized_type.storage_type)
+    zeros = along(np.array(quantized_type.zero_points, np.int64), quantized_type, rank)
+    moved = add(divide(numbers, rounded_scales(quantized_type, rank)), integers_to(zeros, to))
     low, high = (
         to_float64(integers_to(np.array(bound, np.int64), to))
-        for bound in (of.storage_min, of.storage_max)
+        for bound in (quantized_type.storage_min, quantized_type.storage_max)
     )
     whole = np.rint(np.clip(np.nan_to_num(to_float64(moved), nan=0.0), low, high))
     # a bound that the expressed type has not, such as 2^31 - 1 in f32, may have been rounded up
-    codes = np.clip(whole.astype(np.int64), of.storage_min, of.storage_max)
-    return np.asarray(convert_to(codes, of.storage_type))
+    codes = np.clip(whole.astype(np.int64), quantized_type.storage_min, quantized_type.storage_max)
+    return np.asarray(convert_to(codes, quantized_type.storage_type))
 
 
 def requantize(codes: Array, given: QuantizedType, to: QuantizedType) -> Array:
@@ -150,16 +163,19 @@ def requantize(codes: Array, given: QuantizedType, to: QuantizedType) -> Array:
     return codes if given == to else quantize(dequantize(codes, given), to)
 
 
-def _is_native(of: QuantizedType) -> bool:
+def _is_native(quantized_type: QuantizedType) -> bool:
     """Whether numpy's own arithmetic rounds as the expressed type does, and has every code."""
-    return of.expressed_type.name in ("f32", "f64") and of.storage_type.bits <= 16
+    return (
+        quantized_type.expressed_type.name in ("f32", "f64")
+        and quantized_type.storage_type.bits <= 16
+    )
 
 
 @lru_cache(maxsize=256)
-def _steps(of: QuantizedType, rank: int) -> tuple[Array, Array]:
+def _steps(quantized_type: QuantizedType, rank: int) -> tuple[Array, Array]:
     """Scales and zero points as numbers of the expressed type, shaped to meet an array."""
-    zeros = np.array(of.zero_points, of.expressed_type.storage)
-    return rounded_scales(of, rank), along(zeros, of, rank)
+    zeros = np.array(quantized_type.zero_points, quantized_type.expressed_type.storage)
+    return rounded_scales(quantized_type, rank), along(zeros, quantized_type, rank)
 
 
 def _narrow(codes: Array, to: ElementType) -> Array:
@@ -172,14 +188,18 @@ def _wide(codes: Array) -> Array:
     return codes.astype(np.int64)
 
 
-def rounded_scales(of: QuantizedType, rank: int) -> Array:
+def rounded_scales(quantized_type: QuantizedType, rank: int) -> Array:
     """The scales as numbers of the expressed type, shaped to meet an array of that rank."""
-    return along(round_to(np.array(of.scales, np.float64), of.expressed_type), of, rank)
+    return along(
+        round_to(np.array(quantized_type.scales, np.float64), quantized_type.expressed_type),
+        quantized_type,
+        rank,
+    )
 
 
-def along(values: Array, of: QuantizedType, rank: int) -> Array:
+def along(values: Array, quantized_type: QuantizedType, rank: int) -> Array:
     """One value for all elements, or one for each index of the quantization dimension."""
-    axis = of.quantization_dimension
+    axis = quantized_type.quantization_dimension
     if axis is None:
         return values.reshape(())
     return values.reshape(tuple(-1 if d == axis else 1 for d in range(rank)))

@@ -322,12 +322,12 @@ def _signaling(_: Operation, operands: Sequence[Array], result: Array) -> list[O
     return [("bits of a signaling NaN", _onto(found, of, result))]
 
 
-def _onto(mask: Array, of: ElementType, result: Array) -> Array:
+def _onto(mask: Array, element_type: ElementType, result: Array) -> Array:
     """A mask of operand elements as one of the result elements that hold their bits."""
     to = element_type_of(result)
-    if of.bits > to.bits:
+    if element_type.bits > to.bits:
         return np.broadcast_to(mask[..., None], result.shape)
-    return np.asarray(mask.any(axis=-1)) if of.bits < to.bits else mask
+    return np.asarray(mask.any(axis=-1)) if element_type.bits < to.bits else mask
 
 
 def _tie_without_mantissa(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
@@ -381,8 +381,8 @@ def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) ->
 # --- Formats without infinity, NaN, zero or negative numbers -------------------------------------
 
 
-def _is_limited(of: ElementType) -> bool:
-    return of.is_float and of.float_format.non_finite is not NonFinite.IEEE
+def _is_limited(element_type: ElementType) -> bool:
+    return element_type.is_float and element_type.float_format.non_finite is not NonFinite.IEEE
 
 
 def _not_encodable(value: Array, result: Array) -> list[Open]:

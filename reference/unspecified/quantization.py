@@ -44,15 +44,17 @@ def open_codes(
     return [*reasons, *_without_code(found, of)]
 
 
-def _without_code(numbers: Array, of: QuantizedType) -> list[Open]:
-    wide, to = to_float64(numbers), of.expressed_type
+def _without_code(numbers: Array, quantized_type: QuantizedType) -> list[Open]:
+    wide, to = to_float64(numbers), quantized_type.expressed_type
     found: list[Open] = [("NaN has no code", np.isnan(wide))]
-    ends = np.array([of.storage_min, of.storage_max], np.float64)
+    ends = np.array([quantized_type.storage_min, quantized_type.storage_max], np.float64)
     rounded = to_float64(round_to(ends, to))
-    storage = of.storage_type
+    storage = quantized_type.storage_type
     if rounded[0] < storage.min_integer or rounded[1] > storage.max_integer:
-        scales = to_float64(rounded_scales(of, wide.ndim))
-        moved = wide / scales + along(np.array(of.zero_points, np.float64), of, wide.ndim)
+        scales = to_float64(rounded_scales(quantized_type, wide.ndim))
+        moved = wide / scales + along(
+            np.array(quantized_type.zero_points, np.float64), quantized_type, wide.ndim
+        )
         beyond = (moved < storage.min_integer) | (moved > storage.max_integer)
         found.append(("out of the range of the storage type", beyond))
     return found

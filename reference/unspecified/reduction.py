@@ -84,14 +84,14 @@ def taken_apart(
     )
 
 
-def differ(one: Array, other: Array) -> Array:
+def differ(array: Array, other: Array) -> Array:
     """Where two arrays of one type differ; any NaN is like any other."""
-    of = element_type_of(one)
-    found = to_bits(one) != to_bits(other)
+    of = element_type_of(array)
+    found = to_bits(array) != to_bits(other)
     if of.is_complex:
-        nan = [np.isnan(part(one)) & np.isnan(part(other)) for part in (np.real, np.imag)]
+        nan = [np.isnan(part(array)) & np.isnan(part(other)) for part in (np.real, np.imag)]
         return (found & ~np.stack(nan, axis=-1)).any(axis=-1)
-    return found & ~(np.isnan(one) & np.isnan(other)) if of.is_float else found
+    return found & ~(np.isnan(array) & np.isnan(other)) if of.is_float else found
 
 
 def _reduction(

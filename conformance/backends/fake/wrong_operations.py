@@ -187,8 +187,8 @@ def compare_flushed(computation: Computation, operands: Operands) -> Results:
     return computation.right(operands)
 
 
-def _real_or_complex(of: ElementType) -> bool:
-    return of.is_float or of.is_complex
+def _real_or_complex(element: ElementType) -> bool:
+    return element.is_float or element.is_complex
 
 
 def _second_of_equals(lhs: Array, rhs: Array, right: Array) -> Array:
@@ -257,8 +257,8 @@ def _held_exactly(name: str) -> Callable[..., Any] | None:
     return record.unrounded if record.wraps or record.unrounded is np.positive else None
 
 
-def _real(of: ElementType) -> bool:
-    return of.is_float or of.is_integer
+def _real(element: ElementType) -> bool:
+    return element.is_float or element.is_integer
 
 
 def _extended(array: Array) -> Array:
@@ -384,8 +384,8 @@ def equal_nans(computation: Computation, operands: Operands) -> Results:
     return (np.where(both, direction == "EQ", result),)
 
 
-def _has_nan(of: ElementType) -> bool:
-    return of.is_complex or (of.is_float and of.float_format.has_nan)
+def _has_nan(element: ElementType) -> bool:
+    return element.is_complex or (element.is_float and element.float_format.has_nan)
 
 
 def swap_parts(computation: Computation, operands: Operands) -> Results:

@@ -120,18 +120,18 @@ class _Sets:
         return fill(of, _profile(of, number), seed) if array is None else array
 
 
-def _sized(number: int, of: ValueType, size: int | None) -> TensorType:
-    if not isinstance(of, TensorType):
+def _sized(number: int, value_type: ValueType, size: int | None) -> TensorType:
+    if not isinstance(value_type, TensorType):
         raise InputsError(f"parameter {number} is no tensor")
-    shape = tuple(size if one is None else one for one in of.shape)
+    shape = tuple(size if one is None else one for one in value_type.shape)
     if math.prod(one or 0 for one in shape) > MOST_ELEMENTS:
-        raise InputsError(f"parameter {number} is {of}: too large to be drawn")
-    return TensorType(shape, of.stored)
+        raise InputsError(f"parameter {number} is {value_type}: too large to be drawn")
+    return TensorType(shape, value_type.stored)
 
 
-def _profile(of: TensorType, number: int) -> str:
+def _profile(tensor_type: TensorType, number: int) -> str:
     """The profile of a parameter that may be anything of its type."""
-    element = of.element
+    element = tensor_type.element
     if element.is_boolean:
         return "bits"
     if not element.is_integer:

@@ -37,22 +37,24 @@ _BOUNDS = {"eighths": (-0.125, 0.125), "positive": (0.125, 1.0), _IN_ORDER: (-1.
 """Between which numbers tamer inputs are."""
 
 
-def array_of(of: TensorType, need: Need, number: int, tamer: str, seed: int) -> Array | None:
+def array_of(
+    tensor_type: TensorType, need: Need, number: int, tamer: str, seed: int
+) -> Array | None:
     """An array for input set `number` that fulfils a need; None where anything does.
 
     `tamer` is "", "eighths" (numbers of at most 1/8), "positive" (from 1/8 to 1) or "increasing"
     (of at most 1, in order along the last dimension): as far as the need admits that.
     """
-    element, shape = of.element, of.static_shape
+    element, shape = tensor_type.element, tensor_type.static_shape
     if element.is_boolean:
         return _truths(need, tamer, shape, Words(seed))
     if need.form == BITS and element.is_integer:
-        return fill(of, "bits", seed)
+        return fill(tensor_type, "bits", seed)
     if need.form in (DEFINITE, DOMINANT):
-        return _matrices(of, need.form, seed)
+        return _matrices(tensor_type, need.form, seed)
     if element.is_integer:
         if need.form:
-            return _bits_of_floats(of, need, number, tamer, seed)
+            return _bits_of_floats(tensor_type, need, number, tamer, seed)
         return None if need == ANY else _integers(element, need, number, shape, Words(seed))
     if need == ANY and not tamer:
         return None
@@ -70,19 +72,21 @@ def _truths(need: Need, tamer: str, shape: tuple[int, ...], words: Words) -> Arr
     return array
 
 
-def _matrices(of: TensorType, form: str, seed: int) -> Array | None:
-    shape = of.static_shape
+def _matrices(tensor_type: TensorType, form: str, seed: int) -> Array | None:
+    shape = tensor_type.static_shape
     if len(shape) < 2 or shape[-1] != shape[-2] or not 0 < shape[-1] <= _MOST_MATRIX:
         return None
-    if of.element.is_integer:
+    if tensor_type.element.is_integer:
         return None
-    return fill(of, {DEFINITE: "definite", DOMINANT: "triangular"}[form], seed)
+    return fill(tensor_type, {DEFINITE: "definite", DOMINANT: "triangular"}[form], seed)
 
 
-def _bits_of_floats(of: TensorType, need: Need, number: int, tamer: str, seed: int) -> Array | None:
+def _bits_of_floats(
+    tensor_type: TensorType, need: Need, number: int, tamer: str, seed: int
+) -> Array | None:
     """Integers that hold the bits of floating-point numbers, several to a number if narrower."""
     element = next((one for one in FLOATS if one.name == need.form), None)
-    shape, own = of.static_shape, of.element
+    shape, own = tensor_type.static_shape, tensor_type.element
     if element is None or own.bits < 8 or element.bits % own.bits:
         return None
     parts = element.bits // own.bits
@@ -98,9 +102,9 @@ def _bits_of_floats(of: TensorType, need: Need, number: int, tamer: str, seed: i
 
 
 def _integers(
-    of: ElementType, need: Need, number: int, shape: tuple[int, ...], words: Words
+    element_type: ElementType, need: Need, number: int, shape: tuple[int, ...], words: Words
 ) -> Array:
-    low, high = _whole_bounds(of, need, number)
+    low, high = _whole_bounds(element_type, need, number)
     count, wide = math.prod(shape), high - low + 1
     if need.distinct and wide >= count:
         drawn = np.argsort(words.words(wide), kind="stable")[:count] + low
@@ -110,10 +114,10 @@ def _integers(
         drawn = np.where(drawn == 0, high if high else low, drawn)
     if need.in_order:
         drawn = np.sort(drawn)
-    return cast(drawn, of).reshape(shape)
+    return cast(drawn, element_type).reshape(shape)
 
 
-def _whole_bounds(of: ElementType, need: Need, number: int) -> tuple[int, int]:
+def _whole_bounds(element_type: ElementType, need: Need, number: int) -> tuple[int, int]:
     """The least and the greatest integer to draw: of a type, near zero where bounds are open."""
     reach = _INTEGER_REACHES[number]
     edge = int(need.is_open)
@@ -121,10 +125,10 @@ def _whole_bounds(of: ElementType, need: Need, number: int) -> tuple[int, int]:
     high = None if need.high == inf else min(math.ceil(need.high) - edge, math.floor(need.high))
     if low is None:
         low = -reach if high is None else min(high - reach, -reach)
-    low = min(max(low, of.min_integer), of.max_integer)
+    low = min(max(low, element_type.min_integer), element_type.max_integer)
     if high is None:
         high = low + reach if low >= 0 else max(low + reach, reach)
-    high = max(low, min(high, of.max_integer, low + (1 << 31) - 1))
+    high = max(low, min(high, element_type.max_integer, low + (1 << 31) - 1))
     return low, high
 
 
@@ -144,7 +148,12 @@ def _span(need: Need, reach: float) -> tuple[float, float]:
 
 
 def _floats(
-    of: ElementType, need: Need, number: int, tamer: str, shape: tuple[int, ...], words: Words
+    element_type: ElementType,
+    need: Need,
+    number: int,
+    tamer: str,
+    shape: tuple[int, ...],
+    words: Words,
 ) -> Array:
     count = math.prod(shape)
     tamed = both_tame(need, tamer)
@@ -155,7 +164,7 @@ def _floats(
         numbers = _between(tamed, low, high, count, words)
     else:
         numbers = words.choice(count, _grid(tamed, low, high))
-    return cast(numbers, of).reshape(shape)
+    return cast(numbers, element_type).reshape(shape)
 
 
 def _increasing(need: Need, low: float, high: float, shape: tuple[int, ...], words: Words) -> Array:
@@ -204,11 +213,18 @@ def _grid(need: Need, low: float, high: float) -> Array:
 
 
 def _complex(
-    of: ElementType, need: Need, number: int, tamer: str, shape: tuple[int, ...], seed: int
+    element_type: ElementType,
+    need: Need,
+    number: int,
+    tamer: str,
+    shape: tuple[int, ...],
+    seed: int,
 ) -> Array:
     """Complex numbers: real parts that fulfil the need, imaginary ones of any kind."""
     parts = [
-        _floats(of.part, wanted, number, tamer, shape, Words(seed + (n << 96))).astype(np.float64)
+        _floats(element_type.part, wanted, number, tamer, shape, Words(seed + (n << 96))).astype(
+            np.float64
+        )
         for n, wanted in enumerate((need, ANY))
     ]
-    return cast(parts[0] + 1j * parts[1], of)
+    return cast(parts[0] + 1j * parts[1], element_type)

@@ -97,8 +97,8 @@ def of_power(operation: Operation, need: Need, known: Known) -> Needed:
         yield base, POSITIVE if need.low >= 0 else NONZERO
 
 
-def _is_whole(of: Range) -> bool:
-    return of.low == of.high and float(of.low).is_integer()
+def _is_whole(range_: Range) -> bool:
+    return range_.low == range_.high and float(range_.low).is_integer()
 
 
 def _hands_on(operation: Operation) -> bool:

@@ -113,11 +113,11 @@ def _root(value: Value, known: Known) -> tuple[Value, int]:
     return value, sign
 
 
-def _sign(of: Range | None) -> int:
+def _sign(range_: Range | None) -> int:
     """The sign of a constant that is not zero, 0 of anything else."""
-    if of is None or of.low != of.high:
+    if range_ is None or range_.low != range_.high:
         return 0
-    return (of.low > 0) - (of.low < 0)
+    return (range_.low > 0) - (range_.low < 0)
 
 
 def of_dot(operation: Operation, given: list[Range], known: Known) -> Range:

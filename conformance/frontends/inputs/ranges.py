@@ -55,10 +55,10 @@ def _region(region: Region, known: Known) -> None:
 
 
 def _inner(
-    operation: Operation, found: dict[str, Range]
+    operation: Operation, ranges: dict[str, Range]
 ) -> Iterable[tuple[Region, Sequence[Range]]]:
     """The regions of an operation, with the ranges of their arguments."""
-    operands = [found[value.name] for value in operation.operands]
+    operands = [ranges[value.name] for value in operation.operands]
     for region in operation.regions:
         given = [of_type(argument) for argument in region.arguments]
         if structure_of(operation) is Structure.LOOPS:

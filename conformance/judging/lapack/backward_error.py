@@ -166,10 +166,12 @@ class Near:
         self.close = self.usable & _close(name, operation, results, self.results, self.usable)
 
 
-def _close(name: str, operation: Operation, results: Arrays, found: Arrays, usable: Array) -> Array:
+def _close(
+    name: str, operation: Operation, results: Arrays, arrays: Arrays, usable: Array
+) -> Array:
     """Which matrices have results that moved a little only."""
     mask = np.ones(usable.shape, np.bool_)
-    for number, (one, other) in enumerate(zip(results, found, strict=True)):
+    for number, (one, other) in enumerate(zip(results, arrays, strict=True)):
         if undefined(name, operation, number):
             continue
         axes = tuple(range(usable.ndim, one.ndim))
@@ -216,13 +218,13 @@ def moved(
 
 
 def _aligned(
-    name: str, operation: Operation, operands: Arrays, results: Arrays, found: Arrays,
+    name: str, operation: Operation, operands: Arrays, results: Arrays, arrays: Arrays,
     usable: Array,
 ) -> Arrays:  # fmt: skip
     align = _ALIGN.get(name)
     if align is None or not usable.size or not operands[0].size:
-        return found
-    copies = tuple(one.copy() for one in found)
+        return arrays
+    copies = tuple(one.copy() for one in arrays)
     for index in np.ndindex(usable.shape):
         if usable[index]:
             parts = [tuple(one[index] for one in many) for many in (results, copies)]

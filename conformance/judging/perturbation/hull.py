@@ -33,8 +33,8 @@ def alike(expected: Array, actual: Array) -> Array:
     return np.asarray(same)
 
 
-def _parts(arrays: Sequence[Array], of: ElementType) -> list[list[Array]]:
-    if of.is_complex:
+def _parts(arrays: Sequence[Array], element_type: ElementType) -> list[list[Array]]:
+    if element_type.is_complex:
         return [[part(a).astype(np.float64) for a in arrays] for part in (np.real, np.imag)]
     return [[to_float64(a) for a in arrays]]
 
@@ -50,16 +50,18 @@ def _hull(samples: Sequence[Array], margin: float) -> tuple[Array, Array]:
     return numbers - more, others + more
 
 
-def within(samples: Sequence[Array], got: Array, of: ElementType, margin: float = MARGIN) -> Array:
+def within(
+    samples: Sequence[Array], got: Array, element_type: ElementType, margin: float = MARGIN
+) -> Array:
     """Which elements lie in the hull of the samples with a margin, or are NaN as one of them.
 
     `margin` is in widths of the hull.
 
     A zero must have a sign that a sample has, unless the hull reaches to both sides of it.
     """
-    if of.is_complex:
+    if element_type.is_complex:
         return _near_complex(samples, got, margin)
-    (parts,) = _parts([*samples, got], of)
+    (parts,) = _parts([*samples, got], element_type)
     *wide, actual = parts
     return _inside(wide, actual, margin)
 
@@ -92,10 +94,10 @@ def _near_complex(samples: Sequence[Array], got: Array, margin: float) -> Array:
 
 
 def failures(
-    samples: Sequence[Array], got: Array, of: ElementType
+    samples: Sequence[Array], got: Array, element_type: ElementType
 ) -> Iterable[tuple[Array, Verdict, str]]:
     """What is wrong with elements that nothing explains: special values, accuracy, or all."""
-    kept = _parts([*samples, got], of)
+    kept = _parts([*samples, got], element_type)
     nan = [np.isnan(p[0]) != np.isnan(p[-1]) for p in kept]
     yield np.any(nan, axis=0), Verdict.DIVERGENT, "NaN"
     zero = [(p[0] == 0) & (p[-1] == 0) & (np.signbit(p[0]) != np.signbit(p[-1])) for p in kept]
@@ -115,10 +117,12 @@ def _widths(parts: Sequence[Sequence[Array]]) -> tuple[Array, Array]:
         return np.max(widths, axis=0), np.max([np.abs(p[-1] - p[0]) for p in parts], axis=0)
 
 
-def is_near(samples: Sequence[Array], got: Array, of: ElementType) -> Array:
+def is_near(samples: Sequence[Array], got: Array, element_type: ElementType) -> Array:
     """Which elements may be within reach of further evaluations: a few hulls or ulp away."""
-    kept = _parts([*samples, got], of)
+    kept = _parts([*samples, got], element_type)
     widest, errors = _widths(kept)
     with np.errstate(all="ignore"):
         largest = np.max([np.abs(p[0]) for p in kept], axis=0)
-        return (errors > 0) & (errors <= FAR * np.fmax(widest, ulp_size(largest, of.part)))
+        return (errors > 0) & (
+            errors <= FAR * np.fmax(widest, ulp_size(largest, element_type.part))
+        )

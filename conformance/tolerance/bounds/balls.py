@@ -74,14 +74,14 @@ def exactly(numbers: Any, arithmetic: Arithmetic) -> Ball:
     return Ball(*ends, np.isnan(wide), arithmetic)
 
 
-def rounded(ball: Ball, of: ElementType) -> Ball:
+def rounded(ball: Ball, element_type: ElementType) -> Ball:
     """The numbers of a ball converted to a type.
 
     Those next to the largest number are rounded to it, however far the numbers lie apart there.
     """
-    arithmetic = Arithmetic(of, flushes=ball.arithmetic.flushes)
-    ends, largest = (ball.low, ball.high), np.longdouble(of.float_format.max_finite)
-    near = [(np.abs(end) > largest) & (np.abs(end) < overflow(of)) for end in ends]
+    arithmetic = Arithmetic(element_type, flushes=ball.arithmetic.flushes)
+    ends, largest = (ball.low, ball.high), np.longdouble(element_type.float_format.max_finite)
+    near = [(np.abs(end) > largest) & (np.abs(end) < overflow(element_type)) for end in ends]
     low, high = (
         np.where(one, np.copysign(largest, end), end) for one, end in zip(near, ends, strict=True)
     )

@@ -134,22 +134,24 @@ def _bound_by(formula: Formula, chosen: Chosen) -> Callable[..., tuple[Array | N
     return bound
 
 
-def _in_steps(of: ElementType) -> Arithmetic:
+def _in_steps(element_type: ElementType) -> Arithmetic:
     """Each operation rounds once, in the type itself."""
-    return Arithmetic(of)
+    return Arithmetic(element_type)
 
 
-def _on_a_gpu(of: ElementType) -> Arithmetic:
-    return Arithmetic(of, quotient=_GPU_QUOTIENT if of.name == "f32" else 1.0)
+def _on_a_gpu(element_type: ElementType) -> Arithmetic:
+    return Arithmetic(element_type, quotient=_GPU_QUOTIENT if element_type.name == "f32" else 1.0)
 
 
 def _flushing(chosen: Chosen) -> Chosen:
     return lambda of: replace(chosen(of), flushes=has_flushing_modes(of))
 
 
-def _loose(of: ElementType) -> Arithmetic:
+def _loose(element_type: ElementType) -> Arithmetic:
     """Quotients as products with reciprocals, and roots off by what makes 2 ulp of 1 / sqrt(x)."""
-    return Arithmetic(of, quotient=3.0, root=4.0, flushes=has_flushing_modes(of))
+    return Arithmetic(
+        element_type, quotient=3.0, root=4.0, flushes=has_flushing_modes(element_type)
+    )
 
 
 def _in_wider(arithmetic: Chosen) -> Iterator[Chosen]:
@@ -160,9 +162,9 @@ def _in_wider(arithmetic: Chosen) -> Iterator[Chosen]:
 
 
 def _as_in(
-    arithmetic: Chosen, wider: ElementType, whole: bool, flushes: bool, of: ElementType
+    arithmetic: Chosen, wider: ElementType, whole: bool, flushes: bool, element_type: ElementType
 ) -> Arithmetic:
-    found = arithmetic(of if of.bits >= wider.bits else wider)
+    found = arithmetic(element_type if element_type.bits >= wider.bits else wider)
     return replace(found, whole=whole, flushes=flushes and has_flushing_modes(found.of))
 
 

@@ -71,9 +71,9 @@ class Default:
     """Whether sums of exact data must be exact: a convolution may be done by way of a transform."""
 
 
-def unit(of: ElementType) -> float:
+def unit(element_type: ElementType) -> float:
     """The unit roundoff of a floating-point type (of a complex one's parts)."""
-    return 2.0**-of.float_format.precision
+    return 2.0**-element_type.float_format.precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +334,10 @@ def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> 
     return lost
 
 
-def least_of(of: ElementType, *, flushes: bool = False) -> float:
+def least_of(element_type: ElementType, *, flushes: bool = False) -> float:
     """What underflow may cost."""
-    return underflow(of, flushes=flushes) if of.is_float or of.is_complex else 0.0
+    return (
+        underflow(element_type, flushes=flushes)
+        if element_type.is_float or element_type.is_complex
+        else 0.0
+    )

@@ -282,16 +282,20 @@ def _in_numbers(around: Sequence[Array], error: Array) -> Array | None:
 def _codes(
     around: Sequence[Array],
     error: Array,
-    of: QuantizedType,
+    quantized_type: QuantizedType,
     expected: Array,
     roundings: int,
 ) -> tuple[Array, Array]:
     """The first and the last code that a number within reach rounds to."""
-    scales, zeros = _steps(of, expected.ndim)
+    scales, zeros = _steps(quantized_type, expected.ndim)
     low, high = _ends_of(around, error)
-    slack = roundings * _slack(to_float64(around[0]), scales, zeros, of)
+    slack = roundings * _slack(to_float64(around[0]), scales, zeros, quantized_type)
     first, last = (
-        np.rint(np.clip(one / scales + zeros + off, of.storage_min, of.storage_max))
+        np.rint(
+            np.clip(
+                one / scales + zeros + off, quantized_type.storage_min, quantized_type.storage_max
+            )
+        )
         for one, off in ((low, -slack), (high, slack))
     )
     codes = expected.astype(np.float64)
@@ -301,31 +305,31 @@ def _codes(
 def _codes_by_integers(
     around: Sequence[Array],
     error: Array,
-    of: QuantizedType,
+    quantized_type: QuantizedType,
     codes: tuple[Array, Array],
     brought: Sequence[Array],
 ) -> tuple[Array, Array]:
     """`codes`, and of an op that may be computed on integers the next ones, unless it is exact."""
-    scales, zeros = _steps(of, codes[0].ndim)
+    scales, zeros = _steps(quantized_type, codes[0].ndim)
     low, high = (one / scales + zeros for one in _ends_of(around, error))
     whole = (low == high) & (low == np.rint(low))
     for number in brought:
         quotient = to_float64(number) / scales
         whole &= quotient == np.rint(quotient)
-    ends = (of.storage_min, of.storage_max)
+    ends = (quantized_type.storage_min, quantized_type.storage_max)
     below = np.clip(np.where(whole, low, np.ceil(low - 1)), *ends)
     above = np.clip(np.where(whole, high, np.floor(high + 1)), *ends)
     return np.fmin(below, codes[0]), np.fmax(above, codes[1])
 
 
-def _steps(of: QuantizedType, rank: int) -> tuple[Array, Array]:
-    scales = to_float64(rounded_scales(of, rank))
-    return scales, along(np.array(of.zero_points, np.float64), of, rank)
+def _steps(quantized_type: QuantizedType, rank: int) -> tuple[Array, Array]:
+    scales = to_float64(rounded_scales(quantized_type, rank))
+    return scales, along(np.array(quantized_type.zero_points, np.float64), quantized_type, rank)
 
 
-def _slack(numbers: Array, scales: Array, zeros: Array, of: QuantizedType) -> Array:
+def _slack(numbers: Array, scales: Array, zeros: Array, quantized_type: QuantizedType) -> Array:
     """What one rounding of the quotient or of the sum in `quantize` comes to, in codes."""
-    to = of.expressed_type
+    to = quantized_type.expressed_type
     quotient = numbers / scales
     first = to_float64(round_to(quotient, to))
     second = to_float64(round_to(first + zeros, to))

@@ -53,26 +53,26 @@ def deviates(low: Array, high: Array, slack: float = 0.0) -> bool:
     return apart > _farthest(count) + slack
 
 
-def _uniform(values: Array, low: Array, high: Array, of: ElementType) -> bool:
+def _uniform(values: Array, low: Array, high: Array, element_type: ElementType) -> bool:
     width = float(high) - float(low)
     sorted_ = np.sort(values.reshape(-1)).astype(np.float64) - float(low)
-    if not of.is_float:  # F(k) = (k + 1 - a) / (b - a) at integers k, and F(k - 1) before
+    if not element_type.is_float:  # F(k) = (k + 1 - a) / (b - a) at integers k, and F(k - 1) before
         return deviates(sorted_ / width, (sorted_ + 1) / width)
-    step = float(ulp_size(np.maximum(np.abs(low), np.abs(high)), of))
-    steps = 0.5**of.float_format.mantissa_bits + 2 * step / width
+    step = float(ulp_size(np.maximum(np.abs(low), np.abs(high)), element_type))
+    steps = 0.5**element_type.float_format.mantissa_bits + 2 * step / width
     return deviates(sorted_ / width, sorted_ / width, steps)
 
 
-def _normal(values: Array, mean: Array, deviation: Array, of: ElementType) -> bool:
+def _normal(values: Array, mean: Array, deviation: Array, element_type: ElementType) -> bool:
     if deviation == 0:
         return False
     ordered = np.sort(values.reshape(-1))
-    step = ulp_size(ordered, of) + ulp_size(mean, of)
+    step = ulp_size(ordered, element_type) + ulp_size(mean, element_type)
     low, high = (
         np.array([math.erf(z / math.sqrt(2)) for z in bound.astype(np.float64)]) / 2 + 0.5
         for bound in ((ordered - step - mean) / deviation, (ordered + step - mean) / deviation)
     )
-    return deviates(low, high, _BITS_LOST * 0.5**of.float_format.mantissa_bits)
+    return deviates(low, high, _BITS_LOST * 0.5**element_type.float_format.mantissa_bits)
 
 
 def _misplaced(

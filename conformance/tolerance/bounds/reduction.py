@@ -243,10 +243,10 @@ def _moved(region: Region, number: int, direction: int) -> Region:
     )
 
 
-def round_to_element(number: float, of: ElementType) -> Array:
+def round_to_element(number: float, element_type: ElementType) -> Array:
     """A scalar of a floating-point or complex type."""
-    rounded = round_to(np.asarray(number, np.float64), of.part)
-    return rounded.astype(of.storage) if of.is_complex else rounded
+    rounded = round_to(np.asarray(number, np.float64), element_type.part)
+    return rounded.astype(element_type.storage) if element_type.is_complex else rounded
 
 
 _TEXT = (

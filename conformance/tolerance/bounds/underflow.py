@@ -11,13 +11,16 @@ from reference.ir.types import ElementType
 _FLUSHED_EXPONENT = 8
 
 
-def has_flushing_modes(of: ElementType) -> bool:
+def has_flushing_modes(element_type: ElementType) -> bool:
     """Whether hardware has modes that treat the type's subnormal numbers as zero: of bf16, f32 and
     f64; none of f16 and narrower types."""
-    return of.float_format.has_zero and of.float_format.exponent_bits >= _FLUSHED_EXPONENT
+    return (
+        element_type.float_format.has_zero
+        and element_type.float_format.exponent_bits >= _FLUSHED_EXPONENT
+    )
 
 
-def underflow(of: ElementType, *, flushes: bool = False) -> float:
+def underflow(element_type: ElementType, *, flushes: bool = False) -> float:
     """The absolute error of an operation whose result underflows, gradually or flushed to zero."""
-    form = of.float_format
-    return form.smallest_normal if flushes and has_flushing_modes(of) else form.smallest
+    form = element_type.float_format
+    return form.smallest_normal if flushes and has_flushing_modes(element_type) else form.smallest

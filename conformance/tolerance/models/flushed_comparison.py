@@ -89,11 +89,11 @@ class _Writer:
         self.operations.append(Operation(name, operands, (value,), attributes(**given)))
         return value
 
-    def _as_large(self, value: Value, of: ValueType) -> Value:
+    def _as_large(self, value: Value, value_type: ValueType) -> Value:
         """A scalar bound of `clamp`, for every element."""
-        if value.type == of:
+        if value.type == value_type:
             return value
-        return self._op("broadcast_in_dim", value, to=of, broadcast_dimensions=())
+        return self._op("broadcast_in_dim", value, to=value_type, broadcast_dimensions=())
 
     def _number(self, number: float, like: Value) -> Value:
         of = _tensor(like)
@@ -137,11 +137,11 @@ def _tensor(value: Value) -> TensorType:
     return value.type
 
 
-def _may_be_subnormal(of: ValueType) -> bool:
+def _may_be_subnormal(value_type: ValueType) -> bool:
     """Whether a type is one of tensors, of known sizes, of numbers that may be subnormal."""
-    if not isinstance(of, TensorType) or not of.is_static:
+    if not isinstance(value_type, TensorType) or not value_type.is_static:
         return False
-    element = of.element_type
+    element = value_type.element_type
     if not isinstance(element, ElementType) or not (element.is_float or element.is_complex):
         return False
     return element.part.float_format.has_zero

@@ -178,13 +178,13 @@ def compare_type(
     return result or TensorType(merged_shape((lhs, rhs)), BOOLEAN)
 
 
-def compare_types_of(of: ElementType) -> tuple[str, ...]:
+def compare_types_of(element_type: ElementType) -> tuple[str, ...]:
     """The values of `compare_type` that constraint C3 of `compare` permits, the default first."""
-    if of.is_signed:
+    if element_type.is_signed:
         return ("SIGNED",)
-    if of.is_float:
+    if element_type.is_float:
         return ("FLOAT", "TOTALORDER")
-    return ("FLOAT",) if of.is_complex else ("UNSIGNED",)
+    return ("FLOAT",) if element_type.is_complex else ("UNSIGNED",)
 
 
 def complex_type(

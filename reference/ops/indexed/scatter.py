@@ -206,12 +206,12 @@ def overwritten(region: Region) -> tuple[int, ...] | None:
     return tuple(map(names.index, returned)) if set(returned) <= set(names) else None
 
 
-def is_associative(monoid: Monoid | None, of: ElementType) -> bool:
+def is_associative(monoid: Monoid | None, element_type: ElementType) -> bool:
     """Whether a commutative op gives the same in every order: all do but sums and products of
     floating-point and complex numbers."""
     if monoid is None:
         return False
-    return not monoid.rounds or of.is_integer or of.is_boolean
+    return not monoid.rounds or element_type.is_integer or element_type.is_boolean
 
 
 def _round(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: Body) -> None:
@@ -269,8 +269,8 @@ def _widened(array: Array) -> Array:
     return array.astype(np.longdouble) if of.name == "f64" else to_float64(array)
 
 
-def _rounded(wide: Array, of: ElementType) -> Array:
-    if not of.is_complex:
-        return round_to(wide, of)
-    parts = (round_to(part(wide).copy(), of.part) for part in (np.real, np.imag))
-    return np.stack(list(parts), axis=-1).view(of.storage)[..., 0]
+def _rounded(wide: Array, element_type: ElementType) -> Array:
+    if not element_type.is_complex:
+        return round_to(wide, element_type)
+    parts = (round_to(part(wide).copy(), element_type.part) for part in (np.real, np.imag))
+    return np.stack(list(parts), axis=-1).view(element_type.storage)[..., 0]

@@ -131,14 +131,14 @@ def update_positions(operation: Operation, operand: Array, indices: Array, updat
     return positions(operand.shape, indices, update.shape, **given)
 
 
-def alike(one: Array, other: Array) -> Array:
+def alike(array: Array, other: Array) -> Array:
     """Where two arrays of one type agree in every bit, or are NaN both (complex: part by part)."""
-    of = element_type_of(one)
-    same = to_bits(one) == to_bits(other)
+    of = element_type_of(array)
+    same = to_bits(array) == to_bits(other)
     if of.is_complex:
-        nan = [np.isnan(part(one)) & np.isnan(part(other)) for part in (np.real, np.imag)]
+        nan = [np.isnan(part(array)) & np.isnan(part(other)) for part in (np.real, np.imag)]
         return np.asarray((same | np.stack(nan, axis=-1)).all(axis=-1))
-    return same | (np.isnan(one) & np.isnan(other)) if of.is_float else same
+    return same | (np.isnan(array) & np.isnan(other)) if of.is_float else same
 
 
 def contested(parts: Scattering, number: int) -> Array:
