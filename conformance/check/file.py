@@ -20,12 +20,12 @@ from conformance.frontends.arguments import InputsError, given, load
 from conformance.frontends.inputs.drawing import drawn, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
 from conformance.frontends.naming import parameters
-from conformance.judging.perturbation.hull import alike
 from conformance.phases import phase
 from conformance.stablehlo.parse import Unreadable
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.types import Array
+from reference.numerics.alike import alike
 
 
 def check_file(path: str, settings: Settings) -> Checked:

@@ -25,7 +25,6 @@ from conformance.gate.expectations import Expectation
 from conformance.judging.compare import Judgement, judge, malformed
 from conformance.judging.differences import decimal
 from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.hull import alike
 from conformance.judging.perturbation.judge import is_single, judge_program, permits
 from conformance.phases import phase
 from conformance.triage.attribute import Explainer, Fault
@@ -36,6 +35,7 @@ from conformance.verdict import Element, Errors, Verdict
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+from reference.numerics.alike import alike
 
 RIGHT = ("reference", "reference:right")
 """The names of the backend that is the reference itself."""

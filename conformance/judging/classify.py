@@ -22,6 +22,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.op import Rounding
 from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.alike import without_subnormals
 from reference.numerics.elementary import functions
 from reference.numerics.rounding import round_to, to_float64, ulp_size
 from reference.ops.table import OPS
@@ -120,20 +121,6 @@ def _by_formula(d: Differing) -> Answer:
             yield Verdict.PASS, BY_FORMULA, near
 
 
-def _flush(array: Array) -> Array:
-    """The array with its subnormal numbers replaced by zeros of the same sign."""
-    of = element_type_of(array)
-    if of.is_complex:
-        parts = np.stack([np.real(array), np.imag(array)], axis=-1)
-        flushed = _flush(parts)
-        return array if flushed is parts else flushed.view(array.dtype)[..., 0]
-    if not of.is_float or not of.float_format.has_zero:
-        return array
-    wide = to_float64(array)
-    tiny = (np.abs(wide) < of.float_format.smallest_normal) & (wide != 0)
-    return np.where(tiny, round_to(np.copysign(0.0, wide), of), array) if tiny.any() else array
-
-
 def _flushed(d: Differing) -> Answer:
     """Explained by subnormal results, then inputs, then steps, being treated as zero."""
     yield from _flushed_at_the_ends(d)
@@ -150,7 +137,7 @@ def _flushed_at_the_ends(d: Differing) -> Answer:
         yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
         yield Verdict.FLUSHED, "subnormal input", _flushed_whole(d)
         return
-    flushed = [_flush(array) for array in d.met]
+    flushed = [without_subnormals(array) for array in d.met]
     touched = [i for i, new in enumerate(flushed) if new is not d.met[i]]
     for count in range(1, len(touched) + 1):
         for chosen in itertools.combinations(touched, count):
@@ -186,7 +173,7 @@ def _flushed_whole(d: Differing) -> Array:
     nothing = np.zeros(len(d.where), bool)
     if not all(isinstance(operand, np.ndarray) for operand in d.operands):
         return nothing
-    flushed = [_flush(operand) for operand in d.operands]
+    flushed = [without_subnormals(operand) for operand in d.operands]
     if all(new is old for new, old in zip(flushed, d.operands, strict=True)):
         return nothing
     try:
@@ -198,7 +185,7 @@ def _flushed_whole(d: Differing) -> Array:
     if d.type.is_float:
         alike |= (d.wide[1] == 0) & (to_float64(other) == 0)
     if d.rule.permits is not None and d.results:
-        seen = tuple(_flush(array) for array in d.results)
+        seen = tuple(without_subnormals(array) for array in d.results)
         right = d.rule.permits(d.operation, tuple(flushed), results, seen)[d.number]
         alike |= False if right is None else right.reshape(-1)[d.where]
     if d.bound is not None:
@@ -361,7 +348,9 @@ def _rewritten(d: Differing) -> Answer:
         reciprocal = divide(np.ones(rhs.shape, rhs.dtype), rhs)
         alike = d.same(multiply(lhs, reciprocal))
         yield Verdict.INACCURATE, "reciprocal", alike & (d.distances <= PAIR)
-        lost = d.same(multiply(lhs, _flush(reciprocal)))  # of a divisor near the largest number
+        lost = d.same(
+            multiply(lhs, without_subnormals(reciprocal))
+        )  # of a divisor near the largest number
         yield Verdict.DIVERGENT, "reciprocal", alike | lost
 
 

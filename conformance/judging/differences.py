@@ -16,6 +16,7 @@ from reference.interpreter import quantized
 from reference.interpreter.evaluate import apply, of_shape
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
+from reference.numerics.alike import alike
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.table import OPS
@@ -138,22 +139,14 @@ class Differing:
 
     def same(self, other: Array) -> Array:
         """Which actual elements are what `other` says: alike in every bit, or both NaN."""
-        alike = to_bits(self.got) == to_bits(other)
-        if self.type.is_complex:
-            parts = [
-                np.isnan(part(self.got)) & np.isnan(part(other)) for part in (np.real, np.imag)
-            ]
-            return (alike | np.stack(parts, axis=-1)).all(axis=-1)
-        if self.type.is_float:
-            alike |= np.isnan(self.got) & np.isnan(other)
-        return alike
+        return alike(self.got, other)
 
     def near(self, other: Array) -> Array:
         """Which actual elements are within the budget of what `other` says."""
-        alike = self.same(other)
+        near = self.same(other)
         if self.budget and not self.bounded:
-            alike |= ulp_distances(other, self.got) <= self.budget
-        return alike
+            near |= ulp_distances(other, self.got) <= self.budget
+        return near
 
     def element(self, result: int, position: int, distance: float) -> Element:
         """The element at that position among the differing ones, as records keep it."""

@@ -23,7 +23,7 @@ from conformance.judging.lapack import backward_error
 from conformance.judging.lapack.residuals import top_k_violation, violation
 from conformance.judging.perturbation.error_model import movable
 from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.hull import alike, within
+from conformance.judging.perturbation.hull import within
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import cheap
@@ -38,6 +38,7 @@ from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike
 from reference.ops.structure import calls_target, is_structure, structure_of
 
 Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]

@@ -14,7 +14,7 @@ import numpy as np
 from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
-from conformance.judging.perturbation.hull import alike, within
+from conformance.judging.perturbation.hull import within
 from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of
@@ -22,6 +22,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array, ElementType, element_type_of
+from reference.numerics.alike import alike
 from reference.ops.table import OPS
 
 SELECTION = "truth value as a selection"

@@ -21,8 +21,9 @@ from reference.interpreter.evaluate import EvaluationError, body_of
 from reference.ir.monoid import ADD, Monoid
 from reference.ir.program import Operation
 from reference.ir.regions import Body
-from reference.ir.types import Array, element_type_of, to_bits
+from reference.ir.types import Array, element_type_of
 from reference.numerics import accumulation, monoids
+from reference.numerics.alike import alike
 from reference.numerics.contributions import Leaves, Slices, Windows
 from reference.ops.folds import folding
 from reference.ops.folds.folding import Lanes, Rows, Schedule, components, init_row, tree
@@ -86,12 +87,7 @@ def taken_apart(
 
 def differ(array: Array, other: Array) -> Array:
     """Where two arrays of one type differ; any NaN is like any other."""
-    of = element_type_of(array)
-    found = to_bits(array) != to_bits(other)
-    if of.is_complex:
-        nan = [np.isnan(part(array)) & np.isnan(part(other)) for part in (np.real, np.imag)]
-        return (found & ~np.stack(nan, axis=-1)).any(axis=-1)
-    return found & ~(np.isnan(array) & np.isnan(other)) if of.is_float else found
+    return ~alike(array, other)
 
 
 def _reduction(

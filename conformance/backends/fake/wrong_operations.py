@@ -15,6 +15,7 @@ from conformance.backends.fake.computation import Computation
 from conformance.tolerance.models.flushed_comparison import written_anew
 from reference.ir.op import QuantizedUse, Rounding
 from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
+from reference.numerics.alike import without_subnormals
 from reference.numerics.rounding import (
     from_ordinal,
     next_down,
@@ -91,17 +92,6 @@ def other_zero(array: Array) -> Array:
     return _negated_where(to_float64(array) == 0, array)
 
 
-def flushed(array: Array) -> Array:
-    """Every subnormal as a zero of its sign."""
-    of = element_type_of(array)
-    if not of.float_format.has_zero:
-        return array
-    value = to_float64(array)
-    subnormal = (value != 0) & (np.abs(value) < of.float_format.smallest_normal)
-    zero = round_to(np.copysign(0.0, value), of)
-    return chosen(subnormal, zero, array)
-
-
 def moved(array: Array, ulps: int) -> Array:
     """Every finite value, zeros excepted, that many steps up, where it stays finite."""
     of = element_type_of(array)
@@ -154,7 +144,7 @@ def flush_inputs(computation: Computation, operands: Operands) -> Results:
     """Subnormal operands of arithmetic are taken for zero."""
     if computation.operation.name in _BITWISE:
         return computation.right(operands)
-    return computation.right(tuple(each_part(flushed, operand) for operand in operands))
+    return computation.right(tuple(map(without_subnormals, operands)))
 
 
 def flush(computation: Computation, operands: Operands) -> Results:
@@ -162,7 +152,7 @@ def flush(computation: Computation, operands: Operands) -> Results:
     results = flush_inputs(computation, operands)
     if computation.operation.name in _BITWISE:
         return results
-    return tuple(each_part(flushed, result) for result in results)
+    return tuple(map(without_subnormals, results))
 
 
 def compare_flushed(computation: Computation, operands: Operands) -> Results:
@@ -174,7 +164,7 @@ def compare_flushed(computation: Computation, operands: Operands) -> Results:
     if any(not _real_or_complex(element_type_of(operand)) for operand in operands):
         return computation.right(operands)
     if name == "compare" and computation.operation.attribute("compare_type") != "TOTALORDER":
-        return computation.right(tuple(each_part(flushed, operand) for operand in operands))
+        return computation.right(tuple(map(without_subnormals, operands)))
     if name in ("maximum", "minimum"):
         return (_second_of_equals(operands[0], operands[1], *computation.right(operands)),)
     if name == "clamp":
@@ -192,7 +182,7 @@ def _real_or_complex(element: ElementType) -> bool:
 
 
 def _second_of_equals(lhs: Array, rhs: Array, right: Array) -> Array:
-    keys = [each_part(flushed, array) for array in (lhs, rhs)]
+    keys = [without_subnormals(array) for array in (lhs, rhs)]
     changed = [key != array for key, array in zip(keys, (lhs, rhs), strict=True)]
     return np.where((keys[0] == keys[1]) & (changed[0] | changed[1]), rhs, right)
 

@@ -22,8 +22,8 @@ from conformance.transforms.values import used_by
 from reference.custom_calls.targets import BUILT_IN
 from reference.ir.op import Structure
 from reference.ir.program import Operation
-from reference.ir.types import Array, element_type_of, to_bits
-from reference.numerics.rounding import round_to, to_float64
+from reference.ir.types import Array
+from reference.numerics.alike import without_subnormals
 from reference.ops.structure import calls_target, is_structure, structure_of
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
@@ -162,15 +162,4 @@ def flush(array: Any) -> Any:
     """A tensor with subnormal numbers replaced by zeros of their sign; itself where it has none."""
     if not isinstance(array, np.ndarray) or not array.size:
         return array
-    of = element_type_of(array)
-    if of.is_complex:
-        parts = [flush(np.array(part(array))) for part in (np.real, np.imag)]
-        whole = np.asarray((parts[0] + 1j * parts[1]).astype(array.dtype))
-        return array if np.array_equal(to_bits(whole), to_bits(array)) else whole
-    if not of.is_float or not of.float_format.has_zero:
-        return array
-    wide = to_float64(array)
-    tiny = (np.abs(wide) < of.float_format.smallest_normal) & (wide != 0)
-    if not tiny.any():
-        return array
-    return np.where(tiny, round_to(np.copysign(0.0, wide), of), array)
+    return without_subnormals(array)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from conformance.verdict import Verdict
-from reference.ir.types import Array, ElementType, element_type_of, to_bits
+from reference.ir.types import Array, ElementType
 from reference.numerics.rounding import to_float64, ulp_size
 
 MARGIN = 1.0
@@ -19,18 +19,6 @@ MARGIN = 1.0
 
 FAR = 64
 """Widths of the hull beyond which an error is no lack of accuracy any more."""
-
-
-def alike(expected: Array, actual: Array) -> Array:
-    """Which elements have the same bits, or are both NaN (of complex ones: part by part)."""
-    of = element_type_of(expected)
-    same = to_bits(actual) == to_bits(expected)
-    if of.is_complex:
-        nan = [np.isnan(part(actual)) & np.isnan(part(expected)) for part in (np.real, np.imag)]
-        return np.asarray((same | np.stack(nan, axis=-1)).all(axis=-1))
-    if of.is_float:
-        same = same | (np.isnan(to_float64(actual)) & np.isnan(to_float64(expected)))
-    return np.asarray(same)
 
 
 def _parts(arrays: Sequence[Array], element_type: ElementType) -> list[list[Array]]:

@@ -20,12 +20,13 @@ from conformance.judging.compare import SHOWN, Judgement, combine, malformed
 from conformance.judging.differences import decimal, hexadecimal
 from conformance.judging.perturbation.evaluations import SAMPLES, Permitted
 from conformance.judging.perturbation.hook import Values
-from conformance.judging.perturbation.hull import alike, failures, is_near, within
+from conformance.judging.perturbation.hull import failures, is_near, within
 from conformance.judging.questions import Answer, Finding, Question, ask
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike
 from reference.ops.structure import calls_target, is_constant, is_structure
 
 FEW_SAMPLES = 4

@@ -19,9 +19,10 @@ from reference.ir.monoid import ADD, MULTIPLY
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type, element_type_of, from_bits, to_bits
 from reference.numerics import accumulation
+from reference.numerics.alike import alike
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_zero
-from reference.ops.indexed.update_orders import Scattering, alike, impossible, taken_apart
+from reference.ops.indexed.update_orders import Scattering, impossible, taken_apart
 from reference.unspecified.gathering import as_leaves
 from reference.unspecified.table import unspecified
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from reference.ir.program import Operation, TensorType
 from reference.ir.regions import Body, output_types
-from reference.ir.types import Array, element_type_of, to_bits
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike
 from reference.numerics.conversion import convert_to
 from reference.ops.indexed.scatter import (
     Groups,
@@ -129,16 +130,6 @@ def update_positions(operation: Operation, operand: Array, indices: Array, updat
     """Where each element of an update goes: see `reference.ops.indexed.scatter.positions`."""
     given: dict[str, Any] = {k: v for k, v in operation.attributes if k in _DIMS}
     return positions(operand.shape, indices, update.shape, **given)
-
-
-def alike(array: Array, other: Array) -> Array:
-    """Where two arrays of one type agree in every bit, or are NaN both (complex: part by part)."""
-    of = element_type_of(array)
-    same = to_bits(array) == to_bits(other)
-    if of.is_complex:
-        nan = [np.isnan(part(array)) & np.isnan(part(other)) for part in (np.real, np.imag)]
-        return np.asarray((same | np.stack(nan, axis=-1)).all(axis=-1))
-    return same | (np.isnan(array) & np.isnan(other)) if of.is_float else same
 
 
 def contested(parts: Scattering, number: int) -> Array:

@@ -14,7 +14,8 @@ from generators.invalid.misses import program, tensor
 from generators.regions.bodies import BodyBuilder, fold_of
 from reference.interpreter.evaluate import body_of, check, evaluate
 from reference.ir.program import Region
-from reference.ops.indexed.update_orders import alike, contested, impossible, taken_apart
+from reference.numerics.alike import alike
+from reference.ops.indexed.update_orders import contested, impossible, taken_apart
 from suites.meta.support.counting import calls_of
 from suites.meta.support.gathering import (
     F16,

@@ -1,0 +1,40 @@
+"""Elements that nobody can tell apart, and subnormal numbers that nobody keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.rounding import round_to, to_float64
+
+
+def alike(array: Array, other: Array) -> Array:
+    """Which elements of two arrays of one type have the same bits, or are both NaN.
+
+    Complex elements are compared part by part. Booleans of the arrays' shape.
+    """
+    of = element_type_of(array)
+    same = to_bits(array) == to_bits(other)
+    if of.is_complex:
+        nan = [np.isnan(part(array)) & np.isnan(part(other)) for part in (np.real, np.imag)]
+        return np.asarray((same | np.stack(nan, axis=-1)).all(axis=-1))
+    if of.is_float:
+        same = same | (np.isnan(array) & np.isnan(other))
+    return np.asarray(same)
+
+
+def without_subnormals(array: Array) -> Array:
+    """The array with its subnormal numbers replaced by zeros of the same sign.
+
+    Parts of complex numbers alike. Itself where it has none.
+    """
+    of = element_type_of(array)
+    if of.is_complex:
+        parts = np.stack([np.real(array), np.imag(array)], axis=-1)
+        changed = without_subnormals(parts)
+        return array if changed is parts else changed.view(array.dtype)[..., 0]
+    if not of.is_float or not of.float_format.has_zero:
+        return array
+    wide = to_float64(array)
+    tiny = (np.abs(wide) < of.float_format.smallest_normal) & (wide != 0)
+    return np.where(tiny, round_to(np.copysign(0.0, wide), of), array) if tiny.any() else array
