@@ -83,6 +83,7 @@ def go(browser, folder: Path, name: str = "full", fragment: str = "") -> None:
     browser.get_log("browser")
     browser.get_log("performance")
     browser.get((folder / name / "index.html").as_uri() + fragment)
+    wait(browser, "document.readyState === 'complete'")
 
 
 def script(browser, body: str, *arguments):
