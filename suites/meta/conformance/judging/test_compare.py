@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,16 @@ from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
 from generators.cells.plan import cases
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Dense, Program, TensorType, Value, single_op
-from reference.ir.types import ALL, Array, element_type, from_bits, to_bits
+from reference.ir.program import (
+    Dense,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    single_op,
+)
+from reference.ir.types import ALL, ELEMENT_TYPES, Array, element_type, from_bits, to_bits
 from reference.ops.table import OPS
 from suites.meta.support.permitted import permitted
 
@@ -169,6 +177,23 @@ def test_what_a_rule_permits_is_not_always_the_reference_s_own_result(op: str) -
         if any(permitted(r, rule).tobytes() != r.tobytes() for r in expected):
             return
     pytest.fail("nothing that the test above could have seen")
+
+
+def test_a_subnormal_part_flushed_in_a_body_is_flushed() -> None:
+    """Whatever sign the other part's zero then has (map-complex_f32 of seed 299792 on 0.12)."""
+    of = TensorType((), ELEMENT_TYPES["complex<f32>"])
+    names = [Value(name, of) for name in ("x", "y", "z")]
+    multiply = Operation("multiply", tuple(names[:2]), (names[2],))
+    body = Region(tuple(names[:2]), (multiply, Operation("return", (names[2],))))
+    kind = replace(of, shape=(1,))
+    program = single_op(
+        "map", (Value("a", kind), Value("b", kind)), (kind,), {"dimensions": (0,)}, (body,)
+    )
+    operands = tensor("complex<f32>", [-1e-23 - 0j]), tensor("complex<f32>", [1.4e-22 + 0j])
+    expected = evaluate(program, operands)
+    actual = tensor("complex<f32>", [complex(-0.0, 0.0)])
+    judged = judge(program, operands, expected, [actual], rule_of(program.subject))
+    assert (judged.verdict, judged.kind) == (Verdict.FLUSHED, "subnormal result"), judged.message
 
 
 @pytest.mark.parametrize(("of", "verdict"), [("f32", Verdict.INACCURATE), ("complex<f32>", P)])
