@@ -9,7 +9,7 @@ USAGE, NOT_AVAILABLE, NOTHING_TESTED, INTERRUPTED = 2, 3, 4, 130
 """Exit codes of the command line; 0 is conforms, 1 a new divergence."""
 
 
-MOST_NAMED = 30
+MOST_NAMED = 60
 """Names that a message lists at most; of more it says how many there are."""
 
 
