@@ -229,8 +229,12 @@ def _is_flushed(d: Differing, other: Array) -> Array:
         right = [one | nan for one, nan in zip(right, nans, strict=True)]
         lost = [np.abs(part(other) - part(d.got)) <= 2 * smallest for part in (np.real, np.imag)]
         either = [a | b for a, b in zip(right, lost, strict=True)]
-        if d.bounded:  # budgets are in units of the bound then, and one ulp may be all there is
-            right = [part(other) == part(d.got) for part in (np.real, np.imag)]
+        if d.bounded:  # budgets are in units of the bound then, and one ulp may be all that is lost
+            gone = [
+                small & (part(other) != part(d.got))
+                for small, part in zip(lost, (np.real, np.imag), strict=True)
+            ]
+            return either[0] & either[1] & (gone[0] | gone[1])
         return either[0] & either[1] & ~(right[0] & right[1])
     want, got = to_float64(other), d.wide[1]
     return (np.abs(want) <= smallest) & (want != 0) & (got == 0)
