@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from conformance.tolerance import rules as t
 from conformance.tolerance.bounds import (
@@ -19,10 +20,12 @@ from conformance.tolerance.bounds import (
     reduction,
     sorting,
 )
+from conformance.tolerance.models.interpreter.table import deviating
 from conformance.tolerance.rule import Rule
 from generators.case.columns import Column
 from generators.case.quantized_types import QuantizedColumn
 from reference.interpreter.quantized import involved
+from reference.ir.op import Op
 from reference.ir.program import Operation, TensorType
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
@@ -41,23 +44,31 @@ REDUCTION = "reductions"
 CONTRACTION = "contractions"
 CONTROL_FLOW = "control flow"
 HOST = "host and asynchrony"
+DISTRIBUTION = "distribution"
 NORMALIZATION = "normalization"
 LINEAR_ALGEBRA = "linear algebra and transforms"
 RANDOM = "random numbers"
 QUANTIZATION = "quantization"
+XLA_BUILDER = "XlaBuilder: "
+"""Before the family of a twin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One op: its family, the rule that judges it, and its share of a run's cases.
 
-    `weight` multiplies the cases of a profile, for ops with more to reach than one element type.
+    `weight` multiplies the cases of a profile, for ops with more to reach than one element type,
+    or with less to show than their twins have shown.
     """
 
     name: str
     family: str
     tolerance: Rule
-    weight: int = 1
+    weight: int | Fraction = 1
+
+    def cases(self, per_cell: int) -> int:
+        """How many cases a cell of the op has where a profile gives `per_cell` of them."""
+        return max(1, int(per_cell * self.weight))
 
     @property
     def dialect(self) -> str:
@@ -72,7 +83,7 @@ class Row:
     @property
     def columns(self) -> tuple[Column, ...]:
         """What the op's cells are about: its element types, and its near misses."""
-        from generators.cells.columns import columns_of  # nor this
+        from generators.cells.columns import columns_of  # loads every strategy and near miss
 
         return columns_of(self.name)
 
@@ -84,51 +95,57 @@ class Row:
 
 _ROWS = (
     Row("abs", ARITHMETIC, t.MAGNITUDE),
-    Row("add", ARITHMETIC, t.ROUNDED),
+    Row("add", ARITHMETIC, t.ADDED),
     Row("after_all", CONTROL_FLOW, t.DATA),
+    Row("all_gather", DISTRIBUTION, t.DATA, weight=2),
+    Row("all_reduce", DISTRIBUTION, reduction.REDUCED, weight=2),
+    Row("all_to_all", DISTRIBUTION, t.DATA, weight=3),
     Row("and", BITWISE, t.DATA),
     Row("async_done", HOST, t.DATA),
     Row("async_start", HOST, t.DATA),
     Row("atan2", ELEMENTARY, t.ATAN2),
-    Row("batch_norm_grad", NORMALIZATION, normalization.NORMALIZED),
-    Row("batch_norm_inference", NORMALIZATION, normalization.NORMALIZED),
-    Row("batch_norm_training", NORMALIZATION, normalization.NORMALIZED),
-    Row("bitcast_convert", CONVERSION, t.BITS, weight=2),
-    Row("broadcast", MOVEMENT, t.DATA),
+    Row("batch_norm_grad", NORMALIZATION, normalization.NORMALIZED, weight=2),
+    Row("batch_norm_inference", NORMALIZATION, normalization.NORMALIZED, weight=2),
+    Row("batch_norm_training", NORMALIZATION, normalization.NORMALIZED, weight=2),
+    Row("bitcast_convert", CONVERSION, t.BITS, weight=5),
+    Row("broadcast", MOVEMENT, t.DATA, weight=2),
     Row("broadcast_in_dim", MOVEMENT, t.DATA),
-    Row("case", CONTROL_FLOW, t.DATA),
+    Row("case", CONTROL_FLOW, t.DATA, weight=2),
     Row("cbrt", ELEMENTARY, t.CBRT),
     Row("ceil", ROUNDING, t.ROUNDED),
-    Row("cholesky", LINEAR_ALGEBRA, linear_algebra.FACTORED),
-    Row("clamp", COMPARISON, t.DATA),
-    Row("compare", COMPARISON, t.DATA, weight=2),
-    Row("complex", CREATION, t.DATA),
+    Row("cholesky", LINEAR_ALGEBRA, linear_algebra.FACTORED, weight=2),
+    Row("clamp", COMPARISON, t.DATA, weight=2),
+    Row("collective_broadcast", DISTRIBUTION, t.DATA, weight=2),
+    Row("collective_permute", DISTRIBUTION, t.DATA, weight=2),
+    Row("collective_reduce", DISTRIBUTION, reduction.REDUCED, weight=2),
+    Row("compare", COMPARISON, t.DATA, weight=3),
+    Row("complex", CREATION, t.DATA, weight=3),
     Row("composite", CONTROL_FLOW, t.DATA),
     Row("concatenate", MOVEMENT, t.DATA),
-    Row("constant", CREATION, t.DATA),
-    Row("convert", CONVERSION, t.CONVERTED, weight=3),
-    Row("convolution", CONTRACTION, convolution.CONVOLVED),
+    Row("constant", CREATION, t.DATA, weight=3),
+    Row("convert", CONVERSION, t.CONVERTED, weight=6),
+    Row("convolution", CONTRACTION, convolution.CONVOLVED, weight=4),
     Row("cosine", ELEMENTARY, t.TRIGONOMETRIC),
     Row("count_leading_zeros", BITWISE, t.DATA),
     Row("create_token", CONTROL_FLOW, t.DATA),
     Row("custom_call", CONTROL_FLOW, t.DATA),
     Row("divide", ARITHMETIC, t.DIVIDED),
     Row("dot", CONTRACTION, contraction.CONTRACTED),
-    Row("dot_general", CONTRACTION, contraction.CONTRACTED),
-    Row("dynamic_broadcast_in_dim", DYNAMISM, t.DATA),
-    Row("dynamic_conv", CONTRACTION, convolution.CONVOLVED),
-    Row("dynamic_gather", GATHERING, gathering.GATHERED),
-    Row("dynamic_iota", DYNAMISM, t.DATA),
-    Row("dynamic_pad", DYNAMISM, t.DATA),
-    Row("dynamic_reshape", DYNAMISM, t.DATA),
-    Row("dynamic_slice", MOVEMENT, t.DATA),
-    Row("dynamic_update_slice", MOVEMENT, t.DATA),
-    Row("einsum", CONTRACTION, contraction.CONTRACTED),
+    Row("dot_general", CONTRACTION, contraction.CONTRACTED, weight=4),
+    Row("dynamic_broadcast_in_dim", DYNAMISM, t.DATA, weight=2),
+    Row("dynamic_conv", CONTRACTION, convolution.CONVOLVED, weight=4),
+    Row("dynamic_gather", GATHERING, gathering.GATHERED, weight=4),
+    Row("dynamic_iota", DYNAMISM, t.DATA, weight=3),
+    Row("dynamic_pad", DYNAMISM, t.DATA, weight=2),
+    Row("dynamic_reshape", DYNAMISM, t.DATA, weight=2),
+    Row("dynamic_slice", MOVEMENT, t.DATA, weight=3),
+    Row("dynamic_update_slice", MOVEMENT, t.DATA, weight=2),
+    Row("einsum", CONTRACTION, contraction.CONTRACTED, weight=2),
     Row("exponential", ELEMENTARY, t.EXPONENTIAL),
     Row("exponential_minus_one", ELEMENTARY, t.EXPM1),
-    Row("fft", LINEAR_ALGEBRA, fft.TRANSFORMED),
+    Row("fft", LINEAR_ALGEBRA, fft.TRANSFORMED, weight=2),
     Row("floor", ROUNDING, t.ROUNDED),
-    Row("gather", GATHERING, gathering.GATHERED),
+    Row("gather", GATHERING, gathering.GATHERED, weight=3),
     Row("get_dimension_size", DYNAMISM, t.DATA),
     Row("get_tuple_element", CONTROL_FLOW, t.DATA),
     Row("if", CONTROL_FLOW, t.DATA),
@@ -139,7 +156,7 @@ _ROWS = (
     Row("log", ELEMENTARY, t.LOG),
     Row("log_plus_one", ELEMENTARY, t.LOG1P),
     Row("logistic", ELEMENTARY, t.LOGISTIC),
-    Row("map", REDUCTION, reduction.MAPPED),
+    Row("map", REDUCTION, reduction.MAPPED, weight=3),
     Row("maximum", COMPARISON, t.DATA),
     Row("minimum", COMPARISON, t.DATA),
     Row("multiply", ARITHMETIC, t.MULTIPLIED),
@@ -148,55 +165,81 @@ _ROWS = (
     Row("optimization_barrier", CONTROL_FLOW, t.DATA),
     Row("or", BITWISE, t.DATA),
     Row("outfeed", HOST, t.DATA),
-    Row("pad", MOVEMENT, t.DATA),
+    Row("pad", MOVEMENT, t.DATA, weight=2),
+    Row("partition_id", DISTRIBUTION, t.DATA, weight=2),
     Row("popcnt", BITWISE, t.DATA),
     Row("power", ELEMENTARY, t.POWER),
     Row("real", CREATION, t.DATA),
-    Row("real_dynamic_slice", DYNAMISM, t.DATA),
+    Row("real_dynamic_slice", DYNAMISM, t.DATA, weight=3),
     Row("recv", HOST, t.DATA),
-    Row("reduce", REDUCTION, reduction.REDUCED),
-    Row("reduce_precision", CONVERSION, t.CONVERTED, weight=2),
-    Row("reduce_window", REDUCTION, reduction.WINDOWED),
+    Row("reduce", REDUCTION, reduction.REDUCED, weight=3),
+    Row("reduce_precision", CONVERSION, t.CONVERTED, weight=10),
+    Row("reduce_scatter", DISTRIBUTION, reduction.REDUCED, weight=2),
+    Row("reduce_window", REDUCTION, reduction.WINDOWED, weight=5),
     Row("remainder", ARITHMETIC, t.ROUNDED),
+    Row("replica_id", DISTRIBUTION, t.DATA, weight=2),
     Row("reshape", MOVEMENT, t.DATA),
     Row("reverse", MOVEMENT, t.DATA),
-    Row("rng", RANDOM, random.DISTRIBUTED),
+    Row("rng", RANDOM, random.DISTRIBUTED, weight=2),
     Row("rng_bit_generator", RANDOM, random.GENERATED),
     Row("round_nearest_afz", ROUNDING, t.ROUNDED),
     Row("round_nearest_even", ROUNDING, t.ROUNDED),
     Row("rsqrt", ELEMENTARY, t.RSQRT),
-    Row("scatter", GATHERING, gathering.SCATTERED_UPDATES),
-    Row("select", COMPARISON, t.DATA),
-    Row("select_and_scatter", REDUCTION, reduction.SCATTERED),
+    Row("scatter", GATHERING, gathering.SCATTERED_UPDATES, weight=6),
+    Row("select", COMPARISON, t.DATA, weight=2),
+    Row("select_and_scatter", REDUCTION, reduction.SCATTERED, weight=2),
     Row("send", HOST, t.DATA),
-    Row("set_dimension_size", DYNAMISM, t.DATA),
+    Row("set_dimension_size", DYNAMISM, t.DATA, weight=2),
     Row("shift_left", BITWISE, t.DATA),
     Row("shift_right_arithmetic", BITWISE, t.DATA),
     Row("shift_right_logical", BITWISE, t.DATA),
     Row("sign", ARITHMETIC, t.SIGNED),
     Row("sine", ELEMENTARY, t.TRIGONOMETRIC),
-    Row("slice", MOVEMENT, t.DATA),
-    Row("sort", GATHERING, sorting.SORTED),
+    Row("slice", MOVEMENT, t.DATA, weight=4),
+    Row("sort", GATHERING, sorting.SORTED, weight=4),
     Row("sqrt", ELEMENTARY, t.SQUARE_ROOT),
     Row("subtract", ARITHMETIC, t.ROUNDED),
     Row("tan", ELEMENTARY, t.TANGENT),
     Row("tanh", ELEMENTARY, t.TANH),
-    Row("torch_index_select", GATHERING, t.DATA),
-    Row("transpose", MOVEMENT, t.DATA),
-    Row("triangular_solve", LINEAR_ALGEBRA, linear_algebra.SOLVED),
+    Row("torch_index_select", GATHERING, t.DATA, weight=2),
+    Row("transpose", MOVEMENT, t.DATA, weight=2),
+    Row("triangular_solve", LINEAR_ALGEBRA, linear_algebra.SOLVED, weight=2),
     Row("tuple", CONTROL_FLOW, t.DATA),
     Row("unary_einsum", CONTRACTION, contraction.CONTRACTED),
-    Row("uniform_dequantize", QUANTIZATION, quantization.QUANTIZED),
-    Row("uniform_quantize", QUANTIZATION, quantization.QUANTIZED),
-    Row("while", CONTROL_FLOW, t.DATA),
+    Row("uniform_dequantize", QUANTIZATION, quantization.QUANTIZED, weight=2),
+    Row("uniform_quantize", QUANTIZATION, quantization.QUANTIZED, weight=3),
+    Row("while", CONTROL_FLOW, t.DATA, weight=2),
     Row("xor", BITWISE, t.DATA),
 )
 
-CATALOG: dict[str, Row] = {row.name: row for row in _ROWS}
-"""Every op by its mnemonic, in the specification's order."""
+_INSTRUCTIONS = (
+    Row("mhlo.cosh", ELEMENTARY, t.COSH),
+    Row("mhlo.erf", ELEMENTARY, t.ERF),
+    Row("mhlo.scan", REDUCTION, t.SCANNED, weight=2),
+    Row("mhlo.topk", GATHERING, t.DATA, weight=4),
+)
+"""XLA's instructions that StableHLO lacks: they are tried as ops of XlaBuilder."""
 
-if CATALOG.keys() != OPS.keys():
-    apart = ", ".join(sorted(CATALOG.keys() ^ OPS.keys()))
+_BY_NAME = {row.name: row for row in (*_ROWS, *_INSTRUCTIONS)}
+
+
+def _row_of_twin(record: Op) -> Row:
+    """The row of an op that is lowered, judged as its twin; what the twin shows is not repeated."""
+    twin = _BY_NAME[record.twin]
+    weight = max(Fraction(1, 2), Fraction(twin.weight) / 4)
+    return Row(record.name, XLA_BUILDER + twin.family, twin.tolerance, weight)
+
+
+_TWINS = tuple(_row_of_twin(record) for record in OPS.values() if record.twin)
+
+CATALOG: dict[str, Row] = {row.name: row for row in (*_ROWS, *_TWINS)}
+"""Every op by its name, in the specification's order; those of XlaBuilder come last."""
+
+_RULED = CATALOG | _BY_NAME
+"""Every op that an operation of a program may be."""
+
+if _RULED.keys() != OPS.keys():
+    apart = ", ".join(sorted(_RULED.keys() ^ OPS.keys()))
     raise LookupError(f"conformance.catalog and the ops of the reference differ in {apart}")
 
 
@@ -218,7 +261,7 @@ class Cell:
         """What judges the cell: the rule of the op, or on quantized tensors that one's codes."""
         column = self.element_type
         if isinstance(column, QuantizedColumn):
-            return quantization.quantized_rule(self.row.tolerance)
+            return deviating(quantization.quantized_rule(self.row.tolerance), self.op)
         return _rule(self.row, is_complex=isinstance(column, ElementType) and column.is_complex)
 
     def __str__(self) -> str:
@@ -231,11 +274,11 @@ def rule_of(operation: Operation) -> Rule | None:
     Custom calls have that of data; those of LAPACK are judged by backward errors instead
     (conformance/judging/lapack/).
     """
-    row = CATALOG.get(operation.name)
+    row = _RULED.get(operation.name)
     if row is None:
         return None
     if involved(operation):
-        return quantization.quantized_rule(row.tolerance)
+        return deviating(quantization.quantized_rule(row.tolerance), row.name)
     types = (value.type for value in operation.operands)
     is_complex = any(isinstance(kind, TensorType) and kind.stored.is_complex for kind in types)
     return _rule(row, is_complex=is_complex)
@@ -243,7 +286,7 @@ def rule_of(operation: Operation) -> Rule | None:
 
 def _rule(row: Row, *, is_complex: bool) -> Rule:
     other = row.tolerance.of_complex if is_complex else None
-    return row.tolerance if other is None else other
+    return deviating(row.tolerance if other is None else other, OPS[row.name].twin or row.name)
 
 
 def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -14,7 +14,6 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +31,7 @@ from conformance.errors import (
     UsageError,
     unknown,
 )
+from conformance.options import Format, LinesFormat, OpsFormat
 
 if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must not wait for
     from conformance.campaign.planning import Options
@@ -46,20 +46,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-
-class Format(StrEnum):
-    """How a listing is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
-class LinesFormat(StrEnum):
-    """How verdicts on files are printed: a line for each, or an object of JSON on a line."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
@@ -199,30 +185,10 @@ def _write_reports(data: RunData, out: Path, baseline: RunData | None = None) ->
 
 
 def _print_result(data: RunData, out: Path) -> None:
-    from conformance.results.summary import summarise
+    from conformance.results.lines import lines_of
 
-    summary = summarise(data)
-    counts = summary["denominators"]
-    verdicts = [f"{name} {count}" for name, count in summary["verdicts"].items() if count]
-    cells = f"{counts['cells_tested']} of {counts['cells_planned']} cells tested"
-    work = f"{summary['cases']} programs, {summary['pairs']} input sets, {summary['values']} values"
-    lines = [
-        f"{cells}, {work} in {data.seconds:.0f} s",
-        ", ".join(verdicts) + f"; {summary['known']} known, {summary['new_failures']} new",
-        *(f"note: {incident}" for incident in data.incidents),
-    ]
-    if data.stale:
-        told = "expectations whose counterexamples do not reproduce"
-        lines.append(f"{told}: {', '.join(data.stale)}")
-    new = [record for record in data.records if record.is_new_failure]
-    for record in new[:10]:
-        lines.append(f"new: {record.id}: {record.verdict.value}: {record.message or record.kind}")
-    if new:
-        more = f"{len(new) - 10} more in the report; " if len(new) > 10 else ""
-        where = "" if out == DEFAULT_OUT else f" --db {shlex.quote(str(out))}"
-        lines.append(f"{more}{NAME} replay {new[0].id}{where} shows one again")
-    lines.append(f"report: {out / 'index.html'}")
-    _print(lines)
+    where = "" if out == DEFAULT_OUT else f" --db {shlex.quote(str(out))}"
+    _print([*lines_of(data, f"{NAME} replay {{}}{where}"), f"report: {out / 'index.html'}"])
 
 
 def _print(lines: Iterable[str]) -> None:
@@ -414,7 +380,10 @@ def ops(
         str | None,
         typer.Argument(metavar="[OP]", help="An op to show.", autocompletion=options.ops),
     ] = None,
-    format: FormatOption = Format.TABLE,  # noqa: A002 - the option's name
+    format: Annotated[  # noqa: A002 - the option's name
+        OpsFormat,
+        typer.Option("--format", help="How to print; markdown is the page of all that is covered."),
+    ] = OpsFormat.TABLE,
 ) -> int:
     """List the ops, or show one."""
     from conformance import listing
@@ -423,8 +392,13 @@ def ops(
     if op is not None and op not in CATALOG:
         raise _RefusedError(unknown("op", op, CATALOG))
     rows = list(CATALOG.values()) if op is None else [CATALOG[op]]
-    if format is Format.JSON:
-        _print_json([listing.op_entry(row) for row in rows])
+    if format is OpsFormat.MARKDOWN:
+        if op is not None:
+            raise _RefusedError("--format markdown is a page of all ops: leave out the op")
+        sys.stdout.write(listing.coverage_page())
+    elif format is OpsFormat.JSON:
+        more = listing.coverage_entry(rows[0]) if op is not None else {}
+        _print_json([listing.op_entry(row) | more for row in rows])
     else:
         Console().print(listing.ops_table() if op is None else listing.op_table(rows[0]))
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.table import Table
@@ -12,6 +13,7 @@ from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
 from conformance.catalog import CATALOG, Row
 from conformance.errors import NotAvailable
 from reference.ops.table import OPS
+from reference.ops.xla.page import LEFT_OUT
 
 
 def op_entry(row: Row) -> dict[str, Any]:
@@ -32,7 +34,21 @@ def op_entry(row: Row) -> dict[str, Any]:
         "regions": list(semantics.regions),
         "columns": [column.name for column in row.columns],
         "in_specification": OPS[row.name].specified,
-        "weight": row.weight,
+        "weight": float(row.weight),
+    }
+
+
+def coverage_entry(row: Row) -> dict[str, Any]:
+    """The dimensions of variation of an op's cases, and what the standard profile reaches."""
+    from conformance.campaign.planning import PROFILES
+    from generators.cells import plan  # loads every builder, the table does without
+
+    cases = range(row.cases(PROFILES["standard"]))
+    columns = [column.name for column in plan.valid_columns(row.name)]
+    reached = plan.reached(row.name, 0, dict.fromkeys(columns, cases))
+    return {
+        "dimensions": plan.coverage(row.name, 0).dimensions(),
+        "reached_in_standard": asdict(reached),
     }
 
 
@@ -48,12 +64,12 @@ def constraints_tested(op: str) -> list[str]:
 def ops_table() -> Table:
     """The catalog, a line per op."""
     table = Table(box=None, pad_edge=False)
-    for heading in ("op", "family", "types", "rule", "constraints"):
+    for heading in ("op", "dialect", "family", "types", "rule", "constraints"):
         table.add_column(heading, justify="right" if heading == "types" else "left")
     for row in CATALOG.values():
         ids = " ".join(row.constraints)
         table.add_row(
-            row.name, row.family, str(len(row.element_types)), row.tolerance.name, ids
+            row.name, row.dialect, row.family, str(len(row.element_types)), row.tolerance.name, ids
         )  # fmt: skip
     return table
 
@@ -66,7 +82,43 @@ def op_table(row: Row) -> Table:
     for name, value in op_entry(row).items():
         shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         table.add_row(name.replace("_", " "), Text(shown or "none"))
+    covered = coverage_entry(row)
+    for dimension, values in covered["dimensions"].items():
+        table.add_row(f"varies: {dimension}", Text(", ".join(values)))
+    table.add_row("reached in standard", Text(_reached_text(covered["reached_in_standard"])))
     return table
+
+
+def _reached_text(reached: dict[str, Any]) -> str:
+    text = "{values} of {declared_values} values, {pairs} of {declared_pairs} pairs of them"
+    return text.format(**reached)
+
+
+def coverage_page() -> str:
+    """What there is of both documents, as Markdown: every op, its cells, and what is left out."""
+    lines = [
+        "# Coverage", "",
+        "Made by `hlo-conformance ops --format markdown`; a test compares it.", "",
+    ]  # fmt: skip
+    for dialect, title in _DOCUMENTS.items():
+        rows = [row for row in CATALOG.values() if row.dialect == dialect]
+        ids = sum(len(row.constraints) for row in rows)
+        cells = sum(len(row.columns) for row in rows)
+        tested = sum(len(set(row.constraints) & set(constraints_tested(row.name))) for row in rows)
+        lines += [
+            f"## {title}", "",
+            f"{len(rows)} ops, {cells} cells, {ids} constraints: {tested} of them are tested.", "",
+            "| op | family | element types | rule | constraints |",
+            "| --- | --- | ---: | --- | --- |",
+            *(f"| {row.name} | {row.family} | {len(row.element_types)} | {row.tolerance.name} | "
+              f"{' '.join(row.constraints)} |" for row in rows), "",
+        ]  # fmt: skip
+    lines += ["## Headings of XLA's page that are no ops here", "", "| heading | why |"]
+    lines += ["| --- | --- |", *(f"| {name} | {why} |" for name, why in LEFT_OUT.items()), ""]
+    return "\n".join(lines)
+
+
+_DOCUMENTS = {"stablehlo": "The StableHLO specification", "xla": "XLA's operation semantics"}
 
 
 def backend_entries(names: Sequence[str]) -> list[dict[str, Any]]:

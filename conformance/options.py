@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 PROFILES = ("smoke", "standard", "deep")
 """Profiles by name, as conformance.campaign.planning has them: known here without loading it."""
 
 PROFILE_HELP = "Cases per cell: smoke 2, standard 8, deep 100."
-BACKEND_HELP = "cpu, gpu, tpu, plugin:NAME=PATH for a PJRT plugin, or reference for our own."
+BACKEND_HELP = (
+    "cpu, gpu, tpu, plugin:NAME=PATH for a PJRT plugin, interpreter for StableHLO's, or reference "
+    "for our own."
+)
 OP_HELP = "Ops to test: names such as add, or globs such as 'exp*'; the command ops lists them."
 TYPE_HELP = (
     "Element types to test, names or globs: i1, si2 to si64, ui2 to ui64, f4E2M1FN, f6*, f8*, f16, "
@@ -19,6 +23,28 @@ EXPECTATIONS_HELP = (
     "Known divergences: a file, a folder of <backend>.toml files, cpu for those of XLA's CPU, "
     "or none."
 )
+
+
+class Format(StrEnum):
+    """How a listing is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class OpsFormat(StrEnum):
+    """How the ops are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+class LinesFormat(StrEnum):
+    """How verdicts on files are printed: a line for each, or an object of JSON on a line."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 def profiles(incomplete: str) -> list[str]:

@@ -112,6 +112,19 @@ def _changed(change: Change) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def _coverage(seen: View) -> list[tuple[str, str, str]]:
+    """What the cases reach, where that is known: runs of older versions do not say."""
+    reached = seen.run.whole_coverage
+    if not reached.declared_values:
+        return []
+    values = (text.count(reached.values), text.count(reached.declared_values))
+    pairs = (text.count(reached.pairs), text.count(reached.declared_pairs))
+    return [
+        ("values of dimensions of variation", *values),
+        ("pairs of these values", *pairs),
+    ]
+
+
 def _totals(seen: View) -> str:
     totals = seen.totals
     rows = [
@@ -120,6 +133,7 @@ def _totals(seen: View) -> str:
         ("cells unsupported", text.count(totals.unsupported), text.count(totals.planned)),
         ("cells untested", text.count(totals.untested), text.count(totals.planned)),
         ("cells filtered out", text.count(totals.filtered), text.count(totals.cells)),
+        *_coverage(seen),
         ("cases that diverge anew", text.count(totals.new), text.count(totals.cases)),
         ("cases that diverge as known", text.count(totals.known), text.count(totals.cases)),
     ]

@@ -27,9 +27,9 @@ from conformance.backends.xla_messages import classify, one_line, refused_by_ver
 from conformance.errors import NotAvailable
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter import quantized
-from reference.ir.program import Program, QuantizedType, TensorType, ValueType
+from reference.ir.program import Operation, Program, QuantizedType, TensorType, ValueType
 from reference.ir.types import Array
-from reference.ops.structure import HOST
+from reference.ops.structure import COMMUNICATION, HOST
 
 _HLO = ("cpu", "gpu")
 """Platforms whose client translates to HLO, which has no quantized types: the translation of a
@@ -71,18 +71,25 @@ def _load_lapack() -> None:
     linalg.initialize_lapack()
 
 
+BYTE = 8
+
+CPU_DEVICES = 8
+"""Devices of the client that programs of several processes run on."""
+
+
 @cache
-def _cpu_device() -> Any:
+def _cpu_devices(count: int) -> list[Any]:
+    """The devices of a client that has so many, all of them on this machine's CPU."""
     _jax()
     from jaxlib import xla_client
 
-    return xla_client.make_cpu_client(asynchronous=False).devices()[0]
+    return xla_client.make_cpu_client(asynchronous=False, num_devices=count).devices()
 
 
 def _device(platform: str) -> Any:
     """The first device of a platform; nothing stands in for one that is not there."""
     if platform == "cpu":
-        return _cpu_device()
+        return _cpu_devices(1)[0]
     jax = _jax()
     try:
         devices = jax.devices(_JAX_NAME[platform])
@@ -128,14 +135,20 @@ def runtime_of(client: Any) -> str:
 class PjrtExecutable:
     """A module compiled by XLA, with what is needed to pass its arguments."""
 
-    def __init__(self, loaded: Any, device: Any, text: str, program: Program) -> None:
-        """Keep a loaded executable; the program tells the argument types."""
+    def __init__(self, loaded: Any, devices: list[Any], text: str, program: Program) -> None:
+        """Keep an executable loaded for a device per process; the program tells the types."""
         import jaxlib._jax as private
 
         jax = _jax()
-        self._loaded, self._devices = loaded, [device]
+        self._loaded = loaded
         self._put = private.batched_device_put
-        self._sharding = jax.sharding.SingleDeviceSharding(device)
+        self._places = [(jax.sharding.SingleDeviceSharding(d), [d]) for d in devices]
+        self._together = None
+        if len(devices) > 1:  # to jax every process has a copy; that they differ it need not know
+            mesh = jax.sharding.Mesh(np.array(devices), ("process",))
+            sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+            join = jax.make_array_from_single_device_arrays
+            self._together = lambda abstract, parts: join(abstract.shape, sharding, parts)
         self._text, self._program = text, program
         self._types = [_static(argument.type) for argument in program.main.arguments]
         self._abstract = [
@@ -149,17 +162,25 @@ class PjrtExecutable:
             BackendError: XLA's answer, when it is an error.
             ValueError: when the arguments are not those of main.
         """
-        arguments = only(inputs)
-        self._check(arguments)
+        if len(inputs) != len(self._places):
+            raise ValueError(f"{len(self._places)} processes, arguments for {len(inputs)}")
+        for arguments in inputs:
+            self._check(arguments)
         # jax.device_put does the same at ten times the cost (70 us an array)
-        put, sharding, devices = self._put, self._sharding, self._devices
+        put, together = self._put, self._together
         try:
             buffers = [
-                put(abstract, sharding, [array], devices, True)
-                for abstract, array in zip(self._abstract, arguments, strict=True)
-            ]
-            out = self._loaded.execute_sharded(buffers).disassemble_into_single_device_arrays()
-            return [[np.asarray(shards[0]) for shards in out]]
+                [put(abstract, sharding, [array], device, True) for abstract, array in
+                 zip(self._abstract, arguments, strict=True)]
+                for arguments, (sharding, device) in zip(inputs, self._places, strict=True)
+            ]  # fmt: skip
+            whole = buffers[0]
+            if together is not None:
+                whole = [
+                    together(of, list(p)) for of, *p in zip(self._abstract, *buffers, strict=True)
+                ]
+            out = self._loaded.execute_sharded(whole).disassemble_into_single_device_arrays()
+            return [[np.asarray(shards[n]) for shards in out] for n in range(len(inputs))]
         except (RuntimeError, TypeError, ValueError) as error:
             raise classify(str(error), self._text, self._program) from error
 
@@ -172,6 +193,19 @@ class PjrtExecutable:
                 raise ValueError(f"argument {number} of main is {of}, given {given}")
 
 
+def _moves_parts_of_bytes(operation: Operation) -> bool:
+    """Whether it is a collective of elements of two or four bits.
+
+    These corrupt the process, which then ends at once, later, or with wrong results of other
+    programs (jaxlib 0.10.2 and 0.12.0): not even a worker can be let run them.
+    """
+    types = (value.type for value in (*operation.operands, *operation.results))
+    return operation.name in COMMUNICATION and any(
+        isinstance(of, TensorType) and of.stored.bits < BYTE and not of.stored.is_boolean
+        for of in types
+    )
+
+
 def _tensor(value_type: ValueType) -> TensorType:
     if not isinstance(value_type, TensorType):
         raise Unsupported(f"only tensors go in and out of main, not {value_type}")
@@ -182,6 +216,74 @@ def _static(value_type: ValueType) -> TensorType:
     if not _tensor(value_type).is_static:
         raise Unsupported(f"only tensors of static shape go into main, not {value_type}")
     return _tensor(value_type)
+
+
+class SharedExecutable:
+    """A module of one process whose values XLA has shared out among devices."""
+
+    def __init__(self, loaded: Any, devices: list[Any], text: str, program: Program) -> None:
+        """Keep an executable loaded for these devices; it says which has which part of what."""
+        self._loaded, self._devices, self._text, self._program = loaded, devices, text, program
+        self._types = [_static(argument.type) for argument in program.main.arguments]
+        self._results = [_tensor(of) for of in program.main.result_types]
+
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """Run main (see `conformance.backends.base.Executable`) on arrays as a whole.
+
+        Raises:
+            BackendError: XLA's answer, when it is an error.
+        """
+        jax, arguments = _jax(), only(inputs)
+        try:
+            shardings = self._shardings(self._loaded.get_parameter_shardings(), self._types)
+            given = [
+                jax.make_array_from_callback(array.shape, sharding, array.__getitem__)
+                for array, sharding in zip(arguments, shardings, strict=True)
+            ]
+            out = self._loaded.execute_sharded(given).disassemble_into_single_device_arrays()
+            placed = self._shardings(self._loaded.get_output_shardings(), self._results)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise classify(str(error), self._text, self._program) from error
+        return [
+            [
+                _together(parts, sharding, of)
+                for parts, sharding, of in zip(out, placed, self._results, strict=True)
+            ]
+        ]
+
+    def _shardings(self, given: Any, types: Sequence[TensorType]) -> list[Any]:
+        """What lies where, as jax's shardings; where XLA says nothing, all of it on each device."""
+        from jax._src.sharding_impls import GSPMDSharding
+
+        if given is None:
+            return [GSPMDSharding.get_replicated(tuple(self._devices)) for _ in types]
+        return [GSPMDSharding(tuple(self._devices), one) for one in given]
+
+
+def _together(parts: Sequence[Any], sharding: Any, of: TensorType) -> Array:
+    """The array whose parts devices have; of copies, those of the last device."""
+    whole = np.empty(of.static_shape, of.storage)
+    places = sharding.devices_indices_map(of.static_shape)
+    for part in parts:
+        whole[places[part.device]] = np.asarray(part)
+    return whole
+
+
+def _options(grid: tuple[int, int] | None, devices: list[Any]) -> Any:
+    """The options to compile with for a process grid, whose processes have these devices."""
+    import jaxlib._jax as private
+    from jaxlib import xla_client
+
+    options = private.CompileOptions()
+    if grid is not None:
+        replicas, partitions = grid
+        numbers = np.array([device.id for device in devices]).reshape(grid)
+        build = options.executable_build_options
+        build.device_assignment = xla_client.DeviceAssignment.create(numbers)
+        options.num_replicas = build.num_replicas = replicas
+        options.num_partitions = build.num_partitions = partitions
+        build.use_spmd_partitioning = partitions > 1
+    return options
 
 
 class PjrtBackend:
@@ -215,6 +317,8 @@ class PjrtBackend:
         waiting = {operation.name for operation in program.walk()} & HOST
         if waiting:
             return Unsupported(f"{min(waiting)}: jaxlib has no way to do the host's part of it")
+        if self.name == "cpu" and any(map(_moves_parts_of_bytes, program.walk())):
+            return Unsupported("collectives of elements under a byte write past their buffers")
         if self.name in _HLO and any(map(quantized.mentioned, program.walk())):
             return Unsupported("quantized types can't be translated to XLA HLO")
         try:
@@ -226,7 +330,7 @@ class PjrtBackend:
             return error
         return None
 
-    def compile(self, text: str, program: Program) -> PjrtExecutable:
+    def compile(self, text: str, program: Program) -> PjrtExecutable | SharedExecutable:
         """Compile a module (see `conformance.backends.base.Backend`)."""
         import jaxlib._jax as private
 
@@ -236,12 +340,33 @@ class PjrtBackend:
             raise refusal if invalid is None else Rejected(invalid)
         if "lapack_" in text:
             _load_lapack()
-        devices = private.DeviceList((self._device,))
+        shared = program.shared_among > 1
+        devices = self._devices(max(program.process_count, program.shared_among))
+        grid = (1, program.shared_among) if shared else program.process_grid
+        options = _options(grid, devices)
+        options.executable_build_options.use_shardy_partitioner = shared
         try:
-            loaded = self._client.compile_and_load(text, devices, private.CompileOptions())
+            loaded = devices[0].client.compile_and_load(
+                text, private.DeviceList(tuple(devices)), options
+            )
         except (RuntimeError, TypeError, ValueError) as error:
             raise classify(str(error), text, program) from error
-        return PjrtExecutable(loaded, self._device, text, program)
+        executable = SharedExecutable if shared else PjrtExecutable
+        return executable(loaded, devices, text, program)
+
+    def _devices(self, count: int) -> list[Any]:
+        """A device for each of so many processes; the CPU has as many as are asked for, within
+        reason.
+
+        Raises:
+            Unsupported: when there are fewer.
+        """
+        if count == 1:
+            return [self._device]
+        devices = _cpu_devices(CPU_DEVICES) if self.name == "cpu" else self._client.devices()
+        if count > len(devices):
+            raise Unsupported(f"{count} processes, and {len(devices)} devices to run them")
+        return devices[:count]
 
     def _check_transfer(self, tensor_type: TensorType) -> None:
         """Refuse what cannot be moved between numpy and a device.

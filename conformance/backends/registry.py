@@ -147,6 +147,13 @@ def _open_plugin(choice: Choice) -> Backend:
     return PluginBackend(choice.name, Path(choice.argument.partition("=")[2]))
 
 
+def _open_interpreter(choice: Choice) -> Backend:
+    from conformance.backends.interpreter.backend import InterpreterBackend
+
+    assert choice.name == InterpreterBackend.name
+    return InterpreterBackend()
+
+
 BACKENDS: dict[str, Family] = {
     "cpu": Family("XLA on this machine's CPU", _plain, _open_pjrt, _XLA),
     # of the processes that share a GPU each takes memory for itself
@@ -160,6 +167,12 @@ BACKENDS: dict[str, Family] = {
         arguments="NAME=PATH: a name of your own for it, and its library",
         needs_argument=True,
         workers=1,  # whether its device takes more, only who made it can tell
+    ),
+    "interpreter": Family(
+        "StableHLO's own interpreter, in jaxlib",
+        _plain,
+        _open_interpreter,
+        ("conformance.backends.interpreter.backend", "conformance.stablehlo.parse"),
     ),
     "reference": Family(
         "our own reference, which can be told to misbehave",

@@ -66,7 +66,7 @@ def open_session(name: str, around: Around | None = None) -> Session:
 
 
 class Session:
-    """A backend to compile programs with and run them, of a single process each.
+    """A backend to compile programs with and run them.
 
     `compilations` counts the programs that it was given to compile.
     """
@@ -108,7 +108,8 @@ class Session:
                 text = emit(program)
         self.compilations += 1
         with self._around(COMPILATION), _answering():
-            return Compiled(self._backend.compile(text, program), self._around)
+            executable = self._backend.compile(text, program)
+            return Compiled(executable, program.process_count, self._around)
 
     def run(
         self, program: Program, sets: Sequence[Sequence[Array]], text: str = ""
@@ -145,27 +146,22 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A program that a session has compiled."""
+    """A program that a session has compiled, for so many processes."""
 
     executable: Executable
+    processes: int
     around: Around
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The results of main on these arguments, in the single process of the program.
+        """The results of main on these arguments: those of each process in turn.
 
         Raises:
             BackendError: the backend's answer, when it is an error.
         """
-        return self.run_all([inputs])[0]
-
-    def run_all(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
-        """The results of main in each process, on the arguments for each.
-
-        Raises:
-            BackendError: the backend's answer, when it is an error.
-        """
+        each = len(inputs) // self.processes
+        shares = [inputs[n * each : (n + 1) * each] for n in range(self.processes)]
         with self.around(EXECUTION), _answering():
-            return self.executable.execute(inputs)
+            return [array for share in self.executable.execute(shares) for array in share]
 
 
 @contextmanager

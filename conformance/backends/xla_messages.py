@@ -9,11 +9,13 @@ import re
 
 from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
 from reference.ir.program import Program, TensorType
+from reference.ops.table import OPS
 
 _UNSUPPORTED = (
     re.compile(r"\bUNIMPLEMENTED\b"),
     re.compile(r"can't be translated to XLA HLO"),
     re.compile(r"op expected bounded result"),
+    re.compile(r"SPMD partitioner supports only "),
     re.compile(r"failed to legalize operation .* explicitly marked illegal", re.DOTALL),
     re.compile(r"Unknown NumPy dtype"),
     re.compile(r"PRIMITIVE_TYPE_INVALID", re.IGNORECASE),  # a type that HLO has not
@@ -38,6 +40,9 @@ _REJECTED = (
 _UNSUPPORTED_F6 = re.compile(r"Failed to translate module to LLVM IR")
 """What XLA:CPU says (as an internal error) of conversions of f6 types: LLVM has no 6-bit float."""
 
+_UNREGISTERED = re.compile(r"unregistered operation 'stablehlo\.(\w+)'")
+"""What a dialect says that is older than an op."""
+
 _LOCATION = re.compile(
     r'(?:loc\(.*?\)\): |(?:loc\()?"?(?:-|<\w+>)"?:\d+(?::\d+)?\)?:? ?)(?:error: )?'
 )
@@ -59,6 +64,14 @@ def refused_by_verifier(text: str) -> str | None:
     return diagnose(text)
 
 
+def verdict_of_verifier(refusal: str) -> BackendError:
+    """What a refusal of MLIR's verifier is: of what it does not know, or of an invalid program."""
+    newer = _UNREGISTERED.search(refusal)
+    known = any(words.search(refusal) for words in _UNSUPPORTED)
+    known = known or (newer is not None and newer[1] in OPS)
+    return Unsupported(refusal) if known else Rejected(refusal)
+
+
 def classify(message: str, text: str, program: Program) -> BackendError:
     """The kind of answer that an error message of XLA is, for a module and its program.
 
@@ -68,8 +81,7 @@ def classify(message: str, text: str, program: Program) -> BackendError:
     """
     refusal = refused_by_verifier(text)
     if refusal is not None:
-        known = any(words.search(refusal) for words in _UNSUPPORTED)
-        return Unsupported(refusal) if known else Rejected(refusal)
+        return verdict_of_verifier(refusal)
     line = one_line(message)
     if any(words.search(message) for words in _UNSUPPORTED):
         return Unsupported(line)

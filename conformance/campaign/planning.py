@@ -82,7 +82,7 @@ def plan(options: Options) -> Plan:
 
 def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
     """The tasks of one cell, in order."""
-    count = PROFILES[profile] * cell.row.weight
+    count = cell.row.cases(PROFILES[profile])
     if profile == FASTEST and OPS[cell.op].expensive:
         count = 1
     if isinstance(cell.element_type, Invalid):

@@ -32,6 +32,7 @@ from conformance.verdict import Record
 from generators.case.columns import Invalid, column
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
+from reference.ir.processes import processes
 from reference.ir.program import Program
 from reference.ir.types import Array, element_type_of
 
@@ -97,7 +98,7 @@ def _shown(
     prepared: Prepared, record: Record, turn: int, results: Results | None, generic: bool
 ) -> Replay:
     inputs, expected = prepared.inputs[turn], prepared.expected[turn]
-    names = [argument.name for argument in prepared.program.main.arguments]
+    names = _in_each_process(prepared.program)
     arguments = [
         (name, _type(array), text_of(array)) for name, array in zip(names, inputs, strict=True)
     ]
@@ -106,6 +107,18 @@ def _shown(
     shown = [(_type(want), text_of(want), got) for want, got in zip(expected, actual, strict=False)]
     program = _program(emit(prepared.program), generic)
     return Replay(record, program, tuple(arguments), tuple(shown), _unit(record))
+
+
+def _in_each_process(program: Program) -> list[str]:
+    """The names of the parameters, those of each process in turn where there are several."""
+    names = [argument.name for argument in program.main.arguments]
+    if program.process_count == 1:
+        return names
+    return [
+        f"{name} of process {replica}, {partition}"
+        for replica, partition in processes(program.process_grid or (1, 1))
+        for name in names
+    ]
 
 
 def _type(array: Array) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from conformance.backends.base import Description
 from conformance.backends.registry import Choice, parse_all
+from conformance.campaign.coverage import coverage_of
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, Plan, key, plan
 from conformance.campaign.progress import Tally, Watcher
@@ -27,7 +28,7 @@ from conformance.gate.expectations import Expectation, crashes, known_by
 from conformance.gate.reading import load
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import RunData, exit_code, read
-from conformance.results.versions import versions
+from conformance.results.versions import build, versions
 from conformance.verdict import Record
 
 NEEDED = ("conformance.campaign.tasks",)
@@ -68,6 +69,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         finished = store.finished_tasks()
         if any(task.id not in finished for task in planned.tasks):
             _same_backends(store, described or _describe(opened), options)
+            store.set_meta({"coverage": {}})  # of what is tried now: worked out at the end
             sitting = _Sitting(options, planned, expectations, store, watcher or Watcher(), begun)
             sitting.work(opened, finished)
         return _close(store, options, expectations, opened)
@@ -97,6 +99,7 @@ def _identify(store: Store, options: Options, planned: Plan, found: dict[str, st
         "seed": options.seed,
         "shard": f"{options.shard[0]}/{options.shard[1]}",
         **{f"version of {name}": number for name, number in found.items()},
+        "build of hlo-conformance": build(),
     }
     stored = store.meta()
     before = stored.get("identity")
@@ -132,6 +135,8 @@ def _other_run(options: Options, differing: list[str]) -> str:
 
 
 def _shown(value: Any) -> str:
+    if value is None:  # older builds did not keep it
+        return "unknown"
     if isinstance(value, list):
         return ",".join(map(str, value)) or "all"
     return str(value)
@@ -175,11 +180,13 @@ def _close(
     tested = {(r.op, r.element_type, r.backend) for r in run.records}
     applying = [e for e in expectations if any(map(e.applies, tested))]
     old = _stale(applying, run.records, workers) if options.strict else []
+    reached = run.coverage or coverage_of(run.records, run.seed)
     parent = max(peak_rss_mb(), run.peak_rss_mb["parent"])
     store.set_meta(
         {
             "expectations": {e.id: {"reason": e.reason, "link": e.link} for e in applying},
             "stale": old,
+            "coverage": {op: asdict(one) for op, one in reached.items()},
             "peak_rss_mb": {"parent": parent},
             "exit_code": exit_code(replace(run, stale=tuple(old)), strict=options.strict),
         }

@@ -10,13 +10,14 @@ import resource
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from functools import reduce
 from time import perf_counter
 
 from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
 from conformance.backends.session import EMISSION, Compiled, Session, open_session
 from conformance.catalog import Cell
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.compare import Judgement, combine, judge, merge_errors
 from conformance.results.inputs import pack_inputs
 from conformance.stablehlo.emit import EmitError, emit
@@ -28,16 +29,15 @@ from generators.case.columns import Invalid
 from generators.cells.columns import ordered_misses
 from generators.cells.plan import cases
 from generators.values.contents import materialise
-from reference.interpreter.evaluate import evaluate
+from reference.interpreter.evaluate import evaluate, shared_out
+from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import Program
 from reference.ir.types import Array
 from reference.ops.structure import is_constant
+from reference.ops.xla.lowering import lowered
 
 ONLY_IN_BATCH = "only in batch"
 """The kind of a divergence that does not show when the case is compiled alone."""
-
-NOT_DETERMINISTIC = "not deterministic"
-"""The kind of a divergence of a program whose results change from execution to execution."""
 
 ROUNDS = 3
 """How often a failing case is run alone, to see whether its results change."""
@@ -175,8 +175,14 @@ class Bench:
 
 
 def inputs_of(group: Sequence[Prepared], turn: int) -> Inputs:
-    """The arguments of a batch: of each case its input set of that number, or its last."""
-    return tuple(array for p in group for array in p.inputs[min(turn, len(p.inputs) - 1)])
+    """The arguments of a batch: of each case its input set of that number, or its last.
+
+    Those of a process come together, as they are the arguments of one main.
+    """
+    shares = [shared_out(p.program, p.inputs[min(turn, len(p.inputs) - 1)]) for p in group]
+    return tuple(
+        array for process in zip(*shares, strict=True) for share in process for array in share
+    )
 
 
 def _deal(
@@ -186,12 +192,17 @@ def _deal(
     wanted = sum(len(p.expected[0]) for p in group)
     if len(group) > 1 and len(outputs) != wanted:
         raise Failed(f"{wanted} results expected of the batch, got {len(outputs)}")
-    at = 0
-    for prepared, kept in zip(group, results, strict=True):
-        count = len(outputs) if len(group) == 1 else len(prepared.expected[0])
+    dealt: list[list[Array]] = [[] for _ in group]
+    for share in shared_out(group[0].program, outputs):
+        at = 0
+        for prepared, mine in zip(group, dealt, strict=True):
+            processes = prepared.program.process_count
+            count = len(share) if len(group) == 1 else len(prepared.expected[0]) // processes
+            mine += share[at : at + count]
+            at += count
+    for prepared, mine, kept in zip(group, dealt, results, strict=True):
         if turn < len(prepared.inputs):
-            kept.append(outputs[at : at + count])
-        at += count
+            kept.append(mine)
 
 
 def bench_of(cell: Cell) -> Bench:
@@ -228,12 +239,13 @@ def run_task(task: Task) -> TaskResult:
 
 
 def cases_of(task: Task) -> list[Case]:
-    """The task's cases, in order; near misses have no inputs."""
+    """The task's cases, in order, as StableHLO has them; near misses have no inputs."""
     cell = task.cell
     if isinstance(cell.element_type, Invalid):
         misses = ordered_misses(cell.op)[task.start : task.stop]
         return [Case(program, ()) for _, program in misses]
-    return cases(cell.op, cell.element_type, task.seed, len(task), task.start)
+    made = cases(cell.op, cell.element_type, task.seed, len(task), task.start)
+    return [replace(case, program=lowered(case.program)) for case in made]
 
 
 def _run_misses(task: Task, bench: Bench) -> TaskResult:
@@ -249,8 +261,9 @@ def _run_misses(task: Task, bench: Bench) -> TaskResult:
 
 def _miss_record(cell: Cell, prepared: Prepared, id_: str, bench: Bench) -> Record:
     try:
-        bench.compile([prepared])
-    except (Rejected, EmitError):  # what cannot even be written reaches no backend
+        program = lowered(prepared.program)
+        bench.compile([replace(prepared, program=program)])
+    except (Rejected, EmitError, ConstraintViolation):  # what cannot be written reaches no backend
         return Record(*_key(cell, prepared), Verdict.PASS)
     except BackendError as error:
         return refused(cell, prepared, error)[0]
@@ -298,11 +311,22 @@ def _run_all(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
     """Run a task's cases, those that the backend would refuse unseen not even in the batch."""
     refusals = [bench.session.refusal(one.program) for one in group]
     together = [one for one, error in zip(group, refusals, strict=True) if error is None]
-    ran = iter(_run_together(bench, together) if together else ())
+    ran: dict[int, Ran] = {}
+    for same in _by_grid(together):
+        found = _run_together(bench, same)
+        ran |= {one.index: outcome for one, outcome in zip(same, found, strict=True)}
     return [
-        next(ran) if error is None else Ran(error, [one])
+        ran[one.index] if error is None else Ran(error, [one])
         for one, error in zip(group, refusals, strict=True)
     ]
+
+
+def _by_grid(group: Sequence[Prepared]) -> list[list[Prepared]]:
+    """The cases that can be one module: those of one process grid."""
+    grids: dict[tuple[int, int] | None, list[Prepared]] = {}
+    for one in group:
+        grids.setdefault(one.program.process_grid, []).append(one)
+    return list(grids.values())
 
 
 def _run_together(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
@@ -312,14 +336,16 @@ def _run_together(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
     except BackendError as error:
         if len(group) == 1:
             return [Ran(error, group)]
-    first, rest = _run_together(bench, group[:1]), group[1:]
-    if isinstance(first[0].outcome, BackendError):
-        # most likely the backend refuses the whole cell: halving would ask twice for every case
-        return first + [ran for one in rest for ran in _run_together(bench, [one])]
+    ran: list[Ran] = []
+    for one in group:  # alone until one is taken: most likely the backend refuses the whole cell
+        ran += _run_together(bench, [one])
+        if not isinstance(ran[-1].outcome, BackendError):
+            break
+    rest = group[len(ran) :]
     middle = (len(rest) + 1) // 2
     for part in (rest[:middle], rest[middle:]):
-        first += _run_together(bench, part) if part else []
-    return first
+        ran += _run_together(bench, part) if part else []
+    return ran
 
 
 def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Record, Errors]:

@@ -182,8 +182,27 @@ def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tu
         except (InputsError, EvaluationError) as error:
             raise NotJudged(str(error), "no inputs") from None
     try:
-        found = given(program, load(settings.inputs), parameters(unit))
+        archives = _by_process(load(settings.inputs), program.process_count)
+        found = [given(program, archive, parameters(unit)) for archive in archives]
     except InputsError as error:
         raise InputsError(f"@{unit.name}: {error}") from None
-    ignored = ", ".join(found.ignored)
-    return [found.arrays], ((f"not taken: {ignored} of the archive",) if ignored else ())
+    ignored = ", ".join(found[0].ignored)
+    arrays = tuple(array for one in found for array in one.arrays)
+    return [arrays], ((f"not taken: {ignored} of the archive",) if ignored else ())
+
+
+def _by_process(archive: dict[str, Array], count: int) -> list[dict[str, Array]]:
+    """The arrays for each process: those of several are stacked along a first dimension.
+
+    Raises:
+        InputsError: when one of them is not so many.
+    """
+    if count == 1:
+        return [archive]
+    for name, array in archive.items():
+        if array.shape[:1] != (count,):
+            raise InputsError(
+                f"{name} has the shape {list(array.shape)}: for {count} processes its first "
+                f"dimension must be {count}, with the array of each"
+            )
+    return [{name: array[number] for name, array in archive.items()} for number in range(count)]

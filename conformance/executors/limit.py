@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from enum import Enum
 from types import FrameType
 
 EVALUATIONS = 8
@@ -16,15 +17,19 @@ class TooSlow(Exception):
     """A computation that took longer than it may: one line."""
 
 
+class Clock(Enum):
+    """What is measured: wall time, or the processor time that the process spends computing."""
+
+    WALL = (signal.ITIMER_REAL, signal.SIGALRM)
+    PROCESSOR = (signal.ITIMER_VIRTUAL, signal.SIGVTALRM)
+
+
 @contextmanager
-def limited(seconds: float) -> Generator[None]:
-    """End what is done within after so many seconds of wall time.
+def interrupted(seconds: float, error: BaseException, clock: Clock = Clock.WALL) -> Generator[None]:
+    """Raise this error in the block after so many seconds.
 
-    Signals reach a process's main thread only: in any other there is no limit. Nor may limits be
-    nested.
-
-    Raises:
-        TooSlow: when the time is over.
+    Signals reach a process's main thread only: in any other there is no limit. Nor may limits by
+    one clock be nested.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -32,16 +37,29 @@ def limited(seconds: float) -> Generator[None]:
 
     def over(number: int, frame: FrameType | None) -> None:
         del number, frame
-        raise TooSlow(
-            f"an evaluation by the reference takes more than {seconds:g} s, 1/{EVALUATIONS} of the "
-            f"time for a file: is there a loop without end? If not, a longer --timeout helps "
-            f"(--timeout {2 * EVALUATIONS * seconds:g} allows twice as much)"
-        )
+        raise error
 
-    before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    timer, number = clock.value
+    before = signal.signal(number, over)
+    signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(timer, 0)
+        signal.signal(number, before)
+
+
+def limited(seconds: float) -> AbstractContextManager[None]:
+    """End an evaluation within after so many seconds of wall time (see `interrupted`).
+
+    Raises:
+        TooSlow: when the time is over.
+    """
+    return interrupted(
+        seconds,
+        TooSlow(
+            f"an evaluation by the reference takes more than {seconds:g} s, 1/{EVALUATIONS} of the "
+            f"time for a file: is there a loop without end? If not, a longer --timeout helps "
+            f"(--timeout {2 * EVALUATIONS * seconds:g} allows twice as much)"
+        ),
+    )

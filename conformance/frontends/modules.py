@@ -22,13 +22,15 @@ from conformance.transforms.dead_code import without_unused
 from conformance.transforms.extract import returning, starting_with
 from conformance.transforms.inline import Inlined, NotInlined, inlined
 from conformance.transforms.tuples import without_tuples
+from reference.interpreter.calls import RUN_PARALLEL
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Function, Program, TensorType, ValueType
 from reference.ir.types import Array
 from reference.ops.structure import named_functions
 
 _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*$", re.MULTILINE)
-_REPLICAS = re.compile(r"mhlo\.num_(replicas|partitions)\s*=\s*(\d+)")
+_PARTITIONS = re.compile(r"mhlo\.num_partitions\s*=\s*(\d+)")
+_SHARDING = re.compile(r'mhlo\.sharding\s*=\s*"(?!\{manual\}")')
 _MUST_FAIL = re.compile(r"// *expected-error")
 
 
@@ -115,6 +117,12 @@ def derived(text: str, types: tuple[ValueType, ...] = ()) -> str:
     return legalised(specialised(text, types)) if types else text  # it may write CHLO ops
 
 
+def _is_shared_out(text: str) -> bool:
+    """Whether a compiler is to make the program of each of several partitions of it."""
+    counts = _PARTITIONS.findall(blanked(text))
+    return any(int(count) > 1 for count in counts) and bool(_SHARDING.search(text))
+
+
 def _parts(text: str) -> list[str]:
     """The parts of a text, each with the lines before it emptied: line numbers stay true."""
     parts: list[str] = []
@@ -128,12 +136,11 @@ def _parts(text: str) -> list[str]:
 
 def units_of(text: str) -> Iterator[Unit | NotChecked]:
     """The programs of a text that is one module, and what in it is none."""
-    for kind, count in _REPLICAS.findall(blanked(text)):
-        if int(count) > 1:
-            yield NotChecked(f"num_{kind} = {count}: programs of one process are checked")
-            return
+    if _is_shared_out(text):
+        yield NotChecked("shardings other than Shardy's (sdy) are not read")
+        return
     code, strings = set_aside(unpacked(text))
-    code, queues = _of_one_process(rewrite(code))
+    code, queues = _runs_as_calls(rewrite(code))
     yield from _read(put_back(code, strings), queues=queues)
 
 
@@ -173,24 +180,34 @@ def _entries(program: Program) -> list[Function]:
     return [f for f in free if not f.arguments] or free
 
 
-def _of_one_process(text: str) -> tuple[str, tuple[str, ...]]:
-    """The interpreter's runs of a single process as calls, and the functions that feed its infeeds.
+def _runs_as_calls(text: str) -> tuple[str, tuple[str, ...]]:
+    """The interpreter's runs of processes as calls, and the functions that feed their infeeds.
 
-    A run of several processes stays as it is, and is not read.
+    The run of one process is a call of its function, that of several a custom call which says the
+    process grid in its target and the processes' functions in order.
     """
     queues: list[str] = []
 
     def call(match: re.Match[str]) -> str:
-        programs = re.search(r"programs\s*=\s*\[\s*\[\s*@([\w$.-]+)\s*\]\s*\]", match[2])
+        programs = re.search(r"programs\s*=\s*\[(\s*\[[^\[\]]*\]\s*,?)+\s*\]", match[2])
         if programs is None:
             return match[0]
         infeed = re.search(r"infeed\s*=\s*\[([^\]]*)\]", match[2])
         queues.extend(re.findall(r"@([\w$.-]+)", infeed[1]) if infeed else ())
-        return f"func.call @{programs[1]}({match[1]}){_LINE.sub('', match[2])} : "
+        replicas = [re.findall(r"@[\w$.-]+", row) for row in re.findall(_ROW, programs[0])]
+        names, lines = [name for row in replicas for name in row], _LINE.sub("", match[2])
+        if len(names) == 1:
+            return f"func.call {names[0]}({match[1]}){lines} : "
+        target = f"{RUN_PARALLEL} {len(replicas)} x {len(replicas[0])}"
+        return (
+            f'"stablehlo.custom_call"({match[1]}) {{call_target_name = "{target}", '
+            f"has_side_effect = true, called_computations = [{', '.join(names)}]}}{lines} : "
+        )
 
     return _RUN_PARALLEL.sub(call, text), tuple(queues)
 
 
+_ROW = re.compile(r"\[([^\[\]]+)\]")
 _RUN_PARALLEL = re.compile(r'"interpreter\.run_parallel"\(([^()]*)\)\s*\{([^{}]*)\}\s*:\s*')
 _LINE = re.compile(r"[^\n]+")
 

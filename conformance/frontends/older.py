@@ -20,6 +20,7 @@ from jaxlib.mlir import ir
 from conformance.frontends.dialects import spelled
 from conformance.stablehlo.attributes import BOOL_ARRAY, I64_ARRAY, KINDS
 from conformance.stablehlo.lexical import blanked, put_back, set_aside
+from reference.ops.table import OPS
 
 NOTE = "text of an older StableHLO, read in today's spelling"
 ADVICE = (
@@ -32,7 +33,9 @@ _DENSE_LIST = re.compile(
     rf"\b({'|'.join(_LISTS)})(\s*=\s*)dense<(\"\0\d+\"|[^<>\"]*)>\s*:\s*tensor<((?:\d+x)+)i(64|1)>"
 )
 _QUOTED_ENUM = re.compile(r"#(stablehlo|mhlo|chlo)<\"\0(\d+)\">")
-_MHLO = re.compile(r'(?:^|=)[ \t]*"?mhlo\.\w+"?(?!\s*=|\w)', re.MULTILINE)
+_MHLO = re.compile(r'(?:^|=)[ \t]*"?(mhlo\.\w+)"?(?!\s*=|\w)', re.MULTILINE)
+_KNOWN = {name for name in OPS if name.startswith("mhlo.")}
+"""Instructions that StableHLO lacks: they are read as they are."""
 _OF_ITS_TIME = re.compile(
     r'"stablehlo\.trace"|#(?:stablehlo|mhlo)\.type_extensions'
     r"|\b(?:comparison_direction|compare_type|fft_type|rng_distribution|precision_config)\s*=\s*"
@@ -76,7 +79,7 @@ def _list(match: re.Match[str], strings: list[str]) -> str:
 
 def from_mhlo(text: str) -> str:
     """The module with StableHLO's operations in place of MHLO's; any other text as it is."""
-    if "mhlo." not in text or not _MHLO.search(blanked(text)):
+    if "mhlo." not in text or not set(_MHLO.findall(blanked(text))) - _KNOWN:
         return text
     with make_ir_context():
         try:

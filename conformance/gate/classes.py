@@ -5,6 +5,9 @@ Near misses that are accepted have the id of a constraint as their class (`C3`, 
 
 from __future__ import annotations
 
+NOT_DETERMINISTIC = "not deterministic"
+"""The class of results that change when a program is executed again on the same inputs."""
+
 CLASSES = (
     # elements, whatever the op
     "NaN", "NaN bits", "accuracy", "double rounding", "infinity", "operands swapped",
@@ -16,14 +19,19 @@ CLASSES = (
     "contracted product", "dimension counted from the last", "distribution",
     "folded normalization", "index vectors of no components", "no order of the updates",
     "no permutation of the elements", "one-pass variance", "order of the elements",
-    "order of the factors", "order of the tiles", "out of range", "padding left out",
-    "source without elements", "summed from +0", "transformed convolution",
+    "order of the factors", "order of the process group", "order of the tiles", "out of range",
+    "operands taken for parts", "padding left out",
+    "rounded product", "source without elements", "summed from +0", "transformed convolution",
     "unsigned index taken for signed", "wider arithmetic", "window out of bounds in part",
-    "zeros taken for equal",
+    "zero left out", "zeros taken for equal",
+    # elements, on StableHLO's interpreter
+    "NaN taken for infinity", "bits of another format", "constant over the largest number",
+    "direct sum of a transform", "products added one by one", "textbook formula",
+    "total order not kept", "zero point subtracted in 32 bits",
     # operations of a program together
     "negation moved out of a sum", "not a solution", "truth value as a selection",
     # results, and how they came about
-    "expectation", "missing result", "not deterministic", "only in batch", "sizes",
+    "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",
     "wrong element type", "wrong shape",
     # no results
     "abort", "arithmetic exception", "bus error", "illegal instruction", "internal error", "killed",

@@ -28,10 +28,12 @@ _TIMES = re.compile(r"\s+x\s+(\d+)\b")
 def arrays(program: Program, inputs: Sequence[str]) -> tuple[Array, ...]:
     """The arguments of a program's main, as an expectation file writes them.
 
+    Of a program of several processes those of each come in turn.
+
     Raises:
         ValueError: when they are not what the program takes.
     """
-    parameters = program.main.arguments
+    parameters = program.main.arguments * program.process_count
     if len(parameters) != len(inputs):
         raise ValueError(f"its program takes {len(parameters)} inputs, and {len(inputs)} are given")
     return tuple(

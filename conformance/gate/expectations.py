@@ -13,6 +13,7 @@ import msgspec
 
 from conformance.results.store import CellKey
 from conformance.verdict import Record, Verdict
+from reference.ops.table import OPS
 
 FAILING = tuple(verdict.value for verdict in Verdict if verdict.fails)
 """The verdicts that an expectation can speak of."""
@@ -57,7 +58,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Whether it speaks of that cell."""
         op, element_type, backend = cell
         return (
-            _matches(op, self.op)
+            any(_matches(name, self.op) for name in _names(op))
             and _matches(element_type, self.element_types)
             and self.speaks_of(backend)
         )
@@ -94,6 +95,12 @@ class Failure:
     verdict: Verdict
     kind: str
     worst_ulp: float | None = None
+
+
+def _names(op: str) -> tuple[str, ...]:
+    """An op's name, and that of the op it is lowered to, whose faults are its own."""
+    record = OPS.get(op)
+    return (op, record.twin) if record is not None and record.twin else (op,)
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

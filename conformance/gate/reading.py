@@ -31,13 +31,13 @@ from typing import Any
 import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from conformance.catalog import CATALOG
 from conformance.errors import unknown
 from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import FAILING, Counterexample, Expectation
 from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
 from reference.ir.types import ELEMENT_TYPES
+from reference.ops.table import OPS
 
 SHIPPED = Path(__file__).with_name("known")
 """The folder of the files that are shipped, one per backend."""
@@ -188,7 +188,7 @@ def _check_meaning(found: Expectation) -> None:
         raise ValueError("'max_ulp' must be a number that is not negative")
     ops = tuple(op for pattern in found.op for op in pattern.split(" + "))
     columns = (*ELEMENT_TYPES, *QUANTIZED_COLUMNS, INVALID.name)
-    _check_names("op", ops, CATALOG)
+    _check_names("op", ops, OPS)
     _check_names("element type", found.element_types, columns)
     classes = [kind for kind in found.kinds if not _CONSTRAINT.fullmatch(kind)]
     _check_names("class", classes, CLASSES)

@@ -16,6 +16,7 @@ import numpy as np
 
 from conformance.judging.differences import Differing
 from conformance.judging.questions import Answer, Findings, Question, ask
+from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models import subnormal_order
 from conformance.tolerance.ulp import bound_distances, part_distances
 from conformance.verdict import Verdict
@@ -123,6 +124,8 @@ def _by_formula(d: Differing) -> Answer:
 
 def _flushed(d: Differing) -> Answer:
     """Explained by subnormal results, then inputs, then steps, being treated as zero."""
+    if d.platform == Hardware.INTERPRETER:  # it keeps them
+        return
     yield from _flushed_at_the_ends(d)
     for deviation in d.rule.deviations:
         if deviation.flushes:
@@ -310,17 +313,13 @@ _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
 def _unrounded(d: Differing) -> Array | None:
     """The exact real results as float64 (long double for integers), where it holds them."""
     record = OPS[d.operation.name]
-    if d.met is None or not d.is_real or record.unrounded is None or record.unrounded in _SIGNS:
+    if d.met is None or not d.is_real or record.unrounded is None or record.is_sign_only:
         return None
     if len(d.met) == 1 and element_type_of(d.met[0]).is_integer:
         return d.met[0].astype(np.longdouble)
     if not all(element_type_of(a).is_float for a in d.met) or d.type.name == "f64":
         return d.met[0] if _is_whole(d) else None
     return record.unrounded(*(to_float64(array) for array in d.met))
-
-
-_SIGNS = (np.abs, np.negative)
-"""Functions of which nothing is rounded."""
 
 
 def _is_whole(d: Differing) -> bool:
@@ -398,9 +397,9 @@ QUESTIONS: tuple[Question[Differing], ...] = (
     _flushed,
     _other_formula,
     _taken_for_iota,
+    _rewritten,
     _special_values,
     _swapped,
-    _rewritten,
     _rounding,
     _accuracy,
     _integers,

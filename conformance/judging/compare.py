@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,15 +18,21 @@ import numpy as np
 
 from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
+from conformance.judging.processes import parts_of
 from conformance.judging.questions import Finding
+from conformance.tolerance.models import operands_as_parts, process_order
 from conformance.tolerance.rule import Deviation, Rule
+from conformance.tolerance.rules import DATA
+from conformance.tolerance.stated import as_stated
 from conformance.tolerance.ulp import error_points, histogram_of
+from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.substitute import self_contained
 from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of, to_bits
-from reference.ops.structure import is_constant
+from reference.ops.structure import COMMUNICATION, is_constant
+from reference.ops.xla.lowering import lowered
 
 SHOWN = 8
 """How many differing elements a judgement keeps."""
@@ -193,19 +199,89 @@ def judge(
 ) -> Judgement:
     """Judge a backend's results of a program on one set of inputs.
 
-    `expected` are the reference's results; `platform` chooses between figures of the rule.
+    `expected` are the reference's results; `platform` chooses between figures of the rule. Where
+    the operation states how accurate it is to be, that is what it is judged by.
     """
-    rule = rule.on(platform)
+    program = lowered(program)
+    rule = as_stated(program.subject, rule.on(platform))
     total = sum(array.size for array in expected)
     bad = malformed(expected, actual)
     if bad is not None:
-        return Judgement(Verdict.DIVERGENT, *bad, total, total, None, None, (), Errors())
+        kind, message = _as_parts(program, inputs, actual, bad)
+        return Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
+    program = with_plain_bodies(program)
+    if program.process_count > 1 or program.subject.name in COMMUNICATION:
+        return _in_either_order(program, inputs, expected, actual, rule, platform)
     together = Together(rule, _tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))
     parts = [_judge_result(program, number, rule, platform, together) for number in numbers]
-    if not parts:  # nothing comes out that could be wrong
-        return Judgement(Verdict.PASS, "", "", 0, 0, None, None, (), Errors())
+    if not parts:
+        return _nothing()
     return parts[0] if len(parts) == 1 else combine(parts)
+
+
+def _in_either_order(
+    program: Program,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    actual: Sequence[Array],
+    rule: Rule,
+    platform: str,
+) -> Judgement:
+    """The judgement on the results of all processes.
+
+    What is divergent, but right if process groups had another order, has a class that says so.
+    """
+    judgement = _judge_processes(program, inputs, expected, actual, rule, platform)
+    if judgement.verdict not in (Verdict.DIVERGENT, Verdict.INACCURATE):
+        return judgement
+    kind, _ = _as_parts(program, inputs, actual, (judgement.kind, ""))
+    other = process_order.replica_by_replica(program)
+    if kind == judgement.kind and other is not None:
+        moved = evaluate(other, inputs)
+        again = _judge_processes(other, inputs, moved, actual, rule, platform)
+        if again.kind in {deviation.label for deviation in rule.deviations}:
+            message = f"{again.message}; and {process_order.LABEL}"
+            return replace(again, message=message)
+        kind = kind if again.verdict is judgement.verdict else process_order.LABEL
+    if kind == judgement.kind:
+        return judgement
+    message = judgement.message.replace(judgement.kind, kind, 1)
+    divergent = Verdict.DIVERGENT  # however near the numbers are: they are those of another process
+    findings = ((divergent, kind),)
+    return replace(judgement, verdict=divergent, kind=kind, message=message, findings=findings)
+
+
+def _as_parts(
+    program: Program, inputs: Sequence[Array], actual: Sequence[Array], otherwise: tuple[str, str]
+) -> tuple[str, str]:
+    """Kind and message: whether operands were taken for parts, or what else is wrong."""
+    if program.process_count > 1 and operands_as_parts.explains(program, inputs, actual):
+        return operands_as_parts.LABEL, f"{operands_as_parts.LABEL}: {otherwise[1]}"
+    return otherwise
+
+
+def _judge_processes(
+    program: Program,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    actual: Sequence[Array],
+    rule: Rule,
+    platform: str,
+) -> Judgement:
+    """One judgement for the results of all processes, each judged as one process's."""
+    judged: list[Judgement] = []
+    for number, part in enumerate(parts_of(program, inputs, expected, actual)):
+        own = DATA if part.is_data else rule
+        alone = judge(part.program, part.inputs, part.expected, part.actual, own, platform=platform)
+        elements = tuple(replace(element, result=number) for element in alone.elements)
+        judged.append(replace(alone, total=part.expected[0].size, elements=elements))
+    return combine(judged) if judged else _nothing()
+
+
+def _nothing() -> Judgement:
+    """The judgement where nothing comes out that could be wrong."""
+    return Judgement(Verdict.PASS, "", "", 0, 0, None, None, (), Errors())
 
 
 def _giver(

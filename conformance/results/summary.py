@@ -15,6 +15,7 @@ from conformance.backends.base import Description
 from conformance.results.cells import FILTERED, UNTESTED, CellResults, by_cell
 from conformance.results.store import FILE_NAME, CellKey, Store, decoded
 from conformance.verdict import Errors, Record, Timing, Verdict
+from generators.cells.coverage import Reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class RunData:
     together; `peak_rss_mb` has the keys parent and worker. `expectations` has those that applied
     to a cell of the run, by id; `stale` are ids whose
     counterexamples no longer reproduce. `incidents` are events that
-    belong to no case. `exit_code` is None for a run that has not ended.
+    belong to no case. `coverage` is what the cases reach of their dimensions of variation, by op.
+    `exit_code` is None for a run that has not ended.
     """
 
     records: list[Record]
@@ -57,12 +59,30 @@ class RunData:
     expectations: dict[str, Known] = field(default_factory=dict[str, Known])
     stale: tuple[str, ...] = ()
     incidents: tuple[str, ...] = ()
+    coverage: dict[str, Reached] = field(default_factory=dict[str, Reached])
     exit_code: int | None = None
 
     @cached_property
     def cells(self) -> dict[CellKey, CellResults]:
         """The records by cell, of every cell of the run: worked out once."""
         return by_cell(self.planned, self.filtered, self.records)
+
+    @cached_property
+    def whole_coverage(self) -> Reached:
+        """What all ops reach together; what is missing stands with each op. Worked out once."""
+        every = self.coverage.values()
+        return Reached(
+            sum(one.values for one in every),
+            sum(one.declared_values for one in every),
+            sum(one.out_of_reach for one in every),
+            sum(one.pairs for one in every),
+            sum(one.declared_pairs for one in every),
+        )
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The content of summary.json: worked out once."""
+        return _summary(self)
 
 
 def load(path: Path) -> RunData:
@@ -114,8 +134,7 @@ def _largest(errors: Iterable[float | None]) -> float | None:
     return max((e for e in errors if e is not None and math.isfinite(e)), default=None)
 
 
-def summarise(run: RunData) -> dict[str, Any]:
-    """The content of summary.json."""
+def _summary(run: RunData) -> dict[str, Any]:
     cells = run.cells.values()
     verdicts = sum((cell.verdicts for cell in cells), Counter[Verdict]())
     return {
@@ -128,6 +147,10 @@ def summarise(run: RunData) -> dict[str, Any]:
         "known": sum(cell.known for cell in cells),
         "new_failures": sum(cell.new for cell in cells),
         "denominators": denominators(run),
+        "coverage": {
+            "whole": asdict(run.whole_coverage),
+            "ops": {op: asdict(reached) for op, reached in run.coverage.items()},
+        },
         "cells": [_cell_summary(cell) for cell in cells if cell.state != FILTERED],
         "versions": run.versions,
         "backends": [asdict(backend) for backend in run.backends],
@@ -178,5 +201,5 @@ def exit_code(run: RunData, *, strict: bool = False) -> int:
 def write_json(run: RunData, path: Path) -> None:
     """Write summary.json, in one step: a reader sees the old file or the new, never half of one."""
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(summarise(run), indent=1) + "\n", encoding="utf-8")
+    partial.write_text(json.dumps(run.summary, indent=1) + "\n", encoding="utf-8")
     partial.replace(path)

@@ -1,14 +1,43 @@
-"""The versions that decide a run's records."""
+"""The versions that decide a run's records, and the build of our own."""
 
 from __future__ import annotations
 
+import hashlib
 import platform
+from collections.abc import Iterable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 
 from conformance.backends.versions import of_distributions
 
 _DECIDING = ("hlo-conformance", "jax", "jaxlib", "numpy", "ml_dtypes", "hypothesis")
 
 
+_OUR_OWN = ("conformance", "generators", "reference")
+
+
 def versions() -> dict[str, str]:
     """The versions that decide a run's records: Python's, and of distributions by name."""
     return {"python": platform.python_version(), **dict(of_distributions(*_DECIDING))}
+
+
+@cache
+def build() -> str:
+    """What tells this build from others of the same version: the digest of its sources.
+
+    Another build may plan other cases, or judge them otherwise.
+    """
+    specs = map(find_spec, _OUR_OWN)
+    places = (place for s in specs if s for place in s.submodule_search_locations or ())
+    return digest_of(map(Path, places))
+
+
+def digest_of(folders: Iterable[Path]) -> str:
+    """A digest of the Python sources in these folders, by their paths and contents: hex digits."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.relative_to(folder.parent).as_posix().encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:12]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from reference.ir.accuracy import ResultAccuracy
 from reference.ir.program import Attribute, Dense, QuantizedType, TensorType
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, to_bits
 
@@ -194,26 +195,37 @@ def _typed(value: Any, name: str) -> str:
     return f"{float_literal(value) if isinstance(value, float) else value} : {name}"
 
 
+def _accuracy(value: ResultAccuracy) -> str:
+    mode = f"#stablehlo.result_accuracy_mode<{value.mode}>"
+    atol, rtol = float_literal(value.atol), float_literal(value.rtol)
+    return (
+        f"#stablehlo.result_accuracy<atol = {atol}, rtol = {rtol}, ulps = {value.ulps}, "
+        f"mode = {mode}>"
+    )
+
+
 I64 = AttributeKind("i64", _integer(64))
 I32 = AttributeKind("i32", _integer(32))
 F32 = AttributeKind("float", _f32)
 BOOL = AttributeKind("bool", _boolean)
+UNIT = AttributeKind("unit", lambda _: "unit")
 STRING = AttributeKind("string", quote)
 SYMBOL = AttributeKind("symbol", symbol)
 SYMBOLS = AttributeKind("symbols", _list(symbol))
 DENSE = AttributeKind("dense", dense)
+ACCURACY = AttributeKind("accuracy", _accuracy)
 I64_ARRAY = AttributeKind("i64_array", _array("i64", str))
+I32_ARRAY = AttributeKind("i32_array", _array("i32", str))
 BOOL_ARRAY = AttributeKind("bool_array", _array("i1", _boolean))
 DICTIONARY = AttributeKind("dictionary", _dictionary)
 CONFIGURATION = AttributeKind("configuration", _configuration)
-VERBATIM = AttributeKind("verbatim", lambda value: value.text)
 PRECISIONS = AttributeKind("enums", _list(_enum("precision").write), "precision")
 
 _I64S = """iota_dimension dimension all_gather_dim split_dimension concat_dimension split_count
-    scatter_dimension feature_index feature_group_count batch_group_count dim batch_dims"""
+    scatter_dimension feature_index feature_group_count batch_group_count dim batch_dims k"""
 _I32S = "exponent_bits mantissa_bits index api_version version"
 _BOOLS = """is_stable lower left_side unit_diagonal unique_indices indices_are_sorted
-    has_side_effect is_host_transfer has_dynamic_root"""
+    has_side_effect is_host_transfer largest is_reverse is_associative"""
 _I64_ARRAYS = """dimensions permutation broadcast_dimensions start_indices limit_indices strides
     slice_sizes edge_padding_low edge_padding_high interior_padding window_dimensions
     window_strides base_dilations window_dilations lhs_dilation rhs_dilation fft_length
@@ -229,8 +241,13 @@ KINDS: dict[str, AttributeKind] = {
     **dict.fromkeys(_I64_ARRAYS.split(), I64_ARRAY),
     **dict.fromkeys(_STRINGS.split(), STRING),
     **dict.fromkeys(_DENSES.split(), DENSE),
+    "has_dynamic_root": UNIT,
+    "use_global_device_ids": UNIT,
+    "operandSegmentSizes": I32_ARRAY,
+    "resultSegmentSizes": I32_ARRAY,
     "window_reversal": BOOL_ARRAY,
     "epsilon": F32,
+    "result_accuracy": ACCURACY,
     "backend_config": CONFIGURATION,
     "mhlo.backend_config": CONFIGURATION,
     "callee": SYMBOL,
@@ -249,7 +266,7 @@ KINDS: dict[str, AttributeKind] = {
 
 
 def write(name: str, value: Attribute) -> str:
-    """The attribute `name = value` as MLIR spells it.
+    """The attribute `name = value` as MLIR spells it; "" of a truth value that is not written.
 
     Raises:
         EmitError: when the name is unknown or the value is not of its kind.
@@ -259,6 +276,8 @@ def write(name: str, value: Attribute) -> str:
     kind = KINDS.get(name)
     if kind is None:
         raise EmitError(f"attribute {name} is of no known kind; its value is {value!r}")
+    if kind is UNIT and value is False:
+        return ""
     try:
         return f"{_name(name)} = {kind.write(value)}"
     except (TypeError, ValueError, AttributeError) as error:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.stablehlo.attributes import EmitError, float_literal, quote, tensor, write
 from conformance.stablehlo.structs import grouped
+from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import (
     Function,
     FutureType,
@@ -21,6 +22,8 @@ from reference.ir.program import (
     Value,
     ValueType,
 )
+from reference.ops.structure import CONTROL_FLOW
+from reference.ops.xla.lowering import lowered
 
 __all__ = ["EmitError", "emit", "spell"]
 
@@ -60,43 +63,78 @@ def _quantized(quantized_type: QuantizedType) -> str:
 def emit(program: Program) -> str:
     """The program as the text of one module.
 
-    Functions other than `main` are private; a program with one function has it public.
+    Functions other than `main` are private; a program with one function has it public. Ops of
+    XlaBuilder are written as what they are lowered to.
 
     Raises:
         EmitError: when something in it has no spelling.
     """
+    try:
+        program = lowered(program)
+    except ConstraintViolation as violation:
+        raise EmitError(str(violation)) from None
     lines = ['"builtin.module"() ({']
     main = program.main
+    _, partitions = program.process_grid or (1, 1)
+    placed = _MANUAL if partitions > 1 else ""
     for function in program.functions:
-        lines += _function(function, public=function is main)
-    lines.append("}) : () -> ()")
+        lines += _function(function, placed, public=function is main)
+    lines.append(f"}}){_grid(program)} : () -> ()")
     return "\n".join(lines) + "\n"
 
 
-def _function(function: Function, *, public: bool) -> Iterator[str]:
+def _grid(program: Program) -> str:
+    """The attributes of a module that say how many processes are to run it."""
+    if program.process_grid is None:
+        return ""
+    replicas, partitions = program.process_grid
+    return f" {{mhlo.num_partitions = {partitions} : i32, mhlo.num_replicas = {replicas} : i32}}"
+
+
+_MANUAL = 'mhlo.sharding = "{manual}"'
+"""Says that a value is each partition's own: a compiler has nothing to share out among them."""
+
+
+def _function(function: Function, placed: str, *, public: bool) -> Iterator[str]:
     parameters = ", ".join(spell(a.type) for a in function.arguments)
     results = ", ".join(map(spell, function.result_types))
-    private = "" if public else ', sym_visibility = "private"'
-    kind = f"function_type = ({parameters}) -> ({results})"
-    yield f'  "func.func"() <{{{kind}, sym_name = {quote(function.name)}{private}}}> ({{'
-    yield from _region(function.body, "    ", "func.return")
+    given = [f"function_type = ({parameters}) -> ({results})"]
+    if placed:
+        given += [
+            f"{name} = [{', '.join([f'{{{placed}}}'] * count)}]"
+            for name, count in (
+                ("arg_attrs", len(function.arguments)),
+                ("res_attrs", len(function.result_types)),
+            )
+        ]
+    given.append(f"sym_name = {quote(function.name)}")
+    if not public:
+        given.append('sym_visibility = "private"')
+    yield f'  "func.func"() <{{{", ".join(given)}}}> ({{'
+    yield from _region(function.body, "    ", "func.return", placed)
     yield "  }) : () -> ()"
 
 
-def _region(region: Region, indent: str, terminator: str) -> Iterator[str]:
+def _region(region: Region, indent: str, terminator: str, placed: str) -> Iterator[str]:
     if region.arguments:
         arguments = ", ".join(f"%{a.name}: {spell(a.type)}" for a in region.arguments)
         yield f"{indent[2:]}^bb0({arguments}):"
     for operation in region.operations:
         name = operation.name if "." in operation.name else f"stablehlo.{operation.name}"
-        yield from _operation(operation, terminator if operation.name == "return" else name, indent)
+        if operation.name == "return":
+            yield from _operation(operation, terminator, indent, "")
+        else:
+            yield from _operation(operation, name, indent, placed)
 
 
-def _operation(operation: Operation, qualified: str, indent: str) -> Iterator[str]:
+def _operation(operation: Operation, qualified: str, indent: str, placed: str) -> Iterator[str]:
     head = f"{_names(operation.results)} = " if operation.results else ""
     head += f'"{qualified}"({_names(operation.operands)})'
     alone, structs = grouped(operation.name, operation.attributes)
-    given = ", ".join([*(write(name, value) for name, value in alone), *structs])
+    texts = [*(write(name, value) for name, value in alone), *structs]
+    if len(operation.results) > 1:  # to XLA it gives a tuple, which no attribute here can speak of
+        placed = ""
+    given = ", ".join(filter(None, [*texts, placed]))
     tail = f" {{{given}}}" if given else ""
     tail += f" : ({_types(operation.operands)}) -> {_returned(operation.results)}"
     if not operation.regions:
@@ -106,7 +144,8 @@ def _operation(operation: Operation, qualified: str, indent: str) -> Iterator[st
     for number, region in enumerate(operation.regions):
         if number:
             yield f"{indent}}}, {{"
-        yield from _region(region, indent + "  ", "stablehlo.return")
+        inside = placed if operation.name in CONTROL_FLOW else ""
+        yield from _region(region, indent + "  ", "stablehlo.return", inside)
     yield f"{indent}}}){tail}"
 
 

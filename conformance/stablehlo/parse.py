@@ -11,15 +11,17 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from conformance.stablehlo.attributes import KINDS, AttributeKind, Verbatim
 from conformance.stablehlo.configurations import CONFIGURATIONS, configuration
+from conformance.stablehlo.elements import array_of
 from conformance.stablehlo.messages import foreign_name, place_of, position
+from conformance.stablehlo.shardings import MANUAL, is_shared_out, manual, replica_groups
 from conformance.stablehlo.structs import Struct, flat, struct_of
+from reference.ir.accuracy import MODES, ResultAccuracy
 from reference.ir.op import Structure
 from reference.ir.program import (
     Attribute,
@@ -37,7 +39,7 @@ from reference.ir.program import (
     ValueType,
     attributes,
 )
-from reference.ir.types import ELEMENT_TYPES, Array, ElementType, bits_dtype, from_bits, from_mlir
+from reference.ir.types import ELEMENT_TYPES, ElementType, from_mlir
 from reference.ops.table import OPS
 
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
@@ -51,8 +53,6 @@ _QUANTIZED = re.compile(
     r":(?P<expressed>\w+)(?::(?P<axis>\d+))?, \{?(?P<steps>[^{}]*?)\}?>"
 )
 _FUTURE = "!stablehlo.future<"
-_NUMBER = re.compile(r"0x[0-9A-Fa-f]+|-?\d[\d.]*(?:[eE][+-]?\d+)?|true|false")
-_DENSE = re.compile(r'dense<("0x[0-9A-F]*"|[^>"]*)>')
 
 
 class ParseError(ValueError):
@@ -76,10 +76,22 @@ def parse_module(text: str) -> Program:
     with make_ir_context() as context:
         if "!quant." in text:
             load_quantization(context)
-        functions = tuple(_functions(_read(text)))
+        module = _read(text)
+        functions, grid = tuple(_functions(module)), _grid(module)
+        shared = is_shared_out(module)
     if not functions:
         raise ParseError("the module holds no function")
-    return Program(functions)
+    if shared and grid is not None:
+        return Program(functions, shared_among=grid[0] * grid[1])
+    return Program(functions, grid)
+
+
+def _grid(module: ir.Module) -> tuple[int, int] | None:
+    """How many replicas and partitions a module says it has; None of one process."""
+    given: Any = module.operation.attributes
+    names = ("mhlo.num_replicas", "mhlo.num_partitions")
+    replicas, partitions = (int(given[n].value) if n in given else 1 for n in names)
+    return None if (replicas, partitions) == (1, 1) else (replicas, partitions)
 
 
 def places(text: str) -> dict[tuple[str, str], str]:
@@ -202,7 +214,10 @@ class _Reader:
             self.locations[results[0].name] = str(operation.location)
         if name in _RETURNS:
             return Operation("return", operands)
-        given = attributes(**dict(_attributes(operation)))
+        try:
+            given = attributes(**dict(_attributes(operation)))
+        except ValueError as error:
+            raise _at(operation, str(error)) from None
         if name in _CONSTANTS:
             return Operation("constant", results=results, attributes=given)
         return Operation(name.removeprefix("stablehlo."), operands, results, given, regions)
@@ -279,6 +294,9 @@ def _quantized(spelled: str, owner: ir.Operation) -> QuantizedType:
 
 def _attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
     """The attributes of the op's own dialect, sorted out by the table of kinds."""
+    if operation.name == MANUAL:
+        yield from manual(operation).items()
+        return
     for name in operation.attributes:
         configures = name in CONFIGURATIONS and operation.name == "stablehlo.custom_call"
         if not configures and ("." in name or _is_discardable(operation.name, name)):
@@ -292,6 +310,10 @@ def _attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
             yield from _of_struct(struct, attribute, operation)
             continue
         spelled = str(attribute)
+        groups = replica_groups(operation, spelled) if name == "replica_groups" else None
+        if groups is not None:
+            yield name, groups
+            continue
         if name == "result_accuracy" and _NOTHING_ASKED.fullmatch(spelled):
             continue
         value = _read_as(KINDS[name], attribute, operation) if name in KINDS else None
@@ -317,6 +339,8 @@ def _of_struct(
     """A struct's fields; an empty one that the op does not have in the specification is none."""
     known = OPS.get(operation.name.removeprefix("stablehlo."))
     for name, value in flat(struct, attribute):
+        if known is not None and name in known.metadata:
+            continue
         if value != () or known is None or name in known.attributes:
             yield name, value
 
@@ -325,7 +349,7 @@ def _read_as(kind: AttributeKind, attribute: Any, owner: ir.Operation) -> Attrib
     """The attribute's value when it is of this kind, else None."""
     if kind.name == "dense":
         found = isinstance(attribute, ir.DenseElementsAttr)
-        return _dense(attribute, _type(attribute.type, owner), str(attribute)) if found else None
+        return _dense(attribute, _type(attribute.type, owner)) if found else None
     return _READ[kind.name](attribute, kind)
 
 
@@ -351,8 +375,31 @@ def _symbol(attribute: Any, _: AttributeKind) -> str | None:
     return str(attribute.value) if isinstance(attribute, ir.FlatSymbolRefAttr) else None
 
 
+_ASKED = {
+    "atol": re.compile(r"atol = ([^,>]+)"),
+    "rtol": re.compile(r"rtol = ([^,>]+)"),
+    "ulps": re.compile(r"ulps = (\d+)"),
+    "mode": re.compile(r"mode = [^>]*?\b([A-Z]+)>"),
+}
+
+
+def _accuracy(attribute: Any, _: AttributeKind) -> ResultAccuracy | None:
+    """What is not written is nothing; the attribute has no class of its own in jaxlib."""
+    said = {name: found[1] for name, one in _ASKED.items() if (found := one.search(str(attribute)))}
+    if said.get("mode") not in MODES:
+        return None
+    return ResultAccuracy(
+        said["mode"], float(said.get("atol", 0)), float(said.get("rtol", 0)),
+        int(said.get("ulps", 0)),
+    )  # fmt: skip
+
+
 def _i64_array(attribute: Any, _: AttributeKind) -> tuple[int, ...] | None:
     return tuple(attribute) if isinstance(attribute, ir.DenseI64ArrayAttr) else None
+
+
+def _i32_array(attribute: Any, _: AttributeKind) -> tuple[int, ...] | None:
+    return tuple(attribute) if isinstance(attribute, ir.DenseI32ArrayAttr) else None
 
 
 def _bool_array(attribute: Any, _: AttributeKind) -> tuple[bool, ...] | None:
@@ -398,10 +445,13 @@ _READ: dict[str, Callable[[Any, AttributeKind], Attribute | None]] = {
     "i32": _number,
     "float": _float,
     "bool": _bool,
+    "unit": lambda attribute, _: True if isinstance(attribute, ir.UnitAttr) else None,
     "string": _string,
     "symbol": _symbol,
     "symbols": _each(_symbol),
+    "accuracy": _accuracy,
     "i64_array": _i64_array,
+    "i32_array": _i32_array,
     "bool_array": _bool_array,
     "configuration": lambda attribute, _: configuration(attribute),
     "dictionary": _dictionary,
@@ -443,45 +493,8 @@ def _codes(operation: ir.Operation, tensor_type: TensorType) -> Dense:
     return Dense(tensor_type, value.data)
 
 
-def _dense(attribute: Any, value_type: ValueType, spelled: str) -> Dense | None:
+def _dense(attribute: Any, value_type: ValueType, spelled: str = "") -> Dense | None:
     if not isinstance(value_type, TensorType):
         return None
-    element = value_type.element
-    if isinstance(attribute, ir.DenseElementsAttr):
-        if element.storage.kind in "biuf" and element.bits in (1, 8, 16, 32, 64):
-            native = np.asarray(attribute) if element.storage.isbuiltin == 1 else None
-            if native is not None:
-                return Dense.of(native.astype(element.storage, copy=False), value_type)
-        spelled = spelled or str(attribute)
-    found = _DENSE.search(spelled)
-    return None if found is None else Dense.of(_elements(found[1], value_type), value_type)
-
-
-def _elements(body: str, tensor_type: TensorType) -> Array:
-    """The elements of a dense literal as MLIR prints it.
-
-    MLIR prints a decimal only where that reads back as the same bits, and hexadecimal bits
-    otherwise: to read it as float64 and round to the element type is exact.
-    """
-    element, shape = tensor_type.element, tensor_type.static_shape
-    parts = (2,) if element.is_complex else ()
-    if body.startswith('"'):
-        raw = np.frombuffer(bytes.fromhex(body[3:-1]), bits_dtype(element).newbyteorder("<"))
-        return from_bits(np.reshape(raw, shape + parts), element)
-    numbers = _NUMBER.findall(body)
-    bits = np.array([_code(text, element) for text in numbers], bits_dtype(element))
-    bits = bits.reshape(-1, *parts)
-    if len(bits) == 1:
-        return np.broadcast_to(from_bits(bits[0], element), shape)
-    return from_bits(bits.reshape(shape + parts), element)
-
-
-def _code(text: str, element: ElementType) -> int:
-    part = element.part
-    if text.startswith("0x"):
-        return int(text, 16)
-    if not part.is_float:
-        return int(text) & ((1 << part.bits) - 1)
-    with np.errstate(all="ignore"):  # subnormal results are meant
-        value = np.asarray(np.float64(text)).astype(part.storage)
-    return int(value.view(bits_dtype(part)))
+    array = array_of(attribute, value_type, spelled)
+    return None if array is None else Dense.of(array, value_type)

@@ -60,7 +60,7 @@ _CONVOLUTION = _same(
 )  # fmt: skip
 _CHANNEL_OPS = (
     "send", "recv", "all_gather", "all_reduce", "all_to_all", "collective_broadcast",
-    "collective_permute", "reduce_scatter",
+    "collective_permute", "collective_reduce", "reduce_scatter",
 )  # fmt: skip
 
 STRUCTS: tuple[Struct, ...] = (

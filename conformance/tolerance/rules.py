@@ -23,6 +23,7 @@ from conformance.tolerance.bounds import (
     reduction,
     sorting,
 )
+from conformance.tolerance.models import simplified
 from conformance.tolerance.rule import Formula, Rule, Ulps
 
 _IEEE = "IEEE 754-2019 (named by the specification); XLA exhaustive tests"
@@ -46,6 +47,7 @@ ROUNDED = Rule(
     _IEEE,
     Ulps(f32=0, f64=0, half=0, narrow=0, complex_=0),
 )
+ADDED = replace(ROUNDED, name="added", deviations=(simplified.ZERO_LEFT_OUT,))
 CONVERTED = Rule(
     "converted",
     "round to nearest, ties to even, in a single rounding; integers truncate",
@@ -149,16 +151,28 @@ CBRT = _elementary("cube root", 2, 2, f"{_OPENCL}: cbrt 2, half 2 (XLA: 10 eps o
 RSQRT = _elementary(
     "reciprocal square root", 2, 1, f"{_OPENCL}: rsqrt 2, half 1; XLA exhaustive tests: 2 eps",
 )  # fmt: skip
-POWER = _elementary(
-    "power", 1, 1, f"XLA exhaustive tests: 1 ulp; {_OPENCL}: pow 16, half 4", complex_=16
+COSH = _elementary("hyperbolic cosine", 4, 2, f"{_OPENCL}: cosh 4, half 2", bounds=(1.0, _UP))
+ERF = _elementary("error function", 16, 4, f"{_OPENCL}: erf 16, half 4", bounds=(-1.0, 1.0))
+SCANNED = replace(
+    ROUNDED,
+    name="scanned",
+    text="every step of the scan correctly rounded, one after the other",
+    source=f"XLA operation semantics, Scan: to_apply is applied sequentially; {_IEEE}",
+)
+POWER = replace(
+    _elementary(
+        "power", 1, 1, f"XLA exhaustive tests: 1 ulp; {_OPENCL}: pow 16, half 4", complex_=16
+    ),
+    deviations=(simplified.ROUNDED_PRODUCT,),
 )
 
 RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
-        DATA, BITS, ROUNDED, CONVERTED, DIVIDED, MULTIPLIED, MAGNITUDE, SIGNED, SQUARE_ROOT,
+        DATA, BITS, ROUNDED, ADDED, CONVERTED, DIVIDED, MULTIPLIED, MAGNITUDE, SIGNED, SQUARE_ROOT,
         EXPONENTIAL, EXPM1, LOG, LOG1P, LOGISTIC, TRIGONOMETRIC, TANGENT, TANH, ATAN2, CBRT,
-        RSQRT, POWER, reduction.REDUCED, reduction.WINDOWED, reduction.SCATTERED, reduction.MAPPED,
+        RSQRT, POWER, COSH, ERF, SCANNED,
+        reduction.REDUCED, reduction.WINDOWED, reduction.SCATTERED, reduction.MAPPED,
         contraction.CONTRACTED, convolution.CONVOLVED, gathering.GATHERED,
         gathering.SCATTERED_UPDATES, sorting.SORTED,
         normalization.NORMALIZED,

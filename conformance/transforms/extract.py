@@ -16,7 +16,8 @@ from reference.ops.table import OPS
 
 def with_main(program: Program, main: Function) -> Program:
     """The program with another main, which comes first."""
-    return Program((main, *(f for f in program.functions if f is not program.main)))
+    others = (f for f in program.functions if f is not program.main)
+    return replace(program, functions=(main, *others))
 
 
 def starting_with(program: Program, name: str) -> Program:
@@ -27,7 +28,7 @@ def starting_with(program: Program, name: str) -> Program:
     """
     main = replace(program.function(name), name="main")
     others = (f for f in program.functions if f.name not in ("main", name))
-    return Program((main, *others))
+    return replace(program, functions=(main, *others))
 
 
 def returning(program: Program, values: Sequence[Value]) -> Program:

@@ -32,7 +32,7 @@ def merge(programs: Sequence[Program]) -> Program:
     calls.append(Operation("return", tuple(results)))
     body = Region(tuple(parameters), tuple(calls))
     main = Function("main", body, tuple(value.type for value in results))
-    return Program((main, *functions))
+    return Program((main, *functions), programs[0].process_grid)
 
 
 def _renamed(program: Program, prefix: str) -> list[Function]:

@@ -12,6 +12,7 @@ import numpy as np
 from conformance.transforms.extract import with_main
 from conformance.transforms.values import defined, free_values
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
+from reference.ir.substitution import using
 from reference.ir.types import Array
 
 
@@ -52,7 +53,7 @@ def with_value(program: Program, name: str, other: Value) -> Program:
     made this one stays, for `without_unused` to drop.
     """
     main = program.main
-    operations = tuple(_using(operation, {name: other}) for operation in main.body.operations)
+    operations = tuple(using(operation, {name: other}) for operation in main.body.operations)
     return with_main(program, replace(main, body=replace(main.body, operations=operations)))
 
 
@@ -97,18 +98,3 @@ def _without(body: Region, name: str) -> tuple[Value, Region]:
         raise KeyError(f"main has no value %{name}")
     arguments = tuple(argument for argument in body.arguments if argument.name != name)
     return made[0], Region(arguments, tuple(operations))
-
-
-def _using(operation: Operation, others: Mapping[str, Value]) -> Operation:
-    """The operation with other values in the place of those that it takes, by name."""
-    operands = tuple(others.get(value.name, value) for value in operation.operands)
-    regions = tuple(_using_inside(region, others) for region in operation.regions)
-    return replace(operation, operands=operands, regions=regions)
-
-
-def _using_inside(region: Region, others: Mapping[str, Value]) -> Region:
-    """The region with other values in the place of those that it takes from around it."""
-    own = {value.name for value in region.arguments}
-    own |= {value.name for operation in region.operations for value in operation.results}
-    left = {name: value for name, value in others.items() if name not in own}
-    return replace(region, operations=tuple(_using(one, left) for one in region.operations))

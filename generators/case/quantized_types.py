@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from generators.case.shapes import Pick
+from generators.case.choices import Pick
 from reference.ir.program import QuantizedType
 from reference.ir.types import ELEMENT_TYPES, ElementType
 

@@ -1,28 +1,29 @@
 """Shapes: ranks 0 to 7, sizes 0 and 1, and sizes at the thresholds where kernels change.
 
-Every choice is made through `Pick`, so that the same code serves a Hypothesis strategy and the
-planned batches of plan.py. Choice 0 is always the simplest: that is what shrinking relies on.
+Rank and kind of sizes are dimensions of variation. Choice 0 is always the simplest: that is what
+shrinking relies on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import math
+from collections.abc import Callable, Sequence
 
-Pick = Callable[[int], int]
-"""pick(n) chooses one of 0, ..., n - 1; smaller is simpler."""
-
-T = TypeVar("T")
+from generators.case.choices import Pick, choose, seldom
+from reference.ir.types import ElementType
 
 _RANKS = (0,) * 8 + (1,) * 40 + (2,) * 22 + (3,) * 13 + (4,) * 8 + (5,) * 6 + (6,) * 2 + (7,)
+
+SMALL, WITH_ONE, THRESHOLD, EMPTY = "small", "with 1", "threshold", "with 0"
+_KINDS = (SMALL,) * 32 + (WITH_ONE,) * 2 + (THRESHOLD,) * 15
 
 _THRESHOLDS = (31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
 _LINES = (11, 12, 13, 19, 23, 29, 47, 100, 200, 500, 511, 512, 513) * 3 + (1023, 1024, 1025) * 3
 _HUGE = (8191, 8192, 8193)
 
 # By rank, the last entry for every higher one. In order of size, so that shrinking finds the
-# smallest that fails; a dimension of size 0 comes last.
-_SMALL = (
+# smallest that fails.
+_SIZES = (
     (),
     (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16, 17),
     (1, 2, 3, 4, 5, 7, 8, 9),
@@ -33,11 +34,11 @@ _SMALL = (
 )
 _STRETCHED = (
     (),
-    (*sorted(_THRESHOLDS * 12 + _LINES + _HUGE * 2), *(0,) * 24),
-    (*_THRESHOLDS, 0, 0),
-    (*_THRESHOLDS[:9], 0, 0),
-    (8, 9, 31, 32, 33, 63, 64, 65, 0, 0),
-    (8, 9, 16, 17, 31, 32, 33, 0, 0),
+    tuple(sorted(_THRESHOLDS * 12 + _LINES + _HUGE * 2)),
+    _THRESHOLDS,
+    _THRESHOLDS[:9],
+    (8, 9, 31, 32, 33, 63, 64, 65),
+    (8, 9, 16, 17, 31, 32, 33),
 )
 
 
@@ -45,20 +46,88 @@ def _of_rank(rank: int, table: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
     return table[min(rank, len(table) - 1)]
 
 
-def choose(pick: Pick, options: tuple[T, ...]) -> T:
-    """One of the options, the first being the simplest."""
-    return options[pick(len(options))]
-
-
-def shape(pick: Pick, *, min_rank: int = 0) -> tuple[int, ...]:
+def shape(pick: Pick, *, min_rank: int = 0, empty: str = EMPTY) -> tuple[int, ...]:
     """A static shape of at least `min_rank` dimensions (at most 1 may be asked for).
 
-    Most have at most 64 elements, some about 1,000, one in 200 about 8,000.
+    Most have at most 64 elements, some about 1,000, one in 200 about 8,000. `empty` is what the
+    value with a size of 0 is called: by its usual name it hides other values (`EMPTINESS`).
     """
-    rank = max(min_rank, choose(pick, _RANKS))
+    rank = choose(pick, tuple(r for r in _RANKS if r >= min_rank), "rank", rank_label)
     if rank == 0:
         return ()
-    sizes = [choose(pick, _of_rank(rank, _SMALL)) for _ in range(rank)]
-    if pick(3) == 2:  # one dimension across a threshold, or empty
+    kind = choose(pick, (*_KINDS, empty, empty, empty), "sizes")
+    sizes = [choose(pick, _of_rank(rank, _SIZES)) for _ in range(rank)]
+    if kind == THRESHOLD:
         sizes[pick(rank)] = choose(pick, _of_rank(rank, _STRETCHED))
+    elif kind != SMALL:
+        sizes[pick(rank)] = 1 if kind == WITH_ONE else 0
     return tuple(sizes)
+
+
+def axis(pick: Pick, rank: int, dimension: str) -> int:
+    """One of the dimensions of a tensor of that rank (1 or more): the first, the last, any."""
+    kinds = ("first",) * 2 + ("last",) * 2 * (rank > 1) + ("inner",) * 2 * (rank > 2)
+    kind = choose(pick, kinds, dimension)
+    if kind == "inner":
+        return 1 + pick(rank - 2)
+    return 0 if kind == "first" else rank - 1
+
+
+_LARGE_TYPES = ("f32", "f64", "f16", "bf16", "si32", "si8", "i1", "complex<f32>", "f8E4M3FN")
+
+
+def is_large(pick: Pick, element_type: ElementType) -> bool:
+    """Whether a case is to have operands of some thousand elements, where kernels change.
+
+    Asked only of the types for which compilers have kernels of their own.
+    """
+    return element_type.name in _LARGE_TYPES and seldom(pick, 60, "large")
+
+
+FEW = 24
+"""Elements of operands that the reference takes one after the other."""
+
+
+def few(sizes: Sequence[int]) -> tuple[int, ...]:
+    """The sizes, the largest of them cut as far as there are more than `FEW` elements."""
+    cut = tuple(sizes)
+    while math.prod(cut) > FEW:
+        cut = tuple(min(size, max(cut) - 1) for size in cut)
+    return cut
+
+
+def size_label(size: int) -> str:
+    """The kind of a size: empty, 1, a small one, one at a threshold of kernels, a large one."""
+    if size < 2:
+        return "1" if size else "empty"
+    return "small" if size < 31 else "threshold" if size < 1000 else "large"
+
+
+def more_than_one(number: int) -> str:
+    """The kind of a stride or a dilation: 1, or more."""
+    return "1" if number == 1 else "more"
+
+
+def sizes_label(sizes: tuple[int, ...]) -> str:
+    """The kind of some sizes, such as those of batch dimensions: none, empty, 1, one, several."""
+    if 0 in sizes:
+        return "empty"
+    if not sizes:
+        return "none"
+    return "several" if len(sizes) > 1 else "1" if sizes == (1,) else "one"
+
+
+def capped(most: int) -> Callable[[int], str]:
+    """A label of numbers for which those from `most` on are one value.
+
+    Make it once, where a module is loaded: labels are remembered by their function.
+    """
+
+    def label(number: int) -> str:
+        return str(number) if number < most else f"{most} or more"
+
+    return label
+
+
+rank_label = capped(4)
+"""A rank as a value of a dimension."""

@@ -1,61 +1,113 @@
-"""Planned batches: the cases of a cell by seed and index.
+"""Planned cases: the cases of a cell by seed and index.
 
-A case depends on (op, element type, seed, index) alone. Its choices are Philox words and not
-Hypothesis's own generation, because that mixes in constants found in the source of whatever
-modules are loaded: the same seed would give other cases in another process. The builders are those
-behind the Hypothesis strategies, which serve to shrink what a batch has found.
+A case depends on (op, column, seed, index) alone. Its values of named dimensions come from the op's
+coverage, the other choices from Philox words and not from Hypothesis's own generation, because that
+mixes in constants found in the source of whatever modules are loaded: the same seed would give
+other cases in another process. The builders are those behind the Hypothesis strategies, which serve
+to shrink what a batch has found.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Mapping
+from functools import cache
 
 import numpy as np
 
 from generators.case.case import Case
+from generators.case.choices import Pick
+from generators.case.columns import INVALID, Column
 from generators.case.quantized_types import QuantizedColumn
-from generators.case.shapes import Pick
+from generators.cells.columns import columns_of
+from generators.cells.coverage import Coverage, Reached
 from generators.families.table import builder
-from generators.quantized.columns import quantized_case, quantized_columns
+from generators.quantized.columns import quantized_case
 from reference.ir.types import ElementType
-from reference.ops.table import OPS
 
 _BLOCK = 64  # words: more than most cases need
+_INPUT_SETS = 5
+"""By so many places the turns of a cell go on from case to case: most cases have as many."""
 
 
-def _picker(key: int, index: int) -> Pick:
-    """Choices from the words of a Philox stream of their own."""
+def _picker(key: int, index: int, planned: dict[str, str]) -> Pick:
+    """Choices as planned, the others from the words of a Philox stream of their own."""
     philox = np.random.Philox(key=key, counter=index << 128)
     words: list[int] = philox.random_raw(_BLOCK).tolist()
     words.reverse()
 
-    def pick(count: int) -> int:
+    def draw(count: int) -> int:
         if not words:
             words.extend(philox.random_raw(_BLOCK).tolist()[::-1])
         return (words.pop() * count) >> 64
 
-    return pick
+    return Pick(draw, planned, (key >> 100) + index * _INPUT_SETS)
 
 
-def case(op: str, element_type: ElementType | QuantizedColumn, seed: int, index: int) -> Case:
+@cache
+def _key(op: str, column: Column, seed: int) -> int:
+    name = f"{op} {column.name} {seed}".encode()
+    return int.from_bytes(hashlib.sha256(name).digest()[:16], "big")
+
+
+@cache
+def valid_columns(op: str) -> tuple[ElementType | QuantizedColumn, ...]:
+    """The columns in which an op has valid programs.
+
+    Raises:
+        KeyError: for an op without cases.
+    """
+    builder(op)
+    return tuple(one for one in columns_of(op) if one is not INVALID)  # type: ignore[misc]
+
+
+@cache
+def coverage(op: str, seed: int) -> Coverage:
+    """The plan of all cells of an op under a seed; its columns are `valid_columns`.
+
+    Raises:
+        KeyError: for an op without cases.
+    """
+    columns = valid_columns(op)
+
+    def build(column: int, index: int, planned: dict[str, str]) -> Pick:
+        pick = _picker(_key(op, columns[column], seed), index, planned)
+        _built(op, columns[column], pick)
+        return pick
+
+    return Coverage(len(columns), build)
+
+
+def reached(op: str, seed: int, cases: Mapping[str, Collection[int]]) -> Reached:
+    """What an op's cases of these indices reach, by the name of their column."""
+    columns = valid_columns(op)
+    names = [column.name for column in columns]
+    chosen = {names.index(name): indices for name, indices in cases.items() if name in names}
+    return coverage(op, seed).reached(chosen, names)
+
+
+def _built(op: str, column: ElementType | QuantizedColumn, pick: Pick) -> Case:
+    if isinstance(column, QuantizedColumn):
+        return quantized_case(op, column, pick)
+    return builder(op)(column, pick)
+
+
+def case(op: str, column: ElementType | QuantizedColumn, seed: int, index: int) -> Case:
     """The case number `index` (from 0) of a cell under a seed.
 
     Raises:
         KeyError: for an op without cases.
         ValueError: when the op does not take the element type.
     """
-    build = builder(op)
-    if element_type not in (*OPS[op].element_types, *quantized_columns(op)):
-        raise ValueError(f"{op} takes no tensor of {element_type}")
-    name = f"{op} {element_type.name} {seed}".encode()
-    key = int.from_bytes(hashlib.sha256(name).digest()[:16], "big")
-    if isinstance(element_type, QuantizedColumn):
-        return quantized_case(op, element_type, _picker(key, index))
-    return build(element_type, _picker(key, index))
+    columns = valid_columns(op)
+    if column not in columns:
+        raise ValueError(f"{op} takes no tensor of {column}")
+    planned = coverage(op, seed).planned(columns.index(column), index)
+    return _built(op, column, _picker(_key(op, column, seed), index, planned))
 
 
 def cases(
-    op: str, element_type: ElementType | QuantizedColumn, seed: int, count: int, start: int = 0
+    op: str, column: ElementType | QuantizedColumn, seed: int, count: int, start: int = 0
 ) -> list[Case]:
     """The cases `start` to `start + count - 1` of a cell under a seed.
 
@@ -63,4 +115,4 @@ def cases(
         KeyError: for an op without cases.
         ValueError: when the op does not take the element type.
     """
-    return [case(op, element_type, seed, start + number) for number in range(count)]
+    return [case(op, column, seed, start + number) for number in range(count)]

@@ -14,7 +14,8 @@ from math import prod
 from typing import NamedTuple
 
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import is_large, size_label
 from generators.programs.building import Builder, case
 from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, TensorType
@@ -51,16 +52,18 @@ def shuffled(pick: Pick, count: int) -> tuple[int, ...]:
 
 
 def _sides(pick: Pick) -> Sides:
-    batch = choose(pick, (0, 0, 0, 0, 1, 1, 1, 2))
-    rows, columns = (choose(pick, (0, 1, 1, 1, 1, 1, 2)) for _ in range(2))
-    depth = choose(pick, (1, 1, 1, 1, 1, 0, 2, 2))
+    batch = choose(pick, (0, 0, 0, 0, 1, 1, 1, 2), "batching dimensions")
+    rows = choose(pick, (0, 1, 1, 1, 1, 1, 2), "other dimensions of lhs")
+    columns = choose(pick, (0, 1, 1, 1, 1, 1, 2), "other dimensions of rhs")
+    depth = choose(pick, (1, 1, 1, 1, 1, 0, 2, 2), "contracting dimensions")
     counts = (batch, rows, columns, depth)
     sizes = [[choose(pick, _SIZES[:5]) for _ in range(count)] for count in counts]
     if depth == 1:
-        sizes[3][0] = choose(pick, _DEPTHS)
-    if pick(3) == 2:
-        long = choose(pick, tuple(part for part in sizes[:3] if part) or ([1],))
-        long[pick(len(long))] = choose(pick, _LONG)
+        sizes[3][0] = choose(pick, _DEPTHS, "contracting size", size_label)
+    others = tuple(part for part in sizes[:3] if part)
+    if others and seldom(pick, 3, "another size is long"):
+        long = choose(pick, others)
+        long[pick(len(long))] = choose(pick, _LONG, "long size", size_label)
     return Sides(*(tuple(part) for part in _limited(sizes)))
 
 
@@ -87,10 +90,17 @@ class Layout(NamedTuple):
     attributes: dict[str, Attribute]
 
 
-def _layout(pick: Pick) -> Layout:
-    of = _sides(pick)
+_LARGE = (
+    Sides((), (96,), (80,), (128,)), Sides((2,), (64,), (65,), (129,)),
+    Sides((), (), (300,), (257,)), Sides((), (256,), (1,), (256,)),
+)  # fmt: skip
+"""Sides that reach the kernels for larger matrices and vectors."""
+
+
+def _layout(element_type: ElementType, pick: Pick) -> Layout:
+    of = choose(pick, _LARGE) if is_large(pick, element_type) else _sides(pick)
     batches, depths = len(of.batch), len(of.depth)
-    mixed = pick(3) > 0
+    mixed = not seldom(pick, 3, "dimensions in order")
     left = of.batch + of.rows + of.depth
     right = of.batch + of.depth + of.columns
     # order[i] says which of these dimensions becomes dimension i of the operand
@@ -119,7 +129,7 @@ _PRECISIONS: tuple[tuple[str, ...], ...] = (
 
 def precisions(pick: Pick) -> dict[str, Attribute]:
     """A `precision_config`, or none."""
-    chosen = choose(pick, _PRECISIONS)
+    chosen = choose(pick, _PRECISIONS, "precision_config")
     return {"precision_config": chosen} if chosen else {}
 
 
@@ -151,8 +161,10 @@ _FIELDS = (
 
 def _precision(element_type: ElementType, pick: Pick) -> dict[str, Attribute]:
     known = _ALGORITHMS.get(element_type.name, ())
-    if known and pick(8) == 7:
-        algorithm = dict(zip(_FIELDS, choose(pick, known), strict=True))
+    options = (None,) * 7 * len(known) + known
+    chosen = choose(pick, options, "algorithm", paired=False) if known else None
+    if chosen:
+        algorithm = dict(zip(_FIELDS, chosen, strict=True))
         return {**algorithm, "precision_config": ("DEFAULT", "DEFAULT")}
     return precisions(pick)
 
@@ -169,9 +181,8 @@ _WIDER: dict[str, tuple[str, ...]] = {
 
 def _result_of(element_type: ElementType, pick: Pick) -> ElementType:
     """The type itself, or a wider one to add up in."""
-    return TYPES[
-        choose(pick, (element_type.name,) * 3 + _WIDER.get(element_type.name, (element_type.name,)))
-    ]
+    own = element_type.name
+    return TYPES[choose(pick, (own,) * 3 + _WIDER.get(own, (own,)), "result type")]
 
 
 _EXACT: ProfileRow = ("small_integers", "small_integers")
@@ -205,7 +216,7 @@ def value_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
 
 
 def _dot_general(element_type: ElementType, pick: Pick) -> Case:
-    layout = _layout(pick)
+    layout = _layout(element_type, pick)
     types = {
         "lhs": TensorType(layout.lhs, element_type),
         "rhs": TensorType(layout.rhs, element_type),
@@ -216,9 +227,9 @@ def _dot_general(element_type: ElementType, pick: Pick) -> Case:
 
 
 def _dot(element_type: ElementType, pick: Pick) -> Case:
-    depth = choose(pick, _DEPTHS[:22])
-    lhs = (*(choose(pick, _SIZES),) * choose(pick, (0, 1, 1)), depth)
-    rhs = (depth, *(choose(pick, _SIZES),) * choose(pick, (0, 1, 1)))
+    depth = choose(pick, _DEPTHS[:22], "contracting size", size_label)
+    lhs = (*(choose(pick, _SIZES),) * choose(pick, (0, 1, 1), "other dimensions of lhs"), depth)
+    rhs = (depth, *(choose(pick, _SIZES),) * choose(pick, (0, 1, 1), "other dimensions of rhs"))
     types = {"lhs": TensorType(lhs, element_type), "rhs": TensorType(rhs, element_type)}
     result = TensorType((*lhs[:-1], *rhs[1:]), element_type)
     return case(pick, "dot", types, (result,), value_rows(element_type), precisions(pick))
@@ -240,7 +251,7 @@ def _einsum_shapes(pick: Pick, config: str) -> tuple[tuple[int, ...], ...]:
 
 
 def _einsum(element_type: ElementType, pick: Pick) -> Case:
-    config = choose(pick, _EINSUMS)
+    config = choose(pick, _EINSUMS, "einsum_config")
     lhs, rhs, result = (TensorType(shape, element_type) for shape in _einsum_shapes(pick, config))
     types = {"lhs": lhs, "rhs": rhs}
     return case(
@@ -249,7 +260,7 @@ def _einsum(element_type: ElementType, pick: Pick) -> Case:
 
 
 def _unary_einsum(element_type: ElementType, pick: Pick) -> Case:
-    config = choose(pick, _UNARY_EINSUMS)
+    config = choose(pick, _UNARY_EINSUMS, "einsum_config")
     operand, result = (TensorType(shape, element_type) for shape in _einsum_shapes(pick, config))
     rows = tuple((row[0],) for row in value_rows(element_type))
     given: dict[str, Attribute] = {"einsum_config": config}
@@ -263,6 +274,3 @@ BUILDERS: dict[str, Builder] = {
     "unary_einsum": _unary_einsum,
 }
 """What builds the cases of each op."""
-
-_OLD = tuple(TYPES[name] for name in ("si32", "ui8", "bf16", "f32", "f64", "complex<f32>"))
-"""Types of the cells of ops that are no longer specified: one for each kind of arithmetic."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import partial
 
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import sizes_label
 from generators.programs.building import Builder
 from generators.programs.writing import SHAPES, BlockWriter, Writer, scalar
 from reference.ir.program import (
@@ -40,8 +41,10 @@ _COMPOSITES = ("my.op", "chlo.top", "A_1.b.c$d")
 
 def _writer(element_type: ElementType, pick: Pick) -> tuple[Writer, BlockWriter]:
     """A writer whose main has one to three parameters of the data's type."""
-    writer = Writer(pick, TensorType(choose(pick, SHAPES), element_type))
-    data = [writer.parameter(writer.of) for _ in range(1 + pick(3))]
+    size = choose(pick, SHAPES, "data", sizes_label)
+    pick.nothing = 0 in size
+    writer = Writer(pick, TensorType(size, element_type))
+    data = [writer.parameter(writer.of) for _ in range(choose(pick, (1, 2, 3), "parameters"))]
     return writer, writer.block(*data)
 
 
@@ -49,67 +52,89 @@ def _returned(block: BlockWriter, count: int) -> list[Value]:
     return [block.step() for _ in range(count)]
 
 
-def _branch(block: BlockWriter, count: int, depth: int) -> Region:
+def _dimension(name: str, within: bool) -> str:
+    """The name of a choice; those of constructs within others have none."""
+    return "" if within else name
+
+
+def _branch(block: BlockWriter, count: int, depth: int, *, within: bool) -> Region:
     inner = block.inner()
     inner.steps()
-    if depth and inner.writer.pick(3) == 2:
+    if depth and seldom(inner.writer.pick, 3, _dimension("a construct in a branch", within)):
         _construct(inner, depth - 1)
     return inner.ended(_returned(inner, count))
 
 
 def _construct(block: BlockWriter, depth: int) -> None:
     """A construct within another; its results may be used after it."""
-    kind = block.writer.pick(3)
-    build = (_write_if, _write_case, _write_while)[kind]
-    block.data += build(block, 1 + block.writer.pick(2), depth)
+    kind = choose(block.writer.pick, ("if", "case", "while"))
+    build = _WRITE[kind]
+    block.data += build(block, 1 + block.writer.pick(2), depth, within=True)
 
 
-def _write_if(block: BlockWriter, count: int, depth: int) -> tuple[Value, ...]:
+def _write_if(
+    block: BlockWriter, count: int, depth: int, *, within: bool = False
+) -> tuple[Value, ...]:
     predicate = block.writer.parameter(scalar("i1"), "bits")
-    regions = tuple(_branch(block, count, depth) for _ in range(2))
+    regions = tuple(_branch(block, count, depth, within=within) for _ in range(2))
     return block.add("if", (predicate,), *[block.writer.of] * count, regions=regions)
 
 
-def _write_case(block: BlockWriter, count: int, depth: int) -> tuple[Value, ...]:
+def _write_case(
+    block: BlockWriter, count: int, depth: int, *, within: bool = False
+) -> tuple[Value, ...]:
     pick = block.writer.pick
-    if pick(4) == 3:
-        index = block.number(pick(7) - 2, scalar("si32"))
+    if seldom(pick, 4, _dimension("index is constant", within)):
+        index = block.number(
+            choose(pick, (0, 1, 2, 3, 4, -1, -2), _dimension("constant index", within)),
+            scalar("si32"),
+        )
     else:
         index = block.writer.parameter(scalar("si32"), *_INDICES)
-    regions = tuple(_branch(block, count, depth) for _ in range(1 + pick(4)))
+    regions = tuple(
+        _branch(block, count, depth, within=within)
+        for _ in range(choose(pick, (1, 2, 3, 4), _dimension("branches", within)))
+    )
     return block.add("case", (index,), *[block.writer.of] * count, regions=regions)
 
 
-def _write_while(block: BlockWriter, count: int, depth: int) -> tuple[Value, ...]:
+def _write_while(
+    block: BlockWriter, count: int, depth: int, *, within: bool = False
+) -> tuple[Value, ...]:
     """A loop that counts; 0 turns and 1 are likely, what it carries changes places at each."""
     writer, pick = block.writer, block.writer.pick
-    counter = scalar(choose(pick, _COUNTERS))
-    if pick(3) == 2:
-        limit = block.number(pick(6), counter)
+    counter = scalar(choose(pick, _COUNTERS, _dimension("counter", within)))
+    if seldom(pick, 3, _dimension("limit is constant", within)):
+        limit = block.number(
+            choose(pick, (0, 1, 2, 3, 4, 5), _dimension("constant limit", within)), counter
+        )
     else:
         limit = writer.parameter(counter, "within:0:4", "values:0", "values:1", "values:7")
     state: list[ValueType] = [counter, *[writer.of] * count]
     start = [block.number(0, counter), *(block.some() for _ in range(count))]
-    regions = (_condition(block, state, limit), _turn(block, state, depth))
+    regions = (
+        _condition(block, state, limit, within=within),
+        _turn(block, state, depth, within=within),
+    )
     return block.add("while", start, *state, regions=regions)[1:]
 
 
-def _condition(block: BlockWriter, state: list[ValueType], limit: Value) -> Region:
+def _condition(block: BlockWriter, state: list[ValueType], limit: Value, *, within: bool) -> Region:
     arguments = tuple(block.writer.fresh(of) for of in state)
     inner = block.inner(*arguments)
-    direction = choose(block.writer.pick, ("LT", "NE"))
+    direction = choose(block.writer.pick, ("LT", "NE"), _dimension("loop condition", within))
     given = {"comparison_direction": direction}
     holds = inner.add("compare", (arguments[0], limit), scalar("i1"), given=given)
     return inner.ended(holds)
 
 
-def _turn(block: BlockWriter, state: list[ValueType], depth: int) -> Region:
+def _turn(block: BlockWriter, state: list[ValueType], depth: int, *, within: bool) -> Region:
     arguments = tuple(block.writer.fresh(of) for of in state)
     inner = block.inner(*arguments)
     assert isinstance(state[0], TensorType)
     (turn,) = inner.add("add", (arguments[0], inner.number(1, state[0])), state[0])
     inner.steps(2)
-    if depth and block.writer.pick(4) == 3:
+    if depth and seldom(block.writer.pick, 4, _dimension("a construct in a loop", within)):
         _construct(inner, depth - 1)
     carried = arguments[2:] + arguments[1:2]  # each moves on by one place
     changed = [inner.step() if block.writer.pick(3) == 2 else one for one in carried]
@@ -122,7 +147,8 @@ _WRITE = {"case": _write_case, "if": _write_if, "while": _write_while}
 def _branching(op: str, element_type: ElementType, pick: Pick) -> Case:
     writer, block = _writer(element_type, pick)
     block.steps(2)
-    results = _WRITE[op](block, 1 + pick(3), pick(_DEPTH + 1))
+    count = choose(pick, (1, 2, 3), "results")
+    results = _WRITE[op](block, count, choose(pick, range(_DEPTH + 1), "depth"))
     return writer.case(block, results)
 
 
@@ -138,15 +164,17 @@ def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
     """Data through a barrier, together with tokens; `after_all` and `create_token` need one."""
     writer, block = _writer(element_type, pick)
     block.steps(2)
-    operands = [block.some() for _ in range(1 + pick(3))]
+    operands = [block.some() for _ in range(choose(pick, (1, 2, 3), "values"))]
     if op == "after_all":
-        tokens = [_token(block) for _ in range(pick(3))]
+        tokens = [_token(block) for _ in range(choose(pick, (0, 1, 2), "tokens"))]
         operands.insert(pick(len(operands) + 1), block.add(op, tokens, TokenType())[0])
     elif op == "create_token":
         operands.insert(pick(len(operands) + 1), block.add(op, (), TokenType())[0])
-    elif pick(4) == 3:
+    elif seldom(pick, 4, "a token too"):
         operands.append(_token(block))
-    if op != "optimization_barrier" and pick(4) == 3:  # a token that nothing depends on
+    if op != "optimization_barrier" and seldom(
+        pick, 4, "a token for nothing"
+    ):  # a token that nothing depends on
         return writer.case(block, [block.some()])
     types = [value.type for value in operands]
     results = block.add("optimization_barrier", operands, *types)
@@ -156,13 +184,14 @@ def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
 def _parts(block: BlockWriter, depth: int) -> Value:
     """A tuple of data, of scalars, of tokens and of tuples."""
     pick, values = block.writer.pick, list[Value]()
-    for _ in range(1 + pick(3)):
-        kind = pick(6)
-        if kind == 3:
+    kinds = ("data", "data", "data", "number", "token") + ("tuple",) * (depth > 0)
+    for _ in range(choose(pick, (1, 2, 3), "parts")):
+        kind = choose(pick, kinds, "part")
+        if kind == "number":
             values.append(block.number(pick(100), scalar("si32")))
-        elif kind == 4:
+        elif kind == "token":
             values.append(_token(block))
-        elif kind == 5 and depth:
+        elif kind == "tuple":
             values.append(_parts(block, depth - 1))
         else:
             values.append(block.some())
@@ -187,7 +216,7 @@ def _tuples(op: str, element_type: ElementType, pick: Pick) -> Case:
     writer, block = _writer(element_type, pick)
     block.steps(2)
     whole = block.add("tuple", [block.some()], TupleType((writer.of,)))[0]
-    if pick(8):
+    if not seldom(pick, 8, "tuple of one"):
         whole = _parts(block, _DEPTH)
     return writer.case(block, _leaves(block, whole) or [block.some()])
 
@@ -196,18 +225,18 @@ def _composite(op: str, element_type: ElementType, pick: Pick) -> Case:
     """A composite and its decomposition, a function of its own."""
     writer, block = _writer(element_type, pick)
     block.steps(2)
-    inputs = [block.some() for _ in range(pick(3))]
+    inputs = [block.some() for _ in range(choose(pick, (1, 0, 2), "operands"))]
     arguments = tuple(writer.fresh(value.type) for value in inputs)
     inner = writer.block(arguments=arguments)
     inner.steps()
-    returned = _returned(inner, 1 + pick(2))
+    returned = _returned(inner, choose(pick, (1, 2), "results"))
     types = tuple(value.type for value in returned)
     function = Function("decomposition", inner.ended(returned), types)
-    name = choose(pick, _COMPOSITES)
+    name = choose(pick, _COMPOSITES, "name")
     given: dict[str, Attribute] = {"name": name, "decomposition": function.name}
-    if pick(2):
+    if seldom(pick, 2, "version given"):
         given["version"] = pick(3)
-    if pick(3) == 2:
+    if seldom(pick, 3, "composite_attributes given"):
         given["composite_attributes"] = (("axis", pick(9)), ("exact", True), ("mode", "near"))
     results = block.add(op, inputs, *types, given=given)
     return writer.case(block, results, function)
@@ -216,10 +245,11 @@ def _composite(op: str, element_type: ElementType, pick: Pick) -> Case:
 def _custom_call(op: str, element_type: ElementType, pick: Pick) -> Case:
     writer, block = _writer(element_type, pick)
     block.steps(2)
-    target = choose(pick, IDENTITIES)
+    target = choose(pick, IDENTITIES, "call_target_name")
     given: dict[str, Attribute] = {"call_target_name": target}
-    if pick(2):
-        given["has_side_effect"] = bool(pick(2))
+    said = choose(pick, (None, None, False, True), "has_side_effect")
+    if said is not None:
+        given["has_side_effect"] = said
     result = block.add(op, (block.some(),), writer.of, given=given)
     return writer.case(block, result)
 

@@ -9,16 +9,18 @@ value"), so that no backend ever sees one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
-import numpy as np
-
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import capped, is_large, more_than_one, size_label
 from generators.families.contraction import precisions, shuffled, value_rows
 from generators.programs.building import Builder, case
-from reference.ir.program import Attribute, Dense, TensorType
+from reference.ir.constants import matrix
+from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import ElementType
 from reference.ops.convolution import Geometry, num_windows
@@ -45,6 +47,24 @@ _INDEX_TYPES = ("si32", "si64", "si8", "si16", "si4", "si64")
 """Types of the padding of `dynamic_conv`, which may be negative."""
 
 
+class Form(NamedTuple):
+    """What the attributes of a convolution may be.
+
+    `mixed`: dimensions in any order, not batch, features, spatial ones and output features, input
+    features, spatial ones. `named` makes padding of the sizes of windows, by the name that it
+    takes.
+    """
+
+    mixed: bool = True
+    dilated: bool = True
+    named: Callable[[str, int], tuple[int, int]] | None = None
+
+
+GENERAL = Form()
+NAMES = ("SAME", "VALID")
+"""Of paddings."""
+
+
 class _Shapes(NamedTuple):
     """Sizes by their part in the convolution, not yet in the order of dimensions."""
 
@@ -58,34 +78,78 @@ class _Shapes(NamedTuple):
 def _shapes(pick: Pick, groups: tuple[int, int], spatial: int) -> _Shapes:
     image = [choose(pick, _IMAGES) for _ in range(spatial)]
     window = [choose(pick, _WINDOWS) for _ in range(spatial)]
-    if spatial and pick(4) == 3:
-        image[pick(spatial)] = choose(pick, _LONG_IMAGES)
-    if spatial and pick(6) == 5:
+    if spatial and seldom(pick, 4, "long image"):
+        image[pick(spatial)] = choose(pick, _LONG_IMAGES, "long size", size_label)
+    if spatial and seldom(pick, 6, "long window"):
         window[pick(spatial)] = choose(pick, _LONG_WINDOWS)
-    batch = choose(pick, (1, 1, 2, 3, 1, 2, 3, 5)) * groups[1]
-    taken, made = choose(pick, _FEATURES), choose(pick, _FEATURES)
-    if pick(40) == 39:
+    batch = choose(pick, (1, 1, 2, 3, 1, 2, 3, 5), "batch", more_than_one) * groups[1]
+    taken = choose(pick, _FEATURES, "input features", more_than_one)
+    made = choose(pick, _FEATURES, "output features", more_than_one)
+    if choose(pick, ("some",) * 39 + ("empty",), "data") == "empty":
         batch, taken, made = choose(pick, ((0, taken, made), (batch, 0, made), (batch, taken, 0)))
     return _Shapes(tuple(image), tuple(window), batch, taken, made * prod(groups))
 
 
-def _geometry(
-    pick: Pick, groups: tuple[int, int], spatial: int, paddings: tuple[tuple[int, int], ...]
-) -> Geometry:
+def _groups_label(groups: tuple[int, int]) -> str:
+    if groups == (1, 1):
+        return "none"
+    return "of features" if groups[0] > 1 else "of batches"
+
+
+def _signs(padding: tuple[int, int]) -> str:
+    if padding == (0, 0):
+        return "0"
+    return "more" if min(padding) >= 0 else "less" if max(padding) <= 0 else "more and less"
+
+
+_REVERSALS = (0, 0, 0, 0, 1, 2, 3)
+_count_label = capped(2)
+
+
+def _orders(pick: Pick, spatial: int, form: Form) -> list[tuple[int, ...]]:
+    """The dimensions of lhs and the result as batch, spatial, feature; of rhs as spatial, input
+    feature, output feature."""
+    if not form.mixed:
+        places = tuple(range(2, spatial + 2))
+        return [(0, *places, 1), (*places, 1, 0), (0, *places, 1)]
     rank = spatial + 2
-    orders = [shuffled(pick, rank) if pick(2) else tuple(range(rank)) for _ in range(3)]
-    inputs, kernels, outputs = orders  # in order: batch, spatial, feature; spatial, features
+    return [
+        shuffled(pick, rank) if seldom(pick, 2, f"{side} mixed") else tuple(range(rank))
+        for side in ("lhs", "rhs", "result")
+    ]
+
+
+def _geometry(
+    pick: Pick,
+    groups: tuple[int, int],
+    spatial: int,
+    paddings: tuple[tuple[int, int], ...],
+    form: Form,
+) -> Geometry:
+    inputs, kernels, outputs = _orders(pick, spatial, form)
+    ones, each = (1,) * spatial, range(spatial)
+    turned = _reversal(pick, spatial) if form.dilated else (False,) * spatial
+    strides = tuple(choose(pick, _STRIDES, "stride", more_than_one) for _ in each)
+    padding = ((0, 0),) * spatial
+    if form.named is None:
+        padding = tuple(choose(pick, paddings, "padding", _signs) for _ in each)
+    left, right = (
+        tuple(choose(pick, _DILATIONS, name, more_than_one) for _ in each) if form.dilated else ones
+        for name in ("lhs_dilation", "rhs_dilation")
+    )
     return Geometry(
-        tuple(choose(pick, _STRIDES) for _ in range(spatial)),
-        tuple(choose(pick, paddings) for _ in range(spatial)),
-        tuple(choose(pick, _DILATIONS) for _ in range(spatial)),
-        tuple(choose(pick, _DILATIONS) for _ in range(spatial)),
-        tuple(pick(6) == 5 for _ in range(spatial)),
+        strides, padding, left, right, turned,
         inputs[0], inputs[-1], inputs[1:-1],
         kernels[-2], kernels[-1], kernels[:-2],
         outputs[0], outputs[-1], outputs[1:-1],
         *groups,
     )  # fmt: skip
+
+
+def _reversal(pick: Pick, spatial: int) -> tuple[bool, ...]:
+    reversed_ = choose(pick, _REVERSALS[: spatial + 4], "window_reversal", _count_label)
+    turned = (*(True,) * reversed_, *(False,) * (spatial - reversed_))
+    return tuple(turned[d] for d in shuffled(pick, spatial))
 
 
 def _placed(dimensions: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -119,28 +183,41 @@ def _attributes(geometry: Geometry, pick: Pick) -> dict[str, Attribute]:
         "rhs_dilation": (geometry.rhs_dilation, ones),
         "window_reversal": (geometry.reversal, plain),
     }
-    terse = pick(4) == 3
+    terse = seldom(pick, 4, "defaults left out")
     given |= {name: value for name, (value, rest) in windows.items() if value != rest or not terse}
     return given | precisions(pick)
 
 
 class _Built(NamedTuple):
-    """The types and attributes of a convolution."""
+    """The types and attributes of a convolution, and the name of its padding where it has one."""
 
     lhs: TensorType
     rhs: TensorType
     result: TensorType
     padding: tuple[tuple[int, int], ...]
     attributes: dict[str, Attribute]
+    name: str
 
 
-def _built(element_type: ElementType, pick: Pick, paddings: tuple[tuple[int, int], ...]) -> _Built:
-    groups = choose(pick, _GROUPS)
-    spatial = choose(pick, _RANKS)
+def _built(
+    element_type: ElementType,
+    pick: Pick,
+    paddings: tuple[tuple[int, int], ...],
+    form: Form = GENERAL,
+) -> _Built:
+    groups = choose(pick, _GROUPS, "groups", _groups_label)
+    spatial = choose(pick, _RANKS, "spatial dimensions")
     shapes = _shapes(pick, groups, spatial)
-    geometry = _geometry(pick, groups, spatial, paddings)
-    while not _modest(shapes, geometry):
-        shapes = _smaller(shapes)
+    geometry = _geometry(pick, groups, spatial, paddings, form)
+    name = choose(pick, NAMES, "padding") if form.named else ""
+    if spatial == 2 and groups == (1, 1) and is_large(pick, element_type):
+        shapes = _Shapes((16, 15), (3, 3), 2, 8, 16)
+    else:
+        while not _modest(shapes, geometry):
+            shapes = _smaller(shapes)
+    if form.named:
+        padding = tuple(form.named(name, window) for window in shapes.window)
+        geometry = replace(geometry, padding=padding)
     kernel = (*shapes.window, shapes.taken, shapes.made)
     image = (shapes.batch, *shapes.image, shapes.taken * geometry.feature_groups)
     result = (
@@ -154,6 +231,7 @@ def _built(element_type: ElementType, pick: Pick, paddings: tuple[tuple[int, int
         TensorType(_placed(geometry.output_dimensions, result), element_type),
         geometry.padding,
         _attributes(geometry, pick),
+        name,
     )
 
 
@@ -193,33 +271,44 @@ def _smaller(shapes: _Shapes) -> _Shapes:
     return shapes._replace(image=image, window=window)
 
 
+def of_form(form: Form, element_type: ElementType, pick: Pick) -> tuple[Case, str]:
+    """A convolution whose attributes are all written, and the name of its padding or ""."""
+    built = _built(element_type, pick, _PADDINGS, form)
+    spatial = len(built.padding)
+    plain: dict[str, Attribute] = {
+        "window_strides": (1,) * spatial, "lhs_dilation": (1,) * spatial,
+        "rhs_dilation": (1,) * spatial, "window_reversal": (False,) * spatial,
+    }  # fmt: skip
+    given = plain | built.attributes | {"padding": matrix(built.padding, 2)}
+    types = {"lhs": built.lhs, "rhs": built.rhs}
+    rows = value_rows(element_type)
+    return case(pick, "convolution", types, (built.result,), rows, given), built.name
+
+
 def _convolution(element_type: ElementType, pick: Pick) -> Case:
     built = _built(element_type, pick, _PADDINGS)
     given = built.attributes
     if any(map(any, built.padding)) or pick(2) == 0:
-        given = given | {"padding": _padding(built.padding)}
+        given = given | {"padding": matrix(built.padding, 2)}
     types = {"lhs": built.lhs, "rhs": built.rhs}
     return case(pick, "convolution", types, (built.result,), value_rows(element_type), given)
 
 
-def _padding(given: tuple[tuple[int, int], ...]) -> Dense:
-    numbers = np.array(given, np.int64).reshape(len(given), 2)
-    return Dense.of(numbers, TensorType(numbers.shape, _SI64))
-
-
 def _dynamic_conv(element_type: ElementType, pick: Pick) -> Case:
     built = _built(element_type, pick, tuple(one for one in _PADDINGS if max(map(abs, one)) < 8))
-    index = TYPES[choose(pick, _INDEX_TYPES)]
+    index = TYPES[choose(pick, _INDEX_TYPES, "index type")]
     spatial = len(built.padding)
     types = {"lhs": built.lhs, "rhs": built.rhs, "padding": TensorType((spatial, 2), index)}
     numbers = ",".join(str(one) for low_high in built.padding for one in low_high)
     rows = tuple(
         (*row, f"values:{numbers}" if numbers else "values:0") for row in value_rows(element_type)
     )
-    constants = () if pick(4) == 3 else ("padding",)
+    late = seldom(pick, 4, "padding comes late", paired=False)
+    constants = () if late else ("padding",)
     return case(
-        pick, "dynamic_conv", types, (built.result,), rows, built.attributes, constants=constants
-    )
+        pick, "dynamic_conv", types, (built.result,), rows, built.attributes,
+        constants=constants, unplanned=("padding",),
+    )  # fmt: skip
 
 
 BUILDERS: dict[str, Builder] = {"convolution": _convolution, "dynamic_conv": _dynamic_conv}

@@ -12,11 +12,12 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose, shape
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import axis, capped, shape
 from generators.programs.building import Builder, case
 from generators.values.contents import profiles_of
 from generators.values.profiles import ProfileRow
-from reference.ir.program import TensorType
+from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import ElementType
 from reference.ops.data_movement_types import padded_shape
@@ -34,10 +35,20 @@ INDEX_TYPES = tuple(
 )  # fmt: skip
 """What indices and sizes may be, as operands."""
 
+
+def index_label(element_type: ElementType) -> str:
+    """An index type as a value of a dimension: narrow ones are like each other."""
+    if element_type.bits >= 32:
+        return element_type.name
+    if element_type.bits < 8:
+        return "2 or 4 bits"
+    return f"{'signed' if element_type.is_signed else 'unsigned'}, 8 or 16 bits"
+
+
 _MOVED = frozenset({"small_integers", "special", "bits", "mixed", "wide", "subnormal"})
-_STRIDES = (1,) * 8 + (2,) * 4 + (3,) * 3 + (4, 5, 7)
-_HUGE_STRIDE = 1 << 33
-"""More than 32 bits."""
+_count_label = capped(3)
+
+_STRIDES = ("1",) * 8 + ("2",) * 4 + ("3",) * 3 + ("4", "5", "7", "size", "beyond", "33 bits")
 
 
 @cache
@@ -64,10 +75,18 @@ def permutation(pick: Pick, count: int) -> tuple[int, ...]:
     return tuple(rest.pop(pick(len(rest))) for _ in range(count))
 
 
-def part(pick: Pick, size: int) -> int:
-    """A number from 0 to `size`: 1, all, one less, few, any, none."""
-    rest = max(size - 1, 0)
-    return min(size, choose(pick, (1, size, size, rest, rest, 2, 3, pick(size + 1), 0)))
+_PARTS = ("1", "all", "all", "all but 1", "all but 1", "few", "few", "any", "empty")
+
+
+def part(pick: Pick, size: int, dimension: str = "part") -> int:
+    """A number from 0 to `size`: 1, all, all but one, few, any, none."""
+    if size == 0:
+        return 0
+    kind = choose(pick, _PARTS, dimension)
+    if kind == "few":
+        return min(size, 2 + pick(2))
+    sizes = {"1": 1, "all": size, "all but 1": size - 1, "any": 1 + pick(size), "empty": 0}
+    return sizes[kind]
 
 
 # --- Broadcasts ----------------------------------------------------------------------------------
@@ -84,12 +103,14 @@ class Broadcast(NamedTuple):
 def broadcast(pick: Pick) -> Broadcast:
     """Dimensions of size 1 stretched or not, new dimensions anywhere, in any order."""
     before = list(shape(pick))
-    if before and pick(2):
+    if before and seldom(pick, 2, "stretches"):
         before[pick(len(before))] = 1
-    rank = len(before) + choose(pick, (0, 1, 1, 2, 3))
+    rank = len(before) + choose(pick, (0, 1, 1, 2, 3), "new dimensions")
     order = permutation(pick, rank)[: len(before)]
-    dimensions = order if pick(3) == 2 else tuple(sorted(order))
-    after = [choose(pick, (2, 1, 3, 4, 0, 33)) for _ in range(rank)]
+    dimensions = order if seldom(pick, 3, "out of order") else tuple(sorted(order))
+    new = choose(pick, ("small",) * 4 + ("empty", "threshold"), "new sizes")
+    sizes = {"small": (2, 1, 3, 4), "empty": (0, 2), "threshold": (33, 1, 2)}[new]
+    after = [sizes[0], *(choose(pick, sizes) for _ in range(rank - 1))][:rank]
     for size, d in zip(before, dimensions, strict=True):
         if size != 1 or pick(3) == 0:
             after[d] = size
@@ -110,13 +131,15 @@ def _broadcast_in_dim(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 def _broadcast(op: str, element_type: ElementType, pick: Pick) -> Case:
     before = shape(pick)
-    sizes = tuple(choose(pick, (2, 1, 3, 0, 5, 32)) for _ in range(choose(pick, (1, 0, 2, 3))))
+    count = choose(pick, (1, 0, 2, 3), "new dimensions")
+    new = choose(pick, ("small",) * 4 + ("empty", "threshold"), "new sizes") if count else "small"
+    sizes = {"small": (2, 1, 3, 5), "empty": (0, 2), "threshold": (32, 1, 2)}[new]
+    sizes = [sizes[0], *(choose(pick, sizes) for _ in range(count - 1))][:count]
     if math.prod((*sizes, *before)) > LARGEST:
         sizes, before = sizes[:1], modest(tuple(min(size, 9) for size in before))
     operand, result = TensorType(before, element_type), TensorType((*sizes, *before), element_type)
-    return case(
-        pick, op, {"operand": operand}, (result,), rows(element_type), {"broadcast_sizes": sizes}
-    )
+    given: dict[str, Attribute] = {"broadcast_sizes": tuple(sizes)}
+    return case(pick, op, {"operand": operand}, (result,), rows(element_type), given)
 
 
 # --- Concatenation -------------------------------------------------------------------------------
@@ -124,10 +147,12 @@ def _broadcast(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 def _concatenate(op: str, element_type: ElementType, pick: Pick) -> Case:
     first = modest(shape(pick, min_rank=1))
-    dimension = pick(len(first))
+    dimension = axis(pick, len(first), "dimension")
     along = [first[dimension]]
-    for _ in range(choose(pick, (1, 0, 1, 2, 2, 3, 4, 7))):
-        along.append(choose(pick, (first[dimension], 1, 2, 0, 3, 4, 8, 17)))
+    for _ in range(choose(pick, (1, 0, 1, 2, 2, 3, 4, 7), "more inputs")):
+        size = choose(pick, ("the same", "1", "0", "other", "other", "other"), "size of another")
+        sizes = {"the same": (first[dimension],), "1": (1,), "0": (0,), "other": (2, 3, 4, 8, 17)}
+        along.append(choose(pick, sizes[size]))
     if math.prod(first) // max(first[dimension], 1) * sum(along) > LARGEST:
         first = tuple(min(size, 3) for size in first)
         along = [min(size, 3) for size in along]
@@ -161,13 +186,21 @@ def window(pick: Pick, sizes: Shape) -> Window:
     """What `slice` may take of a shape: anything, from everything to nothing."""
     parts: list[tuple[int, int, int, int]] = []
     for size in sizes:
-        start = choose(pick, (0, 0, 0, min(1, size), min(2, size), pick(size + 1)))
-        rest = size - start
-        limit = start + choose(pick, (rest, rest, rest, part(pick, rest)))
-        stride = choose(pick, (*_STRIDES, max(size, 1), size + 1, _HUGE_STRIDE))
-        parts.append((start, limit, stride, -((start - limit) // stride)))
+        start, rest = 0, size
+        if size:
+            first = choose(pick, ("0", "0", "0", "small", "small", "any"), "start")
+            start = {"0": 0, "small": min(1 + pick(2), size - 1), "any": pick(size)}[first]
+            rest = part(pick, size - start, "limit")
+        stride = choose(pick, _STRIDES, "stride", _stride_label)
+        step = {"size": max(size, 1), "beyond": size + 1, "33 bits": 1 << 33}.get(stride, 0)
+        step = step or int(stride)
+        parts.append((start, start + rest, step, -(-rest // step)))
     start, limit, strides, left = zip(*parts, strict=True) if parts else ((), (), (), ())
     return Window(start, limit, strides, left)
+
+
+def _stride_label(stride: str) -> str:
+    return "3 to 7" if stride in ("3", "4", "5", "7") else stride
 
 
 def _slice(op: str, element_type: ElementType, pick: Pick) -> Case:
@@ -193,7 +226,7 @@ def _indices(
 ) -> tuple[dict[str, TensorType], tuple[ProfileRow, ...]]:
     """Start indices of a slice that leaves so much room, and their profiles: where it fits, at
     the far end, next to where it fits, anywhere."""
-    of = choose(pick, INDEX_TYPES)
+    of = choose(pick, INDEX_TYPES, "index type", index_label)
     if of.is_signed and max(room, default=0) > of.max_integer and pick(8) < 7:
         of = INDEX_TYPES[0]  # XLA:CPU may then write where it should not, into other programs' data
     index = TensorType((), of)
@@ -240,14 +273,18 @@ class Padding(NamedTuple):
 
 def padding(pick: Pick, sizes: Shape, *, negative: bool = True) -> Padding:
     """What `pad` may do to a shape: a negative amount cuts, at most everything there is."""
-    amounts = (0, 1, 2, 3, 5, 32, -1, -1, -2, -3, -5, -32) if negative else (0, 1, 2, 3, 5)
+    signs = ("0", "more", "more", "more", "less", "less") if negative else ("0", "more", "more")
+    amounts = {"0": (0,), "more": (1, 2, 3, 5, 32 if negative else 4), "less": (-1, -1, -2, -3)}
     parts: list[tuple[int, int, int]] = []
     for size in sizes:
-        interior = choose(pick, (0, 0, 1, 2, 3))
-        low, high = choose(pick, amounts), choose(pick, amounts)
+        interior = choose(pick, (0, 0, 1, 2, 3), "interior")
+        low = choose(pick, amounts[choose(pick, signs, "low")])
+        high = choose(pick, amounts[choose(pick, signs, "high")])
         spread = size + max(size - 1, 0) * interior
-        if spread + low + high < 0:  # nothing is left, from either side
+        if negative and choose(pick, ("some",) * 30 + ("empty",), "left") == "empty":
             low, high = (low, -spread - low) if pick(2) else (-spread - high, high)
+        elif spread + low + high < 1:
+            low, high = _less_cut(low, high, spread + low + high)
         if spread + low + high > LARGEST:
             low, high, interior = 0, 0, 0
         parts.append((low, high, interior))
@@ -257,6 +294,13 @@ def padding(pick: Pick, sizes: Shape, *, negative: bool = True) -> Padding:
         none = (0,) * len(sizes)
         return Padding(none, none, none, sizes)
     return Padding(low, high, interior, padded)
+
+
+def _less_cut(low: int, high: int, left: int) -> tuple[int, int]:
+    """Negative padding that leaves one element where it would leave so many, none or fewer."""
+    missing = 1 - left
+    given_back = min(max(-low, 0), missing)
+    return low + given_back, high + missing - given_back
 
 
 def _pad(op: str, element_type: ElementType, pick: Pick) -> Case:
@@ -280,22 +324,22 @@ def _pad(op: str, element_type: ElementType, pick: Pick) -> Case:
 def reshaped(pick: Pick, sizes: Shape) -> Shape:
     """Another shape for as many elements: dimensions merged, split, added, all made anew."""
     count = math.prod(sizes)
-    way = pick(5)
-    if way == 0:
+    way = choose(pick, ("flat", "ones", "merged", "in another order", "split"), "made anew")
+    if way == "flat":
         return (count,)
-    if way == 1:  # dimensions of size 1 come and go
+    if way == "ones":  # dimensions of size 1 come and go
         kept = [size for size in sizes if size != 1]
         for _ in range(pick(3)):
             kept.insert(pick(len(kept) + 1), 1)
         return tuple(kept)
-    if way == 2 and len(sizes) > 1:  # two neighbours become one
+    if way == "merged" and len(sizes) > 1:  # two neighbours become one
         at = pick(len(sizes) - 1)
         return (*sizes[:at], sizes[at] * sizes[at + 1], *sizes[at + 2 :])
     if count == 0:
         found = [choose(pick, (1, 2, 3, 0)) for _ in range(pick(4))]
         found.insert(pick(len(found) + 1), 0)
         return tuple(found)
-    if way == 3:  # the same sizes in another order
+    if way == "in another order":
         return tuple(sizes[d] for d in permutation(pick, len(sizes)))
     found: list[int] = []
     for _ in range(pick(4)):
@@ -313,17 +357,32 @@ def _reshape(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 def _reverse(op: str, element_type: ElementType, pick: Pick) -> Case:
     operand = TensorType(shape(pick), element_type)
-    dimensions = permutation(pick, operand.rank)[: pick(operand.rank + 1)]
+    count = choose(pick, range(operand.rank + 1), "dimensions reversed", _count_label)
+    dimensions = permutation(pick, operand.rank)[:count]
     given = {"dimensions": dimensions[::-1] if pick(2) else dimensions}
     return case(pick, op, {"operand": operand}, (operand,), rows(element_type), dict(given))
 
 
 def _transpose(op: str, element_type: ElementType, pick: Pick) -> Case:
-    before = shape(pick, min_rank=choose(pick, (0, 1)))
-    order = permutation(pick, len(before))
+    before = shape(pick, min_rank=0)
+    order = tuple(range(len(before)))
+    if len(order) > 1:
+        kind = choose(pick, _ORDERS, "permutation")
+        order = order[::-1] if kind == "reversed" else _swapped(pick, order, kind)
     result = TensorType(tuple(before[d] for d in order), element_type)
     types = {"operand": TensorType(before, element_type)}
     return case(pick, op, types, (result,), rows(element_type), {"permutation": order})
+
+
+_ORDERS = ("last two", "identity", "reversed", "rotated", "any", "any", "any")
+
+
+def _swapped(pick: Pick, order: tuple[int, ...], kind: str) -> tuple[int, ...]:
+    if kind == "last two":
+        return (*order[:-2], order[-1], order[-2])
+    if kind == "rotated":
+        return (*order[1:], order[0])
+    return order if kind == "identity" else permutation(pick, len(order))
 
 
 _BUILD = {

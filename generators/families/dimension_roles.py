@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from generators.case.shapes import Pick, choose
-from generators.families.data_movement import INDEX_TYPES, permutation
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import FEW, is_large, rank_label
+from generators.families.data_movement import INDEX_TYPES, index_label, part, permutation
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 Shape = tuple[int, ...]
@@ -15,8 +16,8 @@ Dims = tuple[int, ...]
 
 _RANKS = (1,) * 6 + (2,) * 8 + (3,) * 8 + (4,) * 4 + (5, 6, 0)
 SIZES = (1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 7)
-_STRETCHED = (8, 9, 16, 17, 31, 32, 33, 127, 128, 129, 255, 256, 257, 0)
-BATCHES = (1, 2, 2, 3, 3, 4, 5, 5, 6, 6, 9, 0)
+_STRETCHED = (8, 9, 16, 17, 31, 32, 33, 127, 128, 129, 255, 256, 257)
+BATCHES = (1, 2, 2, 3, 3, 4, 5, 5, 6, 6, 9)
 _COMMON = tuple(
     ELEMENT_TYPES[name]
     for name in ("si32", "si64", "si32", "si64", "ui8", "ui32", "si8", "si16", "ui64", "ui16")
@@ -65,49 +66,70 @@ class Access:
         return [self.shape[d] - self.sizes[d] for d in self.mapped]
 
 
-def _part(pick: Pick, size: int) -> int:
-    """How much of a dimension a slice takes: 1, all, some, nothing."""
-    return min(size, choose(pick, (1, 1, size, size, max(size - 1, 0), 2, 3, pick(size + 1), 0)))
-
-
-def access(pick: Pick, *, batching: bool = True) -> Access:
+def access(pick: Pick, element_type: ElementType, *, batching: bool = True) -> Access:
     """Choose one: small sizes mostly, every role for every dimension, any place for the vector."""
-    rank = choose(pick, _RANKS)
+    if is_large(pick, element_type):
+        return _LARGE
+    rank = choose(pick, _RANKS, "rank", rank_label)
     sizes = [choose(pick, SIZES) for _ in range(rank)]
-    roles = [choose(pick, ("keep", "drop", "keep", "batch" if batching else "drop")) for _ in sizes]
-    if rank and pick(4) == 3:
+    able_roles = ("keep", "drop", "keep", "batch" if batching else "drop")
+    roles = [choose(pick, able_roles, "role of a dimension") for _ in sizes]
+    if rank and seldom(pick, 4, "sizes stretched"):
         at = pick(rank)
         sizes[at] = choose(pick, _STRETCHED)
+        if choose(pick, ("some",) * 14 + ("empty",), "stretched to") == "empty":
+            sizes[at] = 0
         if sizes[at] == 0 and roles[at] == "drop":
             roles[at] = "keep"  # a slice of size 0 cannot be left out: it has no element
     kept, dropped, paired = (
         tuple(d for d in range(rank) if roles[d] == role) for role in ("keep", "drop", "batch")
     )
-    free = [choose(pick, BATCHES) for _ in range(pick(3))]
+    free = batches(pick)
     order = permutation(pick, len(paired) + len(free))
     pool = [*(sizes[d] for d in paired), *free]
     batch = tuple(pool[n] for n in order)
     places = tuple(order.index(n) for n in range(len(paired)))
     able = [d for d in range(rank) if d not in paired]
     mapped = tuple(able[n] for n in permutation(pick, len(able)))
-    mapped = mapped[: len(mapped) if pick(3) < 2 else pick(len(mapped) + 1)]
-    slices = tuple(_part(pick, sizes[d]) if d in kept else min(1, sizes[d]) for d in range(rank))
-    vector_dim = len(batch) - pick(len(batch) + 1)
+    if mapped and seldom(pick, 3, "some dimensions not indexed"):
+        mapped = mapped[: pick(len(mapped))]
+    slices = tuple(
+        part(pick, sizes[d], "slice size") if d in kept else min(1, sizes[d]) for d in range(rank)
+    )
+    vector_dim = len(batch)
+    if batch and seldom(pick, 2, "index vector not last"):
+        vector_dim = pick(len(batch))
     return _cut(
         Access(tuple(sizes), kept, dropped, paired, batch, places, mapped, vector_dim, slices)
     )
 
 
-def _cut(chosen: Access) -> Access:
+_LARGE = Access((70, 64), (1,), (0,), (), (40, 3), (), (0,), 2, (1, 64))
+"""Rows of a table: what embeddings are made of."""
+
+
+def batches(pick: Pick) -> list[int]:
+    """Sizes of up to two dimensions of indices that are no dimension's partner."""
+    count = choose(pick, (0, 1, 2), "free index dimensions")
+    if count and choose(pick, ("some",) * 11 + ("empty",), "indices") == "empty":
+        return [0] + [choose(pick, BATCHES) for _ in range(count - 1)]
+    return [choose(pick, BATCHES) for _ in range(count)]
+
+
+def with_few(chosen: Access) -> Access:
+    """The same with at most two slices along each dimension, and few elements in all of them."""
+    shape = tuple(min(n, 2) if d in chosen.batching else n for d, n in enumerate(chosen.shape))
+    sizes = tuple(map(min, chosen.sizes, shape))
+    batch = tuple(min(size, 2) for size in chosen.batch)
+    return _cut(replace(chosen, shape=shape, sizes=sizes, batch=batch), FEW)
+
+
+def _cut(chosen: Access, most: int = LARGEST) -> Access:
     """The same with slices of size 1 where there would be too many elements."""
     window = math.prod(chosen.sizes[d] for d in chosen.kept)
-    if math.prod(chosen.batch) * window <= LARGEST:
+    if math.prod(chosen.batch) * window <= most:
         return chosen
-    sizes = tuple(min(size, 1) for size in chosen.sizes)
-    return Access(
-        chosen.shape, chosen.kept, chosen.dropped, chosen.batching, chosen.batch, chosen.paired,
-        chosen.mapped, chosen.vector_dim, sizes,
-    )  # fmt: skip
+    return replace(chosen, sizes=tuple(min(size, 1) for size in chosen.sizes))
 
 
 def index_profiles(chosen: Access, *, far: bool = True) -> tuple[str, ...]:
@@ -123,7 +145,9 @@ def index_profiles(chosen: Access, *, far: bool = True) -> tuple[str, ...]:
 def index_type(pick: Pick, chosen: Access) -> ElementType:
     """A type for indices: mostly one that has room for all sizes, now and then any."""
     wide = tuple(of for of in _COMMON if of.max_integer > max(chosen.shape, default=0))
-    return choose(pick, INDEX_TYPES if pick(10) == 9 else wide)
+    return choose(
+        pick, INDEX_TYPES if seldom(pick, 10) else wide, "index type", index_label, paired=False
+    )
 
 
 def explicit(vectors: Sequence[Sequence[int]], chosen: Access, *, implicit: bool) -> str:

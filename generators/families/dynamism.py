@@ -12,7 +12,8 @@ from functools import partial
 from typing import NamedTuple
 
 from generators.case.case import Case, InputRecipe
-from generators.case.shapes import Pick, choose, shape
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import axis, shape
 from generators.families import data_movement as movement
 from generators.programs.building import Builder, case, constant, inputs
 from generators.values.profiles import ProfileRow
@@ -58,7 +59,7 @@ def _numbers(pick: Pick, given: Given, *, misread: bool = True) -> Numbers:
         for of in movement.INDEX_TYPES
         if of.min_integer <= low and high <= (of.max_integer if misread else _largest_signed(of))
     ]
-    of = fitting[pick(len(fitting))]
+    of = choose(pick, fitting, "number type", movement.index_label)
     types = {name: TensorType((len(numbers),), of) for name, numbers in given.items()}
     profiles = tuple("values:" + ",".join(map(str, numbers)) for numbers in given.values())
     return Numbers(types, profiles, high > _largest_signed(of))
@@ -89,23 +90,34 @@ def _folded(
 ) -> Case:
     """A case that XLA translates where the numbers are constants: they nearly always are if it
     asks for that `always`, and not only for a result of unknown sizes."""
-    unknown = pick(4) == 3 and not (numbers.misread and not always)
+    unknown = seldom(pick, 4, "result sizes unknown", paired=False) and not (
+        numbers.misread and not always
+    )
     if result.element.bits < _BYTE and pick(_SELDOM) < _SELDOM - 1:
         unknown = False  # jax 0.12 ends when it fetches a result of unknown size in packed elements
     if unknown:
         result = TensorType(_forgotten(pick, result.static_shape), result.element)
     rows = movement.rows(result.element, numbers.row, times=len(operands))
     types, given = {**operands, **numbers.types}, dict(attributes_ or {})
-    if (always or unknown) and pick(_SELDOM) < _SELDOM - 1:
+    if (always or unknown) and not seldom(pick, _SELDOM, "numbers come late", paired=False):
         return case(pick, op, types, (result,), rows, dict(given), constants=numbers.types)
     parameters = numbers.types if numbers.misread else ()
-    return case(pick, op, types, (result,), rows, dict(given), parameters=parameters)
+    return case(
+        pick,
+        op,
+        types,
+        (result,),
+        rows,
+        dict(given),
+        parameters=parameters,
+        unplanned=numbers.types,
+    )
 
 
 def _dynamic_broadcast_in_dim(op: str, element_type: ElementType, pick: Pick) -> Case:
     found = movement.broadcast(pick)
     given: dict[str, tuple[int, ...]] = {"broadcast_dimensions": found.dimensions}
-    if pick(3) == 2:  # what is known of each dimension: nothing, or the truth
+    if seldom(pick, 3, "known dimensions"):  # of each nothing, or the truth
         said = [choose(pick, (True, True, False)) for _ in found.before]
         pairs = list(zip(found.before, found.dimensions, strict=True))
         grows = [size != found.after[d] for size, d in pairs]
@@ -129,7 +141,7 @@ def _dynamic_iota(op: str, element_type: ElementType, pick: Pick) -> Case:
     result = TensorType(
         _forgotten(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, element_type
     )
-    given = {"iota_dimension": pick(len(sizes))}
+    given = {"iota_dimension": axis(pick, len(sizes), "iota_dimension")}
     parameters = numbers.types if numbers.misread else ()
     types, rows = numbers.types, (numbers.row,)
     return case(pick, op, types, (result,), rows, dict(given), parameters=parameters)
@@ -137,7 +149,9 @@ def _dynamic_iota(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 def _dynamic_pad(op: str, element_type: ElementType, pick: Pick) -> Case:
     operand, value = TensorType(shape(pick), element_type), TensorType((), element_type)
-    found = movement.padding(pick, operand.static_shape, negative=pick(3) > 0)
+    found = movement.padding(
+        pick, operand.static_shape, negative=not seldom(pick, 3, "never negative")
+    )
     amounts = {
         "edge_padding_low": found.low,
         "edge_padding_high": found.high,
@@ -165,7 +179,7 @@ def _dynamic_reshape(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 def _get_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:
     operand = TensorType(shape(pick, min_rank=1), element_type)
-    given = {"dimension": pick(operand.rank)}
+    given = {"dimension": axis(pick, operand.rank, "dimension")}
     return case(pick, op, {"operand": operand}, (SIZE,), movement.rows(element_type), dict(given))
 
 
@@ -187,9 +201,9 @@ def _set_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:
     What is left of the operand cannot be looked at: a module's results have static shapes.
     """
     sizes = shape(pick, min_rank=1)
-    dimension = pick(len(sizes))
+    dimension = axis(pick, len(sizes), "dimension")
     operand, given = TensorType(sizes, element_type), {"dimension": dimension}
-    if pick(2) == 0:
+    if not seldom(pick, 2, "cut"):
         rows = movement.rows(element_type, (f"values:{sizes[dimension]}",))
         types = {"operand": operand, "size": SIZE}
         return case(pick, op, types, (operand,), rows, dict(given))
@@ -200,7 +214,7 @@ def _set_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:
     whole, shortened, size = Value("operand", operand), Value("r0", cut), Value("size", SIZE)
     profile, known = f"values:{left}", attributes(dimension=dimension)
     body: list[Operation] = []
-    if pick(4) == 3:
+    if seldom(pick, 4, "size is constant"):
         value: Dense = constant(SIZE, profile, 0)
         body.append(Operation("constant", (), (size,), attributes(value=value)))
     asked = Value("r1", SIZE)

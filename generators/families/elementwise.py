@@ -6,7 +6,8 @@ import math
 from functools import cache, partial
 
 from generators.case.case import Case, InputRecipe
-from generators.case.shapes import Pick, choose, shape
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import axis, shape
 from generators.case.types import bitcast_results
 from generators.programs.building import Builder, case, constant
 from generators.values import profiles
@@ -20,7 +21,18 @@ from reference.ops.elementwise.types import DIRECTIONS, compare_types_of
 from reference.ops.table import OPS
 
 _I1 = BOOLEAN[0]
+_COMMON = (
+    "f32", "bf16", "f16", "f64", "si32", "si64", "si8", "ui8", "i1", "f8E4M3FN", "ui32", "f8E5M2",
+)  # fmt: skip
+_COMMON_FIRST = tuple(
+    sorted(ALL, key=lambda row: _COMMON.index(row.name) if row.name in _COMMON else len(_COMMON))
+)
+"""Every element type, those first that programs convert to most: short runs try them."""
+
 _LARGEST_BITCAST = 4096  # elements of the narrower type; only `i1` gets near
+
+
+_case = partial(case, specials=True)
 
 
 def _alike(op: str, element_type: ElementType, pick: Pick) -> Case:
@@ -31,7 +43,11 @@ def _alike(op: str, element_type: ElementType, pick: Pick) -> Case:
     result = record.infer(*types.values())
     values = VALUES.get(op, profiles.ANY)
     related = len(types) > 1 and values.related
-    return case(pick, op, types, (result,), profiles.rows(element_type, values), related=related)
+    rows = profiles.rows(element_type, values)
+    undecided = profiles.undecided_rows(op, element_type)
+    if undecided and seldom(pick, 12, "undecided in extended precision", paired=False):
+        rows = undecided
+    return _case(pick, op, types, (result,), rows, related=related)
 
 
 @cache
@@ -43,23 +59,23 @@ def compare_attributes(element_type: ElementType) -> tuple[dict[str, Attribute],
 
 
 def _compare(op: str, element_type: ElementType, pick: Pick) -> Case:
-    given = choose(pick, compare_attributes(element_type))
+    given = choose(pick, compare_attributes(element_type), "direction and type")
     kind = TensorType(shape(pick), element_type)
     types, result = {"lhs": kind, "rhs": kind}, TensorType(kind.shape, _I1)
-    return case(pick, op, types, (result,), profiles.rows(element_type), given, related=True)
+    return _case(pick, op, types, (result,), profiles.rows(element_type), given, related=True)
 
 
 def _convert(op: str, element_type: ElementType, pick: Pick) -> Case:
-    to = choose(pick, ALL)
+    to = choose(pick, _COMMON_FIRST, "to")
     size = shape(pick)
     types = {"operand": TensorType(size, element_type)}
-    return case(
+    return _case(
         pick, op, types, (TensorType(size, to),), profiles.conversion_rows(element_type, to)
     )
 
 
 def _bitcast_convert(op: str, element_type: ElementType, pick: Pick) -> Case:
-    to = choose(pick, bitcast_results(element_type))
+    to = choose(pick, bitcast_results(element_type), "to")
     ratio = max(to.bits, element_type.bits) // min(to.bits, element_type.bits)
     before = after = shape(pick)
     if math.prod(before) * ratio > _LARGEST_BITCAST:
@@ -69,31 +85,38 @@ def _bitcast_convert(op: str, element_type: ElementType, pick: Pick) -> Case:
     elif to.bits > element_type.bits:
         before = (*after, ratio)
     types = {"operand": TensorType(before, element_type)}
-    return case(pick, op, types, (TensorType(after, to),), profiles.rows(element_type))
+    return _case(pick, op, types, (TensorType(after, to),), profiles.rows(element_type))
 
 
 def _clamp(op: str, element_type: ElementType, pick: Pick) -> Case:
     size = shape(pick)
     scalar, full = TensorType((), element_type), TensorType(size, element_type)
-    low, high = choose(pick, ((scalar, scalar), (full, full), (scalar, full), (full, scalar)))
+    low, high = choose(
+        pick, ((scalar, scalar), (full, full), (scalar, full), (full, scalar)), "bounds", _ranks
+    )
     types = {"min": low, "operand": full, "max": high}
-    return case(pick, op, types, (full,), profiles.clamp_rows(element_type), related=pick(4) == 3)
+    return _case(pick, op, types, (full,), profiles.clamp_rows(element_type), related=pick(4) == 3)
+
+
+def _ranks(types: tuple[TensorType, TensorType]) -> str:
+    return " ".join("scalar" if kind.rank == 0 else "full" for kind in types)
 
 
 def _select(op: str, element_type: ElementType, pick: Pick) -> Case:
     size = shape(pick)
     full = TensorType(size, element_type)
-    predicate = TensorType(choose(pick, (size, size, ())), _I1)
+    each = seldom(pick, 3, "one pred for all")
+    predicate = TensorType(() if each else size, _I1)
     types = {"pred": predicate, "on_true": full, "on_false": full}
-    return case(pick, op, types, (full,), profiles.select_rows(element_type), related=True)
+    return _case(pick, op, types, (full,), profiles.select_rows(element_type), related=True)
 
 
 @cache
 def precisions(element_type: ElementType) -> tuple[dict[str, Attribute], ...]:
     """Numbers of exponent and mantissa bits: the least, the type's own, next to it, beyond."""
     fmt = element_type.float_format
-    exponents = (fmt.exponent_bits, 1, 2, 4, 5, 8, 11)
-    mantissas = (fmt.mantissa_bits, 0, 1, 2, 3, 7, 10, 23, 52)
+    exponents = (fmt.exponent_bits, 1, 2, 5, 8, 11)
+    mantissas = (fmt.mantissa_bits, 0, 1, 7, 10, 23, 52)
     return tuple(
         {"exponent_bits": e, "mantissa_bits": m}
         for e in _around(exponents, 1, fmt.exponent_bits)
@@ -107,25 +130,43 @@ def _around(numbers: tuple[int, ...], least: int, own: int) -> tuple[int, ...]:
 
 
 def _reduce_precision(op: str, element_type: ElementType, pick: Pick) -> Case:
-    given = choose(pick, precisions(element_type))
+    given = choose(pick, precisions(element_type), "exponent_bits, mantissa_bits", paired=False)
     kind = TensorType(shape(pick), element_type)
-    return case(
+    return _case(
         pick, op, {"operand": kind}, (kind,), profiles.rows(element_type, VALUES[op]), given
     )
 
 
 def _iota(op: str, element_type: ElementType, pick: Pick) -> Case:
     size = shape(pick, min_rank=1)
-    program = single_op(
-        op, (), (TensorType(size, element_type),), {"iota_dimension": pick(len(size))}
-    )
+    along = axis(pick, len(size), "iota_dimension")
+    beyond = _beyond(element_type)
+    if beyond is not None and seldom(pick, 8, "indices beyond the type"):
+        size = tuple(beyond if d == along else min(n, 2) for d, n in enumerate(size))
+    pick.nothing = 0 in size
+    given: dict[str, Attribute] = {"iota_dimension": along}
+    program = single_op(op, (), (TensorType(size, element_type),), given)
     return Case(program, (InputRecipe((), 0),))
+
+
+_FAR = 512
+"""An index: floating-point types that hold it hold those of all sizes that are tried."""
+
+
+def _beyond(element_type: ElementType) -> int | None:
+    """How many indices, some of which are beyond a floating-point type; None for the wide ones.
+
+    An index that an integer type does not hold is left open.
+    """
+    most = math.inf if element_type.is_integer else element_type.float_format.max_finite
+    return math.floor(most) + 10 if most < _FAR else None
 
 
 def _constants(op: str, element_type: ElementType, pick: Pick) -> Case:
     kind = TensorType(shape(pick), element_type)
-    profile = choose(pick, profiles_of(element_type))
-    value = constant(kind, profile, pick(1 << 32), splat=pick(6) == 5)
+    profile = choose(pick, profiles_of(element_type), "contents", paired=False)
+    value = constant(kind, profile, pick(1 << 32), splat=seldom(pick, 6, "splat"))
+    pick.nothing = 0 in kind.shape
     return Case(single_op(op, (), (kind,), {"value": value}), (InputRecipe((), 0),))
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose
-from generators.families.data_movement import INDEX_TYPES, contents, permutation
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import axis
+from generators.families.data_movement import INDEX_TYPES, contents, index_label, permutation
 from generators.families.dimension_roles import (
-    BATCHES,
     SIZES,
     Access,
     access,
+    batches,
     explicit,
     index_profiles,
     index_type,
@@ -43,8 +44,8 @@ def _in_order(pick: Pick, chosen: Access, *, implicit: bool) -> str | None:
 
 
 def _gather(op: str, element_type: ElementType, pick: Pick) -> Case:
-    chosen = access(pick, batching=op == "gather")
-    implicit = chosen.implicit and pick(2) == 0
+    chosen = access(pick, element_type, batching=op == "gather")
+    implicit = chosen.implicit and not seldom(pick, 2, "index vectors of 1")
     rank = len(chosen.batch) + len(chosen.kept)
     offset_dims = tuple(sorted(permutation(pick, rank)[: len(chosen.kept)]))
     window, batch = iter(chosen.kept), iter(chosen.batch)
@@ -59,7 +60,7 @@ def _gather(op: str, element_type: ElementType, pick: Pick) -> Case:
         "index_vector_dim": len(chosen.batch) if implicit else chosen.vector_dim,
         "indices_are_sorted": False,
     }
-    if pick(4) == 3:
+    if seldom(pick, 4, "indices_are_sorted"):
         given["indices_are_sorted"] = True
         ordered = _in_order(pick, chosen, implicit=implicit)
         profiles = (ordered or "values:1",) * 7 + (profiles[0],)  # one in eight is out of order
@@ -74,22 +75,27 @@ def _gather(op: str, element_type: ElementType, pick: Pick) -> Case:
     # half the range of unsigned types will do: StableHLO takes the other half for negative sizes
     room = 2 * max(chosen.sizes, default=0) + 1
     able = [row for row in INDEX_TYPES if row.max_integer - row.min_integer > room]
-    types["slice_sizes"] = TensorType((len(chosen.shape),), choose(pick, tuple(able)))
+    types["slice_sizes"] = TensorType(
+        (len(chosen.shape),), choose(pick, able, "size type", index_label)
+    )
     sizes = "values:" + ",".join(map(str, chosen.sizes))
     rows = tuple((name, indices, sizes) for indices in profiles for name in contents(element_type))
-    constants = () if pick(4) == 3 else ("slice_sizes",)
+    constants = () if seldom(pick, 4, "sizes not known", paired=False) else ("slice_sizes",)
     result_type = (TensorType(result, element_type),)
-    return case(pick, op, types, result_type, rows, given, constants=constants)
+    unplanned = ("slice_sizes",)
+    return case(pick, op, types, result_type, rows, given, constants=constants, unplanned=unplanned)
 
 
 def _torch_index_select(op: str, element_type: ElementType, pick: Pick) -> Case:
-    rank = choose(pick, (1, 2, 2, 3, 3, 4))
+    rank = choose(pick, (1, 2, 2, 3, 3, 4), "rank")
     sizes = tuple(choose(pick, SIZES) for _ in range(rank))
-    dim = pick(rank)
-    batch_dims = choose(pick, (0, 0, pick(dim + 1)))
-    free = tuple(choose(pick, BATCHES) for _ in range(pick(3)))
+    dim = axis(pick, rank, "dim")
+    batch_dims = 0
+    if dim and seldom(pick, 3, "batch_dims given"):
+        batch_dims = 1 + pick(dim)
+    free = tuple(batches(pick))
     wide = tuple(row for row in INDEX_TYPES if row.max_integer > max(sizes))
-    index = TensorType(sizes[:batch_dims] + free, choose(pick, wide))
+    index = TensorType(sizes[:batch_dims] + free, choose(pick, wide, "index type", index_label))
     result = TensorType(sizes[:dim] + free + sizes[dim + 1 :], element_type)
     given: dict[str, Attribute] = {"dim": dim, "batch_dims": batch_dims}
     last = sizes[dim] - 1

@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import sizes_label
 from generators.programs.building import Builder
 from generators.programs.writing import SHAPES, BlockWriter, Writer, scalar
 from reference.ir.program import (
@@ -34,9 +35,11 @@ SELF = Dense.of(np.zeros((1, 2), np.int64), TensorType((1, 2), element_type("si6
 
 def _begun(element: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[Value]]:
     """A writer with parameters of several shapes, which are what is transferred."""
-    writer = Writer(pick, TensorType(choose(pick, SHAPES), element))
-    payload = [writer.parameter(writer.of) for _ in range(1 + pick(2))]
-    if pick(3) == 2:
+    size = choose(pick, SHAPES, "data", sizes_label)
+    pick.nothing = 0 in size
+    writer = Writer(pick, TensorType(size, element))
+    payload = [writer.parameter(writer.of) for _ in range(choose(pick, (1, 2), "values"))]
+    if seldom(pick, 3, "a value of another shape"):
         payload.append(writer.parameter(TensorType(choose(pick, SHAPES), element)))
     return writer, writer.block(), payload
 
@@ -46,16 +49,18 @@ def _feeds(op: str, element: ElementType, pick: Pick) -> Case:
     del op
     writer, block, payload = _begun(element, pick)
     (token,) = block.add("after_all", (), TOKEN)
-    turns = 1 + pick(2)
+    turns = choose(pick, (1, 2), "turns")
     for number in range(turns):
-        given: dict[str, Attribute] = {"outfeed_config": f"feed {number}"} if pick(2) else {}
+        given: dict[str, Attribute] = {}
+        if seldom(pick, 2, "outfeed_config given"):
+            given = {"outfeed_config": f"feed {number}"}
         (token,) = block.add("outfeed", (*payload, token), TOKEN, given=given)
         payload.reverse()
     results: list[Value] = []
     types: list[ValueType] = [value.type for value in payload]
     for turn in range(turns):
         ordered = types if (turns - turn) % 2 == 0 else types[::-1]
-        given = {"infeed_config": "feed"} if pick(2) else {}
+        given = {"infeed_config": "feed"} if seldom(pick, 2, "infeed_config given") else {}
         *values, token = block.add("infeed", (token,), *ordered, TOKEN, given=given)
         results += values
     return writer.case(block, results)
@@ -67,7 +72,7 @@ def _channels(op: str, element: ElementType, pick: Pick) -> Case:
     writer, block, payload = _begun(element, pick)
     (token,) = block.add("after_all", (), TOKEN)
     channel, types = 1 + pick(9), [value.type for value in payload]
-    if pick(2):
+    if seldom(pick, 2, "is_host_transfer"):
         there: dict[str, Attribute] = {"is_host_transfer": True, "channel_type": DEVICE_TO_HOST}
         back: dict[str, Attribute] = {"is_host_transfer": True, "channel_type": HOST_TO_DEVICE}
     else:
@@ -83,13 +88,12 @@ def _asynchronous(op: str, element: ElementType, pick: Pick) -> Case:
     del op
     writer = Writer(pick, TensorType((2 + pick(4), 1 + pick(3)), element))
     operand = writer.parameter(writer.of)
-    kind = pick(3)
+    name = choose(pick, ("slice", "dynamic_slice", "dynamic_update_slice"), "operation")
     small = TensorType((1 + pick(2), 1), element)
     at = scalar("si32")
     operands = [operand]
     given: dict[str, Attribute] = {}
-    if kind == 0:
-        name, result = "slice", small
+    if name == "slice":
         start = pick(2)
         assert small.shape[0] is not None
         given = {
@@ -98,12 +102,12 @@ def _asynchronous(op: str, element: ElementType, pick: Pick) -> Case:
             "strides": (1, 1),
         }
         result = TensorType((small.shape[0] if start == 0 else 1, 1), element)
-    elif kind == 1:
-        name, result = "dynamic_slice", small
+    elif name == "dynamic_slice":
+        result = small
         operands += [writer.parameter(at, "within:-3:9") for _ in range(2)]
         given = {"slice_sizes": small.static_shape}
     else:
-        name, result = "dynamic_update_slice", writer.of
+        result = writer.of
         operands.append(writer.parameter(small))
         operands += [writer.parameter(at, "within:-3:9") for _ in range(2)]
     block = writer.block()

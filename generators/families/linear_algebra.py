@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import size_label, sizes_label
 from generators.programs.building import Builder, case
 from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, TensorType
@@ -43,27 +44,29 @@ _UNIT: tuple[ProfileRow, ...] = (
 def _size(pick: Pick, element_type: ElementType) -> tuple[tuple[int, ...], int]:
     """The batch dimensions, and n of the n x n matrices."""
     if not element_type.float_format.has_zero:
-        return choose(pick, _BATCHES), 1
-    if element_type.part.bits >= _NARROW and pick(6) == 5:
-        return (), choose(pick, _LARGE)
-    size = choose(pick, _SIZES)
+        return choose(pick, _BATCHES, "batch", sizes_label), 1
+    if element_type.part.bits >= _NARROW and seldom(pick, 6, "large matrix"):
+        return (), choose(pick, _LARGE, "large size", size_label)
+    size = choose(pick, _SIZES, "size", size_label)
     if element_type.part.bits < _NARROW:
         size = min(size, 4)
-    return choose(pick, _BATCHES), size
+    return choose(pick, _BATCHES, "batch", sizes_label), size
 
 
 def _cholesky(element_type: ElementType, pick: Pick) -> Case:
     batch, size = _size(pick, element_type)
     kind = TensorType((*batch, size, size), element_type)
-    given: dict[str, Attribute] = {"lower": choose(pick, _FLAGS)}
+    given: dict[str, Attribute] = {"lower": choose(pick, _FLAGS, "lower")}
     rows = _DEFINITE if element_type.float_format.has_zero else _POSITIVE
     return case(pick, "cholesky", {"a": kind}, (kind,), rows, given)
 
 
 def _triangular_solve(element_type: ElementType, pick: Pick) -> Case:
     batch, size = _size(pick, element_type)
-    left = choose(pick, _FLAGS)
-    columns = size if pick(4) == 3 else choose(pick, _COLUMNS)
+    left = choose(pick, _FLAGS, "left_side")
+    columns = choose(pick, _COLUMNS, "right-hand sides", size_label)
+    if columns and seldom(pick, 4, "as many right-hand sides as unknowns"):
+        columns = size
     sides = (size, columns) if left else (columns, size)
     types = {
         "a": TensorType((*batch, size, size), element_type),
@@ -71,9 +74,9 @@ def _triangular_solve(element_type: ElementType, pick: Pick) -> Case:
     }
     given: dict[str, Attribute] = {
         "left_side": left,
-        "lower": choose(pick, _FLAGS),
-        "unit_diagonal": pick(3) == 2,
-        "transpose_a": choose(pick, TRANSPOSITIONS),
+        "lower": choose(pick, _FLAGS, "lower"),
+        "unit_diagonal": seldom(pick, 3, "unit_diagonal"),
+        "transpose_a": choose(pick, TRANSPOSITIONS, "transpose_a"),
     }
     rows = _UNIT if given["unit_diagonal"] else _TRIANGULAR
     if not element_type.float_format.has_zero:

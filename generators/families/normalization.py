@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose
+from generators.case.choices import Pick, choose
+from generators.case.shapes import axis as any_axis
 from generators.programs.building import Builder, case
 from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, TensorType
@@ -16,7 +17,7 @@ from reference.ir.types import ElementType
 
 _RANKS = (1, 2, 2, 2, 3, 3, 4, 4, 5)
 _SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
-_STRETCHED = (9, 16, 17, 31, 32, 33, 64, 65, 100, 128, 129, 0, 0)
+_STRETCHED = (9, 16, 17, 31, 32, 33, 64, 65, 100, 128, 129)
 _MOST_ELEMENTS = 2048
 _EPSILONS = tuple(float(np.float32(e)) for e in (0.0, 0.001, 1e-5, 0.5, 1.0, 1e-3, 1e-10, 1e-30))
 """The attribute is an f32: a program holds the number that it can."""
@@ -50,9 +51,10 @@ _GRADIENT: tuple[ProfileRow, ...] = tuple(
 
 
 def _shape(pick: Pick, element_type: ElementType) -> tuple[int, ...]:
-    sizes = [choose(pick, _SIZES) for _ in range(choose(pick, _RANKS))]
-    if pick(4) == 3:
-        sizes[pick(len(sizes))] = choose(pick, _STRETCHED)
+    sizes = [choose(pick, _SIZES) for _ in range(choose(pick, _RANKS, "rank"))]
+    kind = choose(pick, ("small",) * 42 + ("threshold",) * 12 + ("with 0",), "sizes")
+    if kind != "small":
+        sizes[pick(len(sizes))] = choose(pick, _STRETCHED) if kind == "threshold" else 0
     most = min(_MOST_ELEMENTS, int(element_type.float_format.max_finite))
     for axis in range(len(sizes)):
         if math.prod(sizes) > most:
@@ -61,8 +63,8 @@ def _shape(pick: Pick, element_type: ElementType) -> tuple[int, ...]:
 
 
 def _attributes(pick: Pick, rank: int) -> dict[str, Attribute]:
-    index = rank - 1 if pick(2) == 0 else pick(rank)
-    return {"epsilon": choose(pick, _EPSILONS), "feature_index": index}
+    index = any_axis(pick, rank, "feature_index")
+    return {"epsilon": choose(pick, _EPSILONS, "epsilon"), "feature_index": index}
 
 
 def _batch_norm(

@@ -5,20 +5,18 @@ from __future__ import annotations
 from functools import partial
 
 from generators.case.case import Case
+from generators.case.choices import Pick, choose, seldom
 from generators.case.quantized_types import Parameters, QuantizedColumn, drawn
-from generators.case.shapes import Pick, choose, shape
+from generators.case.shapes import shape
 from generators.programs.building import Builder, case
 from reference.ir.program import QuantizedType, TensorType
-from reference.ir.types import FLOATS, ElementType, element_type
+from reference.ir.types import ElementType, element_type
 
 _STORAGE = tuple(
     element_type(name)
     for name in ("si8", "ui8", "si4", "ui4", "si16", "ui16", "si32", "ui32", "si2", "ui2")
 )
 """Storage types, those of 32 bits at most: MLIR has no wider ones."""
-
-_EXPRESSED = tuple(of for of in FLOATS if of.float_format.has_zero)
-"""Expressed types: all but f8E8M0FNU, which has no number for a code that stands for 0."""
 
 _NUMBERS = (("small_integers",), ("moderate",), ("ties",), ("special",), ("wide",), ("unit",))
 _CODES = (("codes",), ("small_integers",), ("unit",))
@@ -28,7 +26,7 @@ def _type(
     pick: Pick, parameters: Parameters, size: tuple[int, ...], *, per_axis: bool = False
 ) -> QuantizedType:
     fitting = [d for d, count in enumerate(size) if count]  # without a step there is no spelling
-    if not fitting or not (per_axis or pick(4) == 3):
+    if not fitting or not (per_axis or seldom(pick, 4, "per axis")):
         return drawn(parameters, pick)
     axis = fitting[pick(len(fitting))]
     return drawn(parameters, pick, axis=axis, size=size[axis])
@@ -36,7 +34,7 @@ def _type(
 
 def _quantize(op: str, element: ElementType, pick: Pick) -> Case:
     """From numbers, per tensor and per axis, to every storage type."""
-    size, storage = shape(pick), choose(pick, _STORAGE)
+    size, storage = shape(pick), choose(pick, _STORAGE, "storage type")
     to = _type(pick, Parameters.chosen(storage, element, pick), size)
     result = TensorType(size, to)
     return case(pick, op, {"operand": TensorType(size, element)}, (result,), _NUMBERS)
@@ -44,7 +42,7 @@ def _quantize(op: str, element: ElementType, pick: Pick) -> Case:
 
 def _dequantize(op: str, element: ElementType, pick: Pick) -> Case:
     """To numbers, per tensor and per axis, from every storage type."""
-    size, storage = shape(pick), choose(pick, _STORAGE)
+    size, storage = shape(pick), choose(pick, _STORAGE, "storage type")
     given = _type(pick, Parameters.chosen(storage, element, pick), size)
     result = TensorType(size, element)
     return case(pick, op, {"operand": TensorType(size, given)}, (result,), _CODES)
@@ -55,7 +53,7 @@ def requantized(column: QuantizedColumn, pick: Pick) -> Case:
     size = shape(pick, min_rank=int(column.per_axis))
     given = Parameters.chosen(column.storage, column.expressed, pick)
     operand = _type(pick, given, size, per_axis=column.per_axis)
-    to = Parameters.chosen(choose(pick, _STORAGE), column.expressed, pick)
+    to = Parameters.chosen(choose(pick, _STORAGE, "to"), column.expressed, pick)
     result = TensorType(size, _type(pick, to, size))
     types = {"operand": TensorType(size, operand)}
     return case(pick, "uniform_quantize", types, (result,), _CODES)

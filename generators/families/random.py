@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose, shape
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import shape, sizes_label
 from generators.programs.building import Builder, case
 from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, TensorType
@@ -46,22 +47,28 @@ _UNSIGNED: tuple[ProfileRow, ...] = (
 """What UNIFORM and NORMAL take: mostly a < b, and deviations that are not negative."""
 
 
+def sample_sizes(pick: Pick) -> tuple[int, ...]:
+    """The shape of what is drawn: often so large that its distribution shows."""
+    sizes = choose(pick, _SAMPLES) if seldom(pick, 3, "large sample") else shape(pick)
+    return sizes[:1] if math.prod(sizes) > _MOST_ELEMENTS else sizes
+
+
+def parameter_rows(element_type: ElementType, kind: str) -> tuple[ProfileRow, ...]:
+    """The contents of the two parameters of a distribution."""
+    if element_type.is_float:
+        return _NORMAL if kind == "NORMAL" else _UNIFORM
+    if element_type.is_signed:
+        return _SIGNED
+    return _UNSIGNED if element_type.is_integer else _BOOLEAN
+
+
 def _rng(element_type: ElementType, pick: Pick) -> Case:
-    kind = choose(pick, RNG_DISTRIBUTIONS) if element_type.is_float else "UNIFORM"
-    sizes = choose(pick, _SAMPLES) if pick(3) == 2 else shape(pick)
-    if math.prod(sizes) > _MOST_ELEMENTS:
-        sizes = sizes[:1]
+    kind = "UNIFORM"
+    if element_type.is_float:
+        kind = choose(pick, RNG_DISTRIBUTIONS, "rng_distribution")
+    sizes = sample_sizes(pick)
     scalar, index = TensorType((), element_type), TensorType((len(sizes),), TYPES["si64"])
-    rows = _NORMAL if kind == "NORMAL" else _UNIFORM
-    if not element_type.is_float:
-        rows = (
-            _SIGNED
-            if element_type.is_signed
-            else _UNSIGNED
-            if element_type.is_integer
-            else _BOOLEAN
-        )
-    values = "values:" + ",".join(map(str, sizes))
+    rows, values = parameter_rows(element_type, kind), "values:" + ",".join(map(str, sizes))
     return case(
         pick, "rng", {"a": scalar, "b": scalar, "shape": index}, (TensorType(sizes, element_type),),
         tuple((*row, values) for row in rows), {"rng_distribution": kind}, constants=("shape",),
@@ -82,9 +89,9 @@ _CHOICES = (
 
 
 def _rng_bit_generator(element_type: ElementType, pick: Pick) -> Case:
-    algorithm, words = choose(pick, _CHOICES)
+    algorithm, words = choose(pick, _CHOICES, "rng_algorithm, words of state")
     state = TensorType((words,), TYPES["ui64"])
-    output = TensorType(choose(pick, _SHAPES), element_type)
+    output = TensorType(choose(pick, _SHAPES, "output", sizes_label), element_type)
     given: dict[str, Attribute] = {"rng_algorithm": algorithm}
     return case(
         pick, "rng_bit_generator", {"initial_state": state}, (state, output), _STATES, given

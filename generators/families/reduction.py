@@ -3,36 +3,56 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose, shape
-from generators.programs.building import Builder, constant, inputs, operand
-from generators.regions import bodies
+from generators.case.choices import Pick, choose, name_of, seldom
+from generators.case.shapes import few, is_large, more_than_one, shape, size_label
+from generators.programs.building import Builder, around, constant, inputs, operand
+from generators.regions import bodies, forms
 from generators.regions.bodies import BodyBuilder, Monoid
 from generators.values.contents import profiles_of
 from generators.values.profiles import ProfileRow
-from reference.ir.program import Attribute, Dense, Program, Region, TensorType, Value, single_op
+from reference.ir.constants import matrix
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    Function,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    single_op,
+)
 from reference.ir.types import BOOLEAN, ElementType, element_type
 from reference.numerics.contributions import windows_along
 
 _I1, _SI64 = BOOLEAN[0], element_type("si64")
 _LARGEST = 1 << 16  # elements times window, so that a case stays small
+_LARGEST_OF_FEW = 100
 
 
 def monoid(element: ElementType, pick: Pick, *, single: bool = False) -> Monoid:
     """A body for elements of a type with its identity; `single` for one input only."""
-    kind = pick(8)
     wider = bodies.wider_than(element)
-    if kind == 7 and wider and pick(4) == 3:
-        return bodies.fold_of(choose(pick, bodies.ops_of(element)), element, choose(pick, wider))
-    if kind >= 5 and not single:
-        return choose(pick, bodies.several(element))()
-    return bodies.fold_of(choose(pick, bodies.ops_of(element)), element, swapped=kind == 4)
+    kinds = (
+        ("an op",) * 16 + ("operands swapped",) * 4 + (forms.IN_FUNCTIONS, forms.NOT_ELEMENTWISE)
+    )
+    kinds += ("promoted",) * bool(wider) + ("several ops",) * 11 * (not single)
+    kind = choose(pick, kinds, "body")
+    if kind == "several ops":
+        return choose(pick, bodies.several(element), "body of several ops", paired=False)
+    ops = forms.ops_in_forms(element) if kind == forms.NOT_ELEMENTWISE else bodies.ops_of(element)
+    op = choose(pick, ops, "op of the body")
+    if kind == "promoted":
+        return bodies.fold_of(op, element, choose(pick, wider))
+    body = bodies.fold_of(op, element, swapped=kind == "operands swapped")
+    if kind == forms.NOT_ELEMENTWISE:
+        return forms.not_elementwise(body, pick)
+    return forms.calling(body) if kind == forms.IN_FUNCTIONS else body
 
 
 def _placed(
@@ -51,6 +71,9 @@ def _placed(
     return tuple(placed), tuple((*row, *names) for row in body.rows)
 
 
+_INITS = ("identity",) * 8 + ("identity as a parameter",) * 3 + ("anything",)
+
+
 def _init(
     pick: Pick, name: str, element: ElementType, identity: Dense, *, alone: bool = False
 ) -> tuple[Value | Dense, str]:
@@ -59,9 +82,11 @@ def _init(
     -0 is an identity of sums as 0 is, and the only one that leaves -0 as it is; where the init
     value is `alone`, most of those of sums are.
     """
-    kind, number = pick(12), identity.array
-    if kind == 11:
+    number = identity.array
+    shown = choose(pick, _INITS, "init value")
+    if shown == "anything":
         return Value(name, identity.type), choose(pick, profiles_of(element))
+    kind = pick(8) if shown == "identity" else 8 + pick(3)
     whole = np.real(number).astype(np.float64)
     if whole == 0 and kind in (range(4, 11) if alone else (6, 7, 9, 10)) and element.part.is_float:
         if kind < 8:
@@ -83,34 +108,45 @@ def _program(
     given: dict[str, Attribute],
     body: Monoid,
 ) -> Program:
-    """The program of one reduction, after the constants that its body names."""
+    """The program of one reduction, with the constants and functions that its body names."""
     program = single_op(op, placed, results, given, (body.region,))
-    if not body.outside:
-        return program
-    main = program.main
-    region = replace(main.body, operations=(*body.outside, *main.body.operations))
-    return Program((replace(main, body=region),))
+    return around(program, body.outside, body.functions)
 
 
 def _dimensions(pick: Pick, rank: int) -> tuple[int, ...]:
     """Which dimensions go: the last, the first, all, none, or any of them in any order."""
     if not rank:
         return ()
-    kind = pick(8)
-    if kind < 2:
-        return (rank - 1,)
-    if kind < 4:
-        return (0,)
-    if kind == 4:
-        return tuple(range(rank))
-    chosen = tuple(d for d in range(rank) if pick(2))
-    return chosen[::-1] if kind == 7 else chosen
+    kinds = ("last", "last", "first", "first", "all", "some", "some", "some, backwards", "none")
+    kind = choose(pick, kinds, "dimensions")
+    if kind in ("last", "first"):
+        return (rank - 1,) if kind == "last" else (0,)
+    if kind in ("all", "none"):
+        return tuple(range(rank)) if kind == "all" else ()
+    chosen = tuple(d for d in range(rank) if pick(2)) or (pick(rank),)
+    return chosen[::-1] if kind == "some, backwards" else chosen
+
+
+def _swapped(sizes: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
+    swapped = list(sizes)
+    swapped[one], swapped[other] = sizes[other], sizes[one]
+    return tuple(swapped)
+
+
+_LARGE = ((5000,), (70, 80), (3, 4100), (4100, 3), (17, 16, 17))
 
 
 def _reduce(op: str, element: ElementType, pick: Pick) -> Case:
-    sizes = shape(pick, min_rank=1 if pick(8) else 0)
+    sizes = shape(pick, empty="a 0")  # what is left of nothing are the init values
     body = monoid(element, pick)
+    if len(body.inputs) == 1 and is_large(pick, element):
+        sizes = choose(pick, _LARGE)
+    if body.few:
+        sizes = few(sizes)
     dimensions = _dimensions(pick, len(sizes))
+    if 0 in sizes and dimensions and not any(sizes[d] == 0 for d in dimensions):
+        sizes = _swapped(sizes, sizes.index(0), dimensions[0])  # or there would be no results
+    pick.nothing = any(n == 0 for d, n in enumerate(sizes) if d not in dimensions)
     kept = tuple(n for d, n in enumerate(sizes) if d not in dimensions)
     placed, rows = _placed(pick, body, sizes)
     given: dict[str, Attribute] = {"dimensions": dimensions}
@@ -132,46 +168,74 @@ _PADS = (0, 0, 0, 0, 1, 1, 1, 2, 3, -1, -2)
 
 
 def _sizes(pick: Pick, ranks: tuple[int, ...] = _WINDOW_RANKS) -> tuple[int, ...]:
-    rank = choose(pick, ranks)
-    return tuple(choose(pick, _WINDOW_SIZES[rank]) for _ in range(rank))
+    rank = choose(pick, ranks, "rank")
+    return tuple(choose(pick, _WINDOW_SIZES[rank], "size", size_label) for _ in range(rank))
 
 
-def padding_of(pairs: tuple[tuple[int, int], ...]) -> Dense:
+def padding_of(pairs: Sequence[tuple[int, int]]) -> Dense:
     """Low and high padding of each dimension as the attribute has them."""
-    array = np.array(pairs, np.int64).reshape(len(pairs), 2)
-    return Dense.of(array, TensorType((len(pairs), 2), _SI64))
+    return matrix(pairs, 2)
 
 
-def _window(pick: Pick, size: int) -> tuple[int, int, int, int, tuple[int, int]]:
+Along = tuple[int, int, int, int, tuple[int, int]]
+"""Window, stride, dilations of base and window, padding: along one dimension."""
+
+
+def _window(pick: Pick, size: int) -> Along:
     """Window, stride, dilations and padding along a dimension; sometimes a running fold."""
-    kind = pick(8)
-    if kind == 7 and size:
-        return size, 1, 1, 1, choose(pick, ((size - 1, 0), (0, size - 1)))
-    window, stride = choose(pick, _WINDOWS), choose(pick, _STEPS)
-    if kind < 4:  # one in two with neither dilation nor negative padding
+    kinds = ("plain",) * 4 + ("dilated or cut",) * 3 + ("running fold",) * (size > 0)
+    kind = choose(pick, kinds, "along a dimension")
+    if kind == "running fold":
+        ends = ((size - 1, 0), (0, size - 1))
+        return size, 1, 1, 1, choose(pick, ends, "running from", _from)
+    window = choose(pick, _WINDOWS, "window", more_than_one)
+    stride = choose(pick, _STEPS, "stride", more_than_one)
+    if kind == "plain":  # one in two with neither dilation nor negative padding
         low, high = (max(0, choose(pick, _PADS)) for _ in range(2))
         return window, stride, 1, 1, (low, high)
-    base, dilation = choose(pick, _STEPS), choose(pick, _STEPS)
+    base = choose(pick, _STEPS, "base dilation", more_than_one)
+    dilation = choose(pick, _STEPS, "window dilation", more_than_one)
     dilated = (size - 1) * base + 1 if size else 0
-    low, high = choose(pick, _PADS), choose(pick, _PADS)
+    low, high = choose(pick, _PADS, "low", _sign), choose(pick, _PADS, "high", _sign)
     low = max(low, -dilated)
     return window, stride, base, dilation, (low, max(high, -dilated - min(low, 0)))
+
+
+def _fitting(size: int, along: Along) -> Along:
+    """The same with as much more padding as one window at least needs."""
+    window, stride, base, dilation, (low, high) = along
+    room = low + high + ((size - 1) * base + 1 if size else 0)
+    missing = max((window - 1) * dilation + 1 - room, 0)
+    return window, stride, base, dilation, (low, high + missing)
+
+
+def _from(padding: tuple[int, int]) -> str:
+    return "the first" if padding[1] == 0 else "the last"
+
+
+def _sign(padding: int) -> str:
+    return "0" if padding == 0 else "more" if padding > 0 else "less"
 
 
 def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
     sizes = _sizes(pick)
     body = monoid(element, pick)
+    if body.few:
+        sizes = tuple(min(size, 9) for size in few(sizes))
     along = [_window(pick, size) for size in sizes]
+    if choose(pick, ("some",) * 11 + ("empty",), "windows") == "some":
+        along = [_fitting(size, row) for size, row in zip(sizes, along, strict=True)]
     counts = tuple(windows_along(n, *row) for n, row in zip(sizes, along, strict=True))
     window = tuple(row[0] for row in along)
-    if math.prod(counts) * math.prod(window) > _LARGEST:
+    pick.nothing = 0 in counts
+    if math.prod(counts) * math.prod(window) > (_LARGEST_OF_FEW if body.few else _LARGEST):
         sizes, along, counts, window = (), [], (), ()
     optional: dict[str, tuple[int, ...]] = {
         "window_strides": tuple(row[1] for row in along),
         "base_dilations": tuple(row[2] for row in along),
         "window_dilations": tuple(row[3] for row in along),
     }
-    explicit = pick(3) == 2
+    explicit = seldom(pick, 3, "defaults written")
     given: dict[str, Attribute] = {"window_dimensions": window}
     given |= {k: v for k, v in optional.items() if explicit or any(n != 1 for n in v)}
     pairs = tuple(row[4] for row in along)
@@ -189,8 +253,9 @@ _SELECTORS = ("GE", "GE", "GT", "LE", "LT")
 
 def _pooling(pick: Pick, size: int) -> tuple[int, int, tuple[int, int]]:
     """Window, stride and padding along a dimension; nearly always every window has elements."""
-    window, stride = choose(pick, _WINDOWS[:8]), choose(pick, _STEPS)
-    low, high = (min(choose(pick, _PADS), window - 1) for _ in range(2))
+    window = choose(pick, _WINDOWS[:8], "window", more_than_one)
+    stride = choose(pick, _STEPS, "stride", more_than_one)
+    low, high = (min(choose(pick, _PADS, name, _sign), window - 1) for name in ("low", "high"))
     if pick(6) < 5:
         low, high = max(low, 0), max(high, 0)
     if size + low + high < window and pick(4) < 3:
@@ -199,21 +264,52 @@ def _pooling(pick: Pick, size: int) -> tuple[int, int, tuple[int, int]]:
     return window, stride, (low, max(high, -size - min(low, 0)))
 
 
-def _select_and_scatter(op: str, element: ElementType, pick: Pick) -> Case:
+def _selector(element: ElementType, pick: Pick) -> tuple[Region, tuple[Function, ...], bool]:
+    """A predicate of select_and_scatter, the functions that it calls, and whether it is made of
+    elementwise ops."""
+    region = bodies.selector(element, choose(pick, _SELECTORS, "select"))
+    kinds = ("one op",) * 22 + (forms.IN_FUNCTIONS, forms.NOT_ELEMENTWISE)
+    kind = choose(pick, kinds, "select is", paired=False)
+    if kind == forms.IN_FUNCTIONS:
+        return *forms.in_functions(region, "select"), True
+    if kind == forms.NOT_ELEMENTWISE:
+        return forms.region_of_form(region, pick), (), False
+    return region, (), True
+
+
+def select_and_scatter(
+    op: str,
+    element: ElementType,
+    pick: Pick,
+    padded: Callable[[int], tuple[int, int]] | None = None,
+) -> Case:
+    """A case of select_and_scatter, of any padding or of that which is made of a window's size."""
     # rank 0 ends XLA, and with it a batch of cases: one type will do
     sizes = _sizes(pick, _POOLING_RANKS if element.name == "f32" else _POOLING_RANKS[:-1])
+    wider = bodies.wider_than(element)
+    kinds = ("an op",) * 21 + (forms.IN_FUNCTIONS, forms.NOT_ELEMENTWISE)
+    kind = choose(pick, (*kinds, *("promoted",) * bool(wider)), "body", paired=False)
+    known = forms.ops_in_forms(element) if kind == forms.NOT_ELEMENTWISE else bodies.ops_of(element)
+    name = choose(pick, tuple(op for op in _SCATTERS if op in known), "op of scatter")
+    body = bodies.fold_of(name, element, choose(pick, wider) if kind == "promoted" else None)
+    if kind == forms.NOT_ELEMENTWISE:
+        body = forms.not_elementwise(body, pick)
+    elif kind == forms.IN_FUNCTIONS:
+        body = forms.calling(body)
+    select, functions, plain = _selector(element, pick)
+    if body.few or not plain:
+        sizes = few(sizes)
     along = [_pooling(pick, size) for size in sizes]
+    if padded is not None:
+        along = [(window, stride, padded(window)) for window, stride, _ in along]
     counts = tuple(
         windows_along(n, window, stride, 1, 1, pads)
         for n, (window, stride, pads) in zip(sizes, along, strict=True)
     )
-    known = bodies.ops_of(element)
-    name = choose(pick, tuple(op for op in _SCATTERS if op in known))
-    wider = bodies.wider_than(element)
-    body = bodies.fold_of(name, element, choose(pick, wider) if wider and pick(24) == 23 else None)
+    pick.nothing = 0 in sizes
     given: dict[str, Attribute] = {"window_dimensions": tuple(row[0] for row in along)}
     strides, pairs = tuple(row[1] for row in along), tuple(row[2] for row in along)
-    explicit = pick(3) == 2
+    explicit = seldom(pick, 3, "defaults written")
     if explicit or any(n != 1 for n in strides):
         given["window_strides"] = strides
     if explicit or any(map(any, pairs)):
@@ -230,9 +326,9 @@ def _select_and_scatter(op: str, element: ElementType, pick: Pick) -> Case:
         operand(pick, "source", TensorType(counts, element), tuple(row[1] for row in rows)),
         init,
     )
-    regions = (bodies.selector(element, choose(pick, _SELECTORS)), body.region)
     result = TensorType(sizes, body.results[0])
-    program = single_op(op, placed, (result,), given, regions)
+    program = single_op(op, placed, (result,), given, (select, body.region))
+    program = around(program, (), (*functions, *body.functions))
     return Case(program, inputs(pick, placed, rows))
 
 
@@ -246,14 +342,15 @@ def _applied(element: ElementType, pick: Pick) -> Mapping:
     tried = ("add", "multiply", "maximum", "minimum", "and", "xor")
     names = tuple(n for n in tried if n in known or (element.is_complex and n == "add"))
     block = BodyBuilder.of(element, element)
-    return (element, element), block.returns(block.op(choose(pick, names), *block.arguments))
+    name = choose(pick, names, "op of the body")
+    return (element, element), block.returns(block.op(name, *block.arguments))
 
 
 def _chosen(element: ElementType, pick: Pick) -> Mapping:
     """One of two elements by a third one."""
     block = BodyBuilder.of(_I1, element, element)
     predicate, *values = block.arguments
-    if pick(2):
+    if seldom(pick, 2, "predicate negated"):
         predicate = block.op("not", predicate)
     return (_I1, element, element), block.returns(block.op("select", predicate, *values))
 
@@ -261,7 +358,8 @@ def _chosen(element: ElementType, pick: Pick) -> Mapping:
 def _compared(element: ElementType, pick: Pick) -> Mapping:
     """A comparison with a constant: the result is of another type."""
     block = BodyBuilder.of(element)
-    direction = choose(pick, ("EQ", "NE") if element.is_complex else ("GT", "LE", "EQ", "NE"))
+    directions = ("EQ", "NE") if element.is_complex else ("GT", "LE", "EQ", "NE")
+    direction = choose(pick, directions, "direction")
     limit = block.constant(1, element)
     return (element,), block.returns(block.compare(block.arguments[0], limit, direction))
 
@@ -290,14 +388,37 @@ def _kept(element: ElementType, pick: Pick) -> Mapping:
     return (element, element), block.returns(block.arguments[pick(2)])
 
 
+def _in_functions(element: ElementType, pick: Pick) -> Mapping:
+    """One op of two operands, of which `_map` makes functions."""
+    return _applied(element, pick)
+
+
+def _not_elementwise(element: ElementType, pick: Pick) -> Mapping:
+    """Something that rounds nothing, on tensors or in a branch or a loop."""
+    exact = element.is_integer or element.is_boolean
+    types, region = (_applied if exact else _chosen)(element, pick)
+    return types, forms.region_of_form(region, pick, "form of the body")
+
+
 _MAPPINGS: tuple[Callable[[ElementType, Pick], Mapping], ...] = (
-    _applied, _applied, _chosen, _compared, _promoted, _clamped, _kept,
+    _applied, _applied, _chosen, _compared, _promoted, _clamped, _kept, _not_elementwise,
 )  # fmt: skip
+
+_CALLED = ("f32", "si32")
+"""Element types in which the computation of `map` calls functions: XLA refuses all alike."""
 
 
 def _map(op: str, element: ElementType, pick: Pick) -> Case:
     sizes = shape(pick)
-    types, region = choose(pick, _MAPPINGS)(element, pick)
+    makers = (*_MAPPINGS, *(_in_functions,) * (element.name in _CALLED))
+    maker = choose(pick, makers, "body", name_of)
+    types, region = maker(element, pick)
+    functions: tuple[Function, ...] = ()
+    if maker is _in_functions:
+        region, functions = forms.in_functions(region)
+    if maker is _not_elementwise:
+        sizes = few(sizes)
+    pick.nothing = 0 in sizes
     names = profiles_of(element)
     rows = tuple(tuple("bits" if t is _I1 else name for t in types) for name in names)
     placed = tuple(
@@ -308,7 +429,7 @@ def _map(op: str, element: ElementType, pick: Pick) -> Case:
     assert isinstance(value.type, TensorType)
     result = TensorType(sizes, value.type.element_type)
     given: dict[str, Attribute] = {"dimensions": tuple(range(len(sizes)))}
-    program = single_op(op, placed, (result,), given, (region,))
+    program = around(single_op(op, placed, (result,), given, (region,)), (), functions)
     return Case(program, inputs(pick, placed, rows))
 
 
@@ -316,6 +437,6 @@ BUILDERS: dict[str, Builder] = {
     "map": partial(_map, "map"),
     "reduce": partial(_reduce, "reduce"),
     "reduce_window": partial(_reduce_window, "reduce_window"),
-    "select_and_scatter": partial(_select_and_scatter, "select_and_scatter"),
+    "select_and_scatter": partial(select_and_scatter, "select_and_scatter"),
 }
 """What builds the cases of each op."""

@@ -12,13 +12,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from generators.case.case import Case
-from generators.case.shapes import Pick, choose
+from generators.case.choices import Pick, choose, name_of, seldom
 from generators.families.data_movement import contents, permutation
-from generators.families.dimension_roles import Access, access, explicit, index_profiles, index_type
-from generators.programs.building import case
-from generators.regions.bodies import BodyBuilder, fold_of, ops_of, scalar, several, wider_than
+from generators.families.dimension_roles import (
+    Access,
+    access,
+    explicit,
+    index_profiles,
+    index_type,
+    with_few,
+)
+from generators.programs.building import around, case
+from generators.regions import forms
+from generators.regions.bodies import (
+    BodyBuilder,
+    Monoid,
+    fold_of,
+    ops_of,
+    scalar,
+    several,
+    wider_than,
+)
 from generators.values.profiles import ProfileRow
-from reference.ir.program import Attribute, Operation, Program, Region, TensorType
+from reference.ir.program import Attribute, Function, Operation, Region, TensorType
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 MOST_VECTORS = 64
@@ -27,14 +43,23 @@ MOST_VECTORS = 64
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """An update computation: its region, the types of inputs and results, profiles of both, and the
-    operations around it whose results it names."""
+    """An update computation: its region, the types of inputs and results, profiles of both, the
+    operations around it whose results it names, the functions that it calls; and whether it is for
+    few elements."""
 
     region: Region
     inputs: tuple[ElementType, ...]
     results: tuple[ElementType, ...]
     rows: tuple[ProfileRow, ...]
     outside: tuple[Operation, ...] = ()
+    functions: tuple[Function, ...] = ()
+    few: bool = False
+
+
+def _update(body: Monoid) -> Update:
+    return Update(
+        body.region, body.inputs, body.results, body.rows, body.outside, body.functions, body.few
+    )
 
 
 def _moved(element_type: ElementType) -> tuple[ProfileRow, ...]:
@@ -57,14 +82,23 @@ def _keep(element_type: ElementType, _: Pick) -> Update:
 
 def _fold(element_type: ElementType, pick: Pick) -> Update:
     wider = (None,) * 10 + wider_than(element_type)[-1:]
-    op, to = choose(pick, ops_of(element_type)), choose(pick, wider)
-    monoid = fold_of(op, element_type, to, swapped=pick(4) == 3)
-    return Update(monoid.region, monoid.inputs, monoid.results, monoid.rows)
+    op = choose(pick, ops_of(element_type), "op of the body")
+    to = choose(pick, wider, "promoted", lambda to: "yes" if to else "no", paired=False)
+    return _update(fold_of(op, element_type, to, swapped=seldom(pick, 4, "operands swapped")))
+
+
+def _in_functions(element_type: ElementType, pick: Pick) -> Update:
+    op = choose(pick, ops_of(element_type), "op of the body")
+    return _update(forms.calling(fold_of(op, element_type)))
+
+
+def _not_elementwise(element_type: ElementType, pick: Pick) -> Update:
+    op = choose(pick, forms.ops_in_forms(element_type), "op of the body")
+    return _update(forms.not_elementwise(fold_of(op, element_type), pick))
 
 
 def _several(element_type: ElementType, pick: Pick) -> Update:
-    found = choose(pick, several(element_type))()
-    return Update(found.region, found.inputs, found.results, found.rows, found.outside)
+    return _update(choose(pick, several(element_type), "body of several ops", paired=False))
 
 
 def _subtract(element_type: ElementType, _: Pick) -> Update:
@@ -98,15 +132,19 @@ def updates_of(element_type: ElementType, pick: Pick) -> Update:
         _several,
     ]
     makers += [_overwrite, _fold, _several, _two_overwritten, _keep]
+    makers += [_in_functions, _not_elementwise]
     if not element_type.is_boolean and (
         element_type.is_integer or element_type.float_format.has_zero
     ):
         makers.append(_subtract)
-    return choose(pick, tuple(makers))(element_type, pick)
+    return choose(pick, makers, "body", name_of)(element_type, pick)
 
 
-def _distinct(pick: Pick, chosen: Access, *, implicit: bool) -> str | None:
-    """Index vectors of which no two write to the same element; None where there are none."""
+def _distinct(pick: Pick, chosen: Access, *, implicit: bool, twice: bool) -> str | None:
+    """Index vectors of which no two write to the same element; None where there are none.
+
+    `twice`: but for the first two, which are the same.
+    """
     count = math.prod(chosen.batch)
     room = [chosen.shape[d] // max(chosen.sizes[d], 1) for d in chosen.mapped]
     cells = math.prod(room)
@@ -123,6 +161,8 @@ def _distinct(pick: Pick, chosen: Access, *, implicit: bool) -> str | None:
             vector.append(rest % steps * max(chosen.sizes[d], 1))
             rest //= steps
         vectors.append(vector)
+    if twice and count > 1:
+        vectors[1] = vectors[0]
     if pick(4) == 3 and not _is_small(chosen):
         vectors[pick(count)] = [-1000] * len(room)  # out of bounds, however large the window
     return explicit(vectors, chosen, implicit=implicit)
@@ -139,7 +179,8 @@ def _targets(pick: Pick, chosen: Access, index: ElementType) -> tuple[str, ...]:
     inside = index_profiles(chosen, far=False)
     fits = inside[1]  # whichever component it is
     limit = max(chosen.shape, default=0)
-    if pick(8) == 7 or all(chosen.sizes[d] <= 1 for d in chosen.mapped):
+    outside = seldom(pick, 8, "windows out of bounds in part", paired=False)
+    if outside or all(chosen.sizes[d] <= 1 for d in chosen.mapped):
         return (fits, *inside, f"within:-2:{limit}", "special")
     last = -1 if index.name == "ui64" else index.max_integer  # profiles take numbers of si64
     beyond = (f"values:{last}",) if index.max_integer > limit else ()
@@ -148,8 +189,10 @@ def _targets(pick: Pick, chosen: Access, index: ElementType) -> tuple[str, ...]:
 
 def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
     """A case of scatter."""
-    chosen, update = access(pick), updates_of(element_type, pick)
-    implicit = chosen.implicit and pick(2) == 0
+    chosen, update = access(pick, element_type), updates_of(element_type, pick)
+    if update.few:
+        chosen = with_few(chosen)
+    implicit = chosen.implicit and not seldom(pick, 2, "index vectors of 1")
     rank = len(chosen.batch) + len(chosen.kept)
     window_dims = tuple(sorted(permutation(pick, rank)[: len(chosen.kept)]))
     window, batch = iter(chosen.kept), iter(chosen.batch)
@@ -158,10 +201,11 @@ def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
     )
     index = TensorType(chosen.indices_shape(implicit=implicit), index_type(pick, chosen))
     profiles, unique = _targets(pick, chosen, index.element), False
-    if pick(3) == 2:
-        distinct = _distinct(pick, chosen, implicit=implicit)
+    way = choose(pick, ("any", "any", "any", "distinct", "some twice", "unique"), "places")
+    if way != "any":
+        distinct = _distinct(pick, chosen, implicit=implicit, twice=way == "some twice")
         if distinct is not None and index.element.bits >= 8:
-            profiles, unique = (distinct,), pick(2) == 1
+            profiles, unique = (distinct,), way == "unique"
     given: dict[str, Attribute] = {
         "update_window_dims": window_dims,
         "inserted_window_dims": chosen.dropped,
@@ -172,7 +216,7 @@ def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
         "indices_are_sorted": False,
         "unique_indices": unique,
     }
-    if pick(8) == 7:
+    if seldom(pick, 8, "indices_are_sorted"):
         given["indices_are_sorted"], profiles = True, ("values:0", "values:1", "values:-1")
     types = {f"input{n}": TensorType(chosen.shape, one) for n, one in enumerate(update.inputs)}
     types["scatter_indices"] = index
@@ -180,16 +224,8 @@ def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
     results = tuple(TensorType(chosen.shape, one) for one in update.results)
     rows = tuple((*row, target, *row) for target in profiles for row in update.rows)
     made = case(pick, op, types, results, rows, given, regions=(update.region,))
-    return _within(made, update.outside)
-
-
-def _within(made: Case, outside: tuple[Operation, ...]) -> Case:
-    """The case with operations before all others of its function."""
-    if not outside:
-        return made
-    main = made.program.main
-    body = replace(main.body, operations=(*outside, *main.body.operations))
-    return replace(made, program=Program((replace(main, body=body),)))
+    pick.nothing = 0 in size  # nothing is updated
+    return replace(made, program=around(made.program, update.outside, update.functions))
 
 
 __all__ = ["Update", "scalar", "scatters", "updates_of"]

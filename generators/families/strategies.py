@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from generators.case.case import Case
+from generators.case.choices import Pick
 from generators.families.table import builder
 from generators.programs.building import Builder
 from reference.ir.types import ElementType
@@ -25,7 +26,7 @@ def _integers(count: int) -> SearchStrategy[int]:
 
 @st.composite
 def _drawn(draw: DrawFn, build: Builder, element_type: ElementType) -> Case:
-    return build(element_type, lambda count: draw(_integers(count)) if count > 1 else 0)
+    return build(element_type, Pick(lambda count: draw(_integers(count)) if count > 1 else 0))
 
 
 def strategy(op: str, element_type: ElementType) -> SearchStrategy[Case]:

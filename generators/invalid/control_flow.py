@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from generators.case.choices import Pick
 from generators.invalid.misses import Miss, Misses
 from generators.programs.writing import BlockWriter, Writer, scalar
 from reference.ir.program import (
@@ -29,7 +30,7 @@ TOKEN = TokenType()
 
 def begun(tensor_type: TensorType) -> tuple[BlockWriter, Value]:
     """A block of main with one parameter of this type, and that parameter."""
-    writer = Writer(lambda _: 0, tensor_type)
+    writer = Writer(Pick(lambda _: 0), tensor_type)
     value = writer.parameter(tensor_type)
     return writer.block(value), value
 

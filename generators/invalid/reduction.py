@@ -24,7 +24,7 @@ def adder(*types: ElementType, returned: tuple[ElementType, ...] | None = None) 
     return block.returns(*(block.op("add", *pair) for pair in pairs))
 
 
-def _bad_bodies(element: ElementType, narrow: ElementType, other: ElementType) -> Iterator[Region]:
+def bad_bodies(element: ElementType, narrow: ElementType, other: ElementType) -> Iterator[Region]:
     """Bodies that do not fold elements of a type: too narrow, of another kind, mismatched."""
     yield adder(narrow)
     yield adder(other)
@@ -74,7 +74,7 @@ def _reduce(_: str) -> Iterator[Miss]:
     for dimensions in ((1, 1), (0, 1, 1)):
         rest = tuple(n for d, n in enumerate((2, 3)) if d not in dimensions)
         yield "C5", _reduce_program(dimensions=dimensions, results=(tensor(_F32, *rest),))
-    for body in _bad_bodies(_F32, _F16, _SI32):
+    for body in bad_bodies(_F32, _F16, _SI32):
         yield "C6", _reduce_program(body=body)
     for shape in ((3,), (2, 1), (), (2, 3), (0,)):
         yield "C7", _reduce_program(results=(tensor(_F32, *shape),))
@@ -141,7 +141,7 @@ def _reduce_window(_: str) -> Iterator[Miss]:
             yield positive, _window_program(given={name: wrong})
     for padding in _bad_paddings():
         yield "C12", _window_program(given={"padding": padding})
-    for bad in _bad_bodies(_F32, _F16, _SI32):
+    for bad in bad_bodies(_F32, _F16, _SI32):
         yield "C13", _window_program(body=bad)
     for shape in ((2, 4), (2,), (2, 3, 1)):
         both = (good, tensor(_F32, *shape))
@@ -208,7 +208,7 @@ def _select_and_scatter(_: str) -> Iterator[Miss]:
         yield "C8", _pooling_program(given={"padding": padding})
     for bad in _bad_selectors():
         yield "C9", _pooling_program(select=bad)
-    for bad in _bad_bodies(_F32, _F16, _SI32):
+    for bad in bad_bodies(_F32, _F16, _SI32):
         yield "C10", _pooling_program(scatter=bad)
     for shape in ((3, 3), (4, 3), (3,), (3, 4, 1), (2, 2)):
         yield "C11", _pooling_program(result=tensor(_F32, *shape))

@@ -10,15 +10,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from generators.case.case import Case, InputRecipe
-from generators.case.shapes import Pick, choose
+from generators.case.choices import ARRAY, PARAMETER, SPLAT, Pick, choose, seldom
 from generators.values.contents import fill
 from generators.values.profiles import ProfileRow
 from generators.values.shaped_values import is_shaped
-from reference.ir.program import Attribute, Dense, Region, TensorType, Value, single_op
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    single_op,
+)
 from reference.ir.types import ElementType
 
 Builder = Callable[[ElementType, Pick], Case]
@@ -28,6 +39,9 @@ LARGEST_CONSTANT = 2048
 """Elements; a constant beyond is a splat, for the sake of the size of the program's text."""
 
 _INPUT_SETS = (1, 3, 4, 5, 5, 5, 5, 6)
+_FEW = 16
+"""Elements that do not hold every special value."""
+
 _CORRELATIONS = ("independent",) * 5 + ("equal", "negated", "one_ulp")
 
 
@@ -42,15 +56,22 @@ def constant(tensor_type: TensorType, profile: str, seed: int, *, splat: bool = 
     return Dense.of(fill(tensor_type, profile, seed), tensor_type)
 
 
-def operand(pick: Pick, name: str, tensor_type: TensorType, names: ProfileRow) -> Value | Dense:
+_PLACES = (PARAMETER,) * 12 + (ARRAY,) * 3 + (SPLAT,)
+
+
+def operand(
+    pick: Pick, name: str, tensor_type: TensorType, names: ProfileRow, *, planned: bool = True
+) -> Value | Dense:
     """A parameter, or one in four times a constant filled by one of the profiles `names`.
 
-    A constant takes more choices than a parameter with one input set does: shrinking prefers few.
+    Where an operand comes from is a dimension of variation, unless it is not to be `planned`;
+    variadic operands share one.
     """
-    if pick(4) < 3:
+    place = choose(pick, _PLACES, f"{name.rstrip('0123456789')} is" if planned else "")
+    if place == PARAMETER:
         return Value(name, tensor_type)
-    splat = pick(4) == 3
-    return constant(tensor_type, choose(pick, names), pick(1 << 32), splat=splat)
+    seed = pick(1 << 16) << 16 | pick(1 << 16)  # two choices: shrinking prefers few
+    return constant(tensor_type, choose(pick, names), seed, splat=place == SPLAT)
 
 
 def inputs(
@@ -59,11 +80,14 @@ def inputs(
     rows: tuple[ProfileRow, ...],
     *,
     related: bool = False,
+    specials: int = 0,
 ) -> tuple[InputRecipe, ...]:
     """Recipes for the operands that are parameters; a single one where there is none.
 
     `rows` are the combinations of profiles that may meet: a name for each operand, constants
-    included. `related`: whether operands of one type may be correlated.
+    included. The input sets of a cell go through them in turn. `related`: whether operands of one
+    type may be correlated. So many of the first input sets as `specials` says are of special values
+    instead, each of them, where there is a row of such.
     """
     numbers = {operand: n for n, operand in reversed([*enumerate(operands)])}
     parameters = [numbers[o] for o in dict.fromkeys(operands) if isinstance(o, Value)]
@@ -71,11 +95,30 @@ def inputs(
         return (InputRecipe((), 0),)
     seed = pick(1 << 32)
     recipes: list[InputRecipe] = []
+    special = _of_each_special(rows) if specials and pick.takes_turns else ()
     for number in range(choose(pick, _INPUT_SETS)):
-        row = choose(pick, rows)
+        turn = number - specials if special else number
+        row = special if turn < 0 else rows[pick.in_turn(len(rows), turn)]
         correlation = choose(pick, _CORRELATIONS) if related else "independent"
         recipes.append(InputRecipe(tuple(row[n] for n in parameters), seed + number, correlation))
     return tuple(recipes)
+
+
+def around(
+    program: Program, before: tuple[Operation, ...], functions: tuple[Function, ...]
+) -> Program:
+    """A program of one function with operations before all others of it, and more functions."""
+    if not before and not functions:
+        return program
+    main = program.main
+    body = replace(main.body, operations=(*before, *main.body.operations))
+    return replace(program, functions=(replace(main, body=body), *functions))
+
+
+def _of_each_special(rows: tuple[ProfileRow, ...]) -> ProfileRow:
+    """The first row with special values, but each of them; an empty one where there is none."""
+    row = next((row for row in rows if "special" in row), ())
+    return tuple("each_special" if name == "special" else name for name in row)
 
 
 def case(
@@ -88,14 +131,17 @@ def case(
     *,
     regions: tuple[Region, ...] = (),
     related: bool = False,
+    specials: bool = False,
     parameters: Collection[str] = (),
     constants: Collection[str] = (),
+    unplanned: Collection[str] = (),
 ) -> Case:
     """The case of one op on operands of these types, placed and filled as `pick` says.
 
     `rows` has the value profiles that may meet, one name for each operand. `related`: whether
-    operands of one type may be correlated, or be one and the same value. The operands named by
-    `parameters` and `constants` are always that.
+    operands of one type may be correlated, or be one and the same value. `specials`: whether
+    special values are wanted in each case, and not only where it is their turn. The operands named
+    by `parameters` and `constants` are always that; where those of `unplanned` come from is drawn.
     """
     placed: list[Value | Dense] = []
     for number, (name, of) in enumerate(operands.items()):
@@ -105,8 +151,11 @@ def case(
         elif name in constants:
             placed.append(constant(of, choose(pick, names), pick(1 << 32)))
         else:
-            placed.append(operand(pick, name, of, names))
-    if related and pick(12) == 11:
+            placed.append(operand(pick, name, of, names, planned=name not in unplanned))
+    if related and seldom(pick, 12, "operands are one"):
         placed = [placed[0] if one.type == placed[0].type else one for one in placed]
+    pick.nothing = all(0 in result.shape for result in results)
     program = single_op(op, tuple(placed), results, given, regions)
-    return Case(program, inputs(pick, tuple(placed), rows, related=related))
+    few = all(math.prod(of.static_shape) <= _FEW for of in operands.values())
+    wanted = (2 if few else 1) if specials else 0
+    return Case(program, inputs(pick, tuple(placed), rows, related=related, specials=wanted))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from generators.case.case import Case, InputRecipe
-from generators.case.shapes import Pick, choose
+from generators.case.choices import Pick, choose
 from generators.programs.building import constant
 from generators.values.contents import profiles_of
 from reference.ir.program import (

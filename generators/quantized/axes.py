@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from generators.case.choices import Pick
 from generators.case.quantized_types import Parameters, drawn, with_axis
-from generators.case.shapes import Pick
 from reference.ir.program import Operation, QuantizedType, TensorType
 
 Types = dict[str, TensorType | QuantizedType]

@@ -1,9 +1,10 @@
 """Quantized columns of the matrix: an op's ordinary case, its f32 tensors made quantized ones.
 
 An op that computes gets quantization parameters of its own for every operand and result, an op
-that moves elements or applies a body the same ones throughout, as the specification's constraints
-have it. In the column "per axis" the main operands have a scale and a zero point for each index
-of one dimension, where an op admits that.
+that moves elements the same ones throughout, as the specification's constraints have it. A body
+may work in another type than the operands have, of another scale or of wider storage. In the
+column "per axis" the main operands have a scale and a zero point for each index of one dimension,
+where an op admits that.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from generators.case.case import Case, InputRecipe
+from generators.case.choices import Pick, choose
 from generators.case.quantized_types import PER_AXIS, PER_TENSOR, Parameters, QuantizedColumn, drawn
-from generators.case.shapes import Pick
 from generators.families import quantization
 from generators.families.control_flow import NOT_QUANTIZED
 from generators.families.table import BUILDERS
@@ -37,9 +38,11 @@ from reference.ir.program import (
 )
 from reference.ir.types import ELEMENT_TYPES, ElementType
 from reference.ops.quantization import quantize
+from reference.ops.structure import named_functions
 from reference.ops.table import OPS
 
 _F32 = ELEMENT_TYPES["f32"]
+_WIDER_STORAGE = (ELEMENT_TYPES["si16"], ELEMENT_TYPES["si32"])
 _ATTEMPTS = 12
 """How many ordinary cases are looked at for one that stays valid: few do not."""
 
@@ -57,21 +60,29 @@ def quantized_columns(op: str) -> tuple[QuantizedColumn, ...]:
 
 def quantized_case(op: str, column: QuantizedColumn, pick: Pick) -> Case:
     """The case of an op in a quantized column that these choices make."""
-    if op in OWN:
-        return OWN[op](column, pick)
-    for _ in range(_ATTEMPTS):
-        found = _transformed(op, column, BUILDERS[op](_F32, pick), pick)
-        if found is not None:
-            return found
+    for attempt in range(_ATTEMPTS):
+        pick.start(freely=attempt >= _ATTEMPTS // 2)  # what is planned may not be valid here
+        made = _attempt(op, column, pick, pick)
+        if made is not None:
+            return made
     for fixed in range(_ATTEMPTS):  # the simplest cases, of which one has a dimension to quantize
-        found = _transformed(op, column, BUILDERS[op](_F32, _constantly(fixed)), pick)
-        if found is not None:
-            return found
+        simple = _constantly(fixed)
+        made = _attempt(op, column, simple, pick)
+        if made is not None:
+            pick.asked, pick.nothing = simple.asked, simple.nothing
+            return made
     raise ValueError(f"{op} has no simple case that is valid in {column}")
 
 
+def _attempt(op: str, column: QuantizedColumn, structure: Pick, pick: Pick) -> Case | None:
+    """A case of the column whose program is made by `structure`; None where that is not valid."""
+    if op in OWN:
+        return OWN[op](column, structure)
+    return _transformed(op, column, BUILDERS[op](_F32, structure), pick)
+
+
 def _constantly(choice: int) -> Pick:
-    return lambda count: min(choice, count - 1)
+    return Pick(lambda count: min(choice, count - 1))
 
 
 def _transformed(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Case | None:
@@ -88,7 +99,10 @@ def _transformed(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Ca
         types = _each_its_own(alone, parameters, pick)
     if types is None:
         return None
-    program = _Rewrite(types, drawn(parameters, pick)).program(case.program)
+    rewrite = _Rewrite(types, drawn(parameters, pick))
+    if alone and OPS[op].body_types:
+        rewrite = _in_types_of_bodies(rewrite, alone, parameters, pick)
+    program = rewrite.program(case.program)
     if check(program) or not _any_quantized(program):
         return None
     return Case(program, tuple(_recipe(one, program, pick) for one in case.inputs))
@@ -125,23 +139,66 @@ def _each_its_own(operation: Operation, parameters: Parameters, pick: Pick) -> T
     return types
 
 
+_ALIKE, _SCALED, _WIDER = "that of the operands", "another scale", "wider storage"
+
+
+def _in_types_of_bodies(
+    rewrite: _Rewrite, operation: Operation, parameters: Parameters, pick: Pick
+) -> _Rewrite:
+    """The rewriting for an op whose body may work in another type than the operands have."""
+    kind = choose(pick, (_ALIKE, _SCALED, _WIDER), "type of the body", paired=False)
+    if kind == _ALIKE:
+        return rewrite
+    storage = choose(pick, _WIDER_STORAGE) if kind == _WIDER else parameters.storage
+    folded = drawn(parameters.stored_as(storage), pick)
+    types: Types = {value.name: rewrite.common for value in operation.operands}
+    return replace(rewrite, types=types, common=folded, unfolded=rewrite.common)
+
+
 @dataclass(frozen=True)
 class _Rewrite:
-    """Makes a program's tensors of one type quantized: as `types` say by name, else `common`."""
+    """Makes a program's tensors of one type quantized: as `types` say by name, else `common`.
+
+    `unfolded` is the type in regions that take operands as they are: in all but the last one of an
+    op that folds.
+    """
 
     types: Types
     common: QuantizedType
     of: ElementType = _F32
+    unfolded: QuantizedType | None = None
 
     def program(self, given: Program) -> Program:
-        return Program(tuple(self._function(function) for function in given.functions))
+        """The program with its tensors quantized."""
+        others, names = self._others(), self._called_unfolded(given)
+        functions = tuple(
+            (others if function.name in names else self).function(function)
+            for function in given.functions
+        )
+        return replace(given, functions=functions)
 
-    def _function(self, given: Function) -> Function:
-        body = self._region(given.body)
+    def _others(self) -> _Rewrite:
+        """The rewriting of regions that take operands as they are."""
+        return replace(self, common=self.unfolded) if self.unfolded else self
+
+    def _called_unfolded(self, given: Program) -> set[str]:
+        """The functions that regions call which take operands as they are."""
+        left = [inner for one in given.walk() if _folds(one) for inner in one.regions[:-1]]
+        found: set[str] = set()
+        while left:
+            for operation in left.pop().operations:
+                found.update(named_functions(operation))
+                left += [given.function(name).body for name in named_functions(operation)]
+        return found
+
+    def function(self, given: Function) -> Function:
+        """A function with its tensors quantized."""
+        body = self.region(given.body)
         results = tuple(value.type for value in body.operations[-1].operands)
         return Function(given.name, body, results)
 
-    def _region(self, given: Region) -> Region:
+    def region(self, given: Region) -> Region:
+        """A region with its tensors quantized."""
         arguments = tuple(self._value(value) for value in given.arguments)
         return Region(arguments, tuple(self._operation(one) for one in given.operations))
 
@@ -155,8 +212,16 @@ class _Rewrite:
                 (name, self._attribute(given, name, value, results))
                 for name, value in given.attributes
             ),
-            regions=tuple(self._region(region) for region in given.regions),
+            regions=self._regions(given),
         )
+
+    def _regions(self, given: Operation) -> tuple[Region, ...]:
+        """Its regions, the last of which folds where the op has a body."""
+        if not given.regions:
+            return ()
+        others = self._others() if _folds(given) else self
+        *before, last = given.regions
+        return (*(others.region(region) for region in before), self.region(last))
 
     def _attribute(
         self, owner: Operation, name: str, given: Attribute, results: tuple[Value, ...]
@@ -185,6 +250,10 @@ class _Rewrite:
         return found if isinstance(found, TensorType) else replace(given, element_type=found)
 
 
+def _folds(operation: Operation) -> bool:
+    return operation.name in OPS and bool(OPS[operation.name].body_types)
+
+
 def _any_quantized(program: Program) -> bool:
     values = (value for one in program.walk() for value in (*one.operands, *one.results))
     return any(
@@ -209,30 +278,37 @@ def _takes_codes(value_type: ValueType, profile: str) -> bool:
     return quantized and ":" not in profile and profile not in ("definite", "triangular")
 
 
-def _bitcast(column: QuantizedColumn, pick: Pick) -> Case:
-    """An ordinary case of integers, its operand made codes, and a result of the same type too."""
+def _bitcast(column: QuantizedColumn, pick: Pick) -> Case | None:
+    """An ordinary case of integers, its operand made codes, and a result of the same type too.
+
+    None where it has no dimension to quantize along and the column wants one.
+    """
     storage = column.storage
     case = BUILDERS["bitcast_convert"](storage, pick)
     operation = case.program.subject
     whole = Parameters(storage, storage.min_integer, storage.max_integer, column.expressed)
     types: Types = {}
+    axes: list[int | None] = []
     for value in (*operation.operands, *operation.results):
         assert isinstance(value.type, TensorType)
         if value.type.element_type is not storage:
             continue
         shape = value.type.static_shape
         axis = dimension(shape, pick) if column.per_axis else None
+        axes.append(axis)
         types[value.name] = drawn(
             whole, pick, axis=axis, size=shape[axis] if axis is not None else 1
         )
+    if column.per_axis and axes.count(None) == len(axes):
+        return None
     program = _Rewrite(types, drawn(whole, pick), storage).program(case.program)
     filled = tuple(replace(one, profiles=("codes",) * len(one.profiles)) for one in case.inputs)
     return Case(program, filled)
 
 
-OWN: dict[str, Callable[[QuantizedColumn, Pick], Case]] = {
+OWN: dict[str, Callable[[QuantizedColumn, Pick], Case | None]] = {
     "bitcast_convert": _bitcast,
     "uniform_dequantize": quantization.dequantized,
     "uniform_quantize": quantization.requantized,
 }
-"""Builders of the ops that take quantized tensors by their nature."""
+"""Builders of the ops that take quantized tensors by their nature; None says to try again."""

@@ -8,7 +8,7 @@ associative exactly on the data that comes with it, so that every order gives th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -17,7 +17,17 @@ import numpy as np
 from generators.values.contents import profiles_of
 from generators.values.profiles import ProfileRow
 from generators.values.shaped_values import is_shaped
-from reference.ir.program import Attribute, Dense, Operation, Region, TensorType, Value, attributes
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    Function,
+    Operation,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+    attributes,
+)
 from reference.ir.types import ALL, BOOLEAN, ELEMENT_TYPES, Array, ElementType
 from reference.numerics.rounding import round_to
 
@@ -31,10 +41,14 @@ def scalar(element_type: ElementType) -> TensorType:
 
 @dataclass(slots=True)
 class BodyBuilder:
-    """A region being written: arguments, then one operation after the other."""
+    """A region being written: arguments, then one operation after the other.
+
+    `prefix` begins the names of its values, which must differ from those around it.
+    """
 
     arguments: tuple[Value, ...]
     operations: list[Operation] = field(default_factory=list[Operation])
+    prefix: str = "v"
 
     @classmethod
     def of(cls, *types: ElementType, prefix: str = "a") -> BodyBuilder:
@@ -42,13 +56,32 @@ class BodyBuilder:
         return cls(tuple(Value(f"{prefix}{n}", scalar(of)) for n, of in enumerate(types)))
 
     def op(
-        self, name: str, *operands: Value, to: ElementType | None = None, **given: Attribute
+        self,
+        name: str,
+        *operands: Value,
+        to: ElementType | TensorType | None = None,
+        **given: Attribute,
     ) -> Value:
         """The result of one more operation, of the type of its last operand unless said."""
-        of = scalar(to) if to is not None else operands[-1].type
-        value = Value(f"v{len(self.operations)}", of)
-        self.operations.append(Operation(name, operands, (value,), attributes(**given)))
+        of = scalar(to) if isinstance(to, ElementType) else to or operands[-1].type
+        (value,) = self.ops(name, operands, (of,), given)
         return value
+
+    def ops(
+        self,
+        name: str,
+        operands: tuple[Value, ...],
+        types: tuple[ValueType, ...],
+        given: Mapping[str, Attribute] | None = None,
+        regions: tuple[Region, ...] = (),
+    ) -> tuple[Value, ...]:
+        """The results, of these types, of one more operation."""
+        names = [f"{self.prefix}{len(self.operations)}"]
+        names += [f"{names[0]}.{number}" for number in range(1, len(types))]
+        values = tuple(map(Value, names, types))
+        stated = attributes(**(given or {}))
+        self.operations.append(Operation(name, operands, values, stated, regions))
+        return values
 
     def constant(self, number: float, element_type: ElementType) -> Value:
         """One more constant."""
@@ -81,7 +114,8 @@ def literal(number: float, element_type: ElementType) -> Dense:
 class Monoid:
     """A body with its identity: element types of the inputs, init values, profiles of the data.
 
-    `outside` are operations around it, whose results it names.
+    `outside` are operations around it, whose results it names; `functions` those that it calls.
+    `few` says that it is for few elements, as the reference applies it to one after the other.
     """
 
     name: str
@@ -90,6 +124,8 @@ class Monoid:
     identity: tuple[Dense, ...]
     rows: tuple[ProfileRow, ...]
     outside: tuple[Operation, ...] = ()
+    functions: tuple[Function, ...] = ()
+    few: bool = False
 
     @property
     def results(self) -> tuple[ElementType, ...]:
@@ -307,34 +343,28 @@ def _masked(element_type: ElementType, *, outside: bool) -> Monoid:
 
 
 @cache
-def several(element_type: ElementType) -> tuple[Callable[[], Monoid], ...]:
-    """Bodies on a type that are more than one op, as functions that make them."""
-    found: list[Callable[[], Monoid]] = []
+def several(element_type: ElementType) -> tuple[Monoid, ...]:
+    """Bodies on a type that are more than one op."""
     si32, f32 = ELEMENT_TYPES["si32"], ELEMENT_TYPES["f32"]
     plain = not element_type.is_complex and not element_type.is_boolean
+    bodies: list[Monoid] = []
     if plain:
-        found += [
-            lambda: _place(element_type, si32, True),
-            lambda: _place(element_type, si32, False),
-        ]
-    found += [lambda: _flagged(element_type, True), lambda: _flagged(element_type, False)]
+        bodies += [_place(element_type, si32, largest) for largest in (True, False)]
+    bodies += [_flagged(element_type, first) for first in (True, False)]
     if "add" in ops_of(element_type):
-        found.append(lambda: _together(element_type, "add", si32, "add"))
+        bodies.append(_together(element_type, "add", si32, "add"))
     if plain:
         other = f32
         if element_type.is_float:  # XLA does not mix precisions
             other = element_type if "add" in ops_of(element_type) else si32
-        found.append(lambda: _together(element_type, "maximum", other, "add"))
+        bodies.append(_together(element_type, "maximum", other, "add"))
     if element_type.is_integer:
-        found += [lambda: _affine(element_type), lambda: _matrices(element_type)]
+        bodies += [_affine(element_type), _matrices(element_type)]
         if element_type.bits >= 8:
-            found += [
-                lambda: _capped(element_type, outside=True),
-                lambda: _masked(element_type, outside=False),
-            ]
+            bodies += [_capped(element_type, outside=True), _masked(element_type, outside=False)]
     elif element_type.is_float and element_type.bits >= 16:
-        found += [lambda: _affine(element_type), lambda: _capped(element_type, outside=False)]
-    return tuple(found)
+        bodies += [_affine(element_type), _capped(element_type, outside=False)]
+    return tuple(bodies)
 
 
 def selector(element_type: ElementType, direction: str) -> Region:

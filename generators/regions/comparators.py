@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
-from generators.case.shapes import Pick, choose
+from generators.case.choices import Pick, choose, name_of, seldom
+from generators.regions import forms
 from generators.regions.bodies import BodyBuilder, literal
 from generators.values.contents import profiles_of
 from generators.values.profiles import ProfileRow
-from reference.ir.program import Attribute, Region, Value
+from reference.ir.program import Attribute, Function, Region, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType, Kind, NonFinite
 
 _SI32 = ELEMENT_TYPES["si32"]
@@ -21,13 +22,18 @@ _NAN_FREE = ("special", "mixed", "bits")
 
 @dataclass(frozen=True, slots=True)
 class Comparator:
-    """A comparator: its region, the element types that it compares, profiles of the data; and the
-    longest slices that it may be used on."""
+    """A comparator: its region, the element types that it compares, profiles of the data; the
+    longest slices that it may be used on, the functions that it calls; whether it is for few
+    elements, as the reference compares one pair after the other; and how many of its first operands
+    are one and the same."""
 
     region: Region
     inputs: tuple[ElementType, ...]
     rows: tuple[ProfileRow, ...]
     longest: int | None = None
+    functions: tuple[Function, ...] = ()
+    few: bool = False
+    alike: int = 1
 
 
 @cache
@@ -67,7 +73,8 @@ def _payload(
     none: tuple[tuple[ElementType, ...], tuple[str, ...]] = ((), ())
     more = (((_SI32,), ("permutation",)), ((element_type,), (profiles_of(element_type)[0],)))
     both = ((element_type, _SI32), (profiles_of(element_type)[0], "permutation"))
-    return choose(pick, (none, none, *more, more[0], both))
+    kind = choose(pick, ("none", "none", "one", "one", "one", "two"), "sorted along")
+    return none if kind == "none" else both if kind == "two" else choose(pick, (*more, more[0]))
 
 
 def _finished(
@@ -82,21 +89,29 @@ def _paired(inputs: tuple[ElementType, ...]) -> BodyBuilder:
 
 def _one_key(element_type: ElementType, pick: Pick) -> Comparator:
     """By one operand, ascending or descending, written straight or the other way round."""
-    direction, kind = choose(pick, ("LT", "GT")), choose(pick, _kinds(element_type))
+    direction = choose(pick, ("LT", "GT"), "direction")
+    kind = choose(pick, _kinds(element_type), "compare_type")
     more, profiles = _payload(pick, element_type)
-    at = pick(len(more) + 1) if pick(3) == 2 else 0  # the key may stand among what comes along
+    # the key may stand among what comes along
+    at = 1 + pick(len(more)) if more and seldom(pick, 3, "key not first") else 0
     inputs = (*more[:at], element_type, *more[at:])
     block = _paired(inputs)
     lhs, rhs = block.arguments[2 * at : 2 * at + 2]
     total = kind == "TOTALORDER"
-    form = pick(4)
-    if form == 2:
+    integral = not (element_type.is_float or element_type.is_complex)
+    forms = ("straight", "straight", "swapped", *(("negated",) if total or integral else ()))
+    form = choose(pick, (*forms, "is true", "is not false"), "form")
+    if form == "swapped":
         swapped = {"LT": "GT", "GT": "LT"}[direction]
         before = _compared(block, rhs, lhs, swapped, kind)
-    elif form == 3 and (total or not (element_type.is_float or element_type.is_complex)):
+    elif form == "negated":
         before = block.op("not", _compared(block, lhs, rhs, _OPPOSITE[direction], kind))
     else:
         before = _compared(block, lhs, rhs, direction, kind)
+        if form != "straight":
+            truth = block.constant(form == "is true", ELEMENT_TYPES["i1"])
+            way = "EQ" if form == "is true" else "NE"
+            before = _compared(block, before, truth, way, None)
     rows = tuple(
         (*profiles[:at], name, *profiles[at:]) for name in _profiles(element_type, total=total)
     )
@@ -105,20 +120,26 @@ def _one_key(element_type: ElementType, pick: Pick) -> Comparator:
 
 def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
     """By one operand, then by another, each ascending or descending."""
-    second = choose(pick, (_SI32, element_type, ELEMENT_TYPES["ui8"], ELEMENT_TYPES["f32"]))
-    kind, other_kind = choose(pick, _kinds(element_type)), _kinds(second)[-2]
-    ways = (choose(pick, ("LT", "GT")), choose(pick, ("LT", "GT")))
+    second = _SI32
+    if seldom(pick, 2, "keys of other types"):
+        second = choose(pick, (element_type, ELEMENT_TYPES["ui8"], ELEMENT_TYPES["f32"]))
+    kind = choose(pick, _kinds(element_type), "compare_type")
+    other_kind = _kinds(second)[-2]
+    ways = tuple(choose(pick, ("LT", "GT"), f"direction of key {key}") for key in (1, 2))
     more = choose(pick, ((), (_SI32,)))
-    inputs = (element_type, second, *more)
+    turned = seldom(pick, 3, "second operand decides first")
+    keys = (second, element_type) if turned else (element_type, second)
+    inputs = (*keys, *more)
     block = _paired(inputs)
-    one, one_right, two, two_right = block.arguments[:4]
+    pairs = block.arguments[:2], block.arguments[2:4]
+    (one, one_right), (two, two_right) = pairs[::-1] if turned else pairs
     first = _compared(block, one, one_right, ways[0], kind)
-    form = pick(3)
-    if form == 0:
+    form = choose(pick, ("or", "select if equal", "select if not"), "form of two keys")
+    if form == "or":
         equal = _compared(block, one, one_right, "EQ", kind)
         last = _compared(block, two, two_right, ways[1], other_kind)
         before = block.op("or", first, block.op("and", equal, last))
-    elif form == 1:
+    elif form == "select if equal":
         equal = _compared(block, one, one_right, "EQ", kind)
         last = _compared(block, two, two_right, ways[1], other_kind)
         before = block.op("select", equal, last, first)
@@ -127,11 +148,27 @@ def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
         differ = _compared(block, one, one_right, "NE", kind)
         before = block.op("select", differ, first, last)
     seconds = (profiles_of(second)[0], "within:0:3")
-    rows = tuple(
-        (name, seconds[n % 2], *("permutation" for _ in more))
+    named = [
+        (name, seconds[n % 2])
         for n, name in enumerate(_profiles(element_type, total=kind == "TOTALORDER"))
-    )
+    ]
+    rows = tuple((*(row[::-1] if turned else row), *("permutation" for _ in more)) for row in named)
     return _finished(block, before, inputs, rows)
+
+
+def _across(element_type: ElementType, pick: Pick) -> Comparator:
+    """Elements of one operand compared with those of another: an order as the two are one."""
+    inputs = (element_type, element_type, _SI32)
+    block = _paired(inputs)
+    first, _, _, second = block.arguments[:4]
+    direction = choose(pick, ("LT", "GT"), "direction")
+    before = _compared(block, first, second, direction, _kinds(element_type)[0])
+    if element_type.is_complex or element_type.is_float:
+        names = ("small_integers", "within:0:1", "moderate")
+    else:
+        names = profiles_of(element_type)
+    rows = tuple((name, name, "permutation") for name in names)
+    return Comparator(block.returns(before), inputs, rows, alike=2)
 
 
 def _canonical(element_type: ElementType, pick: Pick) -> Comparator:
@@ -169,7 +206,7 @@ def _canonicalised(block: BodyBuilder, value: Value, element_type: ElementType) 
 
 def _by_function(element_type: ElementType, pick: Pick) -> Comparator:
     """By something computed: the negative, the modulus, bits under a mask, a sum of operands."""
-    name = choose(pick, ("negate", "abs", "mask", "sum"))
+    name = choose(pick, ("negate", "abs", "mask", "sum"), "function of the key", paired=False)
     inputs = (element_type, element_type) if name == "sum" else (element_type,)
     block = _paired(inputs)
     if name == "sum":
@@ -184,7 +221,7 @@ def _by_function(element_type: ElementType, pick: Pick) -> Comparator:
     else:
         keys = [block.op(name, value) for value in block.arguments]
     lhs, rhs = keys
-    before = _compared(block, lhs, rhs, choose(pick, ("LT", "GT")), None)
+    before = _compared(block, lhs, rhs, choose(pick, ("LT", "GT"), "direction"), None)
     names = ("small_integers", "within:0:1", "within:-2:2")
     return _finished(block, before, inputs, tuple((name,) * len(inputs) for name in names))
 
@@ -203,9 +240,35 @@ def _not_strict(element_type: ElementType, pick: Pick) -> Comparator:
     slices is known: sorting algorithms leave them (and end the process), open as the result is."""
     block = _paired((element_type,))
     lhs, rhs = block.arguments
-    before = _compared(block, lhs, rhs, choose(pick, ("LE", "GE")), None)
+    before = _compared(block, lhs, rhs, choose(pick, ("LE", "GE"), "direction"), None)
     rows: tuple[ProfileRow, ...] = (("permutation",), (profiles_of(element_type)[0],))
     return Comparator(block.returns(before), (element_type,), rows, longest=16)
+
+
+def _constant(element_type: ElementType, _: Pick) -> Comparator:
+    """Never before: all elements are equal, and a stable sort leaves them where they are."""
+    block = _paired((element_type,))
+    before = block.constant(0, ELEMENT_TYPES["i1"])
+    return _finished(
+        block,
+        before,
+        (element_type,),
+        (("small_integers",),) if not element_type.is_boolean else (("bits",),),
+    )
+
+
+def _in_functions(element_type: ElementType, pick: Pick) -> Comparator:
+    """An order by one operand that functions compute."""
+    plain = _one_key(element_type, pick)
+    region, functions = forms.in_functions(plain.region, "comparator")
+    return replace(plain, region=region, functions=functions)
+
+
+def _not_elementwise(element_type: ElementType, pick: Pick) -> Comparator:
+    """An order by one operand, on tensors or in a branch or a loop."""
+    plain = _one_key(element_type, pick)
+    region = forms.region_of_form(plain.region, pick, "form of the comparator")
+    return replace(plain, region=region, longest=7, few=True)
 
 
 def comparators(element_type: ElementType, pick: Pick) -> Comparator:
@@ -216,8 +279,8 @@ def comparators(element_type: ElementType, pick: Pick) -> Comparator:
         makers += [_canonical] * 5 if _has_signed_nan(part) else [_canonical]
     if element_type.is_signed and element_type.bits > 2:
         makers += [_by_function, _by_function, _by_difference]
-    makers.append(_not_strict)
-    return choose(pick, tuple(makers))(element_type, pick)
+    makers += [_not_strict, _constant, _across, _in_functions, _not_elementwise]
+    return choose(pick, makers, "comparator", name_of)(element_type, pick)
 
 
 def _has_signed_nan(element_type: ElementType) -> bool:

@@ -52,6 +52,13 @@ class Words:
         """`count` elements of a one-dimensional array."""
         return options[self.below(count, len(options))]
 
+    def each(self, count: int, options: Array) -> Array:
+        """`count` elements of a one-dimensional array: all of them in some order, then in another,
+        and so on."""
+        rounds = -(-count // len(options))
+        order = np.argsort(self.words(rounds * len(options)).reshape(rounds, len(options)), axis=1)
+        return options[order.reshape(-1)[:count]]
+
 
 @cache
 def top(element_type: ElementType) -> int:

@@ -18,6 +18,7 @@ from generators.case.case import InputRecipe
 from generators.values import float_profiles, integer_profiles
 from generators.values.codes import Words, as_array, encode, top
 from generators.values.shaped_values import fill_shaped, is_shaped
+from generators.values.undecided import UNDECIDED, undecided_at
 from reference.ir.program import Program, QuantizedType, TensorType
 from reference.ir.types import FLOATS, INTEGERS, Array, ElementType, bits_dtype, from_bits, to_bits
 from reference.ops.quantization import quantize
@@ -33,7 +34,8 @@ class Profile:
     """A named distribution of values: what it holds, and how to fill floats and integers.
 
     `floats` serves floating-point types and the parts of complex ones. A filler is None where the
-    profile means nothing for the kind; `i1` has the profile "bits" alone.
+    profile means nothing for the kind; `i1` has the profile "bits" alone. What is not `general`
+    serves some ops alone.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Profile:
     floats: Filler | None = None
     integers: Filler | None = None
     complex_only: bool = False
+    general: bool = True
 
 
 def _profiles() -> dict[str, Profile]:
@@ -48,6 +51,13 @@ def _profiles() -> dict[str, Profile]:
     rows = [
         Profile("small_integers", "integers from -8 to 8", f.small_integers, i.small_integers),
         Profile("special", "zeros, ones, extremes, infinities, NaNs", f.special, i.special),
+        Profile(
+            "each_special",
+            "zeros, ones, extremes, infinities, NaNs, each before one comes again",
+            f.each_special,
+            i.each_special,
+            general=False,
+        ),
         Profile("mixed", "half special, half moderate", f.mixed),
         Profile("unit", "uniform in [-1, 1]", f.unit),
         Profile("moderate", "of ordinary size", f.moderate, i.moderate),
@@ -72,22 +82,35 @@ def _profiles() -> dict[str, Profile]:
     ]
     for to in INTEGERS + FLOATS:
         meaning = f"what {to.name} can hold"
-        rows.append(Profile(f"range_{to.name}", meaning, f.in_range(to), i.in_range(to)))
+        rows.append(
+            Profile(f"range_{to.name}", meaning, f.in_range(to), i.in_range(to), general=False)
+        )
     for to in FLOATS:
         meaning = f"midpoints between neighbours in {to.name}, or next to one"
         floats = f.ties_between(to) if to.bits < 64 else None  # no format is wider
-        rows.append(Profile(f"ties_{to.name}", meaning, floats, i.ties_between(to)))
+        rows.append(Profile(f"ties_{to.name}", meaning, floats, i.ties_between(to), general=False))
+    rows += [
+        Profile(
+            f"undecided_{op}",
+            f"complex numbers at which {op} needs certified arithmetic",
+            undecided_at(op),
+            complex_only=True,
+            general=False,
+        )
+        for op in UNDECIDED
+    ]
     return {row.name: row for row in rows}
 
 
 PROFILES: dict[str, Profile] = _profiles()
-"""Every value profile by name; range_T and ties_T serve conversions to T."""
+"""Every value profile by name; range_T and ties_T serve conversions to T, each_special the ops that
+take elements one by one, undecided_OP that op."""
 
 
 @cache
 def profiles_of(element_type: ElementType) -> tuple[str, ...]:
-    """The general profiles that a type has (not those made for one conversion), simplest first."""
-    general = [row for row in PROFILES.values() if not row.name.startswith(("range_", "ties_"))]
+    """The general profiles that a type has (not those made for some ops), simplest first."""
+    general = [row for row in PROFILES.values() if row.general]
     if element_type.is_boolean:
         return ("bits",)
     if element_type.is_integer:
@@ -211,7 +234,16 @@ def materialise(program: Program, recipe: InputRecipe) -> tuple[Array, ...]:
     """The arguments of main that a recipe describes, one array for each parameter.
 
     With a correlation, each parameter after the first of its type is related to that first one.
+    Of a program of several processes the arguments of each come in turn, drawn alike.
     """
+    seeds = (recipe.seed + (number << 96) for number in range(program.process_count))
+    return tuple(
+        array for seed in seeds for array in _arguments(program, replace(recipe, seed=seed))
+    )
+
+
+def _arguments(program: Program, recipe: InputRecipe) -> tuple[Array, ...]:
+    """The arguments of main in one process."""
     first: dict[TensorType, Array] = {}
     arrays: list[Array] = []
     for number, parameter in enumerate(program.main.arguments):

@@ -126,6 +126,21 @@ def special(element_type: ElementType, count: int, words: Words) -> Array:
     return np.where(_signs(count, words), core, every)
 
 
+@cache
+def _landmarks(element_type: ElementType) -> Array:
+    """Codes of the core, of 0.5, and of the largest, the least and the least normal numbers."""
+    half = int(nearest(np.array([0.5]), element_type)[1][0])
+    extremes = [half, top(element_type), _first_normal(element_type), 1]
+    return np.unique(
+        np.concatenate([core_codes(element_type), _both_signs(extremes, element_type)])
+    )
+
+
+def each_special(element_type: ElementType, count: int, words: Words) -> Array:
+    """Zeros, ones, 0.5, extremes, infinities, NaNs: each of them before one comes again."""
+    return words.each(count, _landmarks(element_type))
+
+
 def mixed(element_type: ElementType, count: int, words: Words) -> Array:
     """Half special, half moderate values."""
     one, other = special(element_type, count, words), moderate(element_type, count, words)

@@ -61,24 +61,25 @@ def special_codes(element_type: ElementType) -> Array:
     return np.array(sorted(codes), np.uint64)
 
 
+@cache
+def _core(element_type: ElementType) -> Array:
+    """Codes of 0, 1, -1 and the extremes."""
+    low, high = element_type.min_integer, element_type.max_integer
+    mask = (1 << element_type.bits) - 1
+    return np.array([number & mask for number in (0, 1, -1, low, low + 1, high)], np.uint64)
+
+
 def special(element_type: ElementType, count: int, words: Words) -> Array:
     """Special values, a quarter of them 0, 1, -1 and the extremes."""
-    mask = (1 << element_type.bits) - 1
-    core = [
-        value & mask
-        for value in (
-            0,
-            1,
-            -1,
-            element_type.min_integer,
-            element_type.min_integer + 1,
-            element_type.max_integer,
-        )
-    ]
-    chosen = words.choice(count, np.array(core, np.uint64))
+    chosen = words.choice(count, _core(element_type))
     return np.where(
         words.chance(count, 4), chosen, words.choice(count, special_codes(element_type))
     )
+
+
+def each_special(element_type: ElementType, count: int, words: Words) -> Array:
+    """0, 1, -1 and the extremes: each of them before one comes again."""
+    return words.each(count, np.unique(_core(element_type)))
 
 
 def moderate(element_type: ElementType, count: int, words: Words) -> Array:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from generators.values.contents import PROFILES, profiles_of
+from generators.values.undecided import UNDECIDED
 from reference.ir.types import ElementType
 
 ProfileRow = tuple[str, ...]
@@ -52,6 +53,11 @@ POWER_PAIRS: tuple[ProfileRow, ...] = (
     ("perfect_powers", "ties"), ("perfect_powers", "unit"), ("positive", "tiny"),
     ("special", "special"), ("wide", "small_integers"),
 )  # fmt: skip
+_ON_AXES: tuple[ProfileRow, ...] = (
+    ("axes", "small_integers"), ("axes", "moderate"), ("axes", "ties"), ("moderate", "axes"),
+)  # fmt: skip
+"""Where branch cuts meet: bases and exponents with one part zero."""
+
 SHIFT_ROWS: tuple[ProfileRow, ...] = tuple(
     (name, "shift_amounts") for name in ("small_integers", "special", "wide", "bits", "moderate")
 )
@@ -78,10 +84,21 @@ def rows(element_type: ElementType, values: Values = ANY) -> tuple[ProfileRow, .
     if element_type.is_integer or element_type.is_boolean:
         return every
     if values.floats:
-        return (*every, *values.floats * 2)
+        on_axes = _ON_AXES if element_type.is_complex else ()
+        return (*every, *values.floats * 2, *on_axes)
     if values.emphasis:
         return (*every, *((name, name) for name in values.emphasis * 3))
     return (*every, *_FLOAT_PAIRS, *_MEETINGS * 3)
+
+
+def undecided_rows(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]:
+    """Rows of numbers at which an op, of complex numbers, needs certified arithmetic; few have any.
+
+    `power` has them as bases, with an exponent of -2.
+    """
+    if op not in UNDECIDED or element_type.name != "complex<f32>":
+        return ()
+    return ((f"undecided_{op}", "values:-2"),)
 
 
 @cache

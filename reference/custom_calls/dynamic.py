@@ -17,6 +17,7 @@ from reference.ir.errors import EvaluationError
 from reference.ir.program import Dense, TensorType
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, to_bits
 from reference.ops.folds.reduction import reduce_window
+from reference.ops.mhlo import first_by
 from reference.ops.random import rng_bit_generator
 
 _SETTINGS = 5
@@ -65,8 +66,7 @@ def dynamic_top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, 
     """
     del given
     operand, k = inputs
-    places = np.argsort(-1 - _ranks(operand), axis=-1, kind="stable")[..., : int(k)]
-    return np.take_along_axis(operand, places, axis=-1), places.astype(np.int32)
+    return first_by(-1 - _ranks(operand), operand, int(k))
 
 
 def _ranks(operand: Array) -> Array:

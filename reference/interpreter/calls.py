@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from reference.custom_calls.targets import call_built_in
-from reference.interpreter.frames import Block, Entry, Frame, Run, Step, Wired, store
+from reference.interpreter.frames import Block, Entry, Frame, Run, Step, Wired, failing, store
+from reference.interpreter.processes import Grid, Member, Start
+from reference.interpreter.shards import devices_of, joined, shard
 from reference.interpreter.steps import body
 from reference.ir.errors import EvaluationError, failure, mismatch
+from reference.ir.program import Operation
 
 
 def call_step(wired: Wired, entry: Entry) -> Step:
@@ -70,20 +77,84 @@ def custom_call_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) 
     return step
 
 
-def sharding_step(wired: Wired, blocks: list[Block]) -> Step:
-    """The step of an operation of Shardy's dialect, which says what lies on which process.
+RUN_PARALLEL = "interpreter.run_parallel"
+"""The target, before the sizes of the process grid, of a call that runs functions as processes."""
 
-    On one process a shard is the whole: `sdy.manual_computation` is its body, all else identity.
-    """
+
+def runs_processes(operation: Operation) -> bool:
+    """Whether a custom call runs the functions that it names as the processes of a grid."""
+    return str(operation.attribute("call_target_name")).startswith(RUN_PARALLEL)
+
+
+def parallel_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) -> Step:
+    """The step of a run of processes, one for each function named: inputs and results in turn."""
     operation, taken, given = wired.operation, wired.taken, wired.given
+    if isinstance(called, EvaluationError):
+        return failing(operation, called)
+    sizes = str(operation.attribute("call_target_name")).removeprefix(RUN_PARALLEL).split(" x ")
+    shape = (int(sizes[0]), int(sizes[1]))
+    counts = [len(entry.block.arguments) for entry in called]
+    if sum(counts) != len(taken) or len(called) != shape[0] * shape[1]:
+        return failing(operation, f"{len(called)} functions of {sum(counts)} inputs in all")
 
     def step(run: Run, frame: Frame) -> None:
-        values = tuple([frame[at] for at in taken])
-        results = blocks[0].run(run, frame, *values) if blocks else values[: len(given)]
+        inputs = iter([frame[at] for at in taken])
+        shares = [list(islice(inputs, count)) for count in counts]
+        starts = [partial(in_process, e, run, s) for e, s in zip(called, shares, strict=True)]
+        grid = Grid(shape, same_program=len({id(entry) for entry in called}) == 1)
+        results = [result for each in grid.run(starts) for result in each]
+        store(operation, results, given, frame)
+
+    return step
+
+
+def in_process(entry: Entry, run: Run, inputs: Sequence[Any], member: Member) -> tuple[Any, ...]:
+    """The results of a function in a process of a grid, which has feeds of its own."""
+    return entry.call(replace(run, member=member, queues=run.queues.own(member.id)), inputs)
+
+
+def sharding_step(wired: Wired, blocks: list[Block]) -> Step:
+    """The step of an operation of Shardy's dialect, which says what lies on which device.
+
+    `sdy.manual_computation` is its body, executed by a process for each device on its shards; all
+    else is identity.
+    """
+    operation, taken, given = wired.operation, wired.taken, wired.given
+    mesh: Any = operation.attribute("mesh", ())
+    ins: Any = operation.attribute("in_shardings", ())
+    outs: Any = operation.attribute("out_shardings", ())
+    manual: Any = operation.attribute("manual_axes", ())
+    if blocks and set(manual) != {name for name, _ in mesh}:
+        return failing(operation, "a computation that is manual along some axes only")
+
+    def results_of(run: Run, frame: Frame, values: list[Any]) -> Sequence[Any]:
+        devices = devices_of(mesh)
+        if len(devices) == 1:
+            return blocks[0].run(run, frame, *values)
+
+        def start(device: int) -> Start:
+            shards = [shard(v, s, mesh, devices[device]) for v, s in zip(values, ins, strict=True)]
+            own = [*frame]
+
+            def started(member: Member) -> tuple[Any, ...]:
+                queues = run.queues.own(member.id)
+                return blocks[0].run(replace(run, member=member, queues=queues), own, *shards)
+
+            return started
+
+        ran = Grid((1, len(devices))).run([start(device) for device in range(len(devices))])
+        return [
+            joined(parts, sharding, mesh, devices)
+            for parts, sharding in zip(zip(*ran, strict=True), outs, strict=True)
+        ]
+
+    def step(run: Run, frame: Frame) -> None:
+        values = [frame[at] for at in taken]
+        results = results_of(run, frame, values) if blocks else values[: len(given)]
         for value, place in zip(results, operation.results, strict=False):
             problem = mismatch(value, place.type)
             if problem:
-                raise failure(operation, f"on one process {problem}")
+                raise failure(operation, problem)
         store(operation, results, given, frame)
 
     return step

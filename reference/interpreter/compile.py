@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import chain
 
-from reference.interpreter.calls import call_step, custom_call_step, sharding_step
+from reference.interpreter.calls import (
+    call_step,
+    custom_call_step,
+    parallel_step,
+    runs_processes,
+    sharding_step,
+)
 from reference.interpreter.frames import Block, Entry, Step, Wired, failing
+from reference.interpreter.inlining import NotInlined, without_calls
 from reference.interpreter.steps import op_step
 from reference.ir.errors import EvaluationError, failure
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ops.structure import CALLEE, RETURNS, calls_target, computations
 from reference.ops.table import OPS, Op
+from reference.ops.xla.lowering import steps_of
 
 Scope = dict[str, int]
 """The place of every value that can be seen, by name."""
@@ -76,7 +85,7 @@ class Maker:
         arguments = tuple([self._place(scope, value) for value in region.arguments])
         wired: list[Wired] = []
         steps: list[Step] = []
-        for operation in region.operations:
+        for operation in chain.from_iterable(map(steps_of, region.operations)):
             taken = _taken(operation, scope)
             if operation.name in RETURNS:
                 beside = self._beside(outer)
@@ -90,9 +99,16 @@ class Maker:
         self, operation: Operation, taken: tuple[int, ...], scope: Scope
     ) -> tuple[Wired, Step]:
         """An operation whose operands are at these places, and its step; its results get places."""
-        blocks = [self.block(inner, scope) for inner in operation.regions]
+        blocks = [self.block(inner, scope) for inner in self._regions(operation)]
         given = tuple([self._place(scope, value) for value in operation.results])
         return self._step(Wired(operation, taken, given), blocks)
+
+    def _regions(self, operation: Operation) -> tuple[Region, ...]:
+        """Its regions, bodies without calls: then what they compute can be seen."""
+        try:
+            return without_calls(operation, self.compiled.program).regions
+        except NotInlined:  # the call says what is wrong, once it is reached
+            return operation.regions
 
     def _beside(self, outer: Scope) -> Callable[[Region, int], tuple[Block, int]]:
         def beside(region: Region, places: int) -> tuple[Block, int]:
@@ -108,6 +124,8 @@ class Maker:
 
     def _step(self, wired: Wired, blocks: list[Block]) -> tuple[Wired, Step]:
         name = wired.operation.name
+        if calls_target(wired.operation) and runs_processes(wired.operation):
+            return wired, parallel_step(wired, self._called(wired.operation))
         if calls_target(wired.operation):
             return wired, custom_call_step(wired, self._called(wired.operation))
         if name.startswith("sdy."):
@@ -118,7 +136,7 @@ class Maker:
             callee = self.compiled.entry(str(wired.operation.attribute(CALLEE[name])))
         except EvaluationError as error:
             return wired, failing(wired.operation, error)
-        return replace(wired, callee=callee), call_step(wired, callee)
+        return wired, call_step(wired, callee)
 
     def _called(self, operation: Operation) -> tuple[Entry, ...] | EvaluationError:
         """The functions that a custom call names, or why they cannot be called."""

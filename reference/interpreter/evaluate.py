@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 
+from reference.interpreter.calls import in_process
 from reference.interpreter.compile import Compiled, Maker
 from reference.interpreter.frames import CustomCall, OnResult, Run
+from reference.interpreter.processes import Grid
 from reference.interpreter.steps import body
 from reference.interpreter.verify import check, given_attributes, violations
 from reference.ir.errors import EvaluationError, described, mismatch
+from reference.ir.processes import ProcessId
 from reference.ir.program import Function, Operation, Program, Region, TensorType
 from reference.ir.regions import Body
 from reference.ir.types import Array
@@ -20,8 +25,10 @@ from reference.ops.host import Channel, Queues
 
 __all__ = [
     "CustomCall", "EvaluationError", "OnResult", "apply", "body_of", "check", "described",
-    "evaluate", "given_attributes", "mismatch", "of_shape", "violations",
+    "evaluate", "given_attributes", "mismatch", "of_shape", "shared_out", "violations",
 ]  # fmt: skip
+
+T = TypeVar("T")
 
 KEPT = 32
 """How many programs stay compiled, the ones used last."""
@@ -33,20 +40,26 @@ def evaluate(
     program: Program,
     inputs: Sequence[Array],
     *,
-    process_grid: tuple[int, int] = (1, 1),
     custom_calls: Mapping[str, CustomCall] | None = None,
     on_result: OnResult | None = None,
-    infeeds: Iterable[Sequence[Array]] | None = None,
-    outfeed: MutableSequence[tuple[Array, ...]] | None = None,
+    infeeds: Iterable[Sequence[Array]]
+    | Mapping[ProcessId, Iterable[Sequence[Array]]]
+    | None = None,
+    outfeed: (
+        MutableSequence[tuple[Array, ...]]
+        | MutableMapping[ProcessId, MutableSequence[tuple[Array, ...]]]
+        | None
+    ) = None,
     channels: MutableMapping[int, Channel] | None = None,
 ) -> tuple[Array, ...]:
     """The results of main on `inputs`, arrays of the storage types of its parameters.
 
+    A program of several processes takes the inputs of each in turn, in the order of their
+    flattened ids, and gives the results of each in turn.
+
     Args:
         program: what to evaluate.
         inputs: one array per parameter of main, of its shape and storage type.
-        process_grid: numbers of replicas and of partitions. Every process evaluates the same
-            program on the same inputs; ops that do not communicate do not depend on the grid.
         custom_calls: for `custom_call`, by `call_target_name`: a function from arrays to an array
             or to a sequence of arrays. They go before those that reference.custom_calls.targets
             knows.
@@ -59,23 +72,58 @@ def evaluate(
         channels: by `channel_id` a queue: `send` appends a tuple of arrays on the right, `recv`
             takes one from the left. A channel that is not in it begins empty, and is put in.
 
+    Of several processes each may have an infeed and an outfeed of its own: they are then given in
+    mappings by process id. Channels to the host are the same for all.
+
     Raises:
         EvaluationError: inputs that are not what main takes, an op or function that is not
             known, a function that calls itself, a result that is not of the stated type, a queue
-            that is empty or holds something else.
+            that is empty or holds something else, processes that wait for one another for ever.
     """
-    if len(process_grid) != 2 or min(process_grid) < 1:
-        raise EvaluationError(f"process_grid must be two positive numbers, not {process_grid}")
     try:
         main = program.main
     except ValueError as error:
         raise EvaluationError(str(error)) from None
-    _check_inputs(main, inputs)
+    if program.process_count < 1:
+        grid = program.process_grid
+        raise EvaluationError(f"process_grid must be two positive numbers, not {grid}")
+    shares = shared_out(program, inputs)
+    for share in shares:
+        _check_inputs(main, share)
     entry = _compile(program).entry(main.name)
-    given = None if infeeds is None else iter(infeeds)
-    queues = Queues(given, outfeed, {} if channels is None else channels)
+    queues = Queues(_iterated(infeeds), outfeed, {} if channels is None else channels)
+    run = Run(custom_calls or {}, on_result, queues)
     with np.errstate(all="ignore"):
-        return entry.call(Run(custom_calls or {}, on_result, queues), inputs)
+        if program.process_grid in (None, (1, 1)):
+            return entry.call(run, inputs)
+        grid = Grid(program.process_grid)
+        return tuple(
+            chain.from_iterable(
+                grid.run([partial(in_process, entry, run, share) for share in shares])
+            )
+        )
+
+
+def _iterated(
+    infeeds: Iterable[Sequence[Array]] | Mapping[ProcessId, Iterable[Sequence[Array]]] | None,
+) -> Iterator[Sequence[Array]] | Mapping[ProcessId, Iterator[Sequence[Array]]] | None:
+    if isinstance(infeeds, Mapping):
+        by_process: Mapping[ProcessId, Iterable[Sequence[Array]]] = infeeds  # type: ignore[assignment]
+        return {process: iter(given) for process, given in by_process.items()}
+    return None if infeeds is None else iter(infeeds)
+
+
+def shared_out(program: Program, values: Sequence[T]) -> list[Sequence[T]]:
+    """Inputs or results of a program, which are those of each process in turn, by process.
+
+    Raises:
+        EvaluationError: when they are not as many for each.
+    """
+    count = program.process_count
+    if len(values) % count:
+        raise EvaluationError(f"{len(values)} values for {count} processes")
+    each = len(values) // count
+    return [values[number * each : (number + 1) * each] for number in range(count)]
 
 
 def _compile(program: Program) -> Compiled:

@@ -8,9 +8,10 @@ included; each call has its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from reference.interpreter.processes import Member
 from reference.ir.errors import EvaluationError, failure
 from reference.ir.program import Operation, Region
 from reference.ops.host import Queues
@@ -29,11 +30,12 @@ class Run:
     custom_calls: Mapping[str, CustomCall]
     on_result: OnResult | None
     queues: Queues
+    member: Member = field(default_factory=lambda: Member((0, 0)))
 
     @property
     def inside(self) -> Run:
         """The same without the hook: bodies of reductions and the like are part of their op."""
-        return self if self.on_result is None else Run(self.custom_calls, None, self.queues)
+        return self if self.on_result is None else replace(self, on_result=None)
 
 
 Step = Callable[[Run, Frame], None]
@@ -45,12 +47,11 @@ LaneStep = Callable[[tuple[int, ...], Frame], None]
 
 @dataclass(frozen=True, slots=True)
 class Wired:
-    """An operation with the places of its operands and results, and the function that it calls."""
+    """An operation with the places of its operands and results."""
 
     operation: Operation
     taken: tuple[int, ...]
     given: tuple[int, ...]
-    callee: Entry | None = None
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from reference.interpreter import quantized
-from reference.interpreter.frames import Block, Entry, Frame, LaneStep, Run, Wired
+from reference.interpreter.frames import Block, Frame, LaneStep, Run, Wired
 from reference.interpreter.verify import given_attributes
 from reference.ir.program import TensorType
 from reference.ir.types import Array
@@ -22,7 +22,10 @@ from reference.ops.table import OPS, Op
 
 
 def lifted(block: Block, run: Run, frame: Frame, *inputs: Array) -> tuple[Array, ...]:
-    """The results for many lanes at once: see `reference.ir.regions.Body`."""
+    """The results for many lanes at once: see `reference.ir.regions.Body`.
+
+    Results that are no scalars have their own dimensions after those of the lanes.
+    """
     steps = lane_steps(block)
     if steps is None or not inputs[0].size:
         return _lane_by_lane(block, run, frame, inputs)
@@ -48,7 +51,8 @@ def _lane_by_lane(
 ) -> tuple[Array, ...]:
     types = [value.type for value in block.region.operations[-1].operands]
     lanes = inputs[0].shape
-    gathered = [np.empty(lanes, of.storage) for of in types if isinstance(of, TensorType)]
+    tensors = [of for of in types if isinstance(of, TensorType)]
+    gathered = [np.empty(lanes + of.static_shape, of.storage) for of in tensors]
     for index in np.ndindex(*lanes):
         results = block.run(run, frame, *(np.asarray(array[index]) for array in inputs))
         for array, result in zip(gathered, results, strict=True):
@@ -70,26 +74,10 @@ def _lane_steps(block: Block) -> tuple[LaneStep, ...] | None:
         return None
     steps: list[LaneStep] = []
     for one in block.wired:
-        if one.callee is not None:
-            inner = lane_steps(one.callee.block)
-            if inner is None:
-                return None
-            steps.append(_call(one.callee, inner, one))
-        elif one.operation.name in OPS and OPS[one.operation.name].lifts:
-            steps.append(_lane_step(OPS[one.operation.name], one))
-        else:
+        if one.operation.name not in OPS or not OPS[one.operation.name].lifts:
             return None
+        steps.append(_lane_step(OPS[one.operation.name], one))
     return tuple(steps)
-
-
-def _call(entry: Entry, steps: tuple[LaneStep, ...], wired: Wired) -> LaneStep:
-    def step(lanes: tuple[int, ...], frame: Frame) -> None:
-        inputs = [_spread(frame[at], lanes) for at in wired.taken]
-        results = _in_lanes(entry.block, steps, lanes, [None] * entry.places, inputs)
-        for place, result in zip(wired.given, results, strict=True):
-            frame[place] = result
-
-    return step
 
 
 def _lane_step(semantics: Op, wired: Wired) -> LaneStep:

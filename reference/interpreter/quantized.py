@@ -35,7 +35,7 @@ def involved(operation: Operation) -> bool:
 
 def on_numbers(operation: Operation) -> bool:
     """Whether the operation's op is defined on the numbers that codes stand for, not on codes."""
-    return OPS[operation.name].quantized in (QuantizedUse.COMPUTES, QuantizedUse.CONVERTS)
+    return OPS[operation.name].quantized.on_numbers
 
 
 def mentioned(operation: Operation) -> bool:
@@ -53,7 +53,7 @@ def evaluate(operation: Operation, operands: Sequence[Array], apply: Apply) -> t
     """The results of an operation for which `involved` holds, quantized ones as codes."""
     if on_numbers(operation):
         return encoded(operation, apply(plain(operation), numbers(operation, operands)))
-    return apply(plain(operation), _in_result_types(operation, operands))
+    return apply(plain(operation), in_result_types(operation, operands))
 
 
 @lru_cache(maxsize=4096)
@@ -101,18 +101,21 @@ def _plain_value(value: Value, computes: bool) -> Value:
     return Value(value.name, TensorType(value.type.shape, element))
 
 
-def _in_result_types(operation: Operation, operands: Sequence[Array]) -> list[Array]:
-    """Codes as the body takes them: `to_destination_type` of the specification."""
-    groups, count = OPS[operation.name].body_types, len(operation.results)
-    if not groups:
-        return list(operands)
-    targets: list[QuantizedType | None] = []
-    for is_converted in groups:
-        targets += map(_quantized, operation.results) if is_converted else [None]
-    if len(targets) != len(operands) or not count:
-        return list(operands)
+def in_result_types(operation: Operation, operands: Sequence[Array]) -> list[Array]:
+    """Codes of an operation that moves or folds, as its body takes them.
+
+    That is `to_destination_type` of the specification.
+    """
     given = [_quantized(value) for value in operation.operands]
     return [
         array if of is None or to is None else requantize(array, of, to)
-        for array, of, to in zip(operands, given, targets, strict=True)
+        for array, of, to in zip(operands, given, types_in_body(operation), strict=True)
     ]
+
+
+def types_in_body(operation: Operation) -> list[QuantizedType | None]:
+    """The quantized type that a body takes each operand in; None of those that stay as they are."""
+    found: list[QuantizedType | None] = []
+    for is_converted in OPS[operation.name].body_types:
+        found += map(_quantized, operation.results) if is_converted else [None]
+    return found if len(found) == len(operation.operands) else [None] * len(operation.operands)

@@ -15,7 +15,7 @@ from reference.interpreter.verify import explained, given_attributes, stated_res
 from reference.ir.errors import EvaluationError, failure, mismatch
 from reference.ir.program import Operation, Region, TensorType
 from reference.ir.regions import Body
-from reference.ops.structure import CONTROL_FLOW, HOST, is_constant
+from reference.ops.structure import COMMUNICATION, CONTROL_FLOW, HOST, is_constant
 from reference.ops.table import Op
 
 _MISUSE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
@@ -47,6 +47,8 @@ def _fast(semantics: Op, wired: Wired) -> Step | None:
     plain = isinstance(of, TensorType) and of.is_static and not semantics.several
     starred = any(name.startswith("*") for name in semantics.operands)
     if not plain or starred or operation.regions or len(wired.taken) != len(semantics.operands):
+        return None
+    if operation.name in COMMUNICATION:
         return None
     assert isinstance(of, TensorType)
     keywords = _keywords(semantics, operation)
@@ -129,7 +131,9 @@ def _compute(semantics: Op, operation: Operation, blocks: list[Block]) -> Comput
                 deep = run.inside if inside else run
                 given = keywords | semantics.named([body(block, deep, frame) for block in blocks])
             if operation.name in HOST:
-                given = keywords | {"queues": run.queues}
+                given = keywords | {"queues": run.queues, "process": run.member.at(operation)}
+            if operation.name in COMMUNICATION:
+                given = given | {"process": run.member.at(operation)}
             results = semantics.evaluate(*semantics.grouped(operands), **given)
         except EvaluationError as error:
             raise _located(operation, error) from None
@@ -147,7 +151,7 @@ def _compute(semantics: Op, operation: Operation, blocks: list[Block]) -> Comput
 
 def _located(operation: Operation, error: EvaluationError) -> EvaluationError:
     """Errors of queues do not know the operation; those of operations inside name theirs."""
-    if operation.name in HOST:
+    if operation.name in HOST or (operation.name in COMMUNICATION and error.operation is None):
         return failure(operation, error)
     return error
 

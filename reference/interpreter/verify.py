@@ -20,11 +20,11 @@ def given_attributes(operation: Operation) -> dict[str, Any]:
     record = OPS.get(operation.name)
     if record is not None and calls_target(operation):
         return {name: value for name, value in operation.attributes if name in record.attributes}
-    metadata = IGNORED_ATTRIBUTES if record is None else IGNORED_ATTRIBUTES | record.metadata
+    ignored = IGNORED_ATTRIBUTES if record is None else IGNORED_ATTRIBUTES | record.metadata
     return {
         name: value
         for name, value in operation.attributes
-        if name not in IGNORED_ATTRIBUTES and name not in metadata and "." not in name
+        if name not in ignored and "." not in name
     }
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
+import numpy as np
+
 from reference.ir.constraints import ConstraintViolation, checking
 from reference.ir.monoid import MONOIDS, Monoid
 from reference.ir.program import Program, Region, TensorType, ValueType
@@ -21,6 +23,10 @@ Evaluate = Callable[..., Any]
 IsExact = Callable[[tuple[Array, ...], Array], Array]
 """is_exact(operands, result): which elements are the exact results, with nothing rounded."""
 
+Lower = Callable[..., Any]
+"""lower(building, *operands, **attributes, **regions): the value, or a tuple of several, that the
+operations which it adds to `building` (reference/ops/xla/lowering.py) end with."""
+
 T = TypeVar("T")
 
 
@@ -28,6 +34,11 @@ class Dialect(Enum):
     """Where an op comes from."""
 
     STABLEHLO = "stablehlo"
+    """The StableHLO specification."""
+    MHLO = "mhlo"
+    """Instructions of XLA that StableHLO lacks, as MLIR writes them."""
+    XLA = "xla"
+    """XLA's operation semantics: what XlaBuilder offers."""
 
 
 class QuantizedUse(Enum):
@@ -43,6 +54,11 @@ class QuantizedUse(Enum):
     """It hands values on, whatever their types."""
     REFUSES = "none"
     """It takes none."""
+
+    @property
+    def on_numbers(self) -> bool:
+        """Whether an op is defined on the numbers that codes stand for, not on codes."""
+        return self in (QuantizedUse.COMPUTES, QuantizedUse.CONVERTS)
 
 
 class Rounding(Enum):
@@ -65,6 +81,7 @@ class Structure(Enum):
     STARTS = "a region that is a part of the program, run whenever"
     CALLS = "a function of the program"
     CALLS_TARGET = "something outside of the program, by the name of a target"
+    COMMUNICATES = "values that the processes of a group give one another, or a process's own id"
     TRANSFERS = "values that go to or come from the host or another process, by queues"
     FORWARDS = "values handed on, taken together or apart"
 
@@ -137,11 +154,15 @@ class Op:
         is_exact: where a result is the exact one: (operands, result) to booleans of its shape.
         body_types: of an op whose body may work in another quantized type than an operand has, for
             each group of operands whether it is converted to the results' types; the others, of one
-            operand, hold indices.
+            operand, hold indices or are only compared.
         rescales: whether quantized operands may each be brought to the result's scale first.
         carries: the operands, by number, whose values go into its results, rounded at most; `EACH`
             for the operand of the same number as the result, or all where there is one result.
         draws: whether its results are random, and so any of many.
+        lower: what makes the op of others, which end with the one whose semantics it has; its
+            own `evaluate` is then never called.
+        twin: the name of that last one.
+        renames: the names of attributes and regions that are others than the twin's, and those.
         expensive: whether programs of it take five times as long to compile as most (0.1 s and
             more, measured in XLA on a CPU).
     """
@@ -179,11 +200,19 @@ class Op:
     carries: tuple[int, ...] | None = ()
     draws: bool = False
     expensive: bool = False
+    lower: Lower | None = None
+    twin: str = ""
+    renames: tuple[tuple[str, str], ...] = ()
 
     @property
     def elementwise(self) -> bool:
         """Whether elements of results are made of those at their place; a bitcast splits them."""
         return self.lifts or self.of_bits
+
+    @property
+    def is_sign_only(self) -> bool:
+        """Whether results are operands but for their signs, and so nothing is rounded."""
+        return self.unrounded in (np.abs, np.negative)
 
     @property
     def rearranges(self) -> bool:

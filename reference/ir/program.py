@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -200,9 +200,22 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A module of functions, one of them `main` (or the only one there is)."""
+    """A module of functions, one of them `main` (or the only one there is).
+
+    `process_grid` has the numbers of replicas and of partitions that it is to be executed by, None
+    where the program does not say; it is then executed by one process. `shared_among` is how many
+    partitions a compiler is to share out the values of a program of one process among.
+    """
 
     functions: tuple[Function, ...]
+    process_grid: tuple[int, int] | None = field(default=None, repr=False)
+    shared_among: int = field(default=1, repr=False)
+
+    @property
+    def process_count(self) -> int:
+        """How many processes execute it at the same time."""
+        replicas, partitions = self.process_grid or (1, 1)
+        return replicas * partitions
 
     @property
     def main(self) -> Function:
@@ -233,7 +246,8 @@ class Program:
     @property
     def digest(self) -> str:
         """A hash of the content, 16 hex digits: the same in every process and Python version."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+        grid = "" if self.process_grid is None else f" on {self.process_grid}"
+        return hashlib.sha256(f"{self!r}{grid}".encode()).hexdigest()[:16]
 
     @property
     def subject(self) -> Operation:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from reference.ir.types import Array, ElementType, NonFinite, element_type_of
+from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.contributions import Leaves
 from reference.numerics.rounding import to_float64
 
@@ -214,8 +214,3 @@ def complex_product_bound(values: Array, _: Array, leaves: Leaves, expected: Arr
     u = _COMPLEX_PRODUCT * unit_roundoff(element_type_of(values))
     modulus = np.abs(expected.astype(np.complex128))
     return modulus * (_growth(leaves, u) - 1)
-
-
-def is_limited(element_type: ElementType) -> bool:
-    """Whether a floating-point type has no infinity, so that IEEE-754 does not define overflow."""
-    return element_type.is_float and element_type.float_format.non_finite is not NonFinite.IEEE

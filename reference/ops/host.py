@@ -7,7 +7,7 @@ infeeds and channels comes from: evaluation is given it as `Queues`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, MutableMapping, MutableSequence, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -24,11 +24,13 @@ from reference.ir.op import (
     Rounding,
     Structure,
 )
+from reference.ir.processes import Process, ProcessId
 from reference.ir.program import Dense, FutureType, Region, TensorType, TokenType, ValueType
 from reference.ir.regions import Body, argument_types, output_types
 from reference.ir.tokens import Future, Token
 from reference.ir.types import ALL, Array
 from reference.ops.control_flow import listed, same_types
+from reference.ops.distribution.groups import cross_partition, cross_replica
 
 DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3
 """Values of `channel_type`, as StableHLO numbers them (0 is of no kind)."""
@@ -45,6 +47,14 @@ Channel = deque[tuple[Array, ...]]
 """The queue of a channel: sent on the right, received from the left."""
 
 
+Route = tuple[int, ProcessId, ProcessId]
+"""A channel from one process to another."""
+
+
+def _no_routes() -> MutableMapping[Route, Channel]:
+    return {}
+
+
 def _no_channels() -> MutableMapping[int, Channel]:
     return {}
 
@@ -57,11 +67,28 @@ class Queues:
     the infeed, and what is sent on a channel is received from it.
     """
 
-    infeeds: Iterator[Sequence[Array]] | None = None
-    outfeed: MutableSequence[tuple[Array, ...]] | None = None
+    infeeds: Iterator[Sequence[Array]] | Mapping[ProcessId, Iterator[Sequence[Array]]] | None = None
+    outfeed: (
+        MutableSequence[tuple[Array, ...]]
+        | MutableMapping[ProcessId, MutableSequence[tuple[Array, ...]]]
+        | None
+    ) = None
     channels: MutableMapping[int, Channel] = field(default_factory=_no_channels)
+    routes: MutableMapping[Route, Channel] = field(default_factory=_no_routes)
     echo: deque[tuple[Array, ...]] = field(default_factory=deque[tuple[Array, ...]])
     taken: int = 0
+
+    def own(self, process: ProcessId) -> Queues:
+        """Those of one process among several: feeds of its own, and the channels of all.
+
+        Feeds that are given by process are its own, others are shared.
+        """
+        infeeds, outfeed = self.infeeds, self.outfeed
+        if isinstance(infeeds, Mapping):
+            infeeds = infeeds.get(process, iter(()))
+        if isinstance(outfeed, Mapping):
+            outfeed = outfeed.setdefault(process, [])
+        return Queues(infeeds, outfeed, self.channels, self.routes)
 
     def infeed(self) -> tuple[Array, ...]:
         """The next arrays from the infeed.
@@ -70,6 +97,7 @@ class Queues:
             EvaluationError: when there are no more.
         """
         try:
+            assert not isinstance(self.infeeds, Mapping)  # see `own`
             given = self.echo.popleft() if self.infeeds is None else next(self.infeeds)
         except (IndexError, StopIteration):
             raise EvaluationError(f"the infeed is empty; {self.taken} taken before") from None
@@ -79,9 +107,14 @@ class Queues:
     def put_out(self, given: tuple[Array, ...]) -> None:
         """Write arrays to the outfeed."""
         if self.outfeed is not None:
+            assert not isinstance(self.outfeed, Mapping)  # see `own`
             self.outfeed.append(given)
         if self.infeeds is None:
             self.echo.append(given)
+
+    def route(self, route: Route) -> Channel:
+        """The queue from one process to another, a new one where there is none yet."""
+        return self.routes.setdefault(route, deque())
 
     def channel(self, number: int) -> Channel:
         """The queue of a channel, a new one where there is none yet."""
@@ -118,6 +151,7 @@ def infeed(
     *,
     results: tuple[ValueType, ...],
     queues: Queues,
+    process: Process,
     infeed_config: str = "",
 ) -> tuple[Any, ...]:
     """`infeed`: what the host has put in next, and a token.
@@ -125,7 +159,7 @@ def infeed(
     Raises:
         EvaluationError: when the infeed is empty, or holds something else.
     """
-    del infeed_config
+    del infeed_config, process
     return _received(queues.infeed(), results, "the infeed", token)
 
 
@@ -161,10 +195,15 @@ def outfeed_type(
 
 
 def outfeed(
-    inputs: tuple[Array, ...], token: Token, *, queues: Queues, outfeed_config: str = ""
+    inputs: tuple[Array, ...],
+    token: Token,
+    *,
+    queues: Queues,
+    process: Process,
+    outfeed_config: str = "",
 ) -> Token:
     """`outfeed`: hands the inputs to the host."""
-    del outfeed_config
+    del outfeed_config, process
     queues.put_out(inputs)
     return token
 
@@ -214,29 +253,41 @@ def send(
     token: Token,
     *,
     queues: Queues,
+    process: Process,
     channel_id: int,
     channel_type: int,
     is_host_transfer: bool = False,
     source_target_pairs: Dense | None = None,
 ) -> Token:
-    """`send`: puts the inputs into the channel's queue.
+    """`send`: puts the inputs into the channel's queue, or that to the process's target.
 
     Raises:
-        EvaluationError: when the transfer is not to the host, nor of one process to itself.
+        EvaluationError: when the transfer is between devices and says nothing of them.
     """
     del channel_type
-    _check_route(is_host_transfer, source_target_pairs)
-    queues.channel(channel_id).append(inputs)
+    if is_host_transfer:
+        queues.channel(channel_id).append(inputs)
+        return token
+    for source, target in _routes(source_target_pairs, process):
+        if source == process.id:
+            queues.route((channel_id, source, target)).append(inputs)
     return token
 
 
-def _check_route(is_host_transfer: bool, pairs: Dense | None) -> None:
-    if is_host_transfer:
-        return
+def _routes(pairs: Dense | None, process: Process) -> list[list[ProcessId]]:
+    """The pairs of processes that a transfer between devices goes from and to.
+
+    Spec "send" does not say what their ids are: of partitions, where there are several, or else of
+    replicas.
+    """
     if pairs is None or not pairs.array.size:
         raise EvaluationError("a transfer between devices without source_target_pairs is undefined")
-    if pairs.array.tolist() != [[0, 0]]:
-        raise EvaluationError(f"{pairs.array.tolist()}: one process can only send to itself")
+    replicas, partitions = process.grid
+    strategy, count = (cross_partition, partitions) if partitions > 1 else (cross_replica, replicas)
+    given: list[list[int]] = pairs.array.tolist()
+    if any(not 0 <= number < count for pair in given for number in pair):
+        raise EvaluationError(f"{given}: there are {count} processes to send to")
+    return strategy(given, process.grid)
 
 
 def recv_type(
@@ -277,25 +328,32 @@ def recv(
     *,
     results: tuple[ValueType, ...],
     queues: Queues,
+    process: Process,
     channel_id: int,
     channel_type: int,
     is_host_transfer: bool = False,
     source_target_pairs: Dense | None = None,
 ) -> tuple[Any, ...]:
-    """`recv`: takes what is next in the channel's queue.
+    """`recv`: takes what is next in the channel's queue, waiting for another process to send it.
 
     Raises:
-        EvaluationError: when the queue is empty or holds something else, or when the transfer is
-            not from the host, nor of one process to itself.
+        EvaluationError: when nothing ever comes or it is something else, when the transfer is
+            between devices and says nothing of them, or has none that sends to this process.
     """
     del channel_type
-    _check_route(is_host_transfer, source_target_pairs)
     where = f"channel {channel_id}"
-    try:
-        given: tuple[Array, ...] = queues.channel(channel_id).popleft()
-    except IndexError:
-        raise EvaluationError(f"{where} is empty") from None
-    return _received(given, results, where, token)
+    if is_host_transfer:
+        queue = queues.channel(channel_id)
+    else:
+        routes = _routes(source_target_pairs, process)
+        sources = [source for source, target in routes if target == process.id]
+        if not sources:
+            raise EvaluationError(f"{where}: no process sends to {process.id}")
+        queue = queues.route((channel_id, sources[0], process.id))
+    process.wait(lambda: bool(queue))
+    if not queue:
+        raise EvaluationError(f"{where} is empty")
+    return _received(queue.popleft(), results, where, token)
 
 
 def async_start_type(

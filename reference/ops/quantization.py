@@ -211,6 +211,7 @@ def _itself(operand: Array, **_: object) -> Array:
 
 
 _EXPRESSED = tuple(of for of in FLOATS if of.float_format.has_zero)
+"""Expressed types: all but f8E8M0FNU, which has no number for a code that stands for 0."""
 
 _op = partial(
     Op, dialect=Dialect.STABLEHLO, specified=True, attributes=(), element_types=_EXPRESSED,

@@ -15,6 +15,11 @@ CALLEE = _CALLS | {record.name: record.callee for record in OPS.values() if reco
 CONTROL_FLOW = frozenset(record.name for record in OPS.values() if record.structure.holds_program)
 """Ops whose regions are parts of the program rather than functions that an op applies."""
 
+COMMUNICATION = frozenset(
+    record.name for record in OPS.values() if record.structure is Structure.COMMUNICATES
+)
+"""Ops whose results depend on the process that executes them, or on the others of its group."""
+
 HOST = frozenset(record.name for record in OPS.values() if record.structure is Structure.TRANSFERS)
 """Ops that wait for a host, or another process, to do its part."""
 

@@ -1,48 +1,44 @@
-"""Every op that the reference knows: the records of all families in one table.
-
-This list of families is the only one: upper layers add to each op what is theirs (cases, near
-misses, what is open, a rule) in modules of the same names, see `reference.ops.registry`.
-"""
+"""Every op that the reference knows: the records of all families of both dialects in one table."""
 
 from __future__ import annotations
 
-from reference.ir.op import Op
-from reference.ops import (
+from reference.ir.op import Dialect, Op
+from reference.ops import mhlo, stablehlo
+from reference.ops.xla import (
     contraction,
     control_flow,
-    convolution,
-    data_movement,
-    dynamism,
-    fft,
+    distribution,
+    elementwise,
+    extended,
     host,
-    linear_algebra,
-    normalization,
-    quantization,
-    random,
+    movement,
+    numerical,
+    reduction,
 )
-from reference.ops.elementwise import elementwise
-from reference.ops.folds import reduction
-from reference.ops.indexed import gathering
-from reference.ops.sorts import sorting
 
 __all__ = ["FAMILIES", "OPS", "Op"]
 
-_MODULES = (
-    elementwise, data_movement, dynamism, gathering, sorting, reduction, contraction, convolution,
-    control_flow, host, normalization, linear_algebra, fft, random, quantization,
+_XLA_MODULES = (
+    elementwise, movement, reduction, contraction, control_flow, host, distribution, numerical,
+    extended,
 )  # fmt: skip
 
-FAMILIES: dict[str, tuple[Op, ...]] = {
-    module.__name__.rpartition(".")[2]: module.OPS for module in _MODULES
-}
-"""The ops of each family."""
+FAMILIES: dict[str, tuple[Op, ...]] = (
+    stablehlo.FAMILIES
+    | {"mhlo": mhlo.OPS}
+    | {f"xla.{module.__name__.rpartition('.')[2]}": module.OPS for module in _XLA_MODULES}
+)
+"""The ops of each family; XlaBuilder's are in a folder of their own in every layer."""
 
 _RECORDS = [record for records in FAMILIES.values() for record in records]
 
+_ORDER = (Dialect.STABLEHLO, Dialect.XLA, Dialect.MHLO)
+
 OPS: dict[str, Op] = {
-    record.name: record for record in sorted(_RECORDS, key=lambda record: record.name)
+    record.name: record
+    for record in sorted(_RECORDS, key=lambda record: (_ORDER.index(record.dialect), record.name))
 }
-"""Every op, by mnemonic, in the specification's order, which is the alphabet's."""
+"""Every op by its name: the specification's, XlaBuilder's, then XLA's other instructions."""
 
 if len(OPS) != len(_RECORDS):
     raise ValueError("two ops of one name in the families of reference.ops.table")

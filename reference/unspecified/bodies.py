@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from reference.interpreter import quantized
-from reference.ir.program import Operation, Region
+from reference.ir.program import Operation, Region, TensorType, Value
 from reference.ir.regions import Body
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
@@ -22,12 +22,14 @@ _GIVEN = frozenset({"bitcast_convert", "constant"})
 
 
 def open_in_lanes(body: Body, arguments: Sequence[Array]) -> list[Open]:
-    """For each operation of a body of scalars, applied to arguments of one shape: where the
+    """For each operation of a body on scalars, applied to arguments of one shape: where the
     specification leaves its result open. What is computed from that is taken to be open too."""
     region, found = body.region, list[Open]()
     computed: dict[str, Array] = {}
     for number, operation in enumerate(region.operations[:-1]):
         wanted = (*operation.operands, *operation.results)
+        if operation.regions or not all(map(_is_scalar, wanted)):
+            continue
         part = Region(
             region.arguments, (*region.operations[: number + 1], Operation("return", wanted))
         )
@@ -44,6 +46,10 @@ def open_in_lanes(body: Body, arguments: Sequence[Array]) -> list[Open]:
             for value, result in zip(operation.results, values[len(given) :], strict=True):
                 computed[value.name] = _computed(operation, given, nans, result)
     return found
+
+
+def _is_scalar(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.shape == ()
 
 
 def _open(plain: Operation, operands: Sequence[Array], result: Array, _: int) -> list[Open]:

@@ -33,7 +33,7 @@ def open_codes(
     """The reasons for an operation on quantized tensors; `plain` tells those of any other."""
     inner = quantized.plain(operation)
     if not quantized.on_numbers(operation):
-        return plain(inner, operands, result, number)
+        return plain(inner, quantized.in_result_types(operation, operands), result, number)
     numbers = quantized.numbers(operation, operands)
     whole = of_shape(inner, result.shape) if OPS[inner.name].lifts else inner  # a lane is a scalar
     found = apply(whole, numbers)[number]

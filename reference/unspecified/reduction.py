@@ -334,15 +334,14 @@ def _shifted(lanes: Lanes, rows: Rows) -> Rows:
 def one_by_one(lanes: Lanes, rows: Rows) -> Rows:
     """The leaves of a selection one after the other, as loops do."""
     folded = tuple(x[0] for x in rows)
-    for position in range(1, min(len(rows[0]), 4 * _SEQUENTIAL)):
+    for position in range(1, len(rows[0])):
         folded = lanes(*folded, *(x[position] for x in rows))
     return folded
 
 
 def _one_by_one_from_the_right(lanes: Lanes, rows: Rows) -> Rows:
-    count = min(len(rows[0]), 4 * _SEQUENTIAL)
-    folded = tuple(x[count - 1] for x in rows)
-    for position in reversed(range(count - 1)):
+    folded = tuple(x[-1] for x in rows)
+    for position in reversed(range(len(rows[0]) - 1)):
         folded = lanes(*(x[position] for x in rows), *folded)
     return folded
 

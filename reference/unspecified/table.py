@@ -24,6 +24,7 @@ from reference.unspecified import (
     gathering,
     host,
     linear_algebra,
+    mhlo,
     normalization,
     quantization,
     random,
@@ -35,6 +36,7 @@ from reference.unspecified.reasons import Open, Reason
 _FAMILIES = (
     data_movement, dynamism, gathering, sorting, reduction, contraction, convolution,
     control_flow, host, normalization, linear_algebra, fft, random, quantization,
+    mhlo,
 )  # fmt: skip
 
 _REASONS: dict[str, tuple[Reason, ...]] = {

@@ -18,6 +18,7 @@ from conformance.backends.base import Failed, Rejected, Unsupported
 from conformance.backends.fake import wrong_operations as wrong
 from conformance.backends.fake.computation import Computation
 from conformance.backends.fake.wrong_operations import Wrong, all_spoiled, on_elements, spoiled
+from conformance.backends.fake.wrong_processes import PROCESS_FAULTS, WrongProcess
 from reference.ir.program import Program
 from reference.ir.types import BOOLEAN, Array, element_type_of, to_bits
 from reference.ops.table import OPS
@@ -38,12 +39,14 @@ class Fault:
     """One way to misbehave: at most one of the functions is usually given.
 
     `compile` is called before a program is compiled, `start` before it is run, `operation` in
-    place of each operation but constants, `results` on what main returns. A `harmless` fault
+    place of each operation but constants, `process` changes that in which collectives are executed,
+    `results` on what main returns. A `harmless` fault
     stays within the specification: a backend with it must not be accused.
     """
 
     description: str
     operation: Wrong | None = None
+    process: WrongProcess | None = None
     results: Callable[[Execution], list[Array]] | None = None
     start: Callable[[Sequence[Array]], None] | None = None
     compile: Callable[[Program], None] | None = None
@@ -202,10 +205,20 @@ _VALUES: dict[str, Fault] = {
     "shift_arithmetic": Fault("logical shifts copy the sign", wrong.shift_arithmetically),
     "floor_division": Fault("integer division rounds down", wrong.floor_division),
     "complex_parts_swapped": Fault("real and imaginary parts are swapped", wrong.swap_parts),
+    "bodies_read_in_part": Fault(
+        "bodies that are not elementwise give their arguments", wrong.bodies_read_in_part
+    ),
+    "codes_not_converted": Fault(
+        "bodies take codes of another type as they are", wrong.codes_as_they_are
+    ),
     "one_wrong_element": Fault("one element of each result is wrong", results=_one_wrong),
     "off_by_one_last_element": Fault("the last element is wrong", results=_last_wrong),
     "reversed_elements": Fault("elements are in reversed order", results=_reversed),
     "tail_not_written": Fault("elements from the 1025th on are 0", results=_uninitialised),
+    **{
+        name: Fault(description, process=process)
+        for name, (description, process) in PROCESS_FAULTS.items()
+    },
     "booleans_inverted": Fault("i1 results are inverted", results=_inverted),
     "batch_only": Fault("wrong in modules of several programs", results=_batch_only),
     "flaky": Fault("wrong every other execution", results=_flaky),

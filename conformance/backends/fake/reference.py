@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from conformance.backends.base import BackendError, Description, Failed, Rejected, Unsupported, only
+from conformance.backends.base import BackendError, Description, Failed, Rejected, Unsupported
 from conformance.backends.fake.computation import Computation
 from conformance.backends.fake.faults import Execution, Fault, chosen
 from conformance.backends.fake.wrong_operations import Wrong
+from conformance.backends.fake.wrong_processes import computed_in
 from conformance.tolerance.hardware import Hardware
 from conformance.transforms.inline import NotInlined, inlined
-from reference.interpreter.evaluate import EvaluationError, check, evaluate
+from reference.interpreter.evaluate import EvaluationError, check, evaluate, shared_out
+from reference.interpreter.processes import current_process
+from reference.ir.processes import ProcessId, processes
 from reference.ir.program import Operation, Program, Region, TensorType
 from reference.ir.types import Array
 from reference.ops.structure import HOST, is_constant
@@ -81,7 +85,8 @@ class ReferenceExecutable:
 
     def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Run main (see `conformance.backends.base.Executable`)."""
-        return [self._execute(only(inputs))]
+        results = self._execute([array for share in inputs for array in share])
+        return [list(share) for share in shared_out(self.program, results)]
 
     def _execute(self, inputs: Sequence[Array]) -> list[Array]:
         self.executions += 1
@@ -97,13 +102,19 @@ class ReferenceExecutable:
             return right if self.fault.results is None else self.fault.results(execution)
 
     def _evaluated(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        if self.fault.operation is None:
+        wrong, process = self.fault.operation, self.fault.process
+        if wrong is None and process is None:
             return evaluate(self.program, inputs)
         if self._inlined is None:
             self._inlined = inlined(self.program).program
+        if process is not None:
+            return evaluate(self._inlined, inputs, on_result=partial(computed_in, process))
+        assert wrong is not None
         names = [argument.name for argument in self._inlined.main.arguments]
-        given = dict(zip(names, inputs, strict=True))
-        hook = _Faulty(self.fault.operation, self._inlined.main.body, given)
+        grid = processes(self.program.process_grid or (1, 1))
+        shares = zip(grid, shared_out(self.program, inputs), strict=True)
+        given = {process: dict(zip(names, share, strict=True)) for process, share in shares}
+        hook = _Faulty(wrong, self._inlined.main.body, given)
         return evaluate(self._inlined, inputs, on_result=hook)
 
 
@@ -114,23 +125,24 @@ class _Faulty:
     are parts of theirs.
     """
 
-    def __init__(self, wrong: Wrong, main: Region, values: dict[str, Any]) -> None:
-        self._wrong, self._values = wrong, values
+    def __init__(self, wrong: Wrong, main: Region, values: dict[ProcessId, dict[str, Any]]) -> None:
+        self._wrong, self._by_process = wrong, values
         self._own = frozenset(map(id, main.operations))
         self._constants: set[str] = set()
 
     def __call__(self, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
         if id(operation) not in self._own:
             return results
+        values = self._by_process[current_process()]
         names = [value.name for value in operation.results]
         if is_constant(operation):
             self._constants.update(names)
         elif _is_on_tensors(operation):
-            operands = tuple(self._values[value.name] for value in operation.operands)
+            operands = tuple(values[value.name] for value in operation.operands)
             known = any(value.name in self._constants for value in operation.operands)
-            computation = Computation(operation, operands, results, self._values, known)
+            computation = Computation(operation, operands, results, values, known)
             results = self._wrong(computation, operands)
-        self._values.update(zip(names, results, strict=True))
+        values.update(zip(names, results, strict=True))
         return results
 
 

@@ -7,13 +7,16 @@ a fault does not concern is computed right.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from conformance.backends.fake.computation import Computation
 from conformance.tolerance.models.flushed_comparison import written_anew
+from reference.interpreter.quantized import types_in_body
 from reference.ir.op import QuantizedUse, Rounding
+from reference.ir.program import Region, TensorType, Value
 from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
 from reference.numerics.alike import without_subnormals
 from reference.numerics.rounding import (
@@ -25,6 +28,7 @@ from reference.numerics.rounding import (
     to_float64,
 )
 from reference.ops.elementwise.elementwise import OPS as ELEMENTWISE
+from reference.ops.structure import CONTROL_FLOW
 from reference.ops.table import OPS
 
 Operands = tuple[Array, ...]
@@ -38,9 +42,7 @@ _MOVES = frozenset(
 )
 """Elementwise ops without arithmetic."""
 
-SIGN_ONLY = frozenset(
-    record.name for record in ELEMENTWISE if record.unrounded in (np.abs, np.negative)
-)
+SIGN_ONLY = frozenset(record.name for record in ELEMENTWISE if record.is_sign_only)
 _BITWISE = SIGN_ONLY | {record.name for record in ELEMENTWISE if record.rounding is Rounding.MOVES}
 """Ops whose results are elements of operands, but for their signs."""
 
@@ -359,6 +361,39 @@ def fold_wrongly(computation: Computation, operands: Operands) -> Results:
     if not computation.constant_operand:
         return results
     return tuple(spoiled(result, 0) for result in results)
+
+
+def bodies_read_in_part(computation: Computation, operands: Operands) -> Results:
+    """Bodies with ops that are not elementwise give what they are given, their first arguments."""
+    operation = computation.operation
+    if operation.name in CONTROL_FLOW or not operation.regions:
+        return computation.right(operands)
+    return computation.changed(regions=tuple(map(_first_arguments, operation.regions))).right(
+        operands
+    )
+
+
+def _first_arguments(region: Region) -> Region:
+    *body, end = region.operations
+    names = {operation.name for operation in body}
+    given = tuple(value.type for value in region.arguments[: len(end.operands)])
+    returned = tuple(value.type for value in end.operands)
+    if given != returned or all(name in OPS and OPS[name].lifts for name in names):
+        return region
+    return Region(region.arguments, (replace(end, operands=region.arguments[: len(end.operands)]),))
+
+
+def codes_as_they_are(computation: Computation, operands: Operands) -> Results:
+    """A body takes codes of its operands for codes of its own type."""
+    operation = computation.operation
+    types = types_in_body(operation) if operation.name in OPS else []
+    values, taken = [*operation.operands], [*operands]
+    for number, to in enumerate(types):
+        of = values[number].type
+        if to is not None and isinstance(of, TensorType):
+            values[number] = Value(values[number].name, replace(of, element_type=to))
+            taken[number] = operands[number].astype(to.storage_type.storage)
+    return computation.changed(operands=tuple(values)).right(tuple(taken))
 
 
 def equal_nans(computation: Computation, operands: Operands) -> Results:

@@ -104,16 +104,19 @@ class _Sets:
         arguments = program.main.arguments
         self._types = [_sized(number, a.type, size) for number, a in enumerate(arguments)]
         self._needs, self._seed, self._size = needs, seed, size
+        self._processes = program.process_count
         self.operations = sum(1 for _ in program.walk())
 
     def of(self, number: int, tamer: str = "") -> Inputs:
         return tuple(
-            self._array(position, number, tamer) for position in range(len(self._types))
-        )  # fmt: skip
+            self._array(position, number, tamer, process << 96)
+            for process in range(self._processes)
+            for position in range(len(self._types))
+        )
 
-    def _array(self, position: int, number: int, tamer: str) -> Array:
+    def _array(self, position: int, number: int, tamer: str, offset: int) -> Array:
         of, need = self._types[position], self._needs[position]
-        seed = self._seed + (number << 32) + (position << 64)
+        seed = self._seed + (number << 32) + (position << 64) + offset
         if self._size is not None and of.rank == 0 and of.stored.is_integer and of.stored.bits >= 8:
             return fill(of, f"values:{self._size}", seed)
         array = array_of(of, need, number, tamer, seed)

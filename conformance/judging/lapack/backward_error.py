@@ -27,6 +27,8 @@ from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.structure import calls_target
 
 Directions = Callable[[tuple[int, ...]], Array]
+"""directions(shape): numbers from -1 to 1, the share of its tolerance that each element moves."""
+
 Moved = Callable[[Array, Array, Directions], Array]
 """shift(array, errors, directions): the array with its elements moved by a share of the errors."""
 

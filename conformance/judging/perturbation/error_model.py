@@ -19,20 +19,20 @@ import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging.lapack import backward_error
-from conformance.tolerance.rule import Rule
+from conformance.judging.lapack.backward_error import Directions
+from conformance.judging.processes import folded_here
+from conformance.tolerance.rule import Bound, Rule
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, QuantizedType, TensorType
 from reference.ir.types import Array, element_type_of
 from reference.numerics import exactness
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64, ulp_size
+from reference.ops.structure import COMMUNICATION
 from reference.ops.table import OPS
 
 EXCESS = 1.0
 """Units in the last place that any rounding within a program may be off by."""
-
-Directions = Callable[[tuple[int, ...]], Array]
-"""directions(shape): numbers from -1 to 1, the share of its tolerance that each element moves."""
 
 
 def moved(
@@ -84,7 +84,7 @@ def _either_zero(
     operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], rule: Rule
 ) -> tuple[Array | None, ...]:
     """For each result which zeros may have either sign (of complex numbers: in either part)."""
-    if rule.either_zero is None:
+    if rule.either_zero is None or operation.name in COMMUNICATION:
         return (None,) * len(results)
     found = rule.either_zero(operation, operands, results)
     return tuple(None if mask is None or not mask.any() else mask for mask in found)
@@ -131,7 +131,11 @@ def _tolerances(
     platform: str,
 ) -> tuple[Array | None, ...]:
     if rule.bound is not None:
-        bounds = rule.bound(operation, operands, results)
+        bounds = (
+            _across_processes(operation, operands, results, rule.bound)
+            if operation.name in COMMUNICATION
+            else rule.bound(operation, operands, results)
+        )
         return tuple(
             None if bound is None or not _moves(operation, number, result) else bound
             for number, (bound, result) in enumerate(zip(bounds, results, strict=True))
@@ -143,6 +147,16 @@ def _tolerances(
         if _moves(operation, number, result)
         else None
         for number, result in enumerate(results)
+    )
+
+
+def _across_processes(
+    operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], bound: Bound
+) -> tuple[Array | None, ...]:
+    """The bounds of what a collective folds, in the process that it is evaluated in."""
+    return tuple(
+        None if part is None else bound(part.program.subject, part.inputs, part.expected)[0]
+        for part in folded_here(operation, operands, results)
     )
 
 

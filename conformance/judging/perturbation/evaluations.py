@@ -24,7 +24,8 @@ from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import part
 from conformance.transforms.observe import observable
 from conformance.transforms.values import used_by
-from reference.interpreter.evaluate import evaluate
+from reference.interpreter.evaluate import evaluate, shared_out
+from reference.ir.processes import processes
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 
@@ -84,7 +85,7 @@ class Permitted:
         self._whole, self._inputs, self._platform = observable(program), inputs, platform
         self._program = self._whole
         self._seed = int(program.digest, 16) % (1 << 32)
-        self._count = len(program.main.result_types)
+        self._count = len(program.main.result_types) * program.process_count
         self._numbers = tuple(range(self._count))
         plain = not shifts and not self._taken
         self.expected: Values = self._as_it_is(program) if plain else self._run(inputs)[0]
@@ -102,6 +103,8 @@ class Permitted:
 
     def only(self, numbers: Sequence[int]) -> None:
         """Make further evaluations give these results at least: the others may be left out."""
+        if self._program.process_count > 1:
+            return
         known = set(numbers) <= set(self._numbers)
         if known and (self._evaluated or len(numbers) == len(self._numbers)):
             return
@@ -126,11 +129,15 @@ class Permitted:
     ) -> tuple[Values, Follower]:
         inputs, program = tuple(inputs), program or self._program
         names = [argument.name for argument in program.main.arguments]
+        shares = [dict(zip(names, one, strict=True)) for one in shared_out(program, inputs)]
+        others = dict(zip(processes(program.process_grid or (1, 1)), shares, strict=True))
         follower = Follower(
-            dict(zip(names, inputs, strict=True)), self._platform, program.main.body.operations,
-            shifts=self._shifts, taken=self._taken, **how,
+            shares[0], self._platform, program.main.body.operations,
+            shifts=self._shifts, taken=self._taken, others=others, **how,
         )  # fmt: skip
         results = evaluate(program, inputs, on_result=follower, infeeds=self._infeeds)
+        if len(shares) > 1:
+            return results, follower
         ends = program.main.body.operations[-1].operands
         placed: list[Any] = [None] * self._count
         for number, value, result in zip(self._numbers, ends, results, strict=True):
@@ -151,7 +158,8 @@ class Permitted:
             results, follower = self._run(
                 self._inputs, whole.program, directions=directions, apart=whole.apart
             )
-            self._moving = _moving(whole.program, self._inputs, follower, whole.apart)
+            if self._program.process_count == 1:
+                self._moving = _moving(whole.program, self._inputs, follower, whole.apart)
             return results
         moving = self._moving
         results, _ = self._run(

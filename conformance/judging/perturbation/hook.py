@@ -7,7 +7,8 @@ conformance/judging/perturbation/judge.py say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,13 +21,19 @@ from conformance.judging.perturbation.overrides import Override, shifted
 from conformance.transforms.substitute import self_contained
 from conformance.transforms.values import used_by
 from reference.custom_calls.targets import BUILT_IN
+from reference.interpreter.calls import runs_processes
+from reference.interpreter.processes import current_process
 from reference.ir.op import Structure
+from reference.ir.processes import ProcessId
 from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.numerics.alike import without_subnormals
 from reference.ops.structure import calls_target, is_structure, structure_of
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
+
+FIRST = (0, 0)
+"""The process that the whole program is evaluated in, where it is one."""
 
 Values = tuple[Any, ...]
 
@@ -42,7 +49,8 @@ class Follower:
     open, `choose` is the number of a choice among results that are all right (such as
     eigenvectors), to be made anew; `opened` names the reasons met. `taken` are values of main that
     are taken as given: what the operations made of their operands is kept in `found`. `affected`
-    are the values of main that moves change.
+    are the values of main that moves change. `others` are the values of the other processes, where
+    there are several, each beside those that all of them see.
     """
 
     values: dict[str, Any]
@@ -59,6 +67,7 @@ class Follower:
     taken: Mapping[str, Array] = field(default_factory=dict[str, Array])
     found: dict[str, Any] = field(default_factory=dict[str, Any])
     affected: set[str] = field(default_factory=set[str])
+    others: dict[ProcessId, dict[str, Any]] = field(default_factory=dict[ProcessId, dict[str, Any]])
     _again: dict[str, Moved] = field(default_factory=dict[str, Moved])
     _own: frozenset[int] = frozenset()
     _moves: bool = False
@@ -71,9 +80,10 @@ class Follower:
         """The results of an operation that go on in the place of those evaluated."""
         given = operation
         before = results = shifted(operation, results, self.shifts)
-        operands = tuple(self.values.get(value.name) for value in operation.operands)
+        seen = self._seen()
+        operands = tuple(seen.get(value.name) for value in operation.operands)
         if not is_structure(operation) and all(one is not None for one in operands):
-            operation = self_contained(operation, self.values) if operation.regions else operation
+            operation = self_contained(operation, seen) if operation.regions else operation
             if self.choose is not None:
                 results = self._chosen(operation, operands, results, self.choose)
             elif self.fill is not None:
@@ -86,8 +96,15 @@ class Follower:
             self._moves |= any(a is not b for a, b in zip(before, results, strict=True))
         if id(given) in self._own:
             results = self._of_main(given, results)
-        self.values.update(zip((v.name for v in operation.results), results, strict=True))
+        seen.update(zip((v.name for v in operation.results), results, strict=True))
         return results
+
+    def _seen(self) -> MutableMapping[str, Any]:
+        """The values that the process sees which is being evaluated."""
+        process = current_process()
+        if process == FIRST:
+            return self.values
+        return ChainMap(self.others.setdefault(process, {}), self.values)
 
     def _moved(
         self, operation: Operation, operands: Values, results: Values, directions: Directions
@@ -129,8 +146,11 @@ class Follower:
     def _filled(
         self, operation: Operation, operands: Values, results: Values, random: np.random.Generator
     ) -> Values:
-        if _target(operation) in BUILT_IN or not all(
-            isinstance(one, np.ndarray) for one in (*operands, *results)
+        runs = calls_target(operation) and runs_processes(operation)
+        if (
+            runs
+            or _target(operation) in BUILT_IN
+            or not all(isinstance(one, np.ndarray) for one in (*operands, *results))
         ):
             return results
         filled: list[Array] = []

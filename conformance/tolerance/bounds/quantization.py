@@ -19,6 +19,7 @@ from functools import cache, partial
 import numpy as np
 
 from conformance.tolerance.rule import Deviation, Rule
+from conformance.transforms.values import nested
 from reference.interpreter import quantized
 from reference.interpreter.evaluate import apply
 from reference.ir.op import QuantizedUse, Rounding, Structure
@@ -165,7 +166,7 @@ def _permits(
 
 def _of_body(operation: Operation, operands: tuple[Array, ...], result: Array) -> Array | None:
     """Codes folded by a body: each application may round once, in whatever order they come."""
-    bodies = [inner for region in operation.regions for inner in region.operations]
+    bodies = [*nested(operation)]
     if not element_type_of(result).is_integer or not any(map(_rounds_codes, bodies)):
         return None
     record = OPS[operation.name]

@@ -18,6 +18,7 @@ import numpy as np
 from conformance.tolerance.models.extrema import DEVIATIONS
 from conformance.tolerance.models.orders import Labelled, out_of_order, without_padding
 from conformance.tolerance.rule import Rule
+from conformance.transforms.values import nested
 from reference.interpreter.evaluate import body_of
 from reference.ir.monoid import ADD, MULTIPLY, Monoid
 from reference.ir.notation import is_promotable
@@ -90,9 +91,15 @@ def rounding_operations(region: Region) -> tuple[int, ...]:
                 left.append(results[places[name]].name)
             elif name in made:
                 left += [value.name for value in made[name].operands]
+                left += [value.name for one in nested(made[name]) for value in one.operands]
         reached = {id(made[name]): made[name] for name in seen if name in made}
-        found.append(sum(_rounds(operation) for operation in reached.values()))
+        found.append(sum(map(_roundings, reached.values())))
     return tuple(found)
+
+
+def _roundings(operation: Operation) -> int:
+    """How many operations that round there are in an operation, each taken to be executed once."""
+    return _rounds(operation) + sum(map(_rounds, nested(operation)))
 
 
 def _rounds(operation: Operation) -> bool:

@@ -36,7 +36,7 @@ def _permits(
     if given.get("is_stable", False):
         return (None,) * len(expected)
     dimension = given.get("dimension", -1)
-    placed, after = (_rows(arrays, dimension) for arrays in (expected, actual))
+    placed, after = (rows_of(arrays, dimension) for arrays in (expected, actual))
     try:
         given_back = with_nans_of(placed, after)
         right = same_elements(placed, after) & in_order(given_back, body_of(operation.regions[0]))
@@ -55,7 +55,7 @@ def _refutes(
     """Slices that hold other elements than the inputs' do, whatever is open about their order; and
     slices of a dimension counted from the last that are not sorted."""
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
-    placed, after = (_rows(arrays, dimension) for arrays in (expected, actual))
+    placed, after = (rows_of(arrays, dimension) for arrays in (expected, actual))
     wrong = ~same_elements(placed, after)
     if wrong.any():
         for label, mask in open_slices(operation, operands):
@@ -71,7 +71,8 @@ def _refutes(
     return (masks,) * len(expected)
 
 
-def _rows(arrays: tuple[Array, ...], dimension: int) -> tuple[Array, ...]:
+def rows_of(arrays: tuple[Array, ...], dimension: int) -> tuple[Array, ...]:
+    """The arrays with the dimension that is sorted as the last one."""
     return tuple(np.moveaxis(array, dimension, -1) for array in arrays)
 
 

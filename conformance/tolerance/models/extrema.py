@@ -7,6 +7,7 @@ only elements that come out like that, bit for bit, are of the class.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -30,6 +31,23 @@ def _without_nan(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Ar
     if not monoid.extremum:
         return None
     return _replaced(operand, np.isnan(to_float64(operand)), init), init
+
+
+def _since_the_last_nan(
+    lanes: int, monoid: Monoid, operand: Array, init: Array
+) -> tuple[Array, Array] | None:
+    """Without what came before a NaN in one of so many lanes that take the elements by turns.
+
+    An instruction that gives its second operand where one is NaN forgets so what its lane has
+    accumulated.
+    """
+    if not monoid.extremum:
+        return None
+    flat = np.isnan(to_float64(operand)).reshape(-1)
+    padded = np.zeros(-(-flat.size // lanes) * lanes, np.bool_)
+    padded[: flat.size] = flat
+    later = np.logical_or.accumulate(padded.reshape(-1, lanes)[::-1], axis=0)[::-1]
+    return _replaced(operand, later.reshape(-1)[: flat.size].reshape(operand.shape), init), init
 
 
 def _without_the_greater_zero(
@@ -88,10 +106,17 @@ def _zeros(expected: Array, actual: Array) -> Array:
     return (expected == 0) & (actual == 0)
 
 
+_LANES = (4, 8, 16, 32, 64)
+
 DEVIATIONS = (
     Deviation("NaN left out", _measure(_without_nan, _lost)),
+    *(
+        Deviation("NaN left out", _measure(partial(_since_the_last_nan, lanes), _lost))
+        for lanes in _LANES
+    ),
     Deviation("zeros taken for equal", _measure(_without_the_greater_zero, _zeros), signs=True),
     Deviation("summed from +0", _measure(_from_zero, _zeros), signs=True),
 )
-"""An extremum of the numbers alone; one that is the zero of the other sign, which is there too; and
-a sum that is +0 although its init value and all elements are -0."""
+"""An extremum of the numbers alone, of all or of those that no NaN follows; one that is the zero
+of the other sign, which is there too; and a sum that is +0 although its init value and all elements
+are -0."""

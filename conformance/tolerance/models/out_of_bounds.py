@@ -3,7 +3,7 @@
 Spec "scatter" drops an update where its own `result_index` is out of bounds. XLA drops the whole
 window if any of its elements is (its ScatterExpander compares the start index with the largest
 one at which the window fits), and makes that comparison in the type of the indices, in which the
-bound may not have room.
+bound may not have room. StableHLO's interpreter sign-extends unsigned indices.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from conformance.tolerance.models.interpreter.indices import signed
 from generators.values.shaped_values import cast
 from reference.ir.program import Operation
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import Array, ElementType, element_type, element_type_of
 from reference.ops.indexed.scatter import start_indices_of
 from reference.ops.indexed.update_orders import update_positions
 
+SIGNED = "unsigned index taken for signed"
 WINDOW = "window out of bounds in part"
+NO_INDICES = "index vectors of no components"
 BOUND = "bound that the index type has no room for"
 
 
@@ -35,14 +38,45 @@ def treatments(operation: Operation, operands: Sequence[Array]) -> Iterator[tupl
     whole = np.where(outside, -1, places)
     if (whole != places).any():
         yield WINDOW, whole
-    fits = _fits(given, operand, indices, updates)
-    narrow = np.where(fits, whole, -1)
-    if (narrow != whole).any():
-        yield BOUND, narrow
+    of = element_type_of(indices)
+    byte = element_type("si8" if of.is_signed else "ui8")
+    for kept in dict.fromkeys((of, byte if of.bits < byte.bits else of)):  # stored in a byte each
+        narrow = np.where(_fits(given, operand, indices, updates, kept), whole, -1)
+        if (narrow != whole).any():
+            yield BOUND, narrow
+    for one in _without_indices(given, operand, updates, places):
+        if (one != places).any():
+            yield NO_INDICES, one
+    by_sign = update_positions(operation, operand, signed(indices), updates)
+    if (by_sign != places).any():
+        yield SIGNED, by_sign
 
 
-def _fits(given: dict[str, Any], operand: Array, indices: Array, updates: Array) -> Array:
-    """Where the start indices are not above the bounds, as the type of the indices has them."""
+def _without_indices(
+    given: dict[str, Any], operand: Array, updates: Array, places: Array
+) -> Iterator[Array]:
+    """Where updates go, if anywhere, whose index vectors have no components, so one start index.
+
+    They are taken for one window, or the last of them is taken and the others are lost.
+    """
+    if given["scatter_dims_to_operand_dims"]:
+        return
+    if updates.ndim == operand.ndim and (np.array(updates.shape) <= operand.shape).all():
+        all_places = np.arange(operand.size).reshape(operand.shape)
+        yield all_places[tuple(slice(size) for size in updates.shape)]
+    if updates.size:
+        last = np.full_like(places, -1)
+        at = tuple(
+            slice(None) if d in given["update_window_dims"] else -1 for d in range(updates.ndim)
+        )
+        last[at] = places[at]
+        yield last
+
+
+def _fits(
+    given: dict[str, Any], operand: Array, indices: Array, updates: Array, of: ElementType
+) -> Array:
+    """Where the start indices are not above the bounds, as a type of indices has them."""
     window_dims = given["update_window_dims"]
     starts = start_indices_of(
         operand.shape,
@@ -56,8 +90,8 @@ def _fits(given: dict[str, Any], operand: Array, indices: Array, updates: Array)
     kept = [d for d in range(operand.ndim) if d not in dropped]
     sizes = dict(zip(kept, (updates.shape[d] for d in window_dims), strict=True))
     fits = np.ones(updates.shape, np.bool_)
-    for d in given["scatter_dims_to_operand_dims"]:
+    for d in range(operand.ndim):  # those that no index speaks of are compared too, from 0
         bound = np.asarray(operand.shape[d] - sizes.get(d, 1), np.int64)
-        limit = int(cast(bound, element_type_of(indices))[()])
+        limit = int(cast(bound, of)[()])
         fits &= starts[d] <= limit
     return fits

@@ -52,12 +52,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A real function: in numpy at any precision, in balls, and where float64 is not trusted."""
+    """A real function: in numpy at any precision, in balls, and where float64 is not trusted.
+
+    Of one that is not `extended` numpy's function is float64's, whatever it is given.
+    """
 
     name: str
     fast: Callable[..., Array]
     exact: Exact
     doubtful: Callable[..., Array] | None = None
+    extended: bool = True
 
 
 def _logistic(x: Array) -> Array:
@@ -66,6 +70,13 @@ def _logistic(x: Array) -> Array:
 
 def _rsqrt(x: Array) -> Array:
     return 1 / np.sqrt(x)
+
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def _error_function(x: Array) -> Array:
+    return np.asarray(_erf(x)).astype(np.float64)
 
 
 def _near_zero(y: Array, x: Array) -> Array:
@@ -95,6 +106,8 @@ REAL: dict[str, Real] = {
         Real("sqrt", np.sqrt, lambda x: flint.arb(x).sqrt()),
         Real("tan", np.tan, lambda x: flint.arb(x).tan(), _near_zero_or_pole),
         Real("tanh", np.tanh, lambda x: clamped(x, 100.0).tanh()),
+        Real("mhlo.cosh", np.cosh, lambda x: clamped(x, 2000.0).cosh()),
+        Real("mhlo.erf", _error_function, lambda x: clamped(x, 100.0).erf(), extended=False),
     )
 }
 
@@ -143,7 +156,7 @@ def _round(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
 
 
 def _round_64(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
-    if HAS_EXTENDED:
+    if HAS_EXTENDED and function.extended:
         return _round_extended(function, x, to)
     y = function.fast(*x)
     special = np.isnan(y)
@@ -158,7 +171,7 @@ def _round_64(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
 
 def _round_extended(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
     """The longdouble step, then balls; balls at once where there is no longdouble."""
-    if not HAS_EXTENDED:
+    if not (HAS_EXTENDED and function.extended):
         return certified(function.exact, x, to)
     y = function.fast(*(operand.astype(np.longdouble) for operand in x))
     result, undecided = settle(y, _ERROR_EXTENDED, to)
@@ -183,7 +196,7 @@ def _operation(name: str) -> Callable[..., Array]:
 
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {name: _operation(name) for name in REAL}
-"""The functions by StableHLO mnemonic: arrays of one type in, an array of that type out."""
+"""The functions by the mnemonic of their op: arrays of one type in, an array of that type out."""
 
 
 atan2, exponential, log, log_plus_one, power, sqrt = (

@@ -124,7 +124,7 @@ OPS: tuple[Op, ...] = (
         evaluate=select_and_scatter, operands=("operand", "source", "init_value"),
         attributes=("window_dimensions", "window_strides", "padding"),
         optional=("window_strides", "padding"), regions=("select", "scatter"),
-        constraints=_SELECT_IDS, inputs=("I1", "I2", "I3"), body_types=(True, True, True),
+        constraints=_SELECT_IDS, inputs=("I1", "I2", "I3"), body_types=(False, True, True),
         expensive=True,
     ),
 )  # fmt: skip

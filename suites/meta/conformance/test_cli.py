@@ -97,6 +97,14 @@ def test_replay_shows_the_program_in_either_form(call, tmp_path: Path) -> None:
     assert ' = "stablehlo.add"(%' in call(*shown, "--generic")[1]
 
 
+def test_replay_shows_what_each_process_is_given(call, tmp_path: Path) -> None:
+    given = ("--op", "replica_id", "--op", "all_gather", "--element-type", "f32")
+    call("run", "--backend", "reference", *given, "--profile", "smoke", "--out", tmp_path)
+    code, out, _ = call("replay", "all_gather-f32-reference-0", "--db", tmp_path)
+    assert code == 0
+    assert "a0 of process 1, 0:" in out or "operand0 of process 1, 0:" in out
+
+
 PARENTS = {
     "check": ("check", "PROGRAM", "--backend", "reference"),
     "describe": ("check", "PROGRAM", "--describe"),

@@ -10,6 +10,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import check, evaluate
 from reference.ir.types import ALL
 from reference.ops.table import OPS
+from suites.meta.support.dialects import is_newer
 
 CASES = 3
 """Cases of each cell."""
@@ -25,6 +26,10 @@ def test_every_op_with_cases_has_element_types() -> None:
         assert len(set(types)) == len(types), op
 
 
+STRICTER = {"collective_reduce": "not seen in replica groups"}
+"""What StableHLO's verifier refuses of an op though the specification admits it: ids left out."""
+
+
 @pytest.mark.parametrize("op", BUILDERS)
 def test_cases_are_valid_and_can_be_evaluated(op: str) -> None:
     for of in OPS[op].element_types:
@@ -33,7 +38,8 @@ def test_cases_are_valid_and_can_be_evaluated(op: str) -> None:
             assert one.inputs
             arrays = materialise(one.program, one.inputs[0])
             results = evaluate(one.program, arrays)
-            assert len(results) == len(one.program.main.result_types)
+            count = one.program.process_count
+            assert len(results) == len(one.program.main.result_types) * count
 
 
 @pytest.mark.parametrize("op", BUILDERS)
@@ -41,7 +47,11 @@ def test_cases_are_written_and_read_back(op: str) -> None:
     for of in OPS[op].element_types[::4]:
         for one in cases(op, of, seed=5, count=CASES):
             text = emit(one.program)
-            assert diagnose(text) is None, text
+            if is_newer(text):
+                continue
+            if (refused := diagnose(text)) is not None:
+                assert STRICTER.get(op, "?") in refused, text
+                continue
             read = parse_module(text)
             assert parse_module(emit(read)) == read
             arrays = materialise(one.program, one.inputs[0])

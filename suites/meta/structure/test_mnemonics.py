@@ -29,14 +29,17 @@ FAMILY_FILES = (
 """Folders with a file for each family of ops."""
 
 REGISTRIES = {
+    "conformance/backends/interpreter/limits.py": "what of an op the interpreter cannot run",
     "conformance/frontends/inputs/op_rules.py": "what is known of each op's numbers",
     "conformance/stablehlo/structs.py": "how MLIR writes the attributes of an op in one struct",
     "generators/quantized/columns.py": "ops on quantized tensors by their nature; products",
     "generators/quantized/axes.py": "types of each op that admits per-axis quantization",
+    "generators/values/undecided.py": "numbers that were searched for each function",
 }
 """Files whose tables have one entry for an op, and what the entry is."""
 
 PATTERNS = {
+    "conformance/backends/interpreter/rewriting.py": "divisions, which are made safe",
     "conformance/backends/fake/wrong_operations.py": "faults, each of particular ops",
     "conformance/frontends/extensions.py": "constraints of particular ops, broken on purpose",
     "conformance/frontends/inputs/": "what operations around a value say of it",
@@ -48,6 +51,7 @@ PATTERNS = {
 """Files and folders that are about particular ops, or patterns of several, and what they hold."""
 
 EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("reference/interpreter/evaluate.py", "CustomCall"): "the name of a type, in __all__",
     ("conformance/judging/classify.py", "divide"): "the class `reciprocal` is about quotients",
     ("conformance/gate/classes.py", "sign"): "a class label, no mnemonic",
     ("reports/markdown.py", "case"): "the heading of a column, no mnemonic",

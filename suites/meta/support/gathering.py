@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.judging.compare import judge
 from conformance.tolerance.bounds.gathering import SCATTERED_UPDATES
+from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.substitute import self_contained
 from conformance.verdict import Verdict
 from generators.case.case import Case
@@ -22,10 +23,10 @@ F32, F64, F16, SI32, SI64, SI8, UI8, SI4, I1, C64 = (
 
 
 def traced(case: Case, number: int) -> tuple[Operation, list[Array], tuple[Array, ...]]:
-    """The operation of a case, its operands and its results on an input set."""
+    """The operation of a case, its bodies without calls, its operands and its results."""
     inputs = materialise(case.program, case.inputs[number])
     known = {v.name: a for v, a in zip(case.program.main.arguments, inputs, strict=True)}
-    operations = case.program.main.body.operations
+    operations = with_plain_bodies(case.program).main.body.operations
     for operation in operations[:-2]:
         value = operation.attribute("value")
         assert isinstance(value, Dense)

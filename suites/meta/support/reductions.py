@@ -12,6 +12,7 @@ import numpy as np
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
+from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.substitute import self_contained
 from conformance.verdict import Verdict
 from generators.regions.bodies import Monoid
@@ -149,13 +150,14 @@ LOOPS: dict[str, Callable[[Operation, Sequence[Array]], tuple[Array, ...]]] = {
 
 
 def last(program: Program, inputs: Sequence[Array]) -> tuple[Operation, tuple[Array, ...]]:
-    """A program's last operation, what it names of constants written into it; its operands."""
+    """A program's last operation, what it names of constants and calls of functions written into
+    it; its operands."""
     known = {a.name: x for a, x in zip(program.main.arguments, inputs, strict=True)}
     for operation in program.main.body.operations[:-2]:
         value = operation.attribute("value")
         assert isinstance(value, Dense)
         known[operation.results[0].name] = value.array
-    found = program.main.body.operations[-2]
+    found = with_plain_bodies(program).subject
     return self_contained(found, known), tuple(known[operand.name] for operand in found.operands)
 
 

@@ -1,29 +1,20 @@
-"""Backends: what goes in comes out, errors are told apart, the fake one is wrong as told."""
+"""Backends: what goes in comes out, errors are told apart."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from conformance.backends.base import Failed, Rejected, Unsupported
-from conformance.backends.fake.faults import FAULTS
 from conformance.backends.pjrt import classify, one_line
 from conformance.backends.registry import BACKENDS, parse
 from conformance.backends.session import open_session
-from conformance.catalog import CATALOG
 from conformance.errors import NotAvailable, UsageError
-from conformance.judging.compare import judge
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.merge import merge
-from conformance.verdict import Verdict
-from generators.cells.plan import cases
-from generators.values.contents import materialise
 from reference.ir.program import (
     Dense,
     Function,
@@ -34,55 +25,18 @@ from reference.ir.program import (
     Value,
     single_op,
 )
-from reference.ir.types import (
-    ALL,
-    ELEMENT_TYPES,
-    Array,
-    bits_dtype,
-    element_type,
-    element_type_of,
-    to_bits,
-)
-from reference.ops.table import OPS
-
-
-def typed(*shape: int, of: str = "f32") -> TensorType:
-    return TensorType(shape, ELEMENT_TYPES[of])
-
-
-def one(op: str, operands: Sequence[TensorType | Dense], result: TensorType, **given) -> Program:
-    values = tuple(
-        Value(f"a{i}", of) if isinstance(of, TensorType) else of for i, of in enumerate(operands)
-    )
-    return single_op(op, values, (result,), given)
-
-
-def array(values, of: str = "f32") -> Array:
-    return np.array(values).astype(ELEMENT_TYPES[of].storage)
-
-
-def execute(backend: str, program: Program, *inputs: Array) -> list[Array]:
-    return open_session(backend).compile(program).run(inputs)
-
-
-def same(left: Sequence[Array], right: Sequence[Array]) -> bool:
-    return len(left) == len(right) and all(
-        a.dtype == b.dtype and a.shape == b.shape and np.array_equal(to_bits(a), to_bits(b))
-        for a, b in zip(left, right, strict=True)
-    )
-
-
-# The names
+from reference.ir.types import ALL, ELEMENT_TYPES, bits_dtype, element_type
+from suites.meta.support.small_programs import array, execute, one, same, typed
 
 
 def test_unknown_names_say_what_is_known():
-    known = "cpu, gpu, tpu, plugin, reference"
+    known = "cpu, gpu, tpu, plugin, interpreter, reference"
     with pytest.raises(UsageError, match=f"unknown backend 'abacus'; known: {known}"):
         parse("abacus")
     with pytest.raises(UsageError, match="unknown backend 'cpu:3'; did you mean cpu"):
         parse("cpu:3")
-    with pytest.raises(UsageError, match=r"unknown fault 'nonsense'; known: right, .*hang"):
-        parse("reference:nonsense")
+    with pytest.raises(UsageError, match=r"unknown fault 'zzzz'; known: right, .*hang"):
+        parse("reference:zzzz")
     for name in ("sign_lost@nonsense", "reversed_elements@add"):
         with pytest.raises(UsageError, match="cannot be confined to operations"):
             parse(f"reference:{name}")
@@ -125,10 +79,7 @@ def test_descriptions_name_device_and_versions():
     assert (cpu.name, cpu.platform) == ("cpu", "cpu")
     assert {"jax", "jaxlib"} <= dict(cpu.versions).keys()
     assert "3 ulp" in open_session("reference:off_by_three_ulp").describe().device
-    assert set(BACKENDS) == {"cpu", "gpu", "tpu", "plugin", "reference"}
-
-
-# XLA
+    assert set(BACKENDS) == {"cpu", "gpu", "tpu", "plugin", "interpreter", "reference"}
 
 
 @pytest.mark.parametrize("of", [of for of in ALL if not of.name.startswith("f6")], ids=str)
@@ -223,6 +174,8 @@ def test_what_the_verifier_refuses_is_rejected(program, capfd):
 
 
 VALID = one("negate", [typed(2)], typed(2))
+
+
 F6 = one("negate", [typed(2, of="f6E3M2FN")], typed(2, of="f6E3M2FN"))
 
 
@@ -279,243 +232,3 @@ assert not bridge.backends_are_initialized()
 assert jax.config.jax_enable_x64
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-
-
-# The fake backend
-
-
-def special(of: str) -> Array:
-    """Zeros, a subnormal, normal numbers, infinity, NaN and a tie, as far as the type has them."""
-    kind = ELEMENT_TYPES[of]
-    if kind.is_integer:
-        return array([0, 1, kind.max_integer - 1, kind.min_integer + 3, 77, 5], of)
-    form = kind.float_format
-    values = [0.0, -0.0, form.smallest, -form.smallest_normal * 3, 1.5, form.max_finite]
-    values += [np.inf] if form.has_infinity else [2.0]
-    values += [np.nan] if form.has_nan else [3.0]
-    return array(values, of)
-
-
-def binary(op: str, of: str, rhs: Array | None = None, result: str | None = None, **given):
-    """A binary op on special values and their reverse: program and inputs."""
-    lhs = special(of)
-    rhs = lhs[::-1].copy() if rhs is None else rhs
-    types = [TensorType(a.shape, element_type_of(a)) for a in (lhs, rhs)]
-    return one(op, types, typed(*lhs.shape, of=result or of), **given), (lhs, rhs)
-
-
-def unary(op: str, values: Array, result: str | None = None, **given):
-    """A unary op on these values: program and inputs."""
-    of = element_type_of(values)
-    return one(
-        op, [TensorType(values.shape, of)], typed(*values.shape, of=result or of.name), **given
-    ), (values,)
-
-
-FOLDED = one("add", [typed(3), Dense.of(array([1, 2, 3]), typed(3))], typed(3))
-EQUAL = {"comparison_direction": "EQ", "compare_type": "FLOAT"}
-TWICE = array([1 + 2**-8 + 2**-40], "f64")
-
-SEEN: dict[str, tuple[tuple[Program, tuple[Array, ...]], Verdict]] = {
-    "wrong_zero_sign": (unary("floor", special("f32")), Verdict.DIVERGENT),
-    "flush_to_zero": (binary("multiply", "f32", np.ones(8, np.float32)), Verdict.FLUSHED),
-    "denormal_inputs_zero": (binary("multiply", "f32", np.ones(8, np.float32)), Verdict.FLUSHED),
-    "compare_denormals_as_zero": (
-        binary("maximum", "f32", np.full(8, -1e-45, np.float32)), Verdict.FLUSHED,
-    ),
-    "off_by_three_ulp": (binary("add", "f32", np.ones(8, np.float32)), Verdict.INACCURATE),
-    "off_by_100_ulp": (unary("exponential", array([0.5, 1, -3])), Verdict.INACCURATE),
-    "low_precision": (binary("multiply", "f32", array([1.2345] * 8)), Verdict.INACCURATE),
-    "nan_dropped": (unary("sqrt", special("f16")), Verdict.DIVERGENT),
-    "infinity_dropped": (unary("sqrt", special("f16")), Verdict.DIVERGENT),
-    "sign_lost": (unary("floor", array([-2.5, 2.5])), Verdict.DIVERGENT),
-    "nan_equal": (
-        binary("compare", "f32", special("f32"), "i1", **EQUAL), Verdict.DIVERGENT,
-    ),
-    "saturating_arithmetic": (binary("add", "si8", special("si8")), Verdict.DIVERGENT),
-    "saturating_conversion": (unary("convert", array([1e6, -1e6]), "f16"), Verdict.DIVERGENT),
-    "wrong_tie_rounding": (unary("round_nearest_even", array([0.5, 2.5, -4.5])), Verdict.DIVERGENT),
-    "double_rounding": (unary("convert", TWICE, "bf16"), Verdict.INACCURATE),
-    "transposed_operands": (binary("subtract", "si32"), Verdict.DIVERGENT),
-    "wrong_constant_folding": ((FOLDED, (array([3, 4, 5]),)), Verdict.DIVERGENT),
-    "integer_truncated_to_32_bits": (unary("negate", special("si64")), Verdict.DIVERGENT),
-    "unsigned_as_signed": (binary("maximum", "ui8", array([200] * 6, "ui8")), Verdict.DIVERGENT),
-    "shift_arithmetic": (
-        binary("shift_right_logical", "si32", array([1] * 6, "si32")), Verdict.DIVERGENT,
-    ),
-    "floor_division": (binary("divide", "si32", array([2] * 6, "si32")), Verdict.DIVERGENT),
-    "complex_parts_swapped": (
-        unary("negate", array([1 + 2j, 3 - 4j], "complex<f32>")), Verdict.DIVERGENT,
-    ),
-    "one_wrong_element": (unary("negate", np.arange(10**6, dtype=np.float32)), Verdict.DIVERGENT),
-    "off_by_one_last_element": (unary("negate", special("si32")), Verdict.DIVERGENT),
-    "reversed_elements": (unary("negate", special("si32")), Verdict.DIVERGENT),
-    "tail_not_written": (unary("negate", np.arange(2000, dtype=np.int32)), Verdict.DIVERGENT),
-    "booleans_inverted": (unary("is_finite", special("f32"), "i1"), Verdict.DIVERGENT),
-    "wrong_shape": (unary("negate", special("f32")), Verdict.DIVERGENT),
-    "wrong_type": (unary("negate", special("si32")), Verdict.DIVERGENT),
-    "missing_result": (unary("negate", special("si32")), Verdict.DIVERGENT),
-    "extra_result": (unary("negate", special("si32")), Verdict.DIVERGENT),
-    "shift_masked": (binary("shift_left", "si32", array([33] * 6, "si32")), Verdict.UNSPECIFIED),
-    "other_nans": (unary("sqrt", special("f32")), Verdict.PASS),
-}  # fmt: skip
-"""Where each fault shows, and the verdict on it."""
-
-
-def _judged(fault: str, program: Program, inputs: tuple[Array, ...]) -> Verdict:
-    rule = CATALOG[program.main.body.operations[-2].name].tolerance
-    right = execute("reference", program, *inputs)
-    return judge(
-        program, inputs, right, execute(f"reference:{fault}", program, *inputs), rule
-    ).verdict
-
-
-@pytest.mark.parametrize("fault", sorted(SEEN))
-def test_a_fault_shows_and_gets_its_verdict(fault):
-    (program, inputs), verdict = SEEN[fault]
-    assert not same(
-        execute("reference", program, *inputs), execute(f"reference:{fault}", program, *inputs)
-    )
-    assert _judged(fault, program, inputs) is verdict
-
-
-def test_ties_go_away_from_zero_in_every_rounding():
-    tie, reduced = 1 + 2**-11, {"exponent_bits": 8, "mantissa_bits": 2}
-    cases_of_ties = [
-        (unary("convert", array([tie, -tie, 0.5]), "f16"), [1 + 2**-10, -1 - 2**-10, 0.5]),
-        (unary("convert", array([2049, 2051, -2049], "si32"), "f16"), [2050, 2052, -2050]),
-        (unary("reduce_precision", array([1.125, 1.25, -1.375]), **reduced), [1.25, 1.25, -1.5]),
-    ]
-    for (program, inputs), want in cases_of_ties:
-        assert execute("reference:wrong_tie_rounding", program, *inputs)[0].tolist() == want
-    total = one("add", [typed(1, of="f16")] * 2, typed(1, of="f16"))
-    terms = array([1], "f16"), array([2**-11], "f16")
-    assert execute("reference:wrong_tie_rounding", total, *terms)[0].tolist() == [1 + 2**-10]
-
-
-def test_faults_of_batches_and_of_repetition():
-    program, inputs = unary("negate", special("si32"))
-    right = execute("reference", program, *inputs)
-    batch = merge([program, program])
-    assert same(execute("reference:batch_only", program, *inputs), right)
-    assert not same(execute("reference:batch_only", batch, *inputs, *inputs), right * 2)
-    for fault, other in [("flaky", inputs), ("stale_result", (inputs[0] + 1,))]:
-        compiled = open_session(f"reference:{fault}").compile(program)
-        assert same(compiled.run(inputs), right)
-        assert not same(compiled.run(other), execute("reference", program, *other))
-
-
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [
-        ("reject", Rejected), ("unsupported", Unsupported), ("internal_error", Failed),
-        ("runtime_error", Failed), ("python_error", Failed),
-    ],
-)  # fmt: skip
-def test_faults_that_answer_with_an_error(fault, error):
-    with pytest.raises(error):
-        execute(f"reference:{fault}", *_plain())
-
-
-def _plain() -> tuple[Program, Array]:
-    program, (values,) = unary("negate", special("f32"))
-    return program, values
-
-
-def test_invalid_programs_are_rejected_unless_told_otherwise():
-    invalid = one("add", [typed(2), typed(2)], typed(3))
-    with pytest.raises(Rejected, match="add breaks"):
-        open_session("reference").compile(invalid)
-    open_session("reference:accepts_invalid").compile(invalid)
-    with pytest.raises(Unsupported, match="does not know frobnicate"):
-        open_session("reference").compile(one("frobnicate", [typed(2)], typed(2)))
-
-
-_CHILD = """
-import sys
-import numpy as np
-from conformance.backends.session import open_session
-from conformance.errors import UsageError
-from reference.ir.program import TensorType, Value, single_op
-from reference.ir.types import ELEMENT_TYPES
-values = np.array([float(text) for text in sys.argv[2:]], np.float32)
-of = TensorType(values.shape, ELEMENT_TYPES["f32"])
-program = single_op("negate", (Value("a", of),), (of,))
-print("starts", flush=True)
-open_session(sys.argv[1]).compile(program).run([values])
-print("done")
-"""
-
-
-@pytest.mark.parametrize(
-    ("fault", "values", "aborts"),
-    [
-        ("abort", "1 2", True), ("abort_on_compile", "1 2", True),
-        ("abort_on_nan", "1 nan", True), ("abort_on_nan", "1 2", False),
-        ("abort_on_large", "1 " * 201, True),
-    ],
-)  # fmt: skip
-def test_faults_that_end_the_process(fault, values, aborts):
-    command = [sys.executable, "-c", _CHILD, f"reference:{fault}", *values.split()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == (-6 if aborts else 0)
-    assert ("done" in done.stdout) is not aborts
-
-
-def test_faults_that_never_end():
-    commands = [
-        [sys.executable, "-c", _CHILD, f"reference:{fault}", "1", "-0.0"]
-        for fault in ("hang", "hang_on_compile", "hang_on_negative_zero")
-    ]
-    children = [subprocess.Popen(command, stdout=subprocess.PIPE) for command in commands]
-    try:
-        for child in children:
-            assert child.stdout is not None
-            assert child.stdout.readline() == b"starts\n"
-        for child in children:
-            with pytest.raises(subprocess.TimeoutExpired):
-                child.wait(0.3)
-    finally:
-        for child in children:
-            child.kill()
-            child.communicate()
-
-
-def test_the_fault_that_allocates_stops_at_a_limit():
-    limited = (
-        "import resource; limit = 1 << 30; resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
-    )
-    command = [sys.executable, "-c", limited + _CHILD, "reference:allocate", "1", "2"]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, env=environment
-    )
-    assert done.returncode == 1
-    assert "MemoryError" in done.stderr
-
-
-def test_noise_is_all_that_a_noisy_backend_adds(capfd):
-    program, values = _plain()
-    got = execute("reference:noisy", program, values)
-    captured = capfd.readouterr()
-    assert same(got, execute("reference", program, values))
-    assert "talks" in captured.out
-    assert "complains" in captured.err
-
-
-def test_every_fault_is_tested():
-    elsewhere = """right noisy batch_only flaky stale_result reject accepts_invalid unsupported
-        internal_error runtime_error python_error abort abort_on_compile abort_on_nan
-        abort_on_large hang hang_on_compile hang_on_negative_zero allocate"""
-    assert set(FAULTS) == set(SEEN) | set(elsewhere.split())
-
-
-@pytest.mark.parametrize("op", sorted(OPS))
-def test_harmless_backends_are_never_accused(op):
-    types = OPS[op].element_types
-    harmless = [name for name, fault in FAULTS.items() if fault.harmless and name != "noisy"]
-    for of in (types[0], types[len(types) // 2], types[-1]):
-        for case in cases(op, of, 5, 2):
-            inputs = materialise(case.program, case.inputs[0])
-            for fault in harmless:
-                assert not _judged(fault, case.program, inputs).fails

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -144,14 +144,10 @@ def test_a_session_compiles_and_runs_and_knows_its_backend() -> None:
     assert session.compilations == 2
 
 
-def test_the_seam_takes_inputs_and_gives_results_for_each_process() -> None:
-    compiled = Session(Fake()).compile(negation())
-    results = compiled.run_all([[ONES], [2 * ONES], [3 * ONES]])
-    assert [[array.tolist() for array in one] for one in results] == [
-        [[-1, -1]], [[-2, -2]], [[-3, -3]],
-    ]  # fmt: skip
-    with pytest.raises(Failed, match="compiled for 1 process, not for 2"):
-        open_session("reference").compile(negation()).run_all([[ONES], [ONES]])
+def test_programs_of_several_processes_take_the_inputs_of_each_in_turn() -> None:
+    compiled = Session(Fake()).compile(replace(negation(), process_grid=(3, 1)))
+    results = compiled.run([ONES, 2 * ONES, 3 * ONES])
+    assert [array.tolist() for array in results] == [[-1, -1], [-2, -2], [-3, -3]]
 
 
 @pytest.mark.parametrize("step", ["compile", "execute"])

@@ -20,18 +20,18 @@ from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.runner import run
 from conformance.campaign.tasks import NOT_DETERMINISTIC, ONLY_IN_BATCH, Task, joined, run_task
-from conformance.catalog import Cell, cells
+from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.executors import interrupt
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.gate.reading import ExpectationError
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import load
+from conformance.results.versions import build
 from conformance.verdict import Verdict
 from generators.cells.plan import case
 from generators.values.contents import materialise
 from reference.ir.types import ELEMENT_TYPES
-from reference.ops.table import OPS
 
 F32 = ELEMENT_TYPES["f32"]
 
@@ -43,6 +43,11 @@ def options(out: Path, fault: str = "", **given) -> Options:
 
 
 # One task, in this process.
+
+START = next(
+    n for n in range(60) if all(len(case("add", F32, 0, n + k).inputs) > 1 for k in range(3))
+)
+"""Three cases in a row that have several input sets."""
 
 
 @pytest.mark.parametrize(
@@ -64,8 +69,8 @@ def options(out: Path, fault: str = "", **given) -> Options:
     ],
 )
 def test_a_task_finds_the_verdict(fault: str, verdict: Verdict, kind: str | None) -> None:
-    result = run_task(Task(Cell("add", F32, f"reference:{fault}"), 0, 2, 6))
-    assert [record.index for record in result.records] == [2, 3, 4, 5]
+    result = run_task(Task(Cell("add", F32, f"reference:{fault}"), 0, START, START + 3))
+    assert [record.index for record in result.records] == [START, START + 1, START + 2]
     for record in result.records:
         assert record.verdict is verdict, record.message
         assert record.kind == (record.kind if kind is None else kind)
@@ -89,12 +94,12 @@ def test_a_batch_is_one_module_where_all_is_well() -> None:
 
 def test_records_do_not_depend_on_how_cases_are_split() -> None:
     cell = Cell("add", F32, "reference:flush_to_zero")
-    whole = run_task(Task(cell, 3, 0, 12))
+    whole = run_task(Task(cell, 3, 0, 40))
     assert {record.verdict for record in whole.records} == {Verdict.PASS, Verdict.FLUSHED}
-    apart = joined([run_task(Task(cell, 3, start, start + 4)) for start in (8, 0, 4)])
+    apart = joined([run_task(Task(cell, 3, start, start + 8)) for start in (32, 8, 0, 24, 16)])
     assert apart.records == whole.records
     assert apart.errors == whole.errors
-    singles = joined([run_task(task) for task in Task(cell, 3, 0, 12).singles()])
+    singles = joined([run_task(task) for task in Task(cell, 3, 0, 40).singles()])
     assert singles.records == whole.records
 
 
@@ -282,10 +287,26 @@ def test_other_versions_are_another_run(finished: Path, monkeypatch: pytest.Monk
         run(options(finished))
 
 
-def test_a_finished_run_is_not_run_again(finished: Path) -> None:
+@pytest.mark.parametrize("before", ["0123456789ab", None])
+def test_another_build_is_another_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("conformance.campaign.runner.build", lambda: before)
+        run(options(tmp_path))
+    kept = load(tmp_path)
+    told = f"build of hlo-conformance {before or 'unknown'} there and {build()} here"
+    with pytest.raises(UsageError, match=rf"{told}: choose another --out, or .* --fresh"):
+        run(options(tmp_path))
+    assert load(tmp_path).records == kept.records
+
+
+def test_a_finished_run_is_not_run_again(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load(finished)
+    monkeypatch.delattr("conformance.campaign.runner.coverage_of")  # what is known needs no work
     again = run(options(finished))
     assert again.records == first.records
+    assert again.coverage == first.coverage != {}
     assert (again.modules, again.timing) == (first.modules, first.timing)
 
 
@@ -419,60 +440,3 @@ def test_expectations_are_read_before_anything_is_made(tmp_path: Path) -> None:
     with pytest.raises(ExpectationError):
         run(options(tmp_path / "out", expectations=str(tmp_path / "nothing")))
     assert not (tmp_path / "out").exists()
-
-
-# Plans.
-
-
-def test_shards_are_a_partition(tmp_path: Path) -> None:
-    given = Options(tmp_path, ("cpu",), ops=("a*", "compare"), profile="smoke")
-    whole = plan(given)
-    parts = [plan(replace(given, shard=(number, 3))) for number in (1, 2, 3)]
-    assert sorted(t.id for part in parts for t in part.tasks) == sorted(t.id for t in whole.tasks)
-    sizes = [len(part.cells) for part in parts]
-    assert max(sizes) - min(sizes) <= 1
-    for part in parts:
-        assert len(part.cells) + len(part.filtered) == len(whole.cells) + len(whole.filtered)
-        assert len({cell.element_type for cell in part.cells}) > 10
-
-
-def test_tasks_cover_the_cases_of_a_cell(tmp_path: Path) -> None:
-    tasks = plan(Options(tmp_path, ops=("convert",), element_types=("f32",), profile="deep")).tasks
-    covered = [index for task in tasks for index in range(task.start, task.stop)]
-    assert covered == list(range(PROFILES["deep"] * tasks[0].cell.row.weight))
-    assert len(tasks) > 1
-
-
-def test_everything_is_planned_by_default(tmp_path: Path) -> None:
-    assert list(plan(Options(tmp_path)).cells) == cells()
-    assert plan(Options(tmp_path)).filtered == ()
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"ops": ("ad",)}, "unknown op 'ad'; did you mean add"),
-        ({"ops": ("expnential",)}, "did you mean exponential"),
-        ({"ops": ("zzz",)}, "known: abs, add"),
-        ({"element_types": ("f31",)}, "unknown element type 'f31'; did you mean"),
-        ({"backends": ("cqu",)}, "unknown backend 'cqu'; did you mean cpu"),
-        ({"backends": ("cpu:x",)}, "unknown backend"),
-        ({"backends": ("reference:x",)}, "unknown fault 'x'"),
-        ({"profile": "depp"}, "did you mean deep"),
-        ({"shard": (0, 2)}, "shard 0/2"),
-    ],
-)
-def test_what_does_not_exist_is_named(tmp_path: Path, change: dict, said: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        plan(replace(Options(tmp_path), **change))
-    assert said in str(caught.value)
-
-
-def test_the_fastest_profile_has_one_case_of_a_dear_op(tmp_path: Path) -> None:
-    def cases(op: str, profile: str) -> int:
-        given = options(tmp_path, ops=(op,), profile=profile)
-        return sum(len(task) for task in plan(given).tasks)
-
-    assert OPS["cholesky"].expensive
-    assert (cases("cholesky", "smoke"), cases("cholesky", "standard")) == (1, PROFILES["standard"])
-    assert cases("add", "smoke") == PROFILES["smoke"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.executors.limit import TooSlow, limited
+from conformance.executors.limit import Clock, TooSlow, interrupted, limited
 from conformance.executors.local import Call, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.phases import Phase, noted, phase, read, told
@@ -97,3 +97,17 @@ def test_the_limit_of_an_evaluation_says_what_raises_it() -> None:
     allows = r"more than 0\.05 s, 1/8 of .* \(--timeout 0\.8 allows"
     with pytest.raises(TooSlow, match=allows), limited(0.05):
         time.sleep(600)
+
+
+def test_processor_time_is_limited_beside_wall_time() -> None:
+    class Over(BaseException):
+        pass
+
+    def compute() -> None:
+        while True:
+            pass
+
+    with limited(600), pytest.raises(Over), interrupted(0.05, Over(), Clock.PROCESSOR):
+        compute()
+    with interrupted(0.05, Over(), Clock.PROCESSOR):  # asleep, nothing is computed
+        time.sleep(0.2)

@@ -195,12 +195,14 @@ def test_every_shipped_expectation_has_a_counterexample() -> None:
             assert expectation.counterexample, expectation.id
 
 
-def test_what_is_known_of_xla_on_this_machine_reproduces(
-    capfd: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(("backend", "entries"), [("cpu", 90), ("interpreter", 20)])
+def test_what_is_known_of_a_backend_on_this_machine_reproduces(
+    backend: str, entries: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    code = guarded(lambda: app(["expectations", "check"], standalone_mode=False))
+    command = ["expectations", "check", "--backend", backend]
+    code = guarded(lambda: app(command, standalone_mode=False))
     out, _ = capfd.readouterr()
     lines = out.splitlines()
     assert [line for line in lines if ": reproduces: " not in line] == []
-    assert len(lines) > 90
+    assert len(lines) > entries
     assert code == 0

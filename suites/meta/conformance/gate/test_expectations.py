@@ -14,6 +14,7 @@ from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import Counterexample, Failure, known_by
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.tolerance.bounds.sorting import NEGATIVE
+from conformance.tolerance.models.interpreter.table import DEVIATIONS
 from conformance.tolerance.models.orders import EMPTY, LABEL, TILES, UNPADDED
 from conformance.tolerance.models.out_of_bounds import BOUND, WINDOW
 from conformance.triage.isolate import NO_SOLUTION
@@ -170,6 +171,7 @@ def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
     given = set[str]().union(*map(_classes_in, sources))
     for row in CATALOG.values():
         given |= {deviation.label for deviation in row.tolerance.deviations}
+        given |= {deviation.label for deviation in DEVIATIONS.get(row.name, ())}
     given |= {*LABELS, NEGATIVE, WINDOW, BOUND, LABEL, TILES, EMPTY, UNPADDED, NO_SOLUTION}
     assert len(given) > 40
     assert given - {*CLASSES} == set()

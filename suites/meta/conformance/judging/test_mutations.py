@@ -32,7 +32,7 @@ from suites.meta.support.mutations import (
 
 SEED = 0
 
-TYPES, CASES, FEW = 4, 48, 6
+TYPES, CASES, FEW = 4, 96, 6
 """Element types of an op and cases of each that are tried at most, until a mutation is caught.
 Few are tried where none is to be caught."""
 
@@ -117,7 +117,11 @@ def cases_with_elements(op: str, count: int) -> Iterator[tuple[Column, Case]]:
                 yield of, case
 
 
-@pytest.mark.parametrize("op", CATALOG)
+OWN = [op for op in CATALOG if OPS[op].lower is None]
+"""Ops that are not evaluated as what they are lowered to, whose wrong versions are others'."""
+
+
+@pytest.mark.parametrize("op", OWN)
 def test_an_op_catches_what_is_wrong_about_each_of_its_inputs(op: str) -> None:
     programs = [case.program for of in types_of(op) for case in cases(op, of, SEED, CASES)]
     pool = pool_of(op, programs)
@@ -128,7 +132,7 @@ def test_an_op_catches_what_is_wrong_about_each_of_its_inputs(op: str) -> None:
         for about in list(pending):
             for mutation in mutations(case.program, op, about, pool):
                 said[about].add(verdict_of(op, of, case, mutation))
-                if any(verdict.fails for verdict in said[about]):
+                if any(map(is_wrong, said[about])):
                     pending.remove(about)
                     break
         if not pending:
@@ -140,12 +144,15 @@ def test_an_op_catches_what_is_wrong_about_each_of_its_inputs(op: str) -> None:
     assert caught, f"""no wrong version of {op} is caught: {said}. Make its rule stricter or its
         cases reach further, write a mutation for it in suites/meta/support/mutations.py, or enter
         it in NOTHING_TO_SEE with the reason why there is nothing to see"""
-    unseen = [about for about in pending if said[about]]
+    unseen = [
+        about for about in pending
+        if said[about] and not any(verdict.fails for verdict in said[about])
+    ]  # fmt: skip
     assert not unseen, f"""{op} may have {unseen} wrong, and no case shows it. Make its cases reach
         further, or enter it in WITHOUT_EFFECT with the reason why it has none"""
 
 
-@pytest.mark.parametrize("op", [op for op in CATALOG if op not in NOTHING_TO_SEE])
+@pytest.mark.parametrize("op", [op for op in OWN if op not in NOTHING_TO_SEE])
 def test_every_cell_of_an_op_catches_something_wrong(op: str) -> None:
     for column in CATALOG[op].columns:
         if column == INVALID:
@@ -198,4 +205,5 @@ def test_there_is_nothing_to_see_of_what_has_no_value_or_is_left_open(op: str) -
         for of, case in cases_with_elements(op, FEW)
         for mutation in mutations(case.program, op, "results", {})
     }
-    assert verdicts == ({Verdict.UNSPECIFIED} if op == "custom_call" else set())
+    assert not any(verdict.fails for verdict in verdicts)
+    assert (Verdict.UNSPECIFIED in verdicts) == (op == "custom_call")

@@ -11,10 +11,10 @@ from conformance.judging.perturbation.hook import flush
 from conformance.judging.perturbation.judge import is_single, judge_program, permits
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms import inline
 from conformance.transforms.inline import NotInlined, inlined
 from conformance.transforms.substitute import self_contained
 from conformance.verdict import Verdict
+from reference.interpreter import inlining
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array, to_bits
 
@@ -345,7 +345,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 
 
 def test_calls_of_calls_without_end_are_not_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inline, "MOST_OPERATIONS", 2000)
+    monkeypatch.setattr(inlining, "MOST_OPERATIONS", 2000)
     functions = [
         f"func.func private @f{i}(%x: tensor<f32>) -> tensor<f32> {{\n"
         + "".join(

@@ -23,7 +23,7 @@ def verdicts(
     program = single_op(op, values, (TensorType(types[0].shape, to),))
     given = [np.array(codes, of.storage_type.storage) for of, codes in operands]
     (right,) = evaluate(program, given)
-    rule = rule_of(program.main.body.operations[-2])
+    rule = rule_of(program.subject)
     found: list[bool] = []
     for index, step in enumerate(off):
         wrong = right.copy()

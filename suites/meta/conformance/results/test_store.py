@@ -19,7 +19,7 @@ import pytest
 from conformance.judging.compare import merge_errors
 from conformance.results.inputs import pack_inputs, unpack_inputs
 from conformance.results.store import FILE_NAME, Store, StoreError
-from conformance.results.summary import load, read, summarise
+from conformance.results.summary import load, read
 from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
 from reference.ir.types import ALL, element_type_of, from_bits, to_bits
 
@@ -243,7 +243,7 @@ def test_a_run_reads_in_the_order_that_was_planned(tmp_path: Path) -> None:
     assert [(r.element_type, r.index) for r in run.records] == [
         ("bf16", 0), ("complex<f32>", 0), ("complex<f32>", 1),
     ]  # fmt: skip
-    summary = summarise(run)
+    summary = run.summary
     assert [(c["element_type"], c["verdict"]) for c in summary["cells"]] == [
         ("bf16", "pass"), ("complex<f32>", "inaccurate"), ("f64", "untested"),
     ]  # fmt: skip

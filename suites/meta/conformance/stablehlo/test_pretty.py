@@ -12,6 +12,7 @@ from generators.families.table import BUILDERS
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.table import OPS
+from suites.meta.support.dialects import is_newer
 
 F32 = TensorType((2,), ELEMENT_TYPES["f32"])
 NEGATED = """\
@@ -48,8 +49,9 @@ def test_arguments_of_regions_and_several_results_keep_theirs() -> None:
 def test_the_pretty_form_is_the_same_program(op: str) -> None:
     of = OPS[op].element_types[0]
     texts = [emit(case(op, of, 0, index).program) for index in range(3)]
+    texts = [text for text in texts if not is_newer(text)]
     for text, shown in zip(texts, pretty(texts), strict=True):
-        assert shown != text or (op == "dynamic_slice" and "slice_sizes = array<i64>" in text)
+        assert shown != text or ("dynamic_slice" in text and "slice_sizes = array<i64>" in text)
         assert _structure(text) == _structure(shown)
 
 

@@ -22,7 +22,7 @@ from suites.meta.support.reductions import reducing, row
 
 F32 = element_type("f32")
 NAN, INF = math.nan, math.inf
-LEFT_OUT, ALIKE, FROM_ZERO = (deviation.label for deviation in DEVIATIONS)
+LEFT_OUT, ALIKE, FROM_ZERO = dict.fromkeys(deviation.label for deviation in DEVIATIONS)
 
 CASES: list[tuple[str, Sequence[Sequence[float]], float, Sequence[float], str]] = [
     ("maximum", [[1, NAN], [NAN, NAN], [3, 4]], -INF, [3, 4], LEFT_OUT),
@@ -52,6 +52,18 @@ def test_what_a_model_explains_has_its_class_and_nothing_else(op, rows, init, ac
     assert judge(program, inputs, expected, expected, rule).verdict is Verdict.PASS
     found = judge(program, inputs, expected, [got], rule)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind), found.message
+
+
+def test_what_lanes_forget_at_a_nan_is_of_the_class():
+    """With four lanes 9 is forgotten at the NaN four elements on, 8 in another lane is not."""
+    rows = [[9], [8], [1], [2], [NAN], [3], [4], [5]]
+    program, inputs = reducing(
+        fold_of("maximum", F32), (np.array(rows, np.float32),), (row(F32, -INF).reshape(()),)
+    )
+    expected = evaluate(program, inputs)
+    for actual, kind in ((8, LEFT_OUT), (9, LEFT_OUT), (5, "NaN")):
+        found = judge(program, inputs, expected, [row(F32, actual)], CATALOG["reduce"].tolerance)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
 def test_windows_have_the_classes_too():

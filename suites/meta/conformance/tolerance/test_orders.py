@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.tolerance.models.orders import LABEL, TILES, tiled
+from conformance.tolerance.models.orders import LABEL, TILES, UNPADDED, tiled
 from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
 from generators.families.reduction import padding_of
@@ -16,8 +16,8 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Attribute, Program, Value, single_op
 from reference.ir.types import Array, element_type
 
-UI8 = element_type("ui8")
-AFFINE = next(body for make in several(UI8) if (body := make()).name == "affine maps")
+UI8, UI32 = element_type("ui8"), element_type("ui32")
+AFFINE = next(body for body in several(UI8) if body.name == "affine maps")
 """x -> a x + b, one map after the other: associative, not commutative."""
 
 
@@ -99,3 +99,22 @@ def test_tiles_of_tiles_are_in_that_order_too() -> None:
     assert tiled(5, 300, 16) == [0, 1, 2, 3, 4, 5]
     assert tiled(17, 300, 16) == [16, 17, *range(16)]
     assert tiled(288, 300, 16) == [288, *range(256, 288), *range(256)]
+
+
+def test_padding_left_out_and_init_values_met_anywhere_have_a_class() -> None:
+    """Padding is of 6 too: of what is left out of the last window, 6 to the power of 32 is 0."""
+    types = (tensor(UI32, 64),)
+    values = (Value("x", types[0]), Value("init", tensor(UI32)))
+    given: dict[str, Attribute] = {
+        "window_dimensions": (64,),
+        "padding": padding_of(((0, 63),)),
+    }
+    made = single_op("reduce_window", values, types, given, (fold_of("multiply", UI32).region,))
+    inputs = (np.full(64, 3, np.uint32), np.array(6, np.uint32))
+    expected = evaluate(made, inputs)
+    assert expected[0][63] == 0
+    for last, kind in ((3 * 6**5, UNPADDED), (3 * 5, "wrong value")):
+        actual = expected[0].copy()
+        actual[63] = last
+        found = judge(made, inputs, expected, [actual], RULES["windowed reduction"])
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)

@@ -42,7 +42,7 @@ SIGN_KINDS = ("signed zero", "summed from +0", "zeros taken for equal")
 
 def judged(program: Program, inputs: Sequence[Array], actual: Array, **given: Any) -> Judgement:
     expected = evaluate(program, inputs)
-    rule = CATALOG[program.main.body.operations[-2].name].tolerance
+    rule = CATALOG[program.subject.name].tolerance
     return judge(program, inputs, expected, (actual,), rule, **given)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,14 @@ import pytest
 
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose, parse_module
+from conformance.transforms.complex_parts import in_parts, part_types, parts_of, whole
 from conformance.transforms.dead_code import needed, without_unused
 from conformance.transforms.extract import alone, part, prefix, returning, starting_with
 from conformance.transforms.inline import inlined
 from conformance.transforms.merge import merge
 from conformance.transforms.observe import observable
 from conformance.transforms.outline import as_program
+from conformance.transforms.replacing import with_operations
 from conformance.transforms.substitute import (
     self_contained,
     with_constant,
@@ -302,3 +306,35 @@ def test_hooks_see_what_a_loop_carries() -> None:
     carried = {tuple(value.name for value in region.arguments) for region in (condition, body)}
     assert set(seen) == carried
     assert len(seen) == 3 + 4  # the body three times, the condition once more
+
+
+def test_operations_replaced_in_functions_and_in_regions_at_any_depth() -> None:
+    def doubled(operation: Operation) -> Iterator[Operation]:
+        (result,) = operation.results
+        half = Value(f"half.{result.name}", result.type)
+        yield replace(operation, results=(half,))
+        yield Operation("add", (half, half), (result,))
+
+    made = with_operations(WHOLE, {"multiply": doubled})
+    count = [sum(one.name == "add" for one in program.walk()) for program in (WHOLE, made)]
+    assert count == [2, 4]  # one more in @scaled, one in the loop's branch
+    assert diagnose(emit(made)) is None
+    x = INPUTS[1]
+    alike(evaluate(made, INPUTS)[:1], [4 * x + (4 * x + 2 * x * x + 4 * x)])
+
+
+def test_complex_numbers_as_their_parts() -> None:
+    program = parse_module("""
+        func.func @main(%x: tensor<2xcomplex<f32>>, %y: tensor<2xf32>)
+            -> (tensor<2xf32>, tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>) {
+          %0 = stablehlo.multiply %x, %x : tensor<2xcomplex<f32>>
+          return %y, %0, %x : tensor<2xf32>, tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>
+        }""")
+    inputs = (np.array([1 + 2j, -0.5j], np.complex64), np.array([3, 4], np.float32))
+    made = in_parts(program)
+    assert [str(value.type) for value in made.main.arguments] == ["tensor<2xf32>"] * 3
+    assert part_types(program.main.result_types) == list(made.main.result_types)
+    assert diagnose(emit(made)) is None
+    results = evaluate(made, parts_of(inputs))
+    assert len(results) == 5
+    alike(whole(results, program.main.result_types), evaluate(program, inputs))

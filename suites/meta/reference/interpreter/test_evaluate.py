@@ -197,9 +197,12 @@ def test_recursion_is_an_error() -> None:
 
 
 def test_process_grid() -> None:
-    assert evaluate(calling("double"), [ONES], process_grid=(4, 2))[0][0] == 3
+    everywhere = evaluate(replace(calling("double"), process_grid=(4, 2)), [ONES] * 8)
+    assert [result[0] for result in everywhere] == [3] * 8
     with pytest.raises(EvaluationError, match="process_grid"):
-        evaluate(calling("double"), [ONES], process_grid=(0, 1))
+        evaluate(replace(calling("double"), process_grid=(0, 1)), [])
+    with pytest.raises(EvaluationError, match="3 values for 2 processes"):
+        evaluate(replace(calling("double"), process_grid=(2, 1)), [ONES] * 3)
 
 
 def test_unknown_sizes_take_any() -> None:

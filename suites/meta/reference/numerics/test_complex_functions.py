@@ -22,6 +22,7 @@ from reference.numerics.elementary.functions import (
     wide_complex,
 )
 from reference.numerics.rounding import round_to
+from reference.ops.mhlo import cosh
 from suites.meta.support.elementary import (
     BINARY,
     INF,
@@ -102,7 +103,7 @@ def mp_round(value, of):
 
 
 @pytest.mark.parametrize("of", COMPLEX, ids=str)
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", MPMATH)
 def test_complex_functions_against_mpmath(name, of):
     count = 25 if name in ("power", "logistic") else 40
     operands = [complex_operands(of, count, 11)]
@@ -329,7 +330,11 @@ def test_complex_without_extended_precision(of, monkeypatch):
         [complex(x, y) for x in (0.0, -0.0, 2.0, -2.0) for y in (0.0, -0.0)], of.storage
     )
     z, w = np.concatenate([z, zeros]), np.concatenate([w, zeros[::-1]])
-    functions = {**FUNCTIONS, "multiply": multiply, "divide": divide}
+    functions = {
+        **{name: FUNCTIONS[name] for name in MPMATH},
+        "multiply": multiply,
+        "divide": divide,
+    }
     for name, function in functions.items():
         operands = (z, w) if name in (*BINARY, "multiply", "divide") else (z,)
         want = function(*operands)
@@ -341,9 +346,22 @@ def test_complex_without_extended_precision(of, monkeypatch):
         np.testing.assert_array_equal(length, absolute(z))
 
 
+@pytest.mark.parametrize("of", COMPLEX, ids=str)
+def test_the_hyperbolic_cosine_of_complex_numbers(of):
+    z = complex_operands(of, 12, 71)
+    finite = z[np.isfinite(z)]
+    with mpmath.workprec(900):
+        want = [complex(mpmath.cosh(mpmath.mpc(one))) for one in finite.tolist()]
+    got = cosh(finite)
+    some = np.isfinite(got)
+    assert some.any()
+    tolerance = 1e-6 if of.part.bits == 32 else 1e-14
+    np.testing.assert_allclose(got[some], np.array(want, of.storage)[some], rtol=tolerance)
+
+
 def test_wide_complex_values_round_to_the_results():
     z = complex_operands(COMPLEX[0], 50, 61)
-    for name in FUNCTIONS:
+    for name in MPMATH:
         operands = (z, z[::-1]) if name in BINARY else (z,)
         got, (real, imaginary) = FUNCTIONS[name](*operands), wide_complex(name, *operands)
         finite = np.isfinite(real) & np.isfinite(got.real)

@@ -60,6 +60,8 @@ MPFR = {
     "sqrt": gmpy2.sqrt,
     "tan": gmpy2.tan,
     "tanh": gmpy2.tanh,
+    "mhlo.cosh": gmpy2.cosh,
+    "mhlo.erf": gmpy2.erf,
 }
 
 
@@ -296,7 +298,8 @@ def test_special_values(of):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_shapes_types_and_empty_arrays(name):
-    for of in (*FLOATS, *COMPLEX):
+    real = name.startswith("mhlo.")  # of complex numbers StableHLO's functions alone are here
+    for of in FLOATS if real else (*FLOATS, *COMPLEX):
         for shape in ((), (0,), (2, 3)):
             operand = np.ones(shape, of.storage)
             operands = (operand, operand) if name in BINARY else (operand,)
@@ -315,6 +318,8 @@ def ball_values(name, operands, bits=160):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_platforms_functions_keep_the_bounds_given_to_them(name, of):
     # Ziv's test is as sure as these bounds: the platform must stay far inside.
+    if of is F64 and not REAL[name].extended:
+        return  # its values of f64 are all certified
     operands = operands_of(name, of, 150)
     dtype = np.longdouble if of is F64 else np.float64
     with np.errstate(all="ignore"):

@@ -245,7 +245,7 @@ def test_old_ops_that_do_not_fit() -> None:
 
 
 def test_cases_reach_every_attribute() -> None:
-    programs = [plan.case("dot_general", F32, 2, n).program for n in range(300)]
+    programs = [plan.case("dot_general", F32, 2, n).program for n in range(600)]
     given: list[dict[str, Any]] = [dict(operation_of(program).attributes) for program in programs]
     assert {len(one.get("precision_config", ())) for one in given} == {0, 2}
     assert {one.get("lhs_precision_type") for one in given} >= {None, "tf32", "bf16", "f32"}

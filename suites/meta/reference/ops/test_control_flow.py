@@ -368,7 +368,7 @@ def test_cases_tell_right_from_wrong(
 ) -> None:
     changed = "optimization_barrier" if op == "after_all" else op
     verdicts: Counter[Verdict] = Counter()
-    for case in cases(op, F32, seed=6, count=40):
+    for case in cases(op, F32, seed=6, count=60):
         inputs = materialise(case.program, case.inputs[0])
         expected = evaluate(case.program, inputs)
         with monkeypatch.context() as patch:

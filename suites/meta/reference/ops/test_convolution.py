@@ -32,7 +32,7 @@ F32, SI64 = TYPES["f32"], TYPES["si64"]
 
 
 def operation_of(program: Program) -> Operation:
-    return program.main.body.operations[-2]
+    return program.subject
 
 
 def dense(numbers: Any) -> Dense:

@@ -152,10 +152,28 @@ def test_updates_without_indices_all_go_to_one_place() -> None:
     types = {"x": tensor(F32, 3), "i": tensor(SI32, 0, 2), "u": tensor(F32, 2)}
     made = program("scatter", types, (tensor(F32, 3),), (fold_of("add", F32).region,), **given)
     inputs = [one if n == 1 else one.astype(np.float32) for n, one in enumerate(inputs)]
-    for actual in ([7.0, 6, 7], [8.001, 6, 7]):
-        found = judged(made, inputs, [np.array(actual, np.float32)])
-        assert found == (Verdict.DIVERGENT, "index vectors of no components")
+    for actual, kind in (
+        ([7.0, 6, 7], "index vectors of no components"),
+        ([8.001, 6, 7], "wrong value"),
+    ):
+        assert judged(made, inputs, [np.array(actual, "f4")]) == (Verdict.DIVERGENT, kind)
     assert judged(made, inputs, evaluate(made, inputs))[0] is Verdict.PASS
+
+
+def test_the_last_of_updates_without_indices_may_be_all_that_is_left() -> None:
+    """Of two inputs, as XLA has it."""
+    types = {"x": tensor(SI32, 3), "y": tensor(SI32, 3), "i": tensor(SI32, 0, 2)}
+    types |= {"u": tensor(SI32, 2), "v": tensor(SI32, 2)}
+    given = POINTS | {"scatter_dims_to_operand_dims": (), "index_vector_dim": 0}
+    block = BodyBuilder.of(*[SI32] * 4)
+    one, two, left, right = block.arguments
+    both = block.returns(block.op("add", one, left), block.op("add", two, right))
+    made = program("scatter", types, (tensor(SI32, 3),) * 2, (both,), **given)
+    x, i, u = np.array([5, 6, 7], "i4"), np.zeros((0, 2), np.int32), np.array([1, 2], "i4")
+    last, neither = "index vectors of no components", "no order of the updates"
+    for actual, kind in (([7, 6, 7], last), ([9, 6, 7], neither)):
+        got = [np.array(actual, np.int32)] * 2
+        assert judged(made, [x, x, i, u, u], got) == (Verdict.DIVERGENT, kind)
 
 
 def test_a_wider_computation_gives_its_type() -> None:

@@ -14,7 +14,9 @@ from jax import lax
 from conformance.judging.compare import judge
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.bounds.sorting import NEGATIVE, SORTED, in_order, same_elements
+from conformance.transforms.inline import with_plain_bodies
 from conformance.verdict import Verdict
+from generators.case.choices import Pick
 from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
 from generators.invalid.table import near_misses
@@ -71,8 +73,8 @@ def one_by_one(rows: tuple[Array, ...], body: Body) -> list[int]:
 @pytest.mark.parametrize("of", ALL[::2], ids=str)
 def test_sort_is_a_stable_sort_by_the_comparator(of: Any) -> None:
     seen = 0
-    for case in cases("sort", of, seed=4, count=36):
-        operation = case.program.main.body.operations[-2]
+    for case in cases("sort", of, seed=4, count=60):
+        operation = with_plain_bodies(case.program).subject
         if len(case.program.main.arguments) < len(operation.operands):
             continue
         inputs = materialise(case.program, case.inputs[0])
@@ -436,7 +438,7 @@ def test_sorts_that_jax_exports(name: str, dtype: str) -> None:
 def test_comparators_of_every_kind_are_drawn() -> None:
     forms: set[str] = set()
     for case in cases("sort", F32, seed=6, count=200):
-        operation = case.program.main.body.operations[-2]
+        operation = with_plain_bodies(case.program).subject
         order = order_of(operation.regions[0])
         forms.add("none" if order is None else f"{len(order.keys)} keys")
         if order is not None:
@@ -453,7 +455,7 @@ def test_comparators_of_every_kind_are_drawn() -> None:
 
 @pytest.mark.parametrize("of", ALL, ids=str)
 def test_drawn_comparators_compare_what_they_say(of: Any) -> None:
-    simplest = comparators(of, lambda _: 0)
+    simplest = comparators(of, Pick(lambda _: 0))
     assert simplest.inputs == (of,)
     assert all(len(row) == len(simplest.inputs) for row in simplest.rows)
 
@@ -463,3 +465,54 @@ def test_near_misses_break_what_they_name() -> None:
     assert found == {*OPS["sort"].constraints, *OPS["sort"].inputs}
     for id_, made in near_misses("sort"):
         assert [ids for _, ids in check(made)] == [(id_,)]
+
+
+# --- Comparators of several operands -------------------------------------------------------------
+
+
+def comparator_of(of: Any, **planned: str) -> Region:
+    """A comparator whose choices are planned, the others the first."""
+    return comparators(of, Pick(lambda _: 0, planned)).region
+
+
+@pytest.mark.parametrize("of", [F32, SI32, UI8, C64], ids=str)
+@pytest.mark.parametrize("way", ["LT", "GT"])
+def test_elements_of_different_operands_are_compared(of: Any, way: str) -> None:
+    """On operands that are one, as such cases have it, it is the order of one operand."""
+    region = comparator_of(of, comparator="across", direction=way)
+    assert order_of(region) is None
+    types = (tensor(of, 7), tensor(of, 7), tensor(SI32, 7))
+    made = sort_of(region, *types)
+    x = np.array([2, 0, 1, 2, 0, 3, 1]).astype(of.storage)
+    inputs = [x, x, np.arange(7, dtype=np.int32)]
+    results = evaluate(made, inputs)
+    plain = evaluate(sort_of(by_first(of, of, SI32, way=way), *types), inputs)
+    for one, other in zip(results, plain, strict=True):
+        assert np.array_equal(to_bits(one), to_bits(other))
+    assert judged(made, inputs, list(results)) == (Verdict.PASS, "")
+    wrong = [array[::-1] for array in results]
+    assert judged(made, inputs, wrong)[0] is Verdict.DIVERGENT
+
+
+def test_the_second_operand_decides_first() -> None:
+    """A backend that compares by the first operand first is caught."""
+    planned = {"comparator": "two keys", "second operand decides first": "yes"}
+    region = comparator_of(SI32, **planned)
+    inputs = [np.array(row, np.int32) for row in ([3, 1, 2, 0], [1, 1, 0, 0])]
+    made = sort_of(region, *(tensor(SI32, 4),) * 2)
+    first, second = evaluate(made, inputs)
+    assert (first.tolist(), second.tolist()) == ([0, 2, 1, 3], [0, 0, 1, 1])
+    order = np.lexsort(inputs[::-1])
+    assert judged(made, inputs, [x[order] for x in inputs])[0] is Verdict.DIVERGENT
+
+
+def test_standard_has_comparators_of_several_operands() -> None:
+    regions = [one.program.subject.regions[0] for one in cases("sort", SI32, seed=0, count=32)]
+    compared = [
+        (region.arguments.index(one.operands[0]), region.arguments.index(one.operands[1]))
+        for region in regions
+        for one in region.operations
+        if one.name == "compare" and set(one.operands) <= set(region.arguments)
+    ]
+    assert any(lhs // 2 != rhs // 2 for lhs, rhs in compared)
+    assert any(min(pair) >= 2 for pair in compared)

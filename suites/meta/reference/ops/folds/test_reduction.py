@@ -124,9 +124,7 @@ def data_of(body: Monoid, of: ElementType) -> list[tuple[ElementType, str]]:
 @pytest.mark.parametrize("of", ALL, ids=str)
 def test_bodies_are_monoids_on_their_data(of: ElementType) -> None:
     """With the identity for init value no order makes a difference (but to overflow)."""
-    makers = [lambda op=op: fold_of(op, of) for op in bodies.ops_of(of)]
-    for make in (*makers, *bodies.several(of)):
-        body = make()
+    for body in (*(fold_of(op, of) for op in bodies.ops_of(of)), *bodies.several(of)):
         inputs = [fill(TensorType((9, 4), t), p, 5) for t, p in data_of(body, of)]
         if body.name in ("first valid", "last valid"):
             inputs[1][:] = True
@@ -148,15 +146,15 @@ def outside(program: Program, body: Monoid) -> Program:
 
 
 def test_affine_maps_are_composed_in_order() -> None:
-    maker = next(m for m in bodies.several(SI32) if m().name == "affine maps")
+    maps = next(body for body in bodies.several(SI32) if body.name == "affine maps")
     a, b = np.array([2, 3, 5], np.int32), np.array([1, 10, 100], np.int32)
-    program, arrays = reducing(maker(), (a, b))
+    program, arrays = reducing(maps, (a, b))
     first, second = evaluate(program, arrays)
     assert (int(first), int(second)) == (30, ((0 * 2 + 1) * 3 + 10) * 5 + 100)
 
 
 def test_place_of_the_largest_is_the_first_of_equals() -> None:
-    body = bodies.several(F32)[0]()
+    body = bodies.several(F32)[0]
     values, index = row(F32, 1, 7, 3, 7), np.arange(4, dtype=np.int32)
     program, arrays = reducing(body, (values, index))
     value, place = evaluate(program, arrays)
@@ -183,7 +181,7 @@ def test_init_values_come_in_any_number() -> None:
     assert is_open(fold_of("minimum", SI32), numbers, inits=seven).tolist() == [False, False]
     zero = np.zeros((2, 2), np.int32)
     assert not is_open(fold_of("multiply", SI32), zero, inits=seven).any()
-    body = bodies.several(SI32)[0]()
+    body = bodies.several(SI32)[0]
     index = np.array([[0, 0], [1, 1]], np.int32)
     start = [np.asarray(5, np.int32), np.asarray(0, np.int32)]
     assert is_open(body, numbers, index, inits=start).tolist() == [True, False]
@@ -323,7 +321,7 @@ def test_rounding_operations_of_a_body() -> None:
     total = block.op("add", a, b)
     larger = block.op("select", block.compare(a, b, "GT"), m, n)
     assert rounding_operations(block.returns(total, larger)) == (1, 1)
-    assert rounding_operations(bodies.several(F32)[0]().region) == (0, 0)
+    assert rounding_operations(bodies.several(F32)[0].region) == (0, 0)
 
 
 def test_map_is_bounded_by_its_operations() -> None:
@@ -360,8 +358,8 @@ def test_windows_without_their_padding_are_named() -> None:
 
 
 def test_elements_in_another_order_are_named() -> None:
-    maker = next(m for m in bodies.several(SI32) if m().name == "first valid")
-    body, random = maker(), np.random.default_rng(2)
+    body = next(body for body in bodies.several(SI32) if body.name == "first valid")
+    random = np.random.default_rng(2)
     values = np.arange(24, dtype=np.int32).reshape(4, 6)
     valid = random.integers(0, 2, (4, 6)).astype(bool)
     arrays = (values, valid, *(dense.array for dense in body.identity))
@@ -463,7 +461,7 @@ def test_init_values_may_stand_before_every_few_elements(size: int, inits: int) 
 def test_a_single_init_value_may_stand_between_any_two_elements() -> None:
     """Of matrices modulo 4; the init value, no identity, is seen only before the last."""
     of = element_type("ui2")
-    matrices = next(b for make in bodies.several(of) if (b := make()).name == "matrices")
+    matrices = next(b for b in bodies.several(of) if b.name == "matrices")
     rows = ([0, 3, 2, 2], [2, 1, 0, 2], [1, 2, 3, 0], [0, 3, 2, 3])
     values = [np.array(row, of.storage) for row in rows]
     inits = [np.array(number, of.storage) for number in (2, 0, 0, 1)]

@@ -1,4 +1,6 @@
-"""The reports, rendered from made-up runs: complete, safe, deterministic, right in their counts."""
+"""The page, rendered from made-up runs: complete, safe, deterministic, right in its counts."""
+
+from __future__ import annotations
 
 import importlib.util
 import json
@@ -7,21 +9,21 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
-from junitparser import Failure, JUnitXml, Skipped
 
 from conformance.catalog import CATALOG
 from conformance.errors import NotAvailable
 from conformance.results.cells import CellResults
 from conformance.results.summary import denominators
-from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
-from reports import findings, html, junit, markdown, plots, squares, text, view
+from conformance.verdict import Errors, Verdict
+from reports import findings, html, junit, markdown, squares, text, view
 from reports.programs import pretty_forms
 from suites.meta.support import synthetic_run as synthetic
 
 RUNS = synthetic.RUNS
+
+
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 
 
@@ -64,11 +66,6 @@ def data_of(source: str):
         r'<script type="application/json" id="data">(.*?)</script>', source, re.DOTALL
     )
     return json.loads(found[1])
-
-
-@pytest.fixture(scope="module")
-def runs():
-    return {name: synthetic.run(name) for name in RUNS}
 
 
 @pytest.fixture(scope="module")
@@ -319,13 +316,15 @@ def test_huge_class_is_cut_and_keeps_some_of_each_type():
 
 def test_op_sections_give_rule_source_and_constraints(sources):
     for row in CATALOG.values():
-        section = re.search(rf'id="op-{row.name}".*?</dl>', sources["full"], re.DOTALL)[0]
+        section = re.search(rf'id="op-{text.slug(row.name)}".*?</dl>', sources["full"], re.DOTALL)[
+            0
+        ]
         for part in (row.family, row.tolerance.text[:20], ", ".join(row.constraints)):
             assert part.replace("&", "&amp;") in section
 
 
 def test_full_report_is_small_and_the_same_every_time(runs, sources):
-    assert len(sources["full"].encode()) < 6_000_000
+    assert len(sources["full"].encode()) < 10_000_000
     assert html.html(runs["nasty"]) == sources["nasty"]
     assert html.html(runs["passing"]) == sources["passing"]
 
@@ -347,146 +346,10 @@ def test_render_writes_all_three(tmp_path, runs):
         assert (tmp_path / name).read_text(encoding="utf-8")
 
 
-SERIES = plots.Series("f32", (9, 5, 0, 0, 2, *[0] * 8, 1), ((1.0, 0.5), (-2e30, -4.0)), 3.0)
-
-
-def test_pictures_are_small_themed_and_well_formed():
-    for picture in (plots.histogram_svg([SERIES, SERIES], "a"), plots.scatter_svg(SERIES, "b")):
-        ET.fromstring(picture)
-        assert len(picture) < 9_000
-        picture = re.sub(r'aria-label="[^"]*"', "", picture)
-        assert not re.search(r"#[0-9a-f]{6}|<metadata|<!--|font-family|xlink|\d\.\d{2,}", picture)
-        assert {"var(--ink)", "var(--plot)", "var(--bad)"} <= set(
-            re.findall(r"var\(--\w+\)", picture)
-        )
-    assert plots.scatter_svg(SERIES, "b") == plots.scatter_svg(SERIES, "b")
-
-
-def test_pictures_say_in_words_what_they_show():
-    assert "f32 52.94 % of 17 exact, 3 over budget" in plots.histogram_svg([SERIES], "a")
-    assert "2 inputs, worst 4 ulp, budget ±3 ulp" in plots.scatter_svg(SERIES, "b")
-    label = plots.scatter_svg(replace(SERIES, label='<a"&'), "c")
-    assert 'aria-label="Error against input, &lt;a&quot;&amp;: ' in label
-
-
-@pytest.mark.parametrize(
-    "points",
-    [
-        [], [(0.0, 0.0), (0.0, 0.0)], [(math.nan, 1.0), (1.0, math.inf)],
-        [(5e-324, 1.0), (1e308, -1.0)],
-        [(-3.0, 0.0), (-2.0, 0.0)], [(1.0, 1e15), (2.0, -1e300)],
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("budget", [None, 0.0, 0.5, 1e6])
-def test_scatter_copes_with_odd_points(points, budget):
-    picture = plots.scatter_svg(plots.Series("f64", (0,) * 14, tuple(points), budget), "x")
-    ET.fromstring(picture)
-    assert "nan" not in picture.lower()
-
-
-def test_labels_of_a_picture_are_not_rounded():
-    picture = plots.scatter_svg(replace(SERIES, budget=0.125), "b")
-    assert ">budget ±0.125 ulp<" in picture
-    assert ">0.125<" in picture
-
-
-def test_thinning_keeps_the_worst():
-    points = [(float(x), float(x % 7)) for x in range(5_000)] + [(0.5, -99.0)]
-    kept = plots._thinned(points)
-    assert len(kept) <= plots.POINTS_PER_PICTURE
-    assert (0.5, -99.0) in kept
-    assert kept == sorted(kept)
-
-
-def test_bins_are_over_only_beyond_the_budget():
-    last = len(HISTOGRAM_EDGES)
-    assert [plots._is_over(b, 2.0) for b in (0, 1, 2, 3, last)] == [False, False, False, True, True]
-    assert not plots._is_over(0, 0.0)
-    assert plots._is_over(1, 0.0)
-    assert not plots._is_over(last, None)
-    assert plots.sparse([4, 0, 2, *[0] * (last - 4), 1, 3]) == {"0": 4, "2": 2, "1k": 1, ">": 3}
-
-
 def test_errors_without_values_give_no_picture():
     run = synthetic.passing_run()
     cell = view.build(run).cells[run.planned[0]]
     assert view.errors_of(replace(run, errors={run.planned[0]: Errors()}), cell) is None
-
-
-def test_junit_counts_and_kinds(tmp_path, runs):
-    junit.render(runs["full"], tmp_path)
-    parsed = JUnitXml.fromfile(str(tmp_path / "junit.xml"))
-    totals = view.build(runs["full"]).totals
-    assert parsed.tests == totals.planned
-    assert parsed.skipped == totals.unsupported + totals.untested
-    suites = list(parsed)
-    assert [suite.name for suite in suites] == list(CATALOG)
-    cases = [case for suite in suites for case in suite]
-    assert len(cases) == totals.planned
-    failing = [case for case in cases if any(isinstance(r, Failure) for r in case.result)]
-    assert len(failing) == totals.cells_new
-    assert sum(len(case.result) for case in failing) == totals.new
-    skipped = {r.type for c in cases for r in c.result if isinstance(r, Skipped)}
-    assert skipped == {"unsupported", "untested"}
-    known = next(
-        c for c in cases if "known by f8-rounding" in (c.system_out or "") and not c.result
-    )
-    assert known.name
-    assert "replay: hlo-conformance replay" in failing[0].result[0].text
-
-
-def test_junit_of_hostile_text_is_valid_xml(tmp_path, runs):
-    junit.render(runs["nasty"], tmp_path)
-    root = ET.parse(tmp_path / "junit.xml").getroot()
-    words = "".join(root.itertext())
-    assert "]]>" in words
-    assert "\\u001b[31m" in words
-    assert max(len(failure.text) for failure in root.iter("failure")) < 2 * junit.TEXT_LIMIT
-    assert {case.get("name") for case in root.iter("testcase")} >= {"tanh[f32]@cpu"}
-
-
-def test_junit_leaves_out_what_was_filtered(tmp_path, runs):
-    junit.render(runs["passing"], tmp_path)
-    root = ET.parse(tmp_path / "junit.xml").getroot()
-    assert [case.get("name") for case in root.iter("testcase")] == [
-        "add[bf16]@cpu", "add[f32]@cpu", "exponential[bf16]@cpu", "exponential[f32]@cpu",
-    ]  # fmt: skip
-
-
-def test_markdown_is_short_and_complete(runs):
-    written = markdown.markdown(runs["full"])
-    totals = view.build(runs["full"]).totals
-    assert len(written) < 20_000
-    assert written.startswith("# The cpu backend does not conform: ")
-    assert f"| cells tested | {totals.tested:,} | {totals.planned:,} |" in written
-    for title in ("## Verdicts", "## New divergences", "## Known divergences", "## Worst accuracy"):
-        assert title in written
-    assert "[more](<https://github.com/openxla/xla/issues/1>)" in written
-    for block in re.findall(r"(?:^\|.*\n?)+", written, re.MULTILINE):
-        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
-        assert len(widths) == 1, block
-
-
-def test_markdown_of_hostile_text_holds_no_markup(runs):
-    written = markdown.markdown(runs["nasty"])
-    assert not re.search(r"<(?!/?code>)[a-z!/]", re.sub(r"`[^`\n]*`", "", written))
-    assert not re.search(r"\]\((?!<https?://)", written.replace("\\]", ""))
-    assert all(c >= " " or c == "\n" for c in written)
-    for line in written.splitlines():
-        assert not line.startswith("|") or line.endswith(" |")
-
-
-def test_numbers_are_short_and_honest():
-    shown = {
-        0.0: "0", 0.5: "0.50", 2.125: "2.1", 3.0: "3", 99.6: "99.6", 250.0: "250", 123456.0: "1e5",
-        math.inf: "∞", -math.inf: "−∞", 1e300: "1e300", -2.0: "−2",
-    }  # fmt: skip
-    assert {error: text.ulp(error) for error in shown} == shown
-    assert text.ulp(math.nan) == "NaN"
-    assert text.ulp(None) == "–"
-    assert [text.duration(s) for s in (0.84, 94.2, 750.0, 11_100.0, math.nan)] == [
-        "0.8 s", "94 s", "12 min 30 s", "3 h 05 min", "–",
-    ]  # fmt: skip
 
 
 def test_replay_command_names_the_folder_where_needed(tmp_path):
@@ -502,16 +365,3 @@ def test_replay_command_names_the_folder_where_needed(tmp_path):
         assert "tanh-f32-cpu-0 --db " in (folder / name).read_text(encoding="utf-8")
     command = view.build(run, findings.db_of(folder)).groups[0].findings[0].command
     assert command.endswith(f" --db '{folder}'")
-
-
-def test_words_for_a_shell_are_quoted_where_needed():
-    assert text.exposed("add-f32-cpu-17") == "add-f32-cpu-17"
-    assert text.exposed("a; rm -rf 'x'") == "'a; rm -rf '\\''x'\\'''"
-    assert text.exposed("") == "''"
-    assert "\n" not in text.exposed("a\nb")
-
-
-def test_anchors_are_plain_and_differ():
-    assert text.unique(["a", "a", "b", "a", "a.2"]) == ["a", "a.2", "b", "a.3", "a.2.2"]
-    assert text.slug("complex<f32>/x y") == "complex_f32_x_y"
-    assert text.slug("<>") == "x"

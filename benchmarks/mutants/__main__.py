@@ -1,0 +1,84 @@
+"""Mutants of the reference play the backend: how many do an op's own cells catch?
+
+    python -m benchmarks.mutants [--op OP] [--family FAMILY] [--per-op 12] [--seed 0] [--jobs N]
+
+A mutant is the reference with one small change in the source of an op, or of what it computes with.
+It is judged as a run judges a backend, with no expectations. Mutants that are right on a large pool
+of other cases, or differ where the op's rule permits it, do not count; nor do those that end the
+first case in an error, which any case would show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.mutants import report
+from benchmarks.mutants.measuring import Part, Settings
+from benchmarks.mutants.workers import measure_all
+from conformance.campaign.planning import PROFILES
+from conformance.catalog import CATALOG, matching
+
+
+def chosen(ops: Sequence[str], families: Sequence[str]) -> list[str]:
+    """The ops that patterns of names and of families choose.
+
+    Raises:
+        LookupError: when a pattern matches nothing.
+    """
+    known = list(dict.fromkeys(row.family for row in CATALOG.values()))
+    wanted = set(matching(families, known))
+    return [op for op in matching(ops, list(CATALOG)) if CATALOG[op].family in wanted]
+
+
+def arguments_of(line: Sequence[str] | None) -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.mutants", description=(__doc__ or "").partition("\n")[0]
+    )
+    add = parser.add_argument
+    add("--op", action="append", default=[], help="ops by name or glob")
+    add("--family", action="append", default=[], help="families of the catalog by name or glob")
+    add("--element-type", action="append", default=[], help="columns by name or glob")
+    add("--part", action="append", choices=[part.value for part in Part], help="else both")
+    add(
+        "--per-op",
+        type=int,
+        default=12,
+        help="mutants of each part that change results",
+    )
+    add("--seed", type=int, default=0, help="chooses mutants, and the cases of the profiles")
+    add("--profile", action="append", choices=list(PROFILES), help="else smoke and standard")
+    add("--pool", type=int, default=24, help="cases of each cell of the pool")
+    add("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    add("--out", type=Path, help="a file for everything as JSON")
+    return parser.parse_args(line)
+
+
+def main(line: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    given = arguments_of(line)
+    try:
+        ops = chosen(given.op, given.family)
+    except LookupError as error:
+        raise SystemExit(f"no op or family matches {error.args[0]!r}") from None
+    settings = Settings(
+        per_op=given.per_op, seed=given.seed, columns=tuple(given.element_type), pool=given.pool,
+        profiles=tuple(given.profile or ("smoke", "standard")),
+        parts=tuple(map(Part, given.part)) if given.part else tuple(Part),
+    )  # fmt: skip
+    results = measure_all(ops, settings, given.jobs)
+    measured = [one for result in results for one in result.mutants]
+    last = settings.profiles[-1]
+    for one in report.survivors(measured, last):
+        print(report.told(one))
+    print(f"{report.table(measured, settings.profiles)}\n\n{report.fates(measured)}")
+    if given.out is not None:
+        given.out.write_text(json.dumps([report.as_json(one) for one in measured], indent=1))
+
+
+if __name__ == "__main__":
+    main()

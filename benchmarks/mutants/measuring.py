@@ -1,0 +1,248 @@
+"""How many mutants of what an op reaches are caught by the op's own cells, and which are not."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache, partial
+from typing import Any
+
+from benchmarks.mutants.swapping import Impossible, Living, Mutant, sources
+from benchmarks.mutants.trials import Trial, Tried, trials_of, tried
+from reference.ops.table import OPS
+
+POOL = "deep"
+"""The profile whose cases, under another seed, tell a wrong mutant from one that is none."""
+
+EVERY = 1 << 30
+
+TRIES = 4
+"""Mutants that are tried at most, for each that is to change results without ending in errors."""
+
+OTHERS = "others"
+"""Stands beside the profiles for the cells of all other ops, in the last profile."""
+
+
+class Part(Enum):
+    """What part of the reference a mutant changes, as an op's own cases reach it."""
+
+    EVALUATION = "evaluation"
+    CONSTRAINTS = "constraints"
+    """Functions that only checking reaches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What to measure.
+
+    `per_op` mutants of each part that change results, chosen by `seed` as cases are; `columns` are
+    patterns of them, none for all; the cells of `profiles` are to catch the mutants, and `pool`
+    cases of each cell tell which are wrong.
+    """
+
+    per_op: int = 12
+    seed: int = 0
+    columns: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ("smoke", "standard")
+    pool: int = 24
+    parts: tuple[Part, ...] = (Part.EVALUATION, Part.CONSTRAINTS)
+
+
+class Fate(Enum):
+    """What a mutant is, as far as the pool of cases tells."""
+
+    UNREACHED = "nothing reaches the statement"
+    BROKEN = "ends the first case that reaches it in an error, in the first profile"
+    EQUAL = "gives the same results everywhere"
+    PERMITTED = "gives other results, all permitted by the op's rule"
+    WRONG = "gives a result that is not permitted, or none, somewhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One mutant tried on one op: its fate, by which profiles it is caught, and what shows it.
+
+    `caught` also has `OTHERS` where another op's cells catch what its own do not.
+    """
+
+    op: str
+    part: Part
+    mutant: str
+    function: str
+    kind: str
+    told: str
+    fate: Fate
+    caught: tuple[str, ...]
+    why: str
+    shown_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpResult:
+    """The mutants of an op; `functions` are all that it reaches, by which others may share them."""
+
+    op: str
+    mutants: tuple[Measured, ...] = ()
+    functions: frozenset[str] = field(default_factory=frozenset)
+
+
+def name_of_function(mutant: Mutant) -> str:
+    """The innermost function that a mutant changes, by file and line."""
+    return f"{mutant.source.name}:{mutant.change.functions[-1].lineno}"
+
+
+@cache
+def by_function() -> dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]]:
+    """Of each function the lines without its head, and all mutants of it."""
+    table: dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]] = {}
+    for source in sources():
+        for number, change in enumerate(source.changes):
+            mutant = Mutant(source, number)
+            body: Any = change.functions[-1].body
+            first, last = (body[0], body[-1]) if isinstance(body, list) else (body, body)
+            lines = ((source.name, line) for line in range(first.lineno, last.end_lineno + 1))
+            entry = table.setdefault(name_of_function(mutant), (frozenset(lines), []))
+            entry[1].append(mutant)
+    return table
+
+
+def reached_by(trials: Sequence[Trial], part: Part | None = None) -> dict[str, list[Mutant]]:
+    """The functions that some trial reaches for its op's own sake, with their mutants.
+
+    Of one part or of both.
+    """
+    evaluated, checked = set[tuple[str, int]](), set[tuple[str, int]]()
+    for trial in trials:
+        evaluated |= trial.evaluated.own | trial.evaluated.between
+        checked |= trial.checked.own
+    wanted = {Part.EVALUATION: evaluated, Part.CONSTRAINTS: checked, None: evaluated | checked}
+    other = evaluated if part is Part.CONSTRAINTS else set[tuple[str, int]]()
+    return {
+        name: mutants
+        for name, (lines, mutants) in by_function().items()
+        if lines & wanted[part] and not lines & other
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """What the mutants of an op are tried on: the trials of each profile, and those of the pool."""
+
+    op: str
+    by_profile: dict[str, list[Trial]]
+    pool: list[Trial]
+    living: Living
+
+    @classmethod
+    def of(cls, op: str, settings: Settings) -> Cases:
+        """All that the settings say of an op."""
+        by_profile = {
+            profile: trials_of(op, settings.columns, profile, settings.seed, EVERY)
+            for profile in settings.profiles
+        }
+        pool = trials_of(op, settings.columns, POOL, settings.seed + 1, settings.pool)
+        return cls(op, by_profile, pool, Living.now())
+
+    @property
+    def every(self) -> list[Trial]:
+        """The trials of all profiles and of the pool."""
+        return [*(trial for trials in self.by_profile.values() for trial in trials), *self.pool]
+
+
+def measure(op: str, settings: Settings) -> OpResult:
+    """Try a sample of the mutants of what an op reaches on the op's own cells."""
+    cases, measured = Cases.of(op, settings), list[Measured]()
+    for part in settings.parts:
+        reached = reached_by(cases.every, part)
+        mutants = [mutant for of_function in reached.values() for mutant in of_function]
+        left = settings.per_op
+        for mutant in sampled(op, mutants, settings.seed)[: settings.per_op * TRIES]:
+            try:
+                one = verdict_on(cases, part, mutant)
+            except Impossible:
+                continue
+            measured.append(one)
+            left -= one.fate in (Fate.WRONG, Fate.PERMITTED)
+            if not left:
+                break
+    return OpResult(op, tuple(measured), frozenset(reached_by(cases.every)))
+
+
+ELSEWHERE = 8
+"""So much less likely are mutants outside of the files in which an op is checked and evaluated."""
+
+
+def sampled(op: str, mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
+    """The mutants in random order, first more likely those in the op's own files."""
+    own = {_file_of(OPS[op].evaluate), _file_of(OPS[op].type_function)}
+
+    def rank(mutant: Mutant) -> float:
+        digest = hashlib.sha256(f"{seed} {op} {mutant.id}".encode()).digest()
+        uniform = (int.from_bytes(digest[:8], "big") + 1) / 2**64
+        return -math.log(uniform) * (1 if mutant.source.name in own else ELSEWHERE)
+
+    return sorted(mutants, key=rank)
+
+
+def _file_of(function: Any) -> str:
+    plain = function.func if isinstance(function, partial) else function
+    return f"{plain.__module__.replace('.', '/')}.py"
+
+
+def verdict_on(cases: Cases, part: Part, mutant: Mutant) -> Measured:
+    """Try a mutant on each profile; what no profile catches on the pool as well.
+
+    Raises:
+        Impossible: when the mutant cannot take the place of the reference.
+    """
+    caught: list[str] = []
+    outcomes: list[Tried] = []
+    passed: set[tuple[str, int, str]] = set()
+    for profile, trials in cases.by_profile.items():
+        keys = {_identity(trial) for trial in trials}
+        if any(outcome.failed and _identity(outcome.failed) in keys for outcome in outcomes):
+            caught.append(profile)  # by the same case
+            continue
+        left = [trial for trial in trials if _identity(trial) not in passed]
+        outcomes.append(tried(cases.living, mutant, left))
+        if outcomes[-1].failed is None:
+            passed |= keys
+        else:
+            caught.append(profile)
+    if not caught:
+        outcomes.append(tried(cases.living, mutant, cases.pool))
+    failed = next((outcome for outcome in outcomes if outcome.failed), Tried())
+    permitted = (outcome.permitted for outcome in outcomes if outcome.permitted)
+    shown = failed.failed or next(permitted, None)
+    return Measured(
+        cases.op, part, mutant.id, name_of_function(mutant), mutant.change.kind, mutant.told(),
+        _fate(cases, mutant, outcomes), tuple(caught), failed.why, shown.told() if shown else "",
+    )  # fmt: skip
+
+
+def _fate(cases: Cases, mutant: Mutant, outcomes: Sequence[Tried]) -> Fate:
+    """What a mutant is that fared so on the first profile, the next, and the pool."""
+    if outcomes[0].at_once:
+        return Fate.BROKEN
+    if any(outcome.failed for outcome in outcomes):
+        return Fate.WRONG
+    if any(outcome.permitted for outcome in outcomes):
+        return Fate.PERMITTED
+    lines = frozenset(mutant.lines)
+    reached = any(trial.reaches(lines) for trial in cases.every)
+    return Fate.EQUAL if reached else Fate.UNREACHED
+
+
+def _identity(trial: Trial) -> tuple[str, int, str]:
+    return trial.cell.element_type.name, trial.index, trial.program.digest
+
+
+def caught_by_other(op: str, mutants: Sequence[str], settings: Settings) -> set[str]:
+    """Which of these mutants (by id) the cells of this op catch, in the last profile."""
+    trials = trials_of(op, settings.columns, settings.profiles[-1], settings.seed, EVERY)
+    named = {m.id: m for _, of_function in by_function().values() for m in of_function}
+    living = Living.now()
+    return {id_ for id_ in mutants if tried(living, named[id_], trials).failed is not None}

@@ -1,0 +1,216 @@
+"""Mutants of the reference: a change of its source, in the place of the code that runs.
+
+The functions stay the same objects, which tables, partials and compiled programs hold; only their
+code is another. What they kept in caches is forgotten before and after.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import gc
+import warnings
+from collections import defaultdict
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import reference
+from benchmarks.mutants.changes import Change, changes
+from reference.interpreter import evaluate as evaluation
+
+ROOT = Path(reference.__file__).parent
+
+MUTATED = ("ops/**/*.py", "numerics/**/*.py", "interpreter/quantized.py")
+"""The files of the reference that are changed: what ops are, and what they compute with."""
+
+Key = tuple[str, str, int]
+"""File, qualified name and first line of a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of the reference, its syntax tree, and the changes of it."""
+
+    path: Path
+    tree: ast.Module
+    changes: tuple[Change, ...]
+
+    @property
+    def name(self) -> str:
+        """The file, seen from the repository."""
+        return name_of(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A change of a file: number `number` of those that there are."""
+
+    source: Source
+    number: int
+
+    @property
+    def change(self) -> Change:
+        """What is changed."""
+        return self.source.changes[self.number]
+
+    @property
+    def id(self) -> str:
+        """A name for it that stays while the file does."""
+        return f"{self.source.name}#{self.number}"
+
+    @property
+    def lines(self) -> Iterator[tuple[str, int]]:
+        """The lines of the statement that is changed: it has no effect where none is reached."""
+        start, end = self.change.lines
+        return ((self.source.name, line) for line in range(start, end + 1))
+
+    def told(self) -> str:
+        """Where it is, and the statement before and after, on a line each."""
+        before, after = self.change.shown()
+        function = ".".join(_name(function) for function in self.change.functions)
+        where = f"{self.source.name}:{self.change.line} in {function} ({self.change.kind})"
+        return f"{where}\n  - {before}\n  + {after}"
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "name", "<lambda>")
+
+
+def name_of(path: Path) -> str:
+    """A file of the reference, seen from the repository."""
+    return path.relative_to(ROOT.parent).as_posix()
+
+
+def files() -> list[Path]:
+    """The files of the reference that are changed."""
+    return sorted({path for pattern in MUTATED for path in ROOT.glob(pattern)})
+
+
+@functools.cache
+def sources() -> list[Source]:
+    """The same, read."""
+    read: list[Source] = []
+    for path in files():
+        tree = ast.parse(path.read_text(), str(path))
+        read.append(Source(path, tree, tuple(changes(tree))))
+    return read
+
+
+class Impossible(Exception):
+    """A change that cannot take the place of the code that runs."""
+
+
+Codes = list[tuple[FunctionType, CodeType]]
+"""Functions, each with the code that it is to run."""
+
+
+@functools.cache
+def caches() -> list[Any]:
+    """The caches of the reference."""
+    return [
+        thing
+        for thing in gc.get_objects()
+        if type(thing) is functools._lru_cache_wrapper
+        and str(thing.__module__).startswith("reference.")
+    ]
+
+
+def forget() -> None:
+    """Empty the caches of the reference."""
+    for cache in caches():
+        cache.cache_clear()
+    evaluation._compiled.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """The functions of the reference that exist in this process."""
+
+    functions: dict[Key, list[FunctionType]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def now(cls) -> Living:
+        """Those that there are now."""
+        living = cls()
+        for thing in gc.get_objects():
+            if type(thing) is FunctionType and thing.__code__.co_filename.startswith(str(ROOT)):
+                living.functions[_key(thing.__code__)].append(thing)
+        return living
+
+    def codes(self, mutant: Mutant) -> Codes:
+        """The functions whose code the mutant changes, and what it is then.
+
+        Raises:
+            Impossible: when it changes nothing that runs, or its functions are others.
+        """
+        before = _original(mutant.source.path)
+        with mutant.change.made():
+            after = _compiled(mutant.source)
+        wrong: Codes = []
+        for key, codes in before.items():
+            if codes == after.get(key):
+                continue
+            if len(codes) != len(after.get(key, ())):
+                raise Impossible("functions are lost")
+            places = [list(code.co_positions()) for code in codes]  # several lambdas on a line
+            for function in self.functions.get(key, ()):
+                place = places.index(list(function.__code__.co_positions()))
+                wrong.append((function, after[key][place]))
+        if not wrong:
+            raise Impossible("nothing that runs is another")
+        return wrong
+
+
+@contextmanager
+def running(codes: Codes) -> Generator[None]:
+    """Let functions run other code for as long as the block takes, with empty caches.
+
+    Raises:
+        Impossible: when a code does not fit its function.
+    """
+    right = [(function, function.__code__) for function, _ in codes]
+    forget()
+    try:
+        _put(codes)
+        yield
+    finally:
+        _put(right)
+        forget()
+
+
+def _put(codes: Codes) -> None:
+    for function, code in codes:
+        try:
+            function.__code__ = code
+        except ValueError as error:  # it needs other values of the function around
+            raise Impossible(str(error)) from error
+
+
+def _key(code: CodeType) -> Key:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+@functools.cache
+def _original(path: Path) -> dict[Key, list[CodeType]]:
+    (source,) = (source for source in sources() if source.path == path)
+    return _compiled(source)
+
+
+def _compiled(source: Source) -> dict[Key, list[CodeType]]:
+    """The code of all functions of a file, as its tree is now."""
+    tree = ast.fix_missing_locations(source.tree)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # mutants compare and call what nobody would
+        pending = [compile(tree, str(source.path), "exec", dont_inherit=True)]
+    codes: dict[Key, list[CodeType]] = defaultdict(list)
+    while pending:
+        code = pending.pop()
+        inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        pending += inner
+        for one in inner:
+            codes[_key(one)].append(one)
+    return codes

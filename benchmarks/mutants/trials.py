@@ -1,0 +1,222 @@
+"""What a mutant is tried on: an op's cases and near misses, with what the reference says of them.
+
+Each knows the lines of the reference that it reaches (`benchmarks/mutants/reach.py`), so that a
+mutant is tried only where the changed statement runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.mutants.reach import NOTHING, Lines, Reach, Tracer
+from benchmarks.mutants.swapping import Living, Mutant, running
+from conformance.campaign.planning import plan_of
+from conformance.campaign.tasks import cases_of
+from conformance.catalog import Cell, cells
+from conformance.executors.limit import Clock, interrupted
+from conformance.judging.compare import judge
+from conformance.stablehlo.emit import EmitError, emit
+from generators.case.columns import Invalid
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array, to_bits
+
+SECONDS = 5
+"""Seconds of computing after which an evaluation is taken to have no end."""
+
+REFUSED = "refused"
+
+
+class Endless(BaseException):
+    """An evaluation goes on for too long; no `except` of the reference is meant for this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A program on one set of inputs, or a program that must be refused (`expected` is None).
+
+    `checked` and `evaluated` are what checking and evaluating it reach.
+    """
+
+    cell: Cell
+    index: int
+    program: Program
+    inputs: tuple[Array, ...]
+    expected: tuple[Array, ...] | None
+    checked: Reach
+    evaluated: Reach
+
+    def reaches(self, lines: Lines) -> bool:
+        """Whether any of these lines runs in it."""
+        return bool(lines & self.checked.every or lines & self.evaluated.every)
+
+    def told(self) -> str:
+        """Which case it is, and its subject with types and attributes."""
+        subject = self.program.subject
+        attributes = ", ".join(f"{name}={_short(value)}" for name, value in subject.attributes)
+        types = ", ".join(str(operand.type) for operand in subject.operands)
+        given = ", ".join(str(result.type) for result in subject.results)
+        return f"{self.cell.element_type} #{self.index}: ({types}) -> ({given}) {{{attributes}}}"
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) < 60 else f"{text[:57]}..."
+
+
+def trials_of(op: str, columns: Sequence[str], profile: str, seed: int, most: int) -> list[Trial]:
+    """What a run of the profile tries of an op, at most so many cases of each cell.
+
+    Cells take turns, so that what is soon tried is of many kinds.
+    """
+    tracer = Tracer(op)
+    of_cells = [_of_cell(cell, profile, seed, most, tracer) for cell in cells([op], columns)]
+    taken: list[Trial] = []
+    while of_cells := [rest for rest in of_cells if rest]:
+        for rest in of_cells:
+            taken.append(rest.pop(0))
+    return taken
+
+
+def _of_cell(cell: Cell, profile: str, seed: int, most: int, tracer: Tracer) -> list[Trial]:
+    tasks = plan_of(cell, profile, seed)
+    if isinstance(cell.element_type, Invalid):
+        return [
+            _miss(cell, index, case.program, tracer)
+            for task in tasks
+            for index, case in enumerate(cases_of(task), task.start)
+            if _can_be_written(case.program)
+        ]
+    return [
+        _trial(cell, index, case.program, materialise(case.program, recipe), tracer)
+        for task in tasks
+        if task.start < most
+        for index, case in enumerate(cases_of(task), task.start)
+        if index < most
+        for recipe in case.inputs
+    ]
+
+
+def _can_be_written(program: Program) -> bool:
+    """Whether a run would give the program to a backend at all."""
+    try:
+        emit(program)
+    except EmitError:
+        return False
+    return True
+
+
+def _miss(cell: Cell, index: int, program: Program, tracer: Tracer) -> Trial:
+    _, checked = tracer.follow(lambda: check(program))
+    return Trial(cell, index, program, (), None, checked, NOTHING)
+
+
+def _trial(
+    cell: Cell, index: int, program: Program, inputs: Sequence[Array], tracer: Tracer
+) -> Trial:
+    _, checked = tracer.follow(lambda: check(program))
+    expected, evaluated = tracer.follow(lambda: evaluate(program, _copies(inputs)))
+    return Trial(cell, index, program, tuple(inputs), expected, checked, evaluated)
+
+
+def _copies(inputs: Sequence[Array]) -> list[Array]:
+    return [array.copy() for array in inputs]  # mutants may write where nobody should
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a mutant makes of a trial: results, or that (and why) there are none."""
+
+    results: list[Array] | None
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How a mutant fared: the first trial that it fails, and why; otherwise the first that it
+    passes with other bits, if there is one. `at_once`: it ends the first of all in an error."""
+
+    failed: Trial | None = None
+    why: str = ""
+    at_once: bool = False
+    permitted: Trial | None = None
+
+
+def tried(living: Living, mutant: Mutant, trials: Sequence[Trial]) -> Tried:
+    """Try a mutant on each of these until it fails one.
+
+    Raises:
+        Impossible: when the mutant cannot take the place of the reference.
+    """
+    lines = frozenset(mutant.lines)
+    reaching = [trial for trial in trials if trial.reaches(lines)]
+    pending = iter(reaching)
+    permitted: Trial | None = None
+    codes = living.codes(mutant)
+    while True:
+        with running(codes):
+            different = _first_different(pending, lines)
+        if different is None:
+            return Tried(permitted=permitted)
+        trial, answer = different
+        why = _fault(trial, answer)
+        if why:
+            error = answer.results is None and not answer.refusal.startswith(REFUSED)
+            return Tried(trial, why, at_once=error and trial is reaching[0])
+        permitted = permitted or trial
+
+
+def _first_different(pending: Iterator[Trial], lines: Lines) -> tuple[Trial, Answer] | None:
+    for trial in pending:
+        answer = _answer(trial, lines)
+        if answer is not None and _differs(trial, answer):
+            return trial, answer
+    return None
+
+
+def _answer(trial: Trial, lines: Lines) -> Answer | None:
+    """What the reference, as it is now, makes of a trial; None where that must be the same."""
+    try:
+        with interrupted(SECONDS, Endless(), Clock.PROCESSOR):
+            if lines & trial.checked.every:
+                broken = check(trial.program)
+                if broken:
+                    return Answer(None, f"{REFUSED}: {broken[0][0].name} breaks {broken[0][1]}")
+                if trial.expected is None:
+                    return Answer([])
+            if lines & trial.evaluated.every:
+                results = list(evaluate(trial.program, _copies(trial.inputs)))
+                arrays = all(isinstance(result, np.ndarray) for result in results)
+                return Answer(results) if arrays else Answer(None, "results that are no arrays")
+    except Endless:
+        return Answer(None, "no end in sight")
+    except Exception as error:
+        return Answer(None, f"{type(error).__name__}: {error}")
+    return None
+
+
+def _differs(trial: Trial, answer: Answer) -> bool:
+    if trial.expected is None:
+        return not answer.refusal.startswith(REFUSED)
+    if answer.results is None or len(answer.results) != len(trial.expected):
+        return True
+    pairs = zip(answer.results, trial.expected, strict=True)
+    return any(
+        a.dtype != b.dtype or a.shape != b.shape or not np.array_equal(to_bits(a), to_bits(b))
+        for a, b in pairs
+    )
+
+
+def _fault(trial: Trial, answer: Answer) -> str:
+    """What a run says of an answer; nothing where it passes."""
+    if answer.results is None:
+        return answer.refusal
+    if trial.expected is None:
+        return "accepted: a near miss is taken for valid"
+    judgement = judge(trial.program, trial.inputs, trial.expected, answer.results, trial.cell.rule)
+    return f"{judgement.verdict.value}: {judgement.message}" if judgement.verdict.fails else ""

@@ -1,0 +1,131 @@
+"""Collectives that go wrong: what a process is given by the others, or takes itself for.
+
+A fault changes the process that an operation is executed in; the operation is computed anew in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from reference.interpreter.evaluate import body_of, given_attributes
+from reference.interpreter.processes import visited
+from reference.interpreter.verify import stated_results
+from reference.ir.processes import Process, ProcessId
+from reference.ir.program import Operation
+from reference.ops.structure import COMMUNICATION
+from reference.ops.table import OPS
+
+WrongProcess = Callable[[Process], Process]
+"""wrong_process(process): the process that an operation is executed in instead."""
+
+
+def computed_in(
+    wrong: WrongProcess, operation: Operation, results: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The results of a collective in another process than its own; those of other ops as given."""
+    if operation.name not in COMMUNICATION:
+        return results
+    process, record = visited(), OPS[operation.name]
+    keywords = given_attributes(operation) | {"process": wrong(process)}
+    if record.needs_result:
+        keywords |= stated_results(record, operation)
+    keywords |= record.named([body_of(region) for region in operation.regions])
+    try:
+        operands = process.take([process.id]) if operation.operands else []
+        changed = record.evaluate(*operands, **keywords)
+    except KeyError:  # in no group, or others have not come yet
+        return results
+    return changed if record.several else (changed,)
+
+
+def _taking(change: Callable[[list[Any], Process], list[Any]]) -> WrongProcess:
+    """The fault that changes what a process is given."""
+
+    def wrong(process: Process) -> Process:
+        def take(wanted: Sequence[ProcessId]) -> list[Any]:
+            return change(process.take(wanted), process)
+
+        return replace(process, take=take)
+
+    return wrong
+
+
+def _nothing(value: Any) -> Any:
+    return tuple(map(np.zeros_like, value)) if isinstance(value, tuple) else np.zeros_like(value)  # type: ignore[reportUnknownVariableType]
+
+
+def _share_lost(values: list[Any], _: Process) -> list[Any]:
+    return [*values[:-1], _nothing(values[-1])]
+
+
+def _first_twice(values: list[Any], _: Process) -> list[Any]:
+    return [values[0], *values[:-1]]
+
+
+def _reversed(values: list[Any], _: Process) -> list[Any]:
+    return values[::-1]
+
+
+def _rotated(values: list[Any], _: Process) -> list[Any]:
+    return [*values[1:], values[0]]
+
+
+def _own_alone(values: list[Any], process: Process) -> list[Any]:
+    return process.take([process.id]) * len(values)
+
+
+def _next_replica(process: Process) -> Process:
+    replicas, _ = process.grid
+    replica, partition = process.id
+    return replace(process, id=((replica + 1) % replicas, partition))
+
+
+def _next_partition(process: Process) -> Process:
+    _, partitions = process.grid
+    replica, partition = process.id
+    return replace(process, id=(replica, (partition + 1) % partitions))
+
+
+def _neighbours(process: Process) -> Process:
+    """The process, given what the replicas next to those of its group have."""
+    replicas, _ = process.grid
+
+    def take(wanted: Sequence[ProcessId]) -> list[Any]:
+        return process.take(
+            [((replica + 1) % replicas, partition) for replica, partition in wanted]
+        )
+
+    return replace(process, take=take)
+
+
+def _stale() -> WrongProcess:
+    kept: dict[ProcessId, list[Any]] = {}
+
+    def wrong(process: Process) -> Process:
+        def take(wanted: Sequence[ProcessId]) -> list[Any]:
+            values = process.take(wanted)
+            before = kept.get(process.id, list(map(_nothing, values)))
+            kept[process.id] = values
+            return before if len(before) == len(values) else values
+
+        return replace(process, take=take)
+
+    return wrong
+
+
+PROCESS_FAULTS: dict[str, tuple[str, WrongProcess]] = {
+    "share_lost": ("what the last process of a group gives is zero", _taking(_share_lost)),
+    "share_twice": ("the first process of a group counts twice", _taking(_first_twice)),
+    "group_reversed": ("groups are in reversed order", _taking(_reversed)),
+    "group_rotated": ("groups begin with their second process", _taking(_rotated)),
+    "not_sent": ("each process has its own values alone", _taking(_own_alone)),
+    "wrong_group": ("groups are those of the next replicas", _neighbours),
+    "wrong_replica_id": ("replicas take themselves for the next one", _next_replica),
+    "wrong_partition_id": ("partitions take themselves for the next one", _next_partition),
+    "stale_buffer": ("what is sent arrives one collective late", _stale()),
+}
+"""What is wrong with collectives, by name."""

@@ -1,0 +1,1 @@
+"""StableHLO's own interpreter, inside jaxlib: another reading of the specification."""

@@ -1,0 +1,161 @@
+"""StableHLO's interpreter as a backend: each operation is computed as its source has it.
+
+Source: jaxlib 0.10.2 and 0.12.0, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.backends.base import (
+    BackendError,
+    Description,
+    Failed,
+    Unsupported,
+    only,
+)
+from conformance.backends.interpreter.limits import why_not, why_not_verified
+from conformance.backends.interpreter.rewriting import adapted
+from conformance.backends.versions import of_distributions
+from conformance.backends.xla_messages import one_line, verdict_of_verifier
+from conformance.errors import NotAvailable
+from conformance.stablehlo.emit import emit
+from conformance.tolerance.hardware import Hardware
+from conformance.transforms.complex_parts import part_types, parts_of, whole
+from reference.ir.program import Program, TensorType, ValueType
+from reference.ir.types import Array
+from reference.ops.table import OPS
+
+_DEPRECATED = frozenset(record.name for record in OPS.values() if not record.specified)
+"""Ops that the specification does not have any more: a pass makes others of some."""
+
+_OF_DEPRECATED = "stablehlo-legalize-deprecated-ops"
+_OF_QUANTIZED = (
+    "stablehlo-legalize-quantized-op-to-qdq",
+    "stablehlo-legalize-quant-to-math",
+    "chlo-legalize-to-stablehlo",
+)
+"""What makes an op on quantized tensors one on the numbers that they stand for, and then makes
+arithmetic of what is left. (Without the first of these the second folds types, bounds and scales of
+several operands into one another, and comes to other codes.)"""
+
+
+class InterpreterBackend:
+    """The interpreter in jaxlib."""
+
+    name = "interpreter"
+    hardware = Hardware.INTERPRETER
+
+    def __init__(self) -> None:
+        """Load jaxlib's dialects.
+
+        Raises:
+            NotAvailable: when jaxlib cannot be imported, or has no interpreter.
+        """
+        try:
+            from jaxlib.mlir.dialects import stablehlo
+        except ImportError as error:
+            why = str(error).partition("\n")[0]
+            raise NotAvailable(f"jaxlib cannot be imported ({why}); pip install -U jax") from error
+        if not hasattr(stablehlo, "eval_module"):
+            raise NotAvailable("this jaxlib has no interpreter of StableHLO; pip install -U jax")
+        stablehlo.register_stablehlo_passes()
+        self._dialect = stablehlo
+
+    def describe(self) -> Description:
+        """The versions of jaxlib and of the StableHLO in it."""
+        dialect = ("StableHLO", str(self._dialect.get_current_version()))
+        versions = (*of_distributions("jaxlib"), dialect)
+        return Description(self.name, self.name, "StableHLO's interpreter", versions)
+
+    def refusal(self, program: Program) -> BackendError | None:
+        """What it has no code for, or ends the process on."""
+        reason = why_not(program)
+        return None if reason is None else Unsupported(reason)
+
+    def compile(self, text: str, program: Program) -> InterpreterExecutable:
+        """Parse and verify a module (see `conformance.backends.base.Backend`)."""
+        from conformance.stablehlo.parse import diagnose
+
+        unasked = why_not_verified(program)
+        if unasked is not None:
+            raise Unsupported(unasked)
+        invalid = diagnose(text)
+        if invalid is not None:
+            raise verdict_of_verifier(invalid)
+        refusal = self.refusal(program)
+        if refusal is not None:
+            raise refusal
+        return InterpreterExecutable(program)
+
+
+class InterpreterExecutable:
+    """A verified module, in a context of its own."""
+
+    def __init__(self, program: Program) -> None:
+        """Rewrite a program for the interpreter, and lower what it has no code for.
+
+        Raises:
+            Unsupported: when a pass of StableHLO cannot lower it.
+        """
+        from jax.interpreters.mlir import make_ir_context
+        from jaxlib.mlir import ir
+
+        from conformance.stablehlo.parse import load_quantization
+
+        text = emit(adapted(program))
+        quantized = "!quant." in text
+        deprecated = any(operation.name in _DEPRECATED for operation in program.walk())
+        passes = [_OF_DEPRECATED] if deprecated else []
+        passes += _OF_QUANTIZED if quantized else ()
+        self._result_types = program.main.result_types
+        self._context: Any = make_ir_context()
+        with self._context:
+            if quantized:
+                load_quantization(self._context)
+            self._module = ir.Module.parse(text)
+            if passes:
+                self._lower(passes)
+
+    def _lower(self, passes: Sequence[str]) -> None:
+        """Run passes of StableHLO on the functions of the module.
+
+        Raises:
+            Unsupported: when they do not know what to make of an operation.
+        """
+        from jaxlib.mlir import ir, passmanager
+
+        pipeline = f"builtin.module(func.func({','.join(passes)}))"
+        try:
+            passmanager.PassManager.parse(pipeline).run(self._module.operation)
+        except ir.MLIRError as error:
+            said = [found.message for found in error.error_diagnostics] or [str(error)]
+            raise Unsupported(one_line(said[0])) from error
+
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """Run main (see `conformance.backends.base.Executable`).
+
+        Raises:
+            Failed: when the interpreter stops with a message.
+        """
+        from jaxlib.mlir import ir
+        from jaxlib.mlir.dialects import stablehlo
+
+        from conformance.stablehlo.elements import array_of, attribute_of
+
+        with self._context, ir.Location.unknown():
+            arguments = [attribute_of(array) for array in parts_of(only(inputs))]
+            results = stablehlo.eval_module(self._module, arguments)
+            types = map(_static, part_types(self._result_types))
+            read = [array_of(result, of) for result, of in zip(results, types, strict=True)]
+        arrays = [array for array in read if array is not None]
+        if len(arrays) < len(read):
+            raise Failed("a result is no dense attribute")
+        return [whole(arrays, self._result_types)]
+
+
+def _static(of: ValueType) -> TensorType:
+    if not isinstance(of, TensorType):
+        raise Unsupported(f"only tensors come out of main, not {of}")
+    return TensorType(of.static_shape, of.stored)

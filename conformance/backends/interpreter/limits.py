@@ -1,0 +1,209 @@
+"""What the interpreter has no code for, or ends its process on: told before it is asked.
+
+Source: stablehlo/reference/Ops.cpp, and jaxlib 0.10.2 and 0.12.0, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+from reference.ir.op import Dialect, Structure
+from reference.ir.program import Operation, Program, QuantizedType, TensorType, Value
+from reference.ops.structure import structure_of
+from reference.ops.table import OPS
+
+_NO_CODE = "the interpreter has no code for it"
+_DECOMPOSED = f"{_NO_CODE}, and StableHLO no pass that decomposes it"
+
+_OPS: dict[str, str] = {
+    "batch_norm_grad": _DECOMPOSED,
+    "batch_norm_inference": _DECOMPOSED,
+    "batch_norm_training": _DECOMPOSED,
+    "cholesky": _DECOMPOSED,
+    "einsum": _DECOMPOSED,
+    "real_dynamic_slice": _NO_CODE,
+    "rng": "random numbers are nothing that it computes",
+    "rng_bit_generator": "random numbers are nothing that it computes",
+    "set_dimension_size": _NO_CODE,
+    "torch_index_select": _DECOMPOSED,
+    "unary_einsum": _DECOMPOSED,
+}
+"""Ops that it never runs, and why."""
+
+_STRUCTURES: dict[Structure, str] = {
+    Structure.CALLS_TARGET: _NO_CODE,
+    Structure.COMMUNICATES: "only a single process is run",
+    Structure.STARTS: _NO_CODE,
+    Structure.TRANSFERS: "only a single process is run, and it has no host",
+}
+"""The same of all ops of a kind."""
+
+
+def why_not(program: Program) -> str | None:
+    """Why the interpreter cannot run a program, in one line; None where it is to be asked."""
+    return next(_reasons(program), None)
+
+
+def why_not_verified(program: Program) -> str | None:
+    """Why not even MLIR's verifier can be asked of a program; None where it is to be asked.
+
+    It reads the first input of a reduction that has none, which may end the process.
+    """
+    nothing = any(one.name == "reduce" and not one.operands for one in program.walk())
+    return "reduce: a reduction of nothing may end the process" if nothing else None
+
+
+def _reasons(program: Program) -> Iterator[str]:
+    for operation in program.walk():
+        name, structure = operation.name, structure_of(operation)
+        forms = (*_FORMS_OF_ALL, _FORMS.get(name))
+        reason = _OPS.get(name) or (structure and _STRUCTURES.get(structure))
+        if name in OPS and OPS[name].dialect is Dialect.MHLO:
+            reason = _NO_CODE
+        reason = reason or next(filter(None, (form(operation) for form in forms if form)), None)
+        if reason:
+            yield f"{name}: {reason}"
+
+
+# --- Forms of ops --------------------------------------------------------------------------------
+
+Form = Callable[[Operation], str | None]
+"""form(operation): why the interpreter does not run it; None where it does."""
+
+
+def _unknown_size(operation: Operation) -> str | None:
+    types = (value.type for value in operation.results)
+    if all(of.is_static for of in types if isinstance(of, TensorType)):
+        return None
+    return "results of sizes that only execution tells are not implemented"
+
+
+def _unsigned_storage(operation: Operation) -> str | None:
+    """The pass that makes quantized arithmetic arithmetic of integers takes storage for signed."""
+    for value in (*operation.operands, *operation.results):
+        of = value.type.element_type if isinstance(value.type, TensorType) else None
+        if isinstance(of, QuantizedType) and of.storage_type.is_unsigned:
+            return "quantized types of unsigned storage are not lowered"
+    return None
+
+
+def _compared(operation: Operation) -> str | None:
+    ordered = operation.attribute("comparison_direction") not in ("EQ", "NE")
+    is_complex = _tensor(operation.operands[0]).stored.is_complex
+    return "complex numbers have no order" if ordered and is_complex else None
+
+
+def _remainder(operation: Operation) -> str | None:
+    is_complex = _tensor(operation.results[0]).stored.is_complex
+    return "not implemented for complex numbers" if is_complex else None
+
+
+def _transformed(operation: Operation) -> str | None:
+    operand, result = _tensor(operation.operands[0]), _tensor(operation.results[0])
+    if operand.stored.part.bits < DOUBLE:
+        return "sums of f32 begin with a zero of f64, which ends the process"
+    given: dict[str, Any] = dict(operation.attributes)
+    lengths = given["fft_length"]
+    if given["fft_type"] == "IRFFT" and lengths[-1] % 2:
+        return "an IRFFT of odd length reads memory that nobody wrote, or ends the process"
+    return _too_many(prod(result.static_shape) * sum(lengths))
+
+
+def _solved(operation: Operation) -> str | None:
+    a, b = map(_tensor, operation.operands)
+    if operation.attribute("transpose_a") == "ADJOINT" and not a.stored.is_complex:
+        return "the adjoint of a real matrix ends the process"
+    if a.rank > MATRIX and not operation.attribute("unit_diagonal") and 0 not in b.shape:
+        return "the diagonals of several matrices end the process"
+    return None
+
+
+def _contracted(operation: Operation) -> str | None:
+    """`dot`, too, which becomes a `dot_general`."""
+    given: dict[str, Any] = dict(operation.attributes)
+    lhs, result = _tensor(operation.operands[0]), _tensor(operation.results[0])
+    dimensions = given.get("lhs_contracting_dimensions", (lhs.rank - 1,))
+    depth, elements = prod(lhs.static_shape[d] for d in dimensions), prod(result.static_shape)
+    return _too_many(elements * depth) if depth or not elements else _NOTHING_TO_ADD
+
+
+def _sorted(operation: Operation) -> str | None:
+    of, dimension = _tensor(operation.operands[0]), operation.attribute("dimension", -1)
+    assert isinstance(dimension, int)
+    length = of.static_shape[dimension] if -of.rank <= dimension < of.rank else 0
+    comparisons = prod(of.static_shape) * length.bit_length()
+    if comparisons <= MOST_COMPARISONS:
+        return None
+    return f"{comparisons} comparisons take it too long ({MOST_COMPARISONS} are asked of it)"
+
+
+def _folded(operation: Operation) -> str | None:
+    """Of an op whose results have the types that its body works in."""
+    pairs = zip(operation.operands, operation.results, strict=False)
+    if all(_tensor(taken).stored == _tensor(given).stored for taken, given in pairs):
+        return None
+    return "a body that works in another element type ends the process"
+
+
+def _convolved(operation: Operation) -> str | None:
+    given: dict[str, Any] = dict(operation.attributes)
+    result = _tensor(operation.results[0])
+    batch, feature = given["output_batch_dimension"], given["output_feature_dimension"]
+    groups = given["feature_group_count"] * given["batch_group_count"]
+    sizes = result.static_shape
+    if feature < batch and 0 not in sizes and sizes[batch] * groups != sizes[feature]:
+        return "results with features before the batch end the process"
+    if 0 not in sizes and 0 in _tensor(operation.operands[1]).shape:
+        return _NOTHING_TO_ADD
+    kernel = _tensor(operation.operands[1]).static_shape
+    depth = prod(kernel) // max(1, kernel[given["kernel_output_feature_dimension"]])
+    return _too_many(prod(sizes) * depth)
+
+
+def _too_many(products: int) -> str | None:
+    """Of sums of products, each of which takes it microseconds."""
+    if products <= MOST_PRODUCTS:
+        return None
+    return f"{products} products take it too long ({MOST_PRODUCTS} are asked of it)"
+
+
+def _tensor(value: Value) -> TensorType:
+    assert isinstance(value.type, TensorType)
+    return value.type
+
+
+MATRIX = 2
+"""Dimensions of a matrix."""
+
+DOUBLE = 64
+"""Bits of f64."""
+
+MOST_PRODUCTS = 1 << 16
+"""Products beyond which a program is not run: a run tries each several times, on several inputs."""
+
+MOST_COMPARISONS = 1 << 15
+"""The same of comparisons, for each of which the comparator is evaluated."""
+
+_NOTHING_TO_ADD = "sums of no products end the process"
+
+_FORMS_OF_ALL: tuple[Form, ...] = (_unknown_size, _unsigned_storage)
+"""Forms that no op may have."""
+
+_FORMS: dict[str, Form] = {
+    "compare": _compared,
+    "convolution": _convolved,
+    "dot": _contracted,
+    "dot_general": _contracted,
+    "dynamic_conv": _convolved,
+    "fft": _transformed,
+    "reduce": _folded,
+    "reduce_window": _folded,
+    "remainder": _remainder,
+    "scatter": _folded,
+    "select_and_scatter": _folded,
+    "sort": _sorted,
+    "triangular_solve": _solved,
+}
+"""Forms of single ops."""

@@ -1,0 +1,127 @@
+"""Programs as the interpreter can take them, which compute the same.
+
+Some things end its process and need not: a complex number among the arguments or results of main,
+an integer divided by zero, a sort by what is no order, and negative padding of a convolution that
+takes away more than there is. The parts of complex numbers go in and out instead; a divisor that is
+zero is replaced by one, as the specification says nothing of the quotient; sorts are made stable,
+which any may be; and no more is taken away than there is.
+
+What is put in the place of an operation stands here, and not among the transforms, because it is an
+answer to faults of this backend: a program is not better for it in any other respect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from conformance.transforms.complex_parts import in_parts
+from conformance.transforms.replacing import with_operations
+from reference.ir.program import Dense, Operation, Program, TensorType, Value, attributes
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType
+
+
+def adapted(program: Program) -> Program:
+    """The program with parts of complex numbers as arguments and results, and operations that do
+    not end the process."""
+    return in_parts(with_operations(program, _SAFE))
+
+
+def _divided(operation: Operation) -> Iterator[Operation]:
+    divisor = operation.operands[-1]
+    of = divisor.type.element_type if isinstance(divisor.type, TensorType) else None
+    if isinstance(of, ElementType) and of.is_integer:
+        assert isinstance(divisor.type, TensorType)
+        if divisor.type.is_static:
+            yield from _divisor(operation, divisor, divisor.type)
+            return
+    yield operation
+
+
+def _divisor(operation: Operation, divisor: Value, of: TensorType) -> Iterator[Operation]:
+    stem = f"divisor.{operation.results[0].name}"
+    zero, one, other = (Value(f"{stem}.{name}", of) for name in ("zero", "one", "safe"))
+    is_zero = Value(f"{stem}.is_zero", TensorType(of.shape, ELEMENT_TYPES["i1"]))
+    for value, number in ((zero, 0), (one, 1)):
+        array = np.full(of.static_shape, number, of.storage)
+        yield Operation("constant", (), (value,), attributes(value=Dense.of(array, of)))
+    equal = attributes(comparison_direction="EQ", compare_type=_compare_type(of))
+    yield Operation("compare", (divisor, zero), (is_zero,), equal)
+    yield Operation("select", (is_zero, one, divisor), (other,))
+    yield replace(operation, operands=(*operation.operands[:-1], other))
+
+
+def _compare_type(of: TensorType) -> str:
+    return "SIGNED" if of.stored.is_signed else "UNSIGNED"
+
+
+def _stably_sorted(operation: Operation) -> Iterator[Operation]:
+    """A sort that is stable, which any may be. One that is not loops for ever, or reads beyond its
+    elements, where the comparator is no order, as with NaNs."""
+    yield replace(
+        operation, attributes=attributes(**(dict(operation.attributes) | {"is_stable": True}))
+    )
+
+
+def _padded(operation: Operation) -> Iterator[Operation]:
+    """A convolution whose padding, an attribute, takes away what there is at most."""
+    padding, most = operation.attribute("padding"), _most_taken(operation)
+    if isinstance(padding, Dense) and len(most) == len(padding.array):
+        array = padding.array.copy()
+        array[:, 1] = np.maximum(array[:, 1], -most - array[:, 0])
+        given = dict(operation.attributes) | {"padding": Dense.of(array, padding.type)}
+        operation = replace(operation, attributes=attributes(**given))
+    yield operation
+
+
+def _dynamically_padded(operation: Operation) -> Iterator[Operation]:
+    """The same where the padding is an operand, of si64 from then on."""
+    padding, most = operation.operands[2], _most_taken(operation)
+    if not isinstance(padding.type, TensorType) or padding.type.shape != (len(most), 2):
+        yield operation
+        return
+    stem = f"padding.{operation.results[0].name}"
+    si64 = ELEMENT_TYPES["si64"]
+    both, column = TensorType((len(most), 2), si64), TensorType((len(most), 1), si64)
+    wide, safe = Value(f"{stem}.wide", both), Value(f"{stem}.safe", both)
+    low, high, there, least, kept = (
+        Value(f"{stem}.{name}", column) for name in ("low", "high", "there", "least", "kept")
+    )
+    yield Operation("convert", (padding,), (wide,))
+    for number, edge in enumerate((low, high)):
+        start, limit = (0, number), (len(most), number + 1)
+        places = attributes(start_indices=start, limit_indices=limit, strides=(1, 1))
+        yield Operation("slice", (wide,), (edge,), places)
+    constant = Dense.of(-most.reshape(-1, 1), column)
+    yield Operation("constant", (), (there,), attributes(value=constant))
+    yield Operation("subtract", (there, low), (least,))
+    yield Operation("maximum", (high, least), (kept,))
+    yield Operation("concatenate", (low, kept), (safe,), attributes(dimension=1))
+    yield replace(operation, operands=(*operation.operands[:2], safe))
+
+
+def _most_taken(operation: Operation) -> Array:
+    """The sizes of a convolution's left operand, dilated: none where these are not known."""
+    lhs, given = operation.operands[0].type, dict[str, Any](operation.attributes)
+    if not isinstance(lhs, TensorType) or not lhs.is_static:
+        return np.zeros(0, np.int64)
+    dimensions = given["input_spatial_dimensions"]
+    steps = given.get("lhs_dilation", (1,) * len(dimensions))
+    sizes = [lhs.static_shape[d] for d in dimensions]
+    if len(steps) != len(sizes):  # an invalid program, which the verifier lets through
+        return np.zeros(0, np.int64)
+    dilated = [(n - 1) * step + 1 if n else 0 for n, step in zip(sizes, steps, strict=True)]
+    return np.array(dilated, np.int64)
+
+
+_SAFE: dict[str, Callable[[Operation], Iterator[Operation]]] = {
+    "convolution": _padded,
+    "divide": _divided,
+    "dynamic_conv": _dynamically_padded,
+    "remainder": _divided,
+    "sort": _stably_sorted,
+}
+"""Ops of which some operations would end the process, and what is put in the place of these."""

@@ -1,0 +1,165 @@
+"""Programs of several processes, judged result by result as programs of one process.
+
+What a collective that folds gives in a process is a reduction of what the group's processes have
+given, without an init value; everything else is data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conformance.transforms.extract import returning
+from generators.regions.bodies import identity_of, number_of
+from reference.interpreter.evaluate import evaluate, given_attributes, shared_out
+from reference.interpreter.processes import visited
+from reference.ir.monoid import ADD
+from reference.ir.processes import Process, ProcessId, processes
+from reference.ir.program import (
+    Attribute,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    single_op,
+)
+from reference.ir.types import BOOLEAN, Array, element_type_of
+from reference.numerics.monoids import folds
+from reference.ops.distribution.distribution import Contributions, contributions
+from reference.ops.folds.folding import components
+from reference.ops.table import OPS
+
+_FLAG = TensorType((), BOOLEAN[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A result of a process as the first result of a program of one process.
+
+    Where `is_data` it folds nothing, and has no rounding errors.
+    """
+
+    program: Program
+    inputs: tuple[Array, ...]
+    expected: tuple[Array, ...]
+    actual: tuple[Array, ...]
+    is_data: bool = False
+
+
+def parts_of(
+    program: Program, inputs: Sequence[Array], expected: Sequence[Array], actual: Sequence[Array]
+) -> Iterator[Part]:
+    """The results of every process in turn, each as that of a program of one process."""
+    folded = (one for process in _folded(program, inputs) for one in process)
+    for values, want, got in zip(folded, expected, actual, strict=True):
+        if values is None:
+            yield _data(want, got)
+        else:
+            yield _reduction(np.stack(values), program.subject.regions[0], want, got)
+
+
+def _folded(program: Program, inputs: Sequence[Array]) -> Iterator[list[Contributions]]:
+    """For each process what is folded to make each of its results, where something is."""
+    subject, grid = program.subject, program.process_grid or (1, 1)
+    results = program.main.body.operations[-1].operands
+    if results != subject.results:
+        for _ in processes(grid):
+            yield [None] * len(results)
+        return
+    before = returning(program, subject.operands)
+    shares = shared_out(program, evaluate(before, inputs))
+    record = OPS[subject.name]
+    given = {
+        process: record.grouped(share)[0] if share else ()
+        for process, share in zip(processes(grid), shares, strict=True)
+    }
+    for process, operands in given.items():
+
+        def take(wanted: Sequence[ProcessId]) -> list[Any]:
+            return [given[one] for one in wanted]
+
+        here = Process(process, grid, lambda _: None, take, lambda _: None)
+        yield contributions(subject, operands, here, given_attributes(subject))
+
+
+def folded_here(
+    operation: Operation, operands: Sequence[Any], results: Sequence[Array]
+) -> list[Part | None]:
+    """What each result of the collective evaluated last folds in the process it is evaluated in.
+
+    None for results that are data.
+    """
+    here = visited()
+    given = OPS[operation.name].grouped(operands)[0] if operands else ()
+    values = contributions(operation, given, here, given_attributes(operation))
+    return [
+        None if one is None else _reduction(np.stack(one), operation.regions[0], result, result)
+        for one, result in zip(values, results, strict=True)
+    ]
+
+
+def _type(array: Array) -> TensorType:
+    return TensorType(array.shape, element_type_of(array))
+
+
+def _data(expected: Array, actual: Array) -> Part:
+    value = Value("data", _type(expected))
+    program = single_op("optimization_barrier", (value,), (_type(expected),))
+    return Part(program, (expected,), (expected,), (actual,), is_data=True)
+
+
+def _reduction(stacked: Array, computation: Region, expected: Array, actual: Array) -> Part:
+    """A reduction along the first dimension with an init value that changes nothing."""
+    (monoid,) = components(computation)
+    element = element_type_of(stacked)
+    if monoid is None or not folds(monoid, element):
+        return _flagged(stacked, computation, expected, actual)
+    identity = (
+        -0.0 if monoid is ADD and not element.is_integer else identity_of(monoid.name, element)
+    )
+    inputs = (stacked, number_of(identity, element))
+    program = _reduce(inputs, (expected,), computation)
+    return Part(program, inputs, (expected,), (actual,))
+
+
+def _flagged(stacked: Array, computation: Region, expected: Array, actual: Array) -> Part:
+    """A reduction of values, each with a flag that says it is one; the init value is none.
+
+    So any computation has an identity.
+    """
+    there, flags = np.ones(stacked.shape, np.bool_), np.ones(expected.shape, np.bool_)
+    inputs = (stacked, there, np.zeros((), stacked.dtype), np.zeros((), np.bool_))
+    program = _reduce(inputs, (expected, flags), with_identity(computation))
+    return Part(program, inputs, (expected, flags), (actual, flags))
+
+
+def _reduce(inputs: tuple[Array, ...], results: tuple[Array, ...], computation: Region) -> Program:
+    operands = tuple(Value(f"v{n}", _type(array)) for n, array in enumerate(inputs))
+    given: dict[str, Attribute] = {"dimensions": (0,)}
+    return single_op("reduce", operands, tuple(map(_type, results)), given, (computation,))
+
+
+def with_identity(computation: Region) -> Region:
+    """A computation on pairs of a value and a flag: values without theirs change nothing."""
+    *operations, end = computation.operations
+    left, right = computation.arguments
+    (result,) = end.operands
+    flags = (Value("left is there", _FLAG), Value("right is there", _FLAG))
+    both, some, alone, value = (
+        Value("both", _FLAG),
+        Value("some", _FLAG),
+        Value("alone", result.type),
+        Value("value", result.type),
+    )
+    chosen = (
+        Operation("and", flags, (both,)),
+        Operation("or", flags, (some,)),
+        Operation("select", (flags[0], left, right), (alone,)),
+        Operation("select", (both, result, alone), (value,)),
+        Operation("return", (value, some)),
+    )
+    return Region((left, flags[0], right, flags[1]), (*operations, *chosen))

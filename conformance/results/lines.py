@@ -1,0 +1,49 @@
+"""A run in some lines of text: what is printed when it has ended."""
+
+from __future__ import annotations
+
+from conformance.results.summary import RunData
+from generators.cells.coverage import Reached
+
+MOST_NEW = 10
+"""New divergences that are printed."""
+
+
+def lines_of(run: RunData, replay: str) -> list[str]:
+    """What a run came to; `replay` is the command that shows a record again, {} being its id."""
+    summary = run.summary
+    counts = summary["denominators"]
+    verdicts = [f"{name} {count}" for name, count in summary["verdicts"].items() if count]
+    cells = f"{counts['cells_tested']} of {counts['cells_planned']} cells tested"
+    work = f"{summary['cases']} programs, {summary['pairs']} input sets, {summary['values']} values"
+    lines = [
+        f"{cells}, {work} in {run.seconds:.0f} s",
+        *_coverage(run.whole_coverage),
+        ", ".join(verdicts) + f"; {summary['known']} known, {summary['new_failures']} new",
+        *(f"note: {incident}" for incident in run.incidents),
+    ]
+    if run.stale:
+        told = "expectations whose counterexamples do not reproduce"
+        lines.append(f"{told}: {', '.join(run.stale)}")
+    return [*lines, *_new(run, replay)]
+
+
+def _coverage(whole: Reached) -> list[str]:
+    if not whole.declared_values:
+        return []
+    values = f"{whole.values:,} of {whole.declared_values:,} values"
+    apart = f" ({whole.out_of_reach} out of reach)" if whole.out_of_reach else ""
+    pairs = f"{whole.pairs:,} of {whole.declared_pairs:,} pairs of them"
+    return [f"reached: {values} of dimensions of variation{apart}, {pairs}"]
+
+
+def _new(run: RunData, replay: str) -> list[str]:
+    new = [record for record in run.records if record.is_new_failure]
+    lines = [
+        f"new: {record.id}: {record.verdict.value}: {record.message or record.kind}"
+        for record in new[:MOST_NEW]
+    ]
+    if new:
+        more = f"{len(new) - MOST_NEW} more in the report; " if len(new) > MOST_NEW else ""
+        lines.append(f"{more}{replay.format(new[0].id)} shows one again")
+    return lines

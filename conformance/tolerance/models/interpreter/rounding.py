@@ -1,0 +1,125 @@
+"""Rounding to whole numbers and to fewer bits, and NaNs of the type that has powers of two alone.
+
+Source: LLVM's APFloat (`roundToIntegral`, `convertToDouble`), the interpreter's `reducePrecision`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.tolerance.models.interpreter.otherwise import Results, exactly
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation
+from reference.ir.types import (
+    Array,
+    ElementType,
+    FloatFormat,
+    bits_dtype,
+    element_type_of,
+    from_bits,
+    to_bits,
+)
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.table import OPS
+
+# --- To whole numbers ----------------------------------------------------------------------------
+
+
+def _to_whole(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    """2^(p-1), p the precision, is added and subtracted again: too large for a type whose largest
+    number is smaller, which makes infinity of it, or that largest number where it has none."""
+    del operation, expected
+    (operand,) = operands
+    of = element_type_of(operand)
+    form = of.float_format
+    if form.max_finite >= 2.0 ** (form.precision - 1):
+        return None
+    number = to_float64(operand)
+    lost = np.where(np.isfinite(number) & (number != 0), _of_sum(number, form), number)
+    return (round_to(lost, of),)
+
+
+def _of_sum(number: Array, form: FloatFormat) -> Array:
+    return np.full(number.shape, np.nan) if form.has_infinity else np.copysign(0.0, number)
+
+
+TO_WHOLE = exactly("constant over the largest number", _to_whole)
+
+# --- To fewer bits -------------------------------------------------------------------------------
+
+
+def _to_fewer_bits(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    """The bits are taken for those of an IEEE format of the same widths: with its bias, its
+    infinities, and a sign."""
+    del expected
+    (operand,) = operands
+    of = element_type_of(operand)
+    exponent = int(operation.attribute("exponent_bits"))  # pyright: ignore[reportArgumentType]
+    mantissa = int(operation.attribute("mantissa_bits"))  # pyright: ignore[reportArgumentType]
+    own_mantissa = of.float_format.mantissa_bits
+    own_exponent = of.bits - own_mantissa - 1
+    bits = to_bits(operand).astype(np.uint64)
+    if mantissa < own_mantissa:
+        bits = _rounded(bits, own_mantissa - mantissa)
+    if exponent < own_exponent:
+        bits = _in_range(bits, of, exponent, own_exponent)
+    results = from_bits((bits & np.uint64((1 << of.bits) - 1)).astype(bits_dtype(of)), of)
+    nan = np.isnan(to_float64(operand))
+    return (np.where(nan, operand, results),) if mantissa else (results,)
+
+
+def _rounded(bits: Array, dropped: int) -> Array:
+    """Bits without the last ones, to nearest, ties to even."""
+    last = (bits >> np.uint64(dropped)) & np.uint64(1)
+    bits = bits + last + np.uint64((1 << (dropped - 1)) - 1)
+    return bits >> np.uint64(dropped) << np.uint64(dropped)
+
+
+def _in_range(bits: Array, of: ElementType, exponent: int, own: int) -> Array:
+    """Bits of numbers whose exponent has so few bits: infinity over the largest, else zero."""
+    mantissa = of.float_format.mantissa_bits
+    sign = bits & np.uint64(1 << (of.bits - 1))
+    everything = np.uint64(((1 << own) - 1) << mantissa)
+    middle, reach = (1 << (own - 1)) - 1, (1 << (exponent - 1)) - 1
+    field = bits & everything
+    bits = np.where(field > np.uint64((middle + reach) << mantissa), sign | everything, bits)
+    return np.where(field <= np.uint64((middle - reach) << mantissa), sign, bits)
+
+
+TO_FEWER_BITS = exactly("bits of another format", _to_fewer_bits)
+
+# --- Powers of two -------------------------------------------------------------------------------
+
+
+def _of_powers(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    """A NaN of f8E8M0FNU becomes infinity in f64, in which functions are evaluated; a zero, which
+    it has not, its smallest number."""
+    of = element_type_of(expected[0])
+    if of.name != "f8E8M0FNU":
+        return None
+    numbers = [to_float64(operand) for operand in operands]
+    wide = [np.where(np.isnan(number), np.inf, number) for number in numbers]
+    with np.errstate(all="ignore"):
+        (result,) = (OPS[operation.name].evaluate(*wide),)
+        least = np.where(result == 0, of.float_format.smallest, result)
+    return (round_to(least, of),)
+
+
+def _converted(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    del expected
+    if element_type_of(operands[0]).name != "f8E8M0FNU":
+        return None
+    number = to_float64(operands[0])
+    return apply(operation, (np.where(np.isnan(number), np.inf, number),))
+
+
+NAN_CONVERTED = exactly("NaN taken for infinity", _converted)
+NAN_AS_INFINITY = exactly("NaN taken for infinity", _of_powers)

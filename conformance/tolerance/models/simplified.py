@@ -1,0 +1,58 @@
+"""What algebraic simplifiers make of an elementwise operation, to name what a backend does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.tolerance.rule import Deviation
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of, to_bits
+
+
+def _zero_left_out(
+    _: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """0 where the result is one operand as it stands and the other is a zero, else infinite."""
+    found = np.zeros(expected[0].shape, np.bool_)
+    bits = to_bits(actual[0])
+    for kept, left_out in (operands, operands[::-1]):
+        same = bits == to_bits(kept)
+        if same.ndim > found.ndim:  # the parts of complex numbers
+            same = same.all(axis=-1)
+        found |= same & (left_out == 0)
+    return (np.where(found, 0.0, np.inf),)
+
+
+def _rounded_product(
+    _: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """Errors in units of what the exponential of a product makes of the product's rounding.
+
+    exp(x log(c)) with the logarithm and the product rounded to the type: relative errors of
+    2 u |x log(c)|, and u of the result (Higham, Accuracy and Stability, section 1.6). Where these
+    come to the result itself, as in types of few digits, they would explain anything.
+    """
+    element_type = element_type_of(expected[0])
+    if element_type.is_complex or not element_type.is_float:
+        return (np.full(expected[0].shape, np.inf),)
+    base, exponent, right, result = (
+        one.astype(np.float64) for one in (*operands, expected[0], actual[0])
+    )
+    unit = 2.0 ** -(element_type.float_format.mantissa_bits + 1)
+    with np.errstate(all="ignore"):
+        relative = unit * (2 * np.abs(exponent * np.log(base)) + 1)
+        error = np.abs(result - right) / (relative * np.abs(right))
+        return (np.where((base > 0) & (relative < 1), error, np.inf),)
+
+
+ZERO_LEFT_OUT = Deviation("zero left out", _zero_left_out, signs=True)
+"""x for 0 + x, which is -0 where x is -0."""
+
+ROUNDED_PRODUCT = Deviation("rounded product", _rounded_product)
+"""exp(x log(c)) for c to the power x."""

@@ -1,0 +1,49 @@
+"""Rules by the accuracy that an operation states for itself, in place of its op's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.tolerance.rule import Rule
+from reference.ir.accuracy import TOLERANCE, ResultAccuracy
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.rounding import to_float64, ulp_size
+
+_ROUNDED = 1.0
+"""An ulp: half of one for the rounding of each, the backend's result and the reference's."""
+
+
+def as_stated(operation: Operation, rule: Rule) -> Rule:
+    """The rule that judges an operation: its op's, or one by the tolerance that it states."""
+    asked = operation.attribute("result_accuracy")
+    if not isinstance(asked, ResultAccuracy) or asked.mode != TOLERANCE:
+        return rule
+    text = f"within {asked.atol:g} + {asked.rtol:g} |result| + {asked.ulps} ulp, as it states"
+    source = "StableHLO, result_accuracy: what the program itself asks for"
+    return replace(
+        rule, name="stated accuracy", text=text, source=source, ulps=None, bound=_bound, formulas=()
+    )
+
+
+def _bound(
+    operation: Operation, _: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    asked = operation.attribute("result_accuracy")
+    assert isinstance(asked, ResultAccuracy)
+    return tuple(_permitted(asked, one) for one in expected)
+
+
+def _permitted(asked: ResultAccuracy, expected: Array) -> Array:
+    """The largest errors, absolute: of complex results, by the larger part."""
+    of = element_type_of(expected)
+    if of.is_complex:
+        size = np.maximum(np.abs(np.real(expected)), np.abs(np.imag(expected)))
+        size, part = size.astype(np.float64), of.part
+    else:
+        size, part = np.abs(to_float64(expected)), of
+    size = np.where(np.isfinite(size), size, 0.0)
+    unit = ulp_size(size.astype(np.longdouble), part).astype(np.float64)
+    return asked.atol + asked.rtol * size + (asked.ulps + _ROUNDED) * unit

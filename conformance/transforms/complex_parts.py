@@ -1,0 +1,99 @@
+"""Programs whose main takes and gives the parts of complex numbers, for what takes no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.transforms.extract import with_main
+from reference.ir.program import (
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+)
+from reference.ir.types import Array
+
+
+def in_parts(program: Program) -> Program:
+    """The program with a parameter, and a result, for each part of a complex one."""
+    return with_main(program, _in_parts(program.main))
+
+
+def parts_of(arrays: Sequence[Array]) -> list[Array]:
+    """The arguments of such a program: of complex arrays the real parts, then the others."""
+    parts: list[Array] = []
+    for array in arrays:
+        if np.iscomplexobj(array):
+            parts += [np.real(array), np.imag(array)]
+        else:
+            parts.append(array)
+    return parts
+
+
+def whole(parts: Sequence[Array], types: Sequence[ValueType]) -> list[Array]:
+    """The results of a program, from those of the one in parts; `types` are the program's."""
+    left = iter(parts)
+    arrays: list[Array] = []
+    for value_type in types:
+        first = next(left)
+        if _is_complex(value_type):
+            assert isinstance(value_type, TensorType)
+            joined = np.empty(first.shape, value_type.storage)
+            joined.real, joined.imag = first, next(left)
+            first = joined
+        arrays.append(first)
+    return arrays
+
+
+def part_types(types: Sequence[ValueType]) -> list[ValueType]:
+    """The types of the parts of values of these types."""
+    return [part for value_type in types for part in _parts(value_type)]
+
+
+def _is_complex(value_type: ValueType) -> bool:
+    return isinstance(value_type, TensorType) and value_type.stored.is_complex
+
+
+def _parts(value_type: ValueType) -> tuple[ValueType, ...]:
+    if not _is_complex(value_type):
+        return (value_type,)
+    assert isinstance(value_type, TensorType)
+    part = TensorType(value_type.shape, value_type.stored.part)
+    return (part, part)
+
+
+def _in_parts(main: Function) -> Function:
+    *operations, end = main.body.operations
+    parameters: list[Value] = []
+    before: list[Operation] = []
+    for value in main.arguments:
+        if _is_complex(value.type):
+            parts = _named(value, "parameter")
+            parameters += parts
+            before.append(Operation("complex", parts, (value,)))
+        else:
+            parameters.append(value)
+    results: list[Value] = []
+    after: list[Operation] = []
+    for number, value in enumerate(end.operands):
+        if _is_complex(value.type):
+            parts = _named(value, f"result{number}")
+            results += parts
+            names = zip(("real", "imag"), parts, strict=True)
+            after += [Operation(name, (value,), (part,)) for name, part in names]
+        else:
+            results.append(value)
+    body = (*before, *operations, *after, replace(end, operands=tuple(results)))
+    types = tuple(value.type for value in results)
+    return Function(main.name, Region(tuple(parameters), body), types)
+
+
+def _named(value: Value, what: str) -> tuple[Value, Value]:
+    real, imag = _parts(value.type)
+    return Value(f"{what}.{value.name}.real", real), Value(f"{what}.{value.name}.imag", imag)

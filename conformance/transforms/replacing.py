@@ -1,0 +1,31 @@
+"""Programs with other operations in the place of some, wherever these are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from reference.ir.program import Operation, Program, Region
+
+Replacements = Mapping[str, Callable[[Operation], Iterable[Operation]]]
+"""By the name of an op: what stands in the place of one of its operations, and makes its results.
+What it is given has its regions replaced already."""
+
+
+def with_operations(program: Program, replacements: Replacements) -> Program:
+    """The program with operations replaced, in all functions and in regions at any depth."""
+    functions = (
+        replace(function, body=_region(function.body, replacements))
+        for function in program.functions
+    )
+    return replace(program, functions=tuple(functions))
+
+
+def _region(region: Region, replacements: Replacements) -> Region:
+    operations: list[Operation] = []
+    for operation in region.operations:
+        regions = tuple(_region(inner, replacements) for inner in operation.regions)
+        operation = replace(operation, regions=regions)
+        make = replacements.get(operation.name)
+        operations += [operation] if make is None else make(operation)
+    return replace(region, operations=tuple(operations))

@@ -1,0 +1,350 @@
+"""Coverage by design: which values of its named dimensions each case of an op takes.
+
+The cases of an op are planned in order: case 0 of every column, then case 1, and so on. Each aims
+at something that builders have offered and that no case has taken yet: a value that no case of the
+op has, a value that no case of the column has, a pair of values that no case of the op has, a pair
+that none of the column has. Its other values are chosen to meet as many new ones beside it as they
+can, and drawn where there are none left. A case with nothing but empty results hides what else was
+chosen: it counts for the values that say so alone, and these make no pairs.
+
+After `TOGETHER` cases of each column every column goes on by itself, so that to make a late case of
+it takes no cases of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from generators.case.choices import EMPTINESS, NARROWING, Asked, Pick
+
+TOGETHER = 16
+"""Cases of each column that are planned with those of the other columns in mind."""
+
+_EARLY = 3
+"""Cases of a column that the shortest runs have."""
+
+_TRIES = 3
+"""How often a value or a pair is aimed at before it is left out, as one that cannot be had."""
+
+_NEW_VALUE = 100
+"""What a value that a column has not taken yet is worth, in new pairs."""
+
+Value = int
+"""A value of a dimension, as its number in the op's coverage."""
+
+Pair = int
+"""Two values of different dimensions, as one number."""
+
+_SHIFT = 24
+_LOW = (1 << _SHIFT) - 1
+
+Build = Callable[[int, int, dict[str, str]], Pick]
+"""build(column, index, planned): the choices that a case was made by."""
+
+
+def _pair(one: Value, other: Value) -> Pair:
+    return one << _SHIFT | other if one < other else other << _SHIFT | one
+
+
+@dataclass(slots=True)
+class Column:
+    """One column of an op: what its cases were offered and what they took.
+
+    `options` has the values of each dimension, `offers` what was offered at once, `met` each of
+    these with what had been taken then. `missing_values`, `missing_pairs` (none of the
+    column has taken them) and `new_pairs` (none of the op has) map what was offered to the values
+    that had been taken before it was. `rows` are the values of each planned case, `plans` what it
+    was told to take.
+    """
+
+    options: dict[str, dict[Value, None]] = field(default_factory=dict[str, dict[Value, None]])
+    values: set[Value] = field(default_factory=set[Value])
+    pairs: set[Pair] = field(default_factory=set[Pair])
+    missing_values: dict[Value, tuple[Value, ...]] = field(
+        default_factory=dict[Value, tuple[Value, ...]]
+    )
+    missing_pairs: dict[Pair, tuple[Value, ...]] = field(
+        default_factory=dict[Pair, tuple[Value, ...]]
+    )
+    new_pairs: dict[Pair, tuple[Value, ...]] = field(default_factory=dict[Pair, tuple[Value, ...]])
+    offers: set[tuple[Value, ...]] = field(default_factory=set[tuple[Value, ...]])
+    met: set[tuple[tuple[Value, ...], Value]] = field(
+        default_factory=set[tuple[tuple[Value, ...], Value]]
+    )
+    tries: dict[Pair, int] = field(default_factory=dict[Pair, int])
+    rows: list[tuple[Value, ...]] = field(default_factory=list[tuple[Value, ...]])
+    plans: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How much of what builders offer the cases of an op reach.
+
+    `values` counts the values of dimensions that are met, in each column anew, `declared_values`
+    all of them; `out_of_reach` are those among them that were aimed at in vain: they are not valid
+    there, or depend on more than named choices. `pairs` counts pairs of values that are met in any
+    column. `missing` names values and pairs that are not met, out of reach or not.
+    """
+
+    values: int
+    declared_values: int
+    out_of_reach: int
+    pairs: int
+    declared_pairs: int
+    missing: tuple[str, ...] = ()
+
+
+MOST_NAMED = 20
+"""Missing values and pairs that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a case is planned for: one value or two, and what had been taken before the offer."""
+
+    values: tuple[Value, ...]
+    before: tuple[Value, ...]
+
+
+class Coverage:
+    """The plan of an op's cases under one seed, made as far as it is asked for."""
+
+    def __init__(self, columns: int, build: Build) -> None:
+        """Plan for so many columns, trying each case by `build`."""
+        self._build = build
+        self.columns = [Column() for _ in range(columns)]
+        self.names: list[tuple[str, str]] = []
+        """The dimension and the label of each value."""
+        self._numbers: dict[tuple[str, str], Value] = {}
+        self._alone: set[Value] = set()
+        self._empty: set[Value] = set()
+        self._offers: dict[tuple[str, tuple[str, ...]], tuple[Value, ...]] = {}
+        self._values: set[Value] = set()
+        self._pairs: set[Pair] = set()
+        self.offered_pairs: set[Pair] = set()
+
+    def planned(self, column: int, index: int) -> dict[str, str]:
+        """The labels that the case of that index takes, by dimension."""
+        own = self.columns[column]
+        while len(own.plans) <= index:
+            if len(own.plans) < TOGETHER:
+                for number in range(len(self.columns)):
+                    self._plan_next(number)
+            else:
+                self._plan_next(column)
+        return own.plans[index]
+
+    def _plan_next(self, number: int) -> None:
+        column = self.columns[number]
+        index = len(column.plans)
+        if index == TOGETHER:  # from here on the column by itself
+            left = {p: before for p, before in column.new_pairs.items() if p not in self._pairs}
+            column.new_pairs = _rotated(left, number, len(self.columns))
+        aim = self._aim(column)
+        plan = self._filled(column, aim.values if aim else ()) if index else self._begun(number)
+        pick = self._build(number, index, plan)
+        if aim and not self._reached(aim, pick.asked):  # as it was when the offer was made
+            plan = dict(self.names[value] for value in (*aim.before, *aim.values))
+            pick = self._build(number, index, plan)
+        self._note(column, pick)
+        column.plans.append(plan)
+
+    def _begun(self, number: int) -> dict[str, str]:
+        """A plan for the first case of a column, by what the column before it was offered."""
+        plan: dict[str, str] = {}
+        before = self.columns[number - 1].options if number else {}
+        for dimension, options in before.items():
+            shown = [v for v in options if self.names[v][1] not in NARROWING] or [*options]
+            plan[dimension] = self.names[shown[number % len(shown)]][1]
+        return plan
+
+    def _number(self, dimension: str, label: str) -> Value:
+        name = (dimension, label)
+        if name not in self._numbers:
+            self._numbers[name] = len(self.names)
+            self.names.append(name)
+        return self._numbers[name]
+
+    def _reached(self, aim: Aim, asked: Sequence[Asked]) -> bool:
+        taken = {(one.dimension, one.taken) for one in asked}
+        return all(self.names[value] in taken for value in aim.values)
+
+    def reached(self, cases: Mapping[int, Collection[int]], names: Sequence[str]) -> Reached:
+        """What the cases of these indices reach, by the number of their column.
+
+        `names` are the names of all columns. What is declared is what had been offered when the
+        last of these cases was planned, in the columns that have any.
+        """
+        values = declared = out_of_reach = 0
+        pairs: set[Pair] = set()
+        missing: list[str] = []
+        for number, indices in cases.items():
+            self.planned(number, max(indices))
+            column = self.columns[number]
+            rows = [set(column.rows[index]) for index in indices]
+            met = set[Value]().union(*rows)
+            offered = [value for options in column.options.values() for value in options]
+            lost = [value for value in offered if value not in met]
+            values, declared = values + len(met), declared + len(offered)
+            out_of_reach += sum(value in column.tries for value in lost)
+            missing += [f"{names[number]}: {self._text(value)}" for value in lost]
+            for row in rows:
+                shown = combinations(sorted(set(self._shown([*row]))), 2)
+                pairs.update(_pair(a, b) for a, b in shown)
+        pairs &= self.offered_pairs
+        lost_pairs = sorted(self.offered_pairs - pairs)[:MOST_NAMED]
+        missing += [f"{self._text(p >> _SHIFT)}, {self._text(p & _LOW)}" for p in lost_pairs]
+        counts = (values, declared, out_of_reach, len(pairs), len(self.offered_pairs))
+        return Reached(*counts, tuple(missing[:MOST_NAMED]))
+
+    def dimensions(self) -> dict[str, list[str]]:
+        """The dimensions with all values that have been offered, in the order of asking."""
+        found: dict[str, list[str]] = {}
+        for dimension, label in self.names:
+            found.setdefault(dimension, []).append(label)
+        return found
+
+    def _text(self, value: Value) -> str:
+        return "{} {}".format(*self.names[value])
+
+    def _aim(self, column: Column) -> Aim | None:
+        """What the column's next case is planned for, None where all that was offered is met."""
+        value = self._missing_value(column)
+        if value is not None:
+            return Aim((value,), _taken_in_turn(column, column.missing_values, value))
+        while column.new_pairs and (pair := next(iter(column.new_pairs))) in self._pairs:
+            del column.new_pairs[pair]
+        for pairs in (column.new_pairs, column.missing_pairs):
+            if pairs:
+                pair = next(iter(pairs))
+                before = _taken_in_turn(column, pairs, pair)
+                return Aim((pair >> _SHIFT, pair & _LOW), before)
+        return None
+
+    def _missing_value(self, column: Column) -> Value | None:
+        """A value that the column has not taken: one that the op has not, or as its turn comes.
+
+        The first cases show as much as they can, for the sake of short runs; after them come the
+        values that show little, because what else is missing can stand beside them.
+        """
+        missing = column.missing_values
+        fresh = (value for value in missing if value not in self._values)
+        early = len(column.plans) < _EARLY
+        turn = (value for value in missing if (self.names[value][1] in NARROWING) is not early)
+        return next(fresh, next(turn, next(iter(missing), None)))
+
+    def _filled(self, column: Column, aimed: tuple[Value, ...]) -> dict[str, str]:
+        """A plan for these values, with others of the dimensions that have a new one, or new pairs,
+        to offer."""
+        plan = dict(self.names[value] for value in aimed)
+        chosen = [*aimed]
+        wanted = column.new_pairs or column.missing_pairs
+        for dimension, options in column.options.items():
+            if dimension in plan:
+                continue
+            best, most = None, 0
+            for value in options:
+                if self.names[value][1] in NARROWING:
+                    continue
+                worth = sum(_pair(value, other) in wanted for other in chosen)
+                if value not in column.values:
+                    worth += _NEW_VALUE
+                if worth > most:
+                    best, most = value, worth
+            if best is not None:
+                chosen.append(best)
+                plan[dimension] = self.names[best][1]
+        return plan
+
+    def _note(self, column: Column, pick: Pick) -> None:
+        """Keep what a case was offered, and what it took."""
+        taken: list[Value] = []
+        for asked in pick.asked:
+            offer = self._offers.get((asked.dimension, asked.offered))
+            if offer is None:
+                offer = self._new_offer(asked)
+            before = tuple(value for value in taken if value not in self._empty)
+            if offer not in column.offers:
+                column.offers.add(offer)
+                column.options.setdefault(asked.dimension, {}).update(dict.fromkeys(offer))
+            for value in offer:
+                if value not in column.values and column.tries.get(value, 0) < _TRIES:
+                    column.missing_values.setdefault(value, before)
+            if asked.paired:
+                self._offer_pairs(column, offer, before)
+            taken.append(self._number(asked.dimension, asked.taken))
+        if pick.nothing:
+            taken = [value for value in taken if value in self._empty]
+        column.rows.append(tuple(taken))
+        self._take(column, taken)
+        self._take_pairs(column, self._shown(taken))
+        if len(column.plans) < TOGETHER:  # what columns do by themselves, others must not see
+            self._values |= column.values
+            self._pairs |= column.pairs
+
+    def _new_offer(self, asked: Asked) -> tuple[Value, ...]:
+        offer = tuple(self._number(asked.dimension, label) for label in asked.offered)
+        self._offers[asked.dimension, asked.offered] = offer
+        self._empty.update(value for value in offer if self.names[value][1] in EMPTINESS)
+        if not asked.paired:
+            self._alone.update(offer)
+        return offer
+
+    def _offer_pairs(
+        self, column: Column, offer: tuple[Value, ...], before: tuple[Value, ...]
+    ) -> None:
+        """Keep the pairs of what was offered with what had been taken."""
+        for other in self._shown(before):
+            if (offer, other) in column.met or self.names[other][0] == self.names[offer[0]][0]:
+                continue
+            column.met.add((offer, other))
+            for value in offer:
+                pair = _pair(value, other)
+                if value in self._empty or pair in column.pairs:
+                    continue
+                self.offered_pairs.add(pair)
+                column.missing_pairs.setdefault(pair, before)
+                if pair not in self._pairs:
+                    column.new_pairs.setdefault(pair, before)
+
+    def _shown(self, taken: Sequence[Value]) -> list[Value]:
+        """The values that make pairs."""
+        return [value for value in taken if value not in self._empty and value not in self._alone]
+
+    def _take(self, column: Column, values: Sequence[Value]) -> None:
+        for value in values:
+            column.values.add(value)
+            column.missing_values.pop(value, None)
+
+    def _take_pairs(self, column: Column, values: Sequence[Value]) -> None:
+        for value, other in combinations(values, 2):
+            if self.names[other][0] != self.names[value][0]:
+                pair = _pair(value, other)
+                column.pairs.add(pair)
+                column.missing_pairs.pop(pair, None)
+                column.new_pairs.pop(pair, None)
+
+
+def _taken_in_turn(
+    column: Column, missing: dict[int, tuple[Value, ...]], aimed: int
+) -> tuple[Value, ...]:
+    """What had been taken before a missing value, or pair, that is now aimed at.
+
+    It goes to the end of the others, where it stays until it is met, or was tried enough.
+    """
+    before = missing.pop(aimed)
+    column.tries[aimed] = column.tries.get(aimed, 0) + 1
+    if column.tries[aimed] < _TRIES:
+        missing[aimed] = before
+    return before
+
+
+def _rotated(
+    pairs: dict[Pair, tuple[Value, ...]], number: int, count: int
+) -> dict[Pair, tuple[Value, ...]]:
+    """The pairs in another order for each of `count` columns, so that they begin at others."""
+    items = list(pairs.items())
+    start = len(items) * number // count
+    return dict(items[start:] + items[:start])

@@ -1,0 +1,359 @@
+"""Cases of the ops of reference/ops/distribution/: process grids, groups, operands per process.
+
+A constant is the same in every process, a parameter has values of its own in each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+
+from generators.case.case import Case
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import shape
+from generators.families.data_movement import LARGEST, modest, permutation, rows
+from generators.programs.building import Builder, around, inputs, operand
+from generators.regions import bodies, forms
+from generators.regions.bodies import BodyBuilder, Monoid
+from generators.values.contents import profiles_of
+from generators.values.profiles import ProfileRow
+from reference.ir.constants import matrix
+from reference.ir.processes import ProcessGrid
+from reference.ir.program import Attribute, Dense, TensorType, Value, single_op
+from reference.ir.types import ElementType, element_type
+from reference.ops.distribution.groups import Strategy, by_channel, by_global_ids, ids_of
+
+_SI32, _SI64 = element_type("si32"), element_type("si64")
+
+GRIDS: tuple[ProcessGrid, ...] = (
+    (2, 1), (4, 1), (4, 1), (8, 1), (1, 4), (2, 2), (2, 4), (4, 2), (3, 1), (1, 2), (3, 2), (1, 1),
+)  # fmt: skip
+"""Numbers of replicas and partitions; at most 8 processes, as backends have that many devices."""
+
+
+def grid_label(grid: ProcessGrid) -> str:
+    """A process grid as a value of a dimension."""
+    return f"{grid[0]} x {grid[1]}"
+
+
+def _grid(pick: Pick) -> ProcessGrid:
+    return choose(pick, GRIDS, "grid", grid_label)
+
+
+ONE_GROUP, ALONE, SEVERAL = "one group", "each alone", "several groups"
+
+
+def groups(pick: Pick, count: int) -> list[list[int]]:
+    """All ids below `count` in groups of one size, in any order."""
+    sizes = [size for size in range(2, count) if count % size == 0]
+    kinds = (ONE_GROUP,) * 3 + (SEVERAL,) * 3 * bool(sizes) + (ALONE,) * (count > 1)
+    kind = choose(pick, kinds, "groups")
+    size = choose(pick, sizes) if kind == SEVERAL else count if kind == ONE_GROUP else 1
+    natural = choose(pick, ("any", "any", "natural"), "order of the groups") == "natural"
+    ids = tuple(range(count)) if natural else permutation(pick, count)
+    return [list(ids[at : at + size]) for at in range(0, count, size)]
+
+
+def uneven(pick: Pick, given: list[list[int]]) -> list[list[int]]:
+    """The same ids in two groups of any sizes."""
+    ids = [number for group in given for number in group]
+    cut = 1 + pick(len(ids) - 1)
+    return [ids[:cut], ids[cut:]]
+
+
+def padded(given: Sequence[Sequence[int]]) -> Dense:
+    """Groups as MLIR has them: filled up with -1 to the size of the largest."""
+    size = max(map(len, given), default=0)
+    return matrix([[*group, *[-1] * (size - len(group))] for group in given])
+
+
+def some_ids(pick: Pick, count: int) -> list[list[int]]:
+    """Groups that leave ids out, now and then."""
+    found = groups(pick, count)
+    left_out = seldom(pick, 3, "ids left out")
+    if len(found) > 1 and left_out:
+        return found[:-1]
+    return [found[0][:-1]] if left_out and len(found[0]) > 1 else found
+
+
+_CROSSING = ("cross_replica", "cross_replica_and_partition", "flattened_ids")
+
+
+def _global(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
+    """A channel and whether ids are global, for each of the strategies."""
+    name, channel = choose(pick, _CROSSING, "strategy"), 1 + pick(3)
+    if name == "cross_replica":
+        return _no_channel(pick), by_global_ids(0, False)
+    flat = name == "flattened_ids"
+    given: dict[str, Attribute] = {"channel_id": channel}
+    return given | ({"use_global_device_ids": True} if flat else {}), by_global_ids(channel, flat)
+
+
+def _no_channel(pick: Pick) -> dict[str, Attribute]:
+    stated = choose(pick, ("left out", "0"), "channel_id") == "0"
+    return {"channel_id": 0} if stated else {}
+
+
+def _channel(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
+    if choose(pick, ("cross_replica", "cross_partition"), "strategy") == "cross_replica":
+        return _no_channel(pick), by_channel(0)
+    channel = 1 + pick(3)
+    return {"channel_id": channel}, by_channel(channel)
+
+
+def _case(
+    pick: Pick,
+    op: str,
+    grid: ProcessGrid,
+    placed: Sequence[Value | Dense],
+    results: tuple[TensorType, ...],
+    names: tuple[ProfileRow, ...],
+    given: dict[str, Attribute],
+    body: Monoid | None = None,
+) -> Case:
+    regions = () if body is None else (body.region,)
+    program = single_op(op, tuple(placed), results, given, regions)
+    program = around(program, (), () if body is None else body.functions)
+    return Case(replace(program, process_grid=grid), inputs(pick, tuple(placed), names))
+
+
+def _data(
+    pick: Pick, types: Sequence[TensorType]
+) -> tuple[list[Value | Dense], tuple[ProfileRow, ...]]:
+    """Operands that are only moved, and the rows of their profiles."""
+    names = rows(types[0].element, times=len(types))
+    placed = [operand(pick, f"operand{n}", of, names[0]) for n, of in enumerate(types)]
+    return placed, names
+
+
+def _shapes(pick: Pick, sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """One shape, or two of the same rank."""
+    other = tuple(1 + n % 3 for n in sizes)
+    return [sizes, other] if choose(pick, (1, 1, 1, 2), "operands") > 1 else [sizes]
+
+
+def place(dimension: int) -> str:
+    """A dimension as a value: the first, which is contiguous most of all, or another."""
+    return "the first" if dimension == 0 else "another"
+
+
+def _resized(sizes: tuple[int, ...], dimension: int, size: int) -> tuple[int, ...]:
+    return (*sizes[:dimension], size, *sizes[dimension + 1 :])
+
+
+def _all_gather(op: str, element: ElementType, pick: Pick) -> Case:
+    grid = _grid(pick)
+    sizes = modest(shape(pick, min_rank=1))
+    given, strategy = _global(pick)
+    listed = groups(pick, ids_of(strategy, grid))
+    dimension = choose(pick, range(len(sizes)), "all_gather_dim", place)
+    if not sizes[dimension]:  # StableHLO's verifier refuses to gather nothing
+        sizes = _resized(sizes, dimension, 1)
+    size = len(strategy(listed, grid)[0])
+    if math.prod(sizes) * size > LARGEST:
+        sizes = tuple(min(n, 3) for n in sizes)
+    types = [TensorType(one, element) for one in _shapes(pick, sizes)]
+    results = tuple(
+        TensorType(_resized(of.static_shape, dimension, of.static_shape[dimension] * size), element)
+        for of in types
+    )
+    placed, names = _data(pick, types)
+    given |= {"all_gather_dim": dimension, "replica_groups": matrix(listed)}
+    return _case(pick, op, grid, placed, results, names, given)
+
+
+@cache
+def _kept(element: ElementType, last: bool) -> Monoid:
+    """A body that keeps its first or its last argument: associative, and not commutative."""
+    block = BodyBuilder.of(element, element)
+    names = tuple((name,) for name in profiles_of(element))
+    region = block.returns(block.arguments[last])
+    return Monoid("the last" if last else "the first", region, (element,), (), names)
+
+
+_ANY_BODY = ("f64", "si32")
+"""Element types in which computations have ops that are not elementwise: of others XLA changes the
+type, and ends the process."""
+
+ONE_OP, KEPT, WIDER, SWAPPED = "one op", "an argument", "wider type", "swapped"
+
+
+def computation(element: ElementType, pick: Pick) -> Monoid:
+    """A body for elements of a type: one op mostly; it has no need of an identity."""
+    wider = bodies.wider_than(element)
+    kinds = (ONE_OP,) * 9 + (SWAPPED, KEPT, forms.IN_FUNCTIONS) + ((WIDER,) if wider else ())
+    kind = choose(pick, kinds, "body")
+    if kind == KEPT:
+        return _kept(element, bool(pick(2)))
+    op = choose(pick, bodies.ops_of(element), "op of the body")
+    if kind == WIDER:
+        return bodies.fold_of(op, element, choose(pick, wider))
+    body = bodies.fold_of(op, element, swapped=kind == SWAPPED)
+    if element.name in _ANY_BODY and seldom(pick, 12, forms.NOT_ELEMENTWISE, paired=False):
+        return forms.not_elementwise(body, pick)
+    return forms.calling(body) if kind == forms.IN_FUNCTIONS else body
+
+
+def _folds(
+    pick: Pick, body: Monoid, shapes: Sequence[tuple[int, ...]]
+) -> tuple[list[Value | Dense], tuple[ProfileRow, ...]]:
+    """Operands that are folded, and the rows of their profiles."""
+    (element,) = body.inputs
+    names = tuple(row * len(shapes) for row in body.rows)
+    singles = tuple(name for (name,) in body.rows)
+    types = [TensorType(sizes, element) for sizes in shapes]
+    return [operand(pick, f"operand{n}", of, singles) for n, of in enumerate(types)], names
+
+
+def _all_reduce(op: str, element: ElementType, pick: Pick) -> Case:
+    grid = _grid(pick)
+    sizes = modest(shape(pick))
+    body = computation(element, pick)
+    given, strategy = _global(pick)
+    listed = groups(pick, ids_of(strategy, grid))
+    if seldom(pick, 6, "groups of several sizes") and ids_of(strategy, grid) > 1:
+        listed = uneven(pick, listed)
+    given["replica_groups"] = padded(listed)
+    shapes = _shapes(pick, sizes)
+    placed, names = _folds(pick, body, shapes)
+    results = tuple(TensorType(one, body.results[0]) for one in shapes)
+    return _case(pick, op, grid, placed, results, names, given, body)
+
+
+def _reduce_scatter(op: str, element: ElementType, pick: Pick) -> Case:
+    grid = _grid(pick)
+    part = modest(shape(pick, min_rank=1))
+    body = computation(element, pick)
+    given, strategy = _global(pick)
+    listed = groups(pick, ids_of(strategy, grid))
+    dimension = choose(pick, range(len(part)), "scatter_dimension", place)
+    count = len(strategy(listed, grid)[0])
+    if not part[dimension]:  # StableHLO's verifier refuses to scatter nothing
+        part = _resized(part, dimension, 1)
+    if math.prod(part) * count > LARGEST:
+        part = tuple(min(n, 3) for n in part)
+    whole = _resized(part, dimension, part[dimension] * count)
+    given |= {"scatter_dimension": dimension, "replica_groups": matrix(listed)}
+    placed, names = _folds(pick, body, [whole])
+    results = (TensorType(part, body.results[0]),)
+    return _case(pick, op, grid, placed, results, names, given, body)
+
+
+def exchanged(sizes: tuple[int, ...], split: int, joined: int, count: int) -> tuple[int, ...]:
+    """The shape after all_to_all: a part along one dimension, so many times along another."""
+    part = _resized(sizes, split, sizes[split] // count)
+    return _resized(part, joined, part[joined] * count)
+
+
+def _all_to_all(op: str, element: ElementType, pick: Pick) -> Case:
+    grid = _grid(pick)
+    sizes = modest(shape(pick, min_rank=1))
+    given, strategy = _channel(pick)
+    listed = groups(pick, ids_of(strategy, grid))
+    count = len(listed[0])
+    split = choose(pick, range(len(sizes)), "split_dimension", place)
+    joined = choose(pick, range(len(sizes)), "concat_dimension", place)
+    if math.prod(sizes) * count > LARGEST:
+        sizes = tuple(min(n, 3) for n in sizes)
+    sizes = _resized(sizes, split, sizes[split] * count)
+    shapes = [sizes]
+    if choose(pick, (1, 1, 1, 2), "operands") > 1:
+        shapes.append(_resized(sizes, split, 2 * count))
+    types = [TensorType(one, element) for one in shapes]
+    given |= {
+        "split_dimension": split, "concat_dimension": joined, "split_count": count,
+        "replica_groups": matrix(listed),
+    }  # fmt: skip
+    results = tuple(
+        TensorType(exchanged(of.static_shape, split, joined, count), element) for of in types
+    )
+    placed, names = _data(pick, types)
+    return _case(pick, op, grid, placed, results, names, given)
+
+
+def _roots(pick: Pick, listed: list[list[int]], count: int) -> Dense:
+    """A root for each operand: a number in the smallest of the groups."""
+    size = min(map(len, listed))
+    array = np.array([pick(size) for _ in range(count)], np.int32)
+    return Dense.of(array, TensorType((count,), _SI32))
+
+
+def _has_zero(element: ElementType) -> bool:
+    """Whether there is a zero to be given to a process that takes no part."""
+    return not element.is_float or element.float_format.has_zero
+
+
+def _rooted(
+    pick: Pick, grid: ProcessGrid, count: int, *, has_zero: bool
+) -> tuple[dict[str, Attribute], list[Value | Dense]]:
+    """Groups that may leave processes out, and roots as an operand now and then."""
+    given, strategy = _channel(pick)
+    count_of_ids = ids_of(strategy, grid)
+    listed = some_ids(pick, count_of_ids) if has_zero else groups(pick, count_of_ids)
+    given["replica_groups"] = matrix(listed)
+    if not seldom(pick, 4, "has_dynamic_root"):
+        return given, []
+    return given | {"has_dynamic_root": True}, [_roots(pick, listed, count)]
+
+
+def _collective_broadcast(op: str, element: ElementType, pick: Pick) -> Case:
+    grid = _grid(pick)
+    types = [TensorType(one, element) for one in _shapes(pick, modest(shape(pick)))]
+    given, roots = _rooted(pick, grid, len(types), has_zero=_has_zero(element))
+    placed, names = _data(pick, types)
+    names = tuple((*row, *("small_integers",) * len(roots)) for row in names)
+    return _case(pick, op, grid, [*placed, *roots], tuple(types), names, given)
+
+
+def _collective_reduce(op: str, element: ElementType, pick: Pick) -> Case:
+    grid = _grid(pick)
+    body = computation(element, pick)
+    shapes = _shapes(pick, modest(shape(pick)))
+    given, roots = _rooted(pick, grid, len(shapes), has_zero=_has_zero(element))
+    placed, names = _folds(pick, body, shapes)
+    names = tuple((*row, *("small_integers",) * len(roots)) for row in names)
+    results = tuple(TensorType(sizes, body.results[0]) for sizes in shapes)
+    return _case(pick, op, grid, [*placed, *roots], results, names, given, body)
+
+
+def _collective_permute(op: str, element: ElementType, pick: Pick) -> Case:
+    grid = _grid(pick)
+    types = [TensorType(modest(shape(pick)), element)]
+    given, strategy = _channel(pick)
+    count = ids_of(strategy, grid)
+    sources, targets = permutation(pick, count), permutation(pick, count)
+    kinds = ("all", "some", "some") if _has_zero(element) else ("all",)
+    kind = choose(pick, (*kinds, "a ring"), "pairs")
+    pairs = list(zip(sources, targets, strict=True))
+    if kind == "some":
+        pairs = pairs[: 1 + pick(count)]
+    elif kind == "a ring":
+        pairs = [(n, (n + 1) % count) for n in range(count)]
+    given["source_target_pairs"] = matrix(pairs, 2)
+    placed, names = _data(pick, types)
+    return _case(pick, op, grid, placed, tuple(types), names, given)
+
+
+def _id(op: str, element: ElementType, pick: Pick) -> Case:
+    result = (TensorType((), element),)
+    return _case(pick, op, _grid(pick), (), result, (), {})
+
+
+_BUILD = {
+    "all_gather": _all_gather,
+    "all_reduce": _all_reduce,
+    "all_to_all": _all_to_all,
+    "collective_broadcast": _collective_broadcast,
+    "collective_permute": _collective_permute,
+    "collective_reduce": _collective_reduce,
+    "partition_id": _id,
+    "reduce_scatter": _reduce_scatter,
+    "replica_id": _id,
+}
+
+BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
+"""What builds the cases of each op."""

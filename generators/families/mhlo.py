@@ -1,0 +1,91 @@
+"""Cases of XLA's instructions that StableHLO lacks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from generators.case.case import Case
+from generators.case.choices import Pick, choose
+from generators.case.shapes import axis, capped, shape
+from generators.programs.building import Builder, case
+from generators.values import profiles
+from generators.values.profiles import Values
+from reference.ir.program import Operation, Region, TensorType, Value
+from reference.ir.types import ElementType
+from reference.ir.types import element_type as type_of
+
+_SI32 = type_of("si32")
+
+_VALUES = {
+    "mhlo.cosh": Values(("exp_domain", "moderate", "tiny")),
+    "mhlo.erf": Values(("moderate", "tiny", "unit")),
+}
+
+
+def _alike(op: str, element_type: ElementType, pick: Pick) -> Case:
+    of = TensorType(shape(pick), element_type)
+    return case(pick, op, {"operand": of}, (of,), profiles.rows(element_type, _VALUES[op]))
+
+
+_WIDTHS = (1, 2, 3, 5, 8, 9, 17, 40, 129, 1000)
+_count = capped(2)
+
+
+def _top_k(element_type: ElementType, pick: Pick) -> Case:
+    rows = shape(pick)[:2]
+    width = choose(pick, _WIDTHS, "size", _count)
+    kinds = ("all", "one", "some", "some", "empty")
+    kind = choose(pick, kinds, "k")
+    k = {"all": width, "one": 1, "empty": 0}.get(kind, 1 + pick(width))
+    given: dict[str, Any] = {"k": k, "largest": choose(pick, (True, False), "largest")}
+    sizes = tuple(min(size, 4) for size in rows)
+    operand = TensorType((*sizes, width), element_type)
+    value = TensorType((*sizes, k), element_type)
+    index = TensorType((*sizes, k), _SI32)
+    shown = profiles.rows(element_type) + (("permutation",), ("small_integers",)) * 2
+    return case(pick, "mhlo.topk", {"operand": operand}, (value, index), shown, given)
+
+
+_OPS = ("add", "maximum", "minimum", "multiply", "subtract")
+_RUNNING, _BEFORE, _KEPT = "what is carried then", "what was carried", "the element"
+
+
+def _scan(element_type: ElementType, pick: Pick) -> Case:
+    """A running fold whose outputs are what it carries, before or after, or its inputs."""
+    sizes = shape(pick, min_rank=1)
+    dimension = axis(pick, len(sizes), "dimension")
+    whole = TensorType(sizes, element_type)
+    part = TensorType((*sizes[:dimension], *sizes[dimension + 1 :]), element_type)
+    carries = choose(pick, (1, 2), "carries")
+    inputs = choose(pick, (1, 2), "inputs")
+    kinds = [choose(pick, (_RUNNING, _BEFORE, _KEPT), "output") for _ in range(1 + pick(2))]
+    name = choose(pick, _OPS, "op of the body")
+    slices = tuple(Value(f"slice{n}", part) for n in range(inputs))
+    before = tuple(Value(f"carried{n}", part) for n in range(carries))
+    after = tuple(Value(f"next{n}", part) for n in range(carries))
+    operations = tuple(
+        Operation(name, (was, slices[n % inputs]), (then,))
+        for n, (was, then) in enumerate(zip(before, after, strict=True))
+    )
+    given_out = {_RUNNING: after[0], _BEFORE: before[-1], _KEPT: slices[-1]}
+    returned = (*(given_out[kind] for kind in kinds), *after)
+    region = Region((*slices, *before), (*operations, Operation("return", returned)))
+    given: dict[str, Any] = {
+        "dimension": dimension, "is_reverse": choose(pick, (False, True), "is_reverse"),
+        "operandSegmentSizes": (inputs, carries), "resultSegmentSizes": (len(kinds), carries),
+    }  # fmt: skip
+    types = {f"input{n}": whole for n in range(inputs)}
+    types |= {f"init{n}": part for n in range(carries)}
+    results = (*(whole for _ in kinds), *(part for _ in after))
+    rows = tuple((row[0],) * len(types) for row in profiles.rows(element_type))
+    return case(pick, "mhlo.scan", types, results, rows, given, regions=(region,))
+
+
+BUILDERS: dict[str, Builder] = {
+    "mhlo.cosh": partial(_alike, "mhlo.cosh"),
+    "mhlo.erf": partial(_alike, "mhlo.erf"),
+    "mhlo.scan": _scan,
+    "mhlo.topk": _top_k,
+}
+"""What builds the cases of each op."""

@@ -1,0 +1,87 @@
+"""Cases of XlaBuilder's products, convolutions and normalizations."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from generators.case.case import Case
+from generators.case.choices import Pick
+from generators.families import contraction, normalization
+from generators.families.convolution import Form, of_form
+from generators.families.xla.twins import renamed, twins
+from generators.programs.building import Builder
+from reference.ir.program import Dense, Operation, TensorType
+from reference.ir.types import ElementType
+from reference.ops.table import OPS
+from reference.ops.xla.contraction import OPS as RECORDS
+from reference.ops.xla.contraction import ConvolutionDimensionNumbers, DotDimensionNumbers
+from reference.ops.xla.windows import padding_along
+
+
+def _kept(operation: Operation) -> dict[str, Any]:
+    """The attributes that products and convolutions share."""
+    given: dict[str, Any] = {}
+    if operation.attribute("precision_config"):
+        given["precision_config"] = operation.attribute("precision_config")
+    (result,), (lhs, _) = operation.results, operation.operands
+    assert isinstance(result.type, TensorType)
+    assert isinstance(lhs.type, TensorType)
+    if result.type.element_type != lhs.type.element_type:
+        given["preferred_element_type"] = result.type.element.name
+    return given
+
+
+def _dot_general(operation: Operation) -> dict[str, Any]:
+    given: dict[str, Any] = dict(operation.attributes)
+    numbers = DotDimensionNumbers(
+        given["lhs_contracting_dimensions"], given["rhs_contracting_dimensions"],
+        given["lhs_batching_dimensions"], given["rhs_batching_dimensions"],
+    )  # fmt: skip
+    return {"dimension_numbers": numbers} | _kept(operation)
+
+
+def _convolution(named: str, mixed: bool, dilated: bool, operation: Operation) -> dict[str, Any]:
+    given: dict[str, Any] = dict(operation.attributes)
+    padding: Dense = given["padding"]
+    shown: dict[str, Any] = {
+        "window_strides": given["window_strides"],
+        "padding": named or tuple(map(tuple, padding.array.tolist())),
+        "feature_group_count": given["feature_group_count"],
+        "batch_group_count": given["batch_group_count"],
+    }
+    if mixed:
+        numbers = ConvolutionDimensionNumbers(
+            *(given[name] for name in ConvolutionDimensionNumbers._fields)
+        )
+        shown["dimension_numbers"] = numbers
+    if dilated:
+        names = ("lhs_dilation", "rhs_dilation", "window_reversal")
+        shown |= {name: given[name] for name in names}
+    return shown | _kept(operation)
+
+
+_FORMS = {
+    "Conv": Form(mixed=False, dilated=False, named=padding_along),
+    "ConvWithGeneralPadding": Form(mixed=False, dilated=False),
+    "ConvWithGeneralDimensions": Form(dilated=False, named=padding_along),
+    "ConvGeneral": Form(dilated=False),
+    "ConvGeneralDilated": Form(),
+}
+
+
+def _conv(name: str, element_type: ElementType, pick: Pick) -> Case:
+    form = _FORMS[name]
+    made, named = of_form(form, element_type, pick)
+    restate = partial(_convolution, named, form.mixed, form.dilated)
+    return Case(renamed(made.program, OPS[name], restate), made.inputs)
+
+
+_PLAIN = [record for record in RECORDS if record.name not in _FORMS]
+
+BUILDERS: dict[str, Builder] = twins(
+    contraction.BUILDERS | normalization.BUILDERS,
+    _PLAIN,
+    {"Dot": _kept, "DotGeneral": _dot_general},
+) | {name: partial(_conv, name) for name in _FORMS}
+"""What builds the cases of each op."""

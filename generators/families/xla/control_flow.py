@@ -1,0 +1,58 @@
+"""Cases of XlaBuilder's branches, loops, calls and tuples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from generators.case.case import Case
+from generators.case.choices import Pick, choose
+from generators.case.shapes import shape
+from generators.families import control_flow
+from generators.families.xla.twins import Restate, twins
+from generators.programs.building import Builder, case
+from generators.regions.bodies import BodyBuilder
+from generators.values import profiles
+from reference.ir.program import Operation, Region, TensorType, Value
+from reference.ir.types import ElementType
+from reference.ops.xla.control_flow import INDEX, PREDICATE
+from reference.ops.xla.control_flow import OPS as RECORDS
+
+_SAME, _REVERSED, _TWICE = "its argument", "reversed", "reversed twice"
+
+
+def branch(of: TensorType, kind: str) -> Region:
+    """A computation that gives its argument, in one order or the other."""
+    block = BodyBuilder((Value("x", of),), prefix="y")
+    (value,) = block.arguments
+    for _ in range((_SAME, _REVERSED, _TWICE).index(kind)):
+        value = block.op("reverse", value, dimensions=tuple(range(of.rank)))
+    return block.returns(value)
+
+
+def _conditional(element_type: ElementType, pick: Pick) -> Case:
+    of = TensorType(shape(pick), element_type)
+    form = choose(pick, ("predicate", "index", "index"), "form")
+    count = 2 if form == "predicate" else choose(pick, (1, 2, 3, 4), "branches")
+    kinds = [choose(pick, (_SAME, _REVERSED, _TWICE), "branch") for _ in range(count)]
+    types = {"branch_index": PREDICATE if form == "predicate" else INDEX}
+    types |= {f"operand{n}": of for n in range(count)}
+    row = profiles.rows(element_type)
+    index = ("bits",) if form == "predicate" else (f"within:-1:{count}", "within:-1:1", "special")
+    rows = tuple(
+        (index[n % len(index)], *(row[(n + k) % len(row)][0] for k in range(count)))
+        for n in range(max(len(row), len(index)))
+    )
+    regions = tuple(branch(of, kind) for kind in kinds)
+    return case(pick, "Conditional", types, (of,), rows, regions=regions)
+
+
+def _called(operation: Operation) -> dict[str, Any]:
+    return {"computation": dict(operation.attributes)["decomposition"]}
+
+
+RESTATED: dict[str, Restate] = {"Call": _called}
+
+BUILDERS: dict[str, Builder] = twins(
+    control_flow.BUILDERS, (record for record in RECORDS if record.name != "Conditional"), RESTATED
+) | {"Conditional": _conditional}
+"""What builds the cases of each op."""

@@ -1,0 +1,76 @@
+"""Cases of XlaBuilder's collectives: those of their twins, restated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from generators.case.case import Case
+from generators.case.choices import Pick
+from generators.families import distribution
+from generators.families.xla.twins import Restate, renamed, twins
+from generators.programs.building import Builder
+from reference.ir.constants import matrix
+from reference.ir.program import Operation, TensorType
+from reference.ir.types import ElementType
+from reference.ops.table import OPS
+from reference.ops.xla.distribution import OPS as RECORDS
+
+_SHARED = ("replica_groups", "channel_id", "use_global_device_ids")
+
+
+def _shared(operation: Operation) -> dict[str, Any]:
+    return {name: value for name, value in operation.attributes if name in _SHARED}
+
+
+def _size(value: Any, dimension: int) -> int:
+    assert isinstance(value.type, TensorType)
+    return value.type.static_shape[dimension]
+
+
+def _all_gather(operation: Operation) -> dict[str, Any]:
+    given: Mapping[str, Any] = dict(operation.attributes)
+    dimension = given["all_gather_dim"]
+    grown = _size(operation.results[0], dimension) // _size(operation.operands[0], dimension)
+    return _shared(operation) | {"all_gather_dimension": dimension, "shard_count": grown}
+
+
+def _reduce_scatter(operation: Operation) -> dict[str, Any]:
+    given: Mapping[str, Any] = dict(operation.attributes)
+    dimension = given["scatter_dimension"]
+    parts = _size(operation.operands[0], dimension) // _size(operation.results[0], dimension)
+    return _shared(operation) | {"scatter_dimension": dimension, "shard_count": parts}
+
+
+def _cross_replica_sum(element_type: ElementType, pick: Pick) -> Case:
+    """A case of all_reduce among replicas, of which the sum is taken."""
+    made = distribution.BUILDERS["all_reduce"](element_type, pick)
+    main = made.program.main
+    *before, subject, end = main.body.operations
+    groups = subject.attribute("replica_groups")
+    if subject.attribute("channel_id", 0):  # these are no groups of replicas
+        replicas, _ = made.program.process_grid or (1, 1)
+        groups = matrix([list(range(replicas))])
+    given = {"replica_groups": groups}
+    results = tuple(
+        replace(result, type=operand.type)
+        for result, operand in zip(subject.results, subject.operands, strict=True)
+    )
+    added = replace(
+        subject, name="all_reduce", results=results, attributes=tuple(given.items()), regions=()
+    )
+    body = replace(main.body, operations=(*before, added, replace(end, operands=results)))
+    main = replace(main, body=body, result_types=tuple(value.type for value in results))
+    program = replace(made.program, functions=(main,))
+    return Case(renamed(program, OPS["CrossReplicaSum"]), made.inputs)
+
+
+RESTATED: dict[str, Restate] = {"AllGather": _all_gather, "ReduceScatter": _reduce_scatter}
+
+BUILDERS: dict[str, Builder] = twins(
+    distribution.BUILDERS,
+    (record for record in RECORDS if record.name != "CrossReplicaSum"),
+    RESTATED,
+) | {"CrossReplicaSum": _cross_replica_sum}
+"""What builds the cases of each op."""

@@ -1,0 +1,122 @@
+"""Cases of XlaBuilder's ops that make, convert and move data: those of their twins, restated."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from generators.case.case import Case
+from generators.case.choices import Pick, choose
+from generators.case.shapes import capped, shape
+from generators.families import data_movement, elementwise, gathering, sorting
+from generators.families.dynamism import BUILDERS as DYNAMIC
+from generators.families.xla.twins import Restate, twins
+from generators.programs.building import Builder, case
+from generators.values import profiles
+from reference.ir.program import Operation, TensorType
+from reference.ir.types import ElementType
+from reference.ir.types import element_type as type_of
+from reference.ops.xla.movement import OPS as RECORDS
+from reference.ops.xla.movement import collapsed
+from reference.ops.xla.shapes import shape_of
+
+
+def _result(operation: Operation) -> TensorType:
+    (result,) = operation.results
+    assert isinstance(result.type, TensorType)
+    return result.type
+
+
+def _new_element_type(operation: Operation) -> dict[str, Any]:
+    return {"new_element_type": _result(operation).element.name}
+
+
+def _out_dim_size(operation: Operation) -> dict[str, Any]:
+    given = dict(operation.attributes)
+    return {
+        "out_dim_size": _result(operation).static_shape,
+        "broadcast_dimensions": given["broadcast_dimensions"],
+    }
+
+
+def _dimensions(operation: Operation) -> dict[str, Any]:
+    return {"dimensions": _result(operation).static_shape}
+
+
+def _shape(operation: Operation) -> dict[str, Any]:
+    return dict(operation.attributes) | {"shape": shape_of(_result(operation))}
+
+
+def _padding_config(operation: Operation) -> dict[str, Any]:
+    given: dict[str, Any] = dict(operation.attributes)
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    return {"padding_config": tuple(zip(*(given[name] for name in names), strict=True))}
+
+
+RESTATED: dict[str, Restate] = {
+    "BitcastConvertType": _new_element_type,
+    "BroadcastInDim": _out_dim_size,
+    "ConvertElementType": _new_element_type,
+    "Iota": _shape,
+    "Pad": _padding_config,
+    "Reshape": _dimensions,
+    "Reshape (explicit)": _shape,
+}
+"""The attributes of the page for an operation of the twin, where they are not its own."""
+
+
+def _collapse(element_type: ElementType, pick: Pick) -> Case:
+    sizes = shape(pick)
+    pairs = [
+        tuple(range(first, last + 1))
+        for first in range(len(sizes))
+        for last in range(first, len(sizes))
+    ]
+    dimensions = choose(pick, ((), *pairs), "dimensions", _how_many)
+    of = TensorType(sizes, element_type)
+    result = TensorType(collapsed(sizes, dimensions), element_type)
+    rows = profiles.rows(element_type)
+    return case(pick, "Collapse", {"operand": of}, (result,), rows, {"dimensions": dimensions})
+
+
+_most = capped(3)
+
+
+_INDEX_TYPES = ("si32", "si64")
+
+
+def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
+    """The sizes of another shape of as many elements, each as an operand."""
+    sizes = shape(pick)
+    before = TensorType(sizes, element_type)
+    kinds = ("another order", "in one", "as it is", "with ones")
+    kind = choose(pick, kinds, "new shape")
+    after = {"another order": sizes[::-1], "in one": (math.prod(sizes),), "as it is": sizes}.get(
+        kind, (1, *sizes, 1)
+    )
+    index = TensorType((), type_of(choose(pick, _INDEX_TYPES, "index type")))
+    types = {"operand": before} | {f"size{n}": index for n in range(len(after))}
+    rows = tuple(
+        (row[0], *(f"values:{size}" for size in after)) for row in profiles.rows(element_type)
+    )
+    given: dict[str, Any] = {"new_size_bounds": after, "dims_are_dynamic": (False,) * len(after)}
+    result = TensorType(after, element_type)
+    return case(pick, "DynamicReshape", types, (result,), rows, given)
+
+
+def _how_many(dimensions: tuple[int, ...]) -> str:
+    where = "" if not dimensions else " from the first" if dimensions[0] == 0 else " later"
+    return f"{_most(len(dimensions))}{where}"
+
+
+_BUILDERS = (
+    elementwise.BUILDERS | data_movement.BUILDERS | gathering.BUILDERS | sorting.BUILDERS
+    | DYNAMIC
+)  # fmt: skip
+
+_OWN: dict[str, Builder] = {"Collapse": _collapse, "DynamicReshape": _dynamic_reshape}
+
+BUILDERS: dict[str, Builder] = (
+    twins(_BUILDERS, (record for record in RECORDS if record.name not in _OWN), RESTATED) | _OWN
+)
+"""What builds the cases of each op."""

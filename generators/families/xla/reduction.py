@@ -1,0 +1,51 @@
+"""Cases of XlaBuilder's reductions, windows and mappings: padding has a name where it is taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from generators.case.case import Case
+from generators.case.choices import Pick, choose
+from generators.families import reduction
+from generators.families.xla.twins import renamed, twins
+from generators.programs.building import Builder
+from reference.ir.program import Operation
+from reference.ir.types import ElementType
+from reference.ops.table import OPS
+from reference.ops.xla.reduction import OPS as RECORDS
+from reference.ops.xla.windows import SAME, VALID, padding_along
+
+_NAMED = ("ReduceWindow", "SelectAndScatter")
+
+
+def _restated(name: str, operation: Operation) -> dict[str, Any]:
+    given: dict[str, Any] = dict(operation.attributes)
+    ones = (1,) * len(given["window_dimensions"])
+    return {"window_strides": ones} | given | {"padding": name}
+
+
+def _reduce_window(element_type: ElementType, pick: Pick) -> Case:
+    """A case of the twin whose padding is what a name stands for; the windows are as many then."""
+    name = choose(pick, (SAME, VALID), "padding")
+    made = reduction.BUILDERS["reduce_window"](element_type, pick)
+    restate = partial(_restated, name)
+    program = renamed(made.program, OPS["ReduceWindow"], restate, inferred=True)
+    pick.nothing = any(0 in of.shape for of in program.main.result_types)  # type: ignore[union-attr]
+    return replace(made, program=program)
+
+
+def _select_and_scatter(element_type: ElementType, pick: Pick) -> Case:
+    name = choose(pick, (SAME, VALID), "padding")
+    made = reduction.select_and_scatter(
+        "select_and_scatter", element_type, pick, partial(padding_along, name)
+    )
+    restate = partial(_restated, name)
+    return replace(made, program=renamed(made.program, OPS["SelectAndScatter"], restate))
+
+
+BUILDERS: dict[str, Builder] = twins(
+    reduction.BUILDERS, (record for record in RECORDS if record.name not in _NAMED)
+) | {"ReduceWindow": _reduce_window, "SelectAndScatter": _select_and_scatter}
+"""What builds the cases of each op."""

@@ -1,0 +1,30 @@
+"""Near misses of XlaBuilder's branches, loops, calls and tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from generators.families.xla.control_flow import branch
+from generators.invalid.misses import Miss, Misses, program, tensor
+from reference.ir.types import element_type
+
+_F32, _SI32, _I1 = element_type("f32"), element_type("si32"), element_type("i1")
+
+
+def _conditional(op: str) -> Iterator[Miss]:
+    of, other = tensor(_F32, 2), tensor(_F32, 3)
+    same, different = branch(of, "its argument"), branch(other, "its argument")
+    types = {"index": tensor(_SI32), "x": of, "y": of}
+    for index in (tensor(_F32), tensor(_SI32, 1)):
+        yield "P1", program(op, types | {"index": index}, (of,), (same, same))
+    one = {"index": tensor(_I1), "x": of}
+    yield "P1", program(op, one, (of,), (same,))
+    yield "P2", program(op, types | {"y": other}, (of,), (same, same))
+    yield "P3", program(op, types | {"y": other}, (of,), (same, different))
+
+
+NEAR_MISSES: dict[str, Misses] = {"Conditional": _conditional}
+"""What makes the near misses of each op."""
+
+NOT_ALONE: dict[str, tuple[str, ...]] = {}
+"""Ids that no program breaks alone."""

@@ -1,0 +1,46 @@
+"""Near misses of XlaBuilder's collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from generators.invalid.misses import Miss, Misses, program, tensor
+from generators.regions.bodies import fold_of
+from reference.ir.constants import matrix
+from reference.ir.types import element_type
+
+_F32 = element_type("f32")
+
+
+def _all_gather(op: str) -> Iterator[Miss]:
+    given: dict[str, Any] = {"replica_groups": matrix([[0, 1]]), "shard_count": 2}
+    types, result = {"operand": tensor(_F32, 2)}, (tensor(_F32, 4),)
+    for id_, more in (
+        ("P1", {"all_gather_dimension": 1}),
+        ("P1", {"all_gather_dimension": -1}),
+        ("P2", {"all_gather_dimension": 0, "shard_count": 3}),
+    ):
+        made = program(op, types, result, (), **given | more)
+        yield id_, replace(made, process_grid=(2, 1))
+
+
+def _reduce_scatter(op: str) -> Iterator[Miss]:
+    given: dict[str, Any] = {"replica_groups": matrix([[0, 1]]), "shard_count": 2}
+    types, result = {"operand": tensor(_F32, 4)}, (tensor(_F32, 2),)
+    body = fold_of("add", _F32).region
+    for id_, more in (
+        ("P1", {"scatter_dimension": 1}),
+        ("P1", {"scatter_dimension": -1}),
+        ("P2", {"scatter_dimension": 0, "shard_count": 4}),
+    ):
+        made = program(op, types, result, (body,), **given | more)
+        yield id_, replace(made, process_grid=(2, 1))
+
+
+NEAR_MISSES: dict[str, Misses] = {"AllGather": _all_gather, "ReduceScatter": _reduce_scatter}
+"""What makes the near misses of each op."""
+
+NOT_ALONE: dict[str, tuple[str, ...]] = {}
+"""Ids that no program breaks alone."""

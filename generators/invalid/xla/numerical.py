@@ -1,0 +1,31 @@
+"""Near misses of XlaBuilder's linear algebra, transforms and random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from generators.invalid.misses import Miss, Misses, program, tensor
+from reference.ir.types import element_type
+from reference.ops.xla.shapes import Shape
+
+_F32, _F64 = element_type("f32"), element_type("f64")
+
+
+def _rng(op: str) -> Iterator[Miss]:
+    names = ("mu", "sigma") if op == "RngNormal" else ("a", "b")
+    result, shape = (tensor(_F32, 3),), Shape("f32", (3,))
+    for number in (0, 1):
+        types = dict.fromkeys(names, tensor(_F32))
+        wide, other = (
+            types | {names[number]: tensor(_F32, 1)},
+            types | {names[number]: tensor(_F64)},
+        )
+        yield "P1", program(op, wide, result, shape=shape)
+        yield "P2", program(op, other, result, shape=shape)
+
+
+NEAR_MISSES: dict[str, Misses] = {"RngNormal": _rng, "RngUniform": _rng}
+"""What makes the near misses of each op."""
+
+NOT_ALONE: dict[str, tuple[str, ...]] = {}
+"""Ids that no program breaks alone."""

@@ -1,0 +1,221 @@
+"""The same computation written in other ways: in functions, on tensors, with other ops inside.
+
+A body mostly is a list of operations on scalars, for which compilers have a path of their own. Any
+other op may stand in it too. Each form here gives what the plain region gives, on all arguments,
+but for the sign of sums and products that are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from generators.case.choices import Pick, choose
+from generators.regions.bodies import BodyBuilder, Monoid, identity_of, ops_of, scalar
+from reference.ir.program import Attribute, Dense, Function, Region, TensorType, Value, ValueType
+from reference.ir.types import ELEMENT_TYPES, ElementType
+
+_SI32 = ELEMENT_TYPES["si32"]
+
+
+def in_functions(region: Region, name: str = "body") -> tuple[Region, tuple[Function, ...]]:
+    """The region that calls a function, which calls another with the computation; and the two."""
+    types, inner = _result_types(region), f"{name}_inner"
+    outer = Function(name, _calling(region, inner), types)
+    return _calling(region, name), (outer, Function(inner, region, types))
+
+
+def _result_types(region: Region) -> tuple[ValueType, ...]:
+    return tuple(value.type for value in region.operations[-1].operands)
+
+
+def _calling(region: Region, name: str) -> Region:
+    block = BodyBuilder(region.arguments, prefix="called")
+    called = block.ops("func.call", region.arguments, _result_types(region), {"callee": name})
+    return block.returns(*called)
+
+
+def on_tensors(region: Region) -> Region:
+    """The computation on tensors of one element: reshaped, broadcast, transposed and reversed."""
+    block = BodyBuilder(region.arguments, prefix="w")
+    wide: list[Value] = []
+    for number, argument in enumerate(region.arguments):
+        if number % 2:
+            (made,) = block.ops(
+                "broadcast_in_dim",
+                (argument,),
+                (_widened(argument.type),),
+                {"broadcast_dimensions": ()},
+            )
+        else:
+            (made,) = block.ops("reshape", (argument,), (_widened(argument.type),))
+        wide.append(block.op("transpose", made, permutation=(1, 0)))
+    results = _copied(region, block, wide, _widened)
+    turned = [block.op("reverse", value, dimensions=(0, 1)) for value in results]
+    ends = zip(turned, _result_types(region), strict=True)
+    return block.returns(*(block.ops("reshape", (value,), (of,))[0] for value, of in ends))
+
+
+def _widened(of: ValueType) -> TensorType:
+    """The type of one element in two dimensions."""
+    assert isinstance(of, TensorType)
+    return replace(of, shape=(1, 1))
+
+
+def _copied(
+    region: Region,
+    block: BodyBuilder,
+    arguments: Sequence[Value],
+    typed: Callable[[ValueType], ValueType] = lambda of: of,
+) -> list[Value]:
+    """What the region returns, once its operations are added to a block, on these arguments.
+
+    `typed` is the type of a value there by its type in the region.
+    """
+    names = (argument.name for argument in region.arguments)
+    known = dict(zip(names, arguments, strict=True))
+    for operation in region.operations[:-1]:
+        operands = tuple(known[value.name] for value in operation.operands)
+        types = tuple(typed(value.type) for value in operation.results)
+        given: dict[str, Attribute] = dict(operation.attributes)
+        if operation.name == "constant":
+            given = {"value": _of_type(given["value"], types[0])}
+        made = block.ops(operation.name, operands, types, given)
+        known |= {value.name: new for value, new in zip(operation.results, made, strict=True)}
+    return [known[value.name] for value in region.operations[-1].operands]
+
+
+def _of_type(given: Attribute, of: ValueType) -> Dense:
+    assert isinstance(given, Dense)
+    assert isinstance(of, TensorType)
+    return Dense(of, given.data)
+
+
+def in_a_branch(region: Region) -> Region:
+    """The computation in both branches of an `if`, of which the arguments choose one."""
+    block = BodyBuilder(region.arguments, prefix="w")
+    lhs, *others = region.arguments
+    rhs = next((value for value in others if value.type == lhs.type), lhs)
+    equal = block.compare(lhs, rhs, "EQ")
+    branches = [BodyBuilder((), prefix=prefix) for prefix in ("t", "f")]
+    regions = tuple(one.returns(*_copied(region, one, region.arguments)) for one in branches)
+    return block.returns(*block.ops("if", (equal,), _result_types(region), regions=regions))
+
+
+def in_a_loop(region: Region) -> Region:
+    """The computation in a `while` of one turn, which carries the results out."""
+    block, types = BodyBuilder(region.arguments, prefix="w"), _result_types(region)
+    start = [block.constant(0, _SI32), *(block.constant(1, _element(of)) for of in types)]
+    state = tuple(value.type for value in start)
+    condition = BodyBuilder(_values("now", state), prefix="d")
+    goes_on = condition.compare(condition.arguments[0], condition.constant(1, _SI32), "LT")
+    turn = BodyBuilder(_values("turn", state), prefix="u")
+    counted = turn.op("add", turn.arguments[0], turn.constant(1, _SI32))
+    carried = _copied(region, turn, region.arguments)
+    regions = condition.returns(goes_on), turn.returns(counted, *carried)
+    return block.returns(*block.ops("while", tuple(start), state, regions=regions)[1:])
+
+
+def _element(of: ValueType) -> ElementType:
+    assert isinstance(of, TensorType)
+    return of.element
+
+
+def _values(prefix: str, types: Sequence[ValueType]) -> tuple[Value, ...]:
+    return tuple(Value(f"{prefix}{number}", of) for number, of in enumerate(types))
+
+
+def as_reduce(op: str, element: ElementType) -> Region:
+    """A body of one op as a `reduce` of its two arguments."""
+    block = BodyBuilder(BodyBuilder.of(element, element).arguments, prefix="w")
+    inner = BodyBuilder.of(element, element, prefix="b")
+    body = inner.returns(inner.op(op, *inner.arguments))
+    both = _together(block, block.arguments, element)
+    identity = block.constant(identity_of(op, element), element)
+    folded = block.ops(
+        "reduce", (both, identity), (scalar(element),), {"dimensions": (0,)}, (body,)
+    )
+    return block.returns(*folded)
+
+
+def as_dot_general(op: str, element: ElementType) -> Region:
+    """A sum or a product of two arguments as a `dot_general`: with ones, or of one by the other."""
+    block = BodyBuilder.of(element, element)
+    if op == "add":
+        lhs = _together(block, block.arguments, element)
+        ones = TensorType((2,), element)
+        one = block.constant(1, element)
+        rhs = block.op("broadcast_in_dim", one, to=ones, broadcast_dimensions=())
+    else:
+        lhs, rhs = (
+            block.op("reshape", value, to=TensorType((1,), element)) for value in block.arguments
+        )
+    dot = block.op(
+        "dot_general", lhs, rhs, to=element, lhs_contracting_dimensions=(0,),
+        rhs_contracting_dimensions=(0,),
+    )  # fmt: skip
+    return block.returns(dot)
+
+
+def _together(block: BodyBuilder, values: Sequence[Value], element: ElementType) -> Value:
+    """Scalars as one tensor."""
+    parts = [block.op("reshape", value, to=TensorType((1,), element)) for value in values]
+    return block.op("concatenate", *parts, to=TensorType((len(parts),), element), dimension=0)
+
+
+FORMS: dict[str, Callable[[Region], Region]] = {
+    "on tensors": on_tensors,
+    "in a branch": in_a_branch,
+    "in a loop": in_a_loop,
+}
+"""Ways to write any region of scalars with ops that are not elementwise."""
+
+AS_REDUCE, AS_DOT_GENERAL = "a reduce", "a dot_general"
+"""Ways to write a body of one op."""
+
+IN_FUNCTIONS, NOT_ELEMENTWISE = "in functions", "not elementwise"
+"""Kinds of bodies, as values of the dimension `body`."""
+
+_LARGEST_SUM = 256
+"""More than `few` small integers come to."""
+
+_EXACT = {"add": ("small_integers", "within:-1:1"), "multiply": ("within:-1:1", "within:1:2")}
+"""Profiles of numbers of which `few` have exact sums and products: every order gives the same."""
+
+
+def region_of_form(region: Region, pick: Pick, dimension: str = "") -> Region:
+    """A region of scalars with ops that are not elementwise; which, as a value of a dimension."""
+    return FORMS[choose(pick, tuple(FORMS), dimension, paired=False)](region)
+
+
+def calling(body: Monoid, name: str = "body") -> Monoid:
+    """The body as a call of a function."""
+    region, functions = in_functions(body.region, name)
+    return replace(body, region=region, functions=functions)
+
+
+def not_elementwise(body: Monoid, pick: Pick) -> Monoid:
+    """The body, of one op named as it is, with ops that are not elementwise.
+
+    What it computes is not seen by the reference, which folds by a tree: numbers that an op would
+    round are such that it need not.
+    """
+    op, (element,) = body.name, body.inputs
+    dots = op in ("add", "multiply") and not element.is_boolean
+    names = (*FORMS, AS_REDUCE, *((AS_DOT_GENERAL,) if dots else ()))
+    form = choose(pick, names, "form of the body", paired=False)
+    if form in FORMS:
+        region = FORMS[form](body.region)
+    else:
+        region = (as_reduce if form == AS_REDUCE else as_dot_general)(op, element)
+    rows = body.rows
+    if op in _EXACT and not (element.is_integer or element.is_boolean):
+        rows = tuple(row for row in rows if row[0] in _EXACT[op])
+    return replace(body, region=region, rows=rows, few=True)
+
+
+def ops_in_forms(element: ElementType) -> tuple[str, ...]:
+    """The ops of bodies that are not elementwise: no sums where so few numbers may overflow."""
+    ops = ops_of(element)
+    narrow = element.is_float and element.float_format.max_finite < _LARGEST_SUM
+    return tuple(op for op in ops if op != "add") if narrow else ops

@@ -1,0 +1,65 @@
+"""Arrays shared out among the devices of a mesh, and put together again.
+
+A sharding has for each dimension the axes of the mesh that it is split along, the major one first;
+along all other axes the devices have copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reference.ir.types import Array
+
+Mesh = tuple[tuple[str, int], ...]
+"""The axes of a mesh, in order, with their sizes."""
+
+Sharding = tuple[tuple[str, ...], ...]
+Device = dict[str, int]
+"""The place of a device along each axis."""
+
+
+def devices_of(mesh: Mesh) -> list[Device]:
+    """The devices of a mesh, in the order of their ids."""
+    names, sizes = [name for name, _ in mesh], [size for _, size in mesh]
+    return [dict(zip(names, place, strict=True)) for place in np.ndindex(*sizes)]
+
+
+def shard(array: Array, sharding: Sharding, mesh: Mesh, device: Device) -> Array:
+    """The part of an array that a device has."""
+    counts = [_count(axes, mesh) for axes in sharding]
+    sizes = [size // count for size, count in zip(array.shape, counts, strict=True)]
+    return np.ascontiguousarray(array[_place(sizes, sharding, mesh, device)]).reshape(sizes)
+
+
+def joined(
+    parts: Sequence[Array], sharding: Sharding, mesh: Mesh, devices: Sequence[Device]
+) -> Array:
+    """The array whose parts the devices have; of copies, that of the first device."""
+    sizes = parts[0].shape
+    counts = [_count(axes, mesh) for axes in sharding]
+    shape = tuple(size * count for size, count in zip(sizes, counts, strict=True))
+    whole = np.empty(shape, parts[0].dtype)
+    for part, device in reversed(list(zip(parts, devices, strict=True))):
+        whole[_place(sizes, sharding, mesh, device)] = part
+    return whole
+
+
+def _count(axes: Sequence[str], mesh: Mesh) -> int:
+    known = dict(mesh)
+    return int(np.prod([known[axis] for axis in axes], dtype=np.int64))
+
+
+def _place(
+    sizes: Sequence[int], sharding: Sharding, mesh: Mesh, device: Device
+) -> tuple[slice, ...]:
+    """Where the part of a device, of these sizes, lies in the whole."""
+    known = dict(mesh)
+    places: list[slice] = []
+    for size, axes in zip(sizes, sharding, strict=True):
+        at = 0
+        for axis in axes:
+            at = at * known[axis] + device[axis]
+        places.append(slice(at * size, (at + 1) * size))
+    return tuple(places)

@@ -1,0 +1,1 @@
+"""Ops by which processes communicate: groups of processes, constraints, evaluation, records."""

@@ -1,0 +1,81 @@
+"""How collectives split the process grid into process groups.
+
+Spec "Collective ops": four strategies, each of which makes groups of process ids, in order, of
+groups of replica ids, partition ids or flattened ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from reference.ir.processes import ProcessGrid, ProcessId
+from reference.ir.program import Dense
+
+IdGroups = Sequence[Sequence[int]]
+ProcessGroups = list[list[ProcessId]]
+
+Strategy = Callable[[IdGroups, ProcessGrid], ProcessGroups]
+"""strategy(groups of ids, grid): the process groups."""
+
+
+def cross_replica(replica_groups: IdGroups, grid: ProcessGrid) -> ProcessGroups:
+    """Groups of processes of one partition each: every replica group once for each partition."""
+    _, partitions = grid
+    return [[(r, p) for r in group] for group in replica_groups for p in range(partitions)]
+
+
+def cross_partition(partition_groups: IdGroups, grid: ProcessGrid) -> ProcessGroups:
+    """Groups of processes of one replica each: every partition group once for each replica."""
+    replicas, _ = grid
+    return [[(r, p) for p in group] for group in partition_groups for r in range(replicas)]
+
+
+def cross_replica_and_partition(replica_groups: IdGroups, grid: ProcessGrid) -> ProcessGroups:
+    """Groups of all partitions of some replicas: partition by partition, replicas in order."""
+    _, partitions = grid
+    return [[(r, p) for p in range(partitions) for r in group] for group in replica_groups]
+
+
+def flattened_ids(flattened_id_groups: IdGroups, grid: ProcessGrid) -> ProcessGroups:
+    """Groups by flattened ids: replica_id * num_partitions + partition_id."""
+    _, partitions = grid
+    return [[divmod(flat, partitions) for flat in group] for group in flattened_id_groups]
+
+
+def by_global_ids(channel_id: int, use_global_device_ids: bool) -> Strategy:
+    """The strategy of all_gather, all_reduce and reduce_scatter."""
+    if use_global_device_ids:
+        return flattened_ids
+    return cross_replica_and_partition if channel_id > 0 else cross_replica
+
+
+def by_channel(channel_id: int) -> Strategy:
+    """The strategy of the other collectives."""
+    return cross_partition if channel_id > 0 else cross_replica
+
+
+_COUNTED: dict[Strategy, Callable[[ProcessGrid], int]] = {
+    cross_replica: lambda grid: grid[0],
+    cross_replica_and_partition: lambda grid: grid[0],
+    cross_partition: lambda grid: grid[1],
+    flattened_ids: lambda grid: grid[0] * grid[1],
+}
+
+
+def ids_of(strategy: Strategy, grid: ProcessGrid) -> int:
+    """How many ids there are of those that a strategy takes."""
+    return _COUNTED[strategy](grid)
+
+
+def listed_ids(replica_groups: Dense) -> list[list[int]]:
+    """The groups of ids, which MLIR fills up with -1 where they are of several sizes."""
+    rows: list[list[int]] = replica_groups.array.tolist()
+    return [[number for number in row if number != PADDING] for row in rows]
+
+
+PADDING = -1
+
+
+def group_of(groups: ProcessGroups, process: ProcessId) -> list[ProcessId] | None:
+    """The group that a process is in; None where it is in none."""
+    return next((group for group in groups if process in group), None)

@@ -1,0 +1,173 @@
+"""Instructions of XLA that StableHLO lacks: what some of XlaBuilder's ops are lowered to.
+
+Source: XLA operation semantics ("Cosh", "Erf", "Scan", "TopK"); names and attributes are those of
+the MLIR dialect in which XLA takes them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from reference.ir.constraints import require
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
+from reference.ir.program import Region, TensorType
+from reference.ir.regions import Body, argument_types, output_types
+from reference.ir.types import COMPLEX, ELEMENT_TYPES, FLOATS, INTEGERS, Array, element_type_of
+from reference.numerics.elementary.complex_functions import evaluate_complex
+from reference.numerics.elementary.functions import FUNCTIONS
+from reference.numerics.rounding import to_float64
+
+_SI32 = ELEMENT_TYPES["si32"]
+Types = tuple[TensorType, ...]
+Arrays = tuple[Array, ...]
+
+
+def _same(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
+    require("operands", operand.element in (*FLOATS, *COMPLEX), operand)
+    require("result", result in (None, operand), result)
+    return operand
+
+
+def _same_real(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
+    require("operands", operand.element in FLOATS, operand)
+    return _same(operand, result=result)
+
+
+def cosh(operand: Array) -> Array:
+    """The hyperbolic cosine, correctly rounded; of complex numbers the cosine of i times them."""
+    if not element_type_of(operand).is_complex:
+        return FUNCTIONS["mhlo.cosh"](operand)
+    turned = np.empty(operand.shape, operand.dtype)
+    np.real(turned)[...], np.imag(turned)[...] = -np.imag(operand), np.real(operand)
+    return evaluate_complex("cosine", (turned,))
+
+
+def top_k_type(
+    operand: TensorType, *, k: int, largest: bool = True, results: Types | None = None
+) -> Types:
+    """Result types of `mhlo.topk`: values, and their indices along the last dimension."""
+    del largest
+    sizes = (*operand.static_shape[:-1], k)
+    types = TensorType(sizes, operand.element_type), TensorType(sizes, _SI32)
+    require("result", results in (None, types), results)
+    return types
+
+
+def top_k(operand: Array, *, k: int, largest: bool = True) -> Arrays:
+    """`mhlo.topk`: the k largest or smallest along the last dimension, in order, and their indices.
+
+    Of equal elements the one with the lower index comes first. Where the order has no place for
+    NaN it is taken for larger than all; that is open (reference/unspecified/mhlo.py).
+    """
+    ranks = _ranks(operand)
+    return first_by(-1 - ranks if largest else ranks, operand, k)
+
+
+def first_by(keys: Array, operand: Array, k: int) -> Arrays:
+    """The k elements of the least keys along the last dimension, in order, and their indices.
+
+    Of equal keys the first comes first.
+    """
+    places = np.argsort(keys, axis=-1, kind="stable")[..., :k]
+    return np.take_along_axis(operand, places, axis=-1), places.astype(np.int32)
+
+
+def _ranks(operand: Array) -> Array:
+    """Integers in the elements' order, equal where they are: zeros; and NaN, which is last."""
+    numbers = to_float64(operand) if element_type_of(operand).is_float else operand
+    _, ranks = np.unique(numbers, return_inverse=True)
+    return ranks.reshape(operand.shape)
+
+
+def _without(of: TensorType, dimension: int) -> TensorType:
+    sizes = of.static_shape
+    return TensorType((*sizes[:dimension], *sizes[dimension + 1 :]), of.element_type)
+
+
+def _with(of: TensorType, dimension: int, size: int) -> TensorType:
+    sizes = of.static_shape
+    return TensorType((*sizes[:dimension], size, *sizes[dimension:]), of.element_type)
+
+
+def scan_type(
+    operands: Types, *, body: Region, dimension: int, operandSegmentSizes: tuple[int, ...],  # noqa: N803
+    resultSegmentSizes: tuple[int, ...], results: Types | None = None, **_: Any,  # noqa: N803
+) -> Types:  # fmt: skip
+    """Result types of `mhlo.scan`: outputs with a dimension more than the body's, then carries."""
+    require("operands", sum(operandSegmentSizes) == len(operands), operandSegmentSizes)
+    made = resultSegmentSizes[0]
+    gives = tuple(of for of in output_types(body) if isinstance(of, TensorType))
+    size = operands[0].static_shape[dimension]
+    types = (*(_with(of, dimension, size) for of in gives[:made]), *gives[made:])
+    require("result", results in (None, types), results)
+    return types
+
+
+def scan(
+    operands: Arrays, *, body: Body, dimension: int, operandSegmentSizes: tuple[int, ...],  # noqa: N803
+    resultSegmentSizes: tuple[int, ...], is_reverse: bool = False, **_: Any,  # noqa: N803
+) -> Arrays:  # fmt: skip
+    """`mhlo.scan`: the body applied to one slice after the other, with what it carries."""
+    count, made = operandSegmentSizes[0], resultSegmentSizes[0]
+    inputs, carries = operands[:count], operands[count:]
+    size = inputs[0].shape[dimension]
+    outputs: list[list[Array]] = [[] for _ in range(made)]
+    for at in reversed(range(size)) if is_reverse else range(size):
+        slices = (np.take(one, at, axis=dimension) for one in inputs)
+        given = body(*map(np.asarray, slices), *carries)
+        for kept, one in zip(outputs, given, strict=False):
+            kept.append(one)
+        carries = given[made:]
+    if not size:
+        types = tuple(of for of in output_types(body.region) if isinstance(of, TensorType))
+        empty = (np.zeros(_with(of, dimension, 0).static_shape, of.storage) for of in types[:made])
+        return (*empty, *carries)
+    ordered = (kept[::-1] if is_reverse else kept for kept in outputs)
+    return (*(np.stack(kept, axis=dimension) for kept in ordered), *carries)
+
+
+def check_scan(inputs: Types, carries: Types, body: Region, dimension: int, made: int) -> None:
+    """P1: a dimension that all inputs have, of one size. P2: the body takes slices of the inputs,
+    then what it carries. P3: it returns outputs, then what it carries."""
+    inside = bool(inputs) and all(0 <= dimension < of.rank for of in inputs)
+    sizes = {of.static_shape[dimension] for of in inputs} if inside else set[int]()
+    if require("P1", len(sizes) == 1, dimension):
+        slices = tuple(_without(of, dimension) for of in inputs)
+        require("P2", argument_types(body) == (*slices, *carries), argument_types(body))
+    require("P3", output_types(body)[made:] == carries, output_types(body))
+
+
+_op = partial(
+    Op, dialect=Dialect.MHLO, specified=False, principal=FIRST_OPERAND, constraints=(),
+    quantized=QuantizedUse.REFUSES, structure=Structure.COMPUTES, needs_result=False,
+)  # fmt: skip
+
+OPS: tuple[Op, ...] = (
+    _op(
+        name="mhlo.cosh", type_function=_same, evaluate=cosh, operands=("operand",),
+        attributes=(), element_types=(*FLOATS, *COMPLEX), rounding=Rounding.APPROXIMATES,
+        lifts=True,
+    ),
+    _op(
+        name="mhlo.erf", type_function=_same_real, evaluate=FUNCTIONS["mhlo.erf"],
+        operands=("operand",), attributes=(), element_types=FLOATS,
+        rounding=Rounding.APPROXIMATES, lifts=True,
+    ),
+    _op(
+        name="mhlo.scan", type_function=scan_type, evaluate=scan, operands=("*operands",),
+        attributes=(
+            "dimension", "is_reverse", "is_associative", "operandSegmentSizes",
+            "resultSegmentSizes",
+        ),
+        optional=("is_reverse", "is_associative"), regions=("body",), several=True,
+        element_types=(*INTEGERS, *FLOATS), rounding=Rounding.ACCUMULATES, lifts=False,
+    ),
+    _op(
+        name="mhlo.topk", type_function=top_k_type, evaluate=top_k, operands=("operand",),
+        attributes=("k", "largest"), optional=("largest",), several=True,
+        element_types=(*INTEGERS, *FLOATS), rounding=Rounding.MOVES, lifts=False,
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""XlaBuilder's ops, by family: XLA's operation semantics, as what differs from StableHLO's."""

@@ -1,0 +1,196 @@
+"""The records of XlaBuilder's ops that are made of others, and what makes them.
+
+A row of XLA's pages that has a twin in StableHLO is defined by that: operations that bring its
+operands into the form that the twin takes, and the twin. What the page asks of a call is checked
+before, by the record's conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from reference.ir.constraints import collecting
+from reference.ir.errors import EvaluationError
+from reference.ir.op import Dialect, Lower, Op, QuantizedUse
+from reference.ir.program import (
+    Operation,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+    attributes,
+)
+from reference.ops import mhlo, stablehlo
+
+LOWER = stablehlo.OPS | {record.name: record for record in mhlo.OPS}
+"""What ops of XlaBuilder are made of, by mnemonic."""
+
+Conditions = Callable[..., None]
+"""conditions(*operand types, **attributes, **regions): requires P1, P2, ... of the page. Types of
+results that are stated come as `result`, or as the tuple `results` of an op of several."""
+
+
+def tensor_of(value: Value) -> TensorType:
+    """The type of a value that is a tensor."""
+    assert isinstance(value.type, TensorType)
+    return value.type
+
+
+@dataclass(slots=True)
+class Building:
+    """Operations that are added one after the other; each takes values made before.
+
+    `results` are the types that the call states for its results, where it states any. Where it
+    `checks`, operations that break constraints of their own op raise ConstraintViolation.
+    """
+
+    prefix: str
+    results: tuple[ValueType, ...] = ()
+    checks: bool = False
+    operations: list[Operation] = field(default_factory=list[Operation])
+
+    def op(
+        self,
+        name: str,
+        /,
+        *operands: Value,
+        result: TensorType | None = None,
+        regions: tuple[Region, ...] = (),
+        **given: Any,
+    ) -> Value:
+        """Add an operation of one result; `result` is its type where operands do not imply it."""
+        (value,) = self.ops(name, *operands, result=result, regions=regions, **given)
+        return value
+
+    def ops(
+        self,
+        name: str,
+        /,
+        *operands: Value,
+        result: ValueType | None = None,
+        results: tuple[ValueType, ...] | None = None,
+        regions: tuple[Region, ...] = (),
+        **given: Any,
+    ) -> tuple[Value, ...]:
+        """Add an operation of any number of results."""
+        types = results or (() if result is None else (result,))
+        if not types or (self.checks and name in LOWER):
+            with nullcontext() if self.checks else collecting():  # a near miss is written as it is
+                types = _inferred(name, operands, regions, given, types)
+        number = len(self.operations)
+        values = tuple(Value(f"{self.prefix}.{number}.{n}", of) for n, of in enumerate(types))
+        operation = Operation(name, operands, values, attributes(**given), regions)
+        self.operations.append(operation)
+        return values
+
+
+def _inferred(
+    name: str, operands: tuple[Value, ...], regions: tuple[Region, ...], given: dict[str, Any],
+    stated: tuple[ValueType, ...],
+) -> tuple[ValueType, ...]:  # fmt: skip
+    record = LOWER[name]
+    said: dict[str, Any] = {key: v for key, v in given.items() if key != "result_accuracy"}
+    if stated:
+        said |= {"results": stated} if record.several else {"result": stated[0]}
+    types = record.infer(*(value.type for value in operands), regions=regions, **said)
+    return types if record.several else (types,)
+
+
+def _types(
+    lower: Lower,
+    conditions: Conditions | None,
+    several: bool,
+    /,
+    *operands: ValueType | tuple[ValueType, ...],
+    **given: Any,
+) -> Any:
+    """The type function of an op that is lowered."""
+    results: Any = given.pop("results", None) or (given.pop("result", None),)
+    stated = () if results[0] is None else results
+    if conditions is not None:
+        said = {"results": stated} if several else {"result": stated[0]} if stated else {}
+        with collecting() as found:
+            conditions(*operands, **said, **given)
+        if found.ids:
+            conditions(*operands, **said, **given)  # outside of collecting, or within another's
+            return results if several else results[0]
+    values = [_placeholder(f"o{n}", of) for n, of in enumerate(operands)]
+    building = Building("r", stated, checks=True)
+    made = lower(building, *values, **given)
+    return tuple(value.type for value in made) if several else made.type
+
+
+def _placeholder(name: str, of: ValueType | tuple[ValueType, ...]) -> Any:
+    if isinstance(of, tuple):
+        return tuple(Value(f"{name}.{n}", one) for n, one in enumerate(of))
+    return Value(name, of)
+
+
+def _not_evaluated(*_: Any, **__: Any) -> Any:
+    raise EvaluationError("an op of XlaBuilder is evaluated as what it is lowered to")
+
+
+def built(
+    name: str,
+    twin: str,
+    lower: Lower,
+    *,
+    operands: tuple[str, ...],
+    attributes: tuple[str, ...] = (),
+    conditions: Conditions | None = None,
+    constraints: tuple[str, ...] = (),
+    renames: dict[str, str] | None = None,
+    **facts: Any,
+) -> Op:
+    """The record of an op that is lowered: what it does not say is as its twin has it.
+
+    `conditions` requires the ids `constraints`.
+    """
+    of = LOWER[twin]
+    several = facts.get("several", of.several)
+    given: dict[str, Any] = {
+        "evaluate": _not_evaluated, "quantized": QuantizedUse.REFUSES, "specified": False,
+        "unrounded": None, "is_exact": None, "body_types": (), "rescales": False,
+        "optional": (), "inputs": (), "check_values": None, "metadata": frozenset[str](),
+        "type_function": partial(_types, lower, conditions, several), "wraps": False,
+    }  # fmt: skip
+    return replace(
+        of, name=name, dialect=Dialect.XLA, twin=twin, lower=lower, operands=operands,
+        attributes=attributes, constraints=constraints,
+        renames=tuple((renames or {}).items()), **given | facts,
+    )  # fmt: skip
+
+
+def renamed(name: str, twin: str, *, renames: dict[str, str] | None = None, **facts: Any) -> Op:
+    """The record of an op that is its twin under another name, its attributes too.
+
+    `renames` has the twin's names of attributes and regions by those of the page.
+    """
+    of, back = LOWER[twin], dict(renames or {})
+    forth = {theirs: ours for ours, theirs in back.items()}
+
+    def lower(building: Building, *operands: Any, **given: Any) -> Any:
+        flat = [v for one in operands for v in (one if isinstance(one, tuple) else (one,))]
+        theirs = {back.get(ours, ours): value for ours, value in given.items()}
+        names = [region.removeprefix("*") for region in of.regions]
+        taken = [theirs.pop(region) for region in names]
+        regions = tuple(r for one in taken for r in (one if isinstance(one, tuple) else (one,)))
+        stated = building.results if facts.get("needs_result", of.needs_result) else None
+        values = building.ops(twin, *flat, results=stated, regions=regions, **theirs)
+        return values if of.several else values[0]
+
+    def ours(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(
+            "*" * n.startswith("*") + forth.get(n.removeprefix("*"), n.removeprefix("*"))
+            for n in names
+        )
+
+    given: dict[str, Any] = {
+        "operands": of.operands, "attributes": ours(of.attributes), "regions": ours(of.regions),
+        "optional": ours(of.optional),
+    }  # fmt: skip
+    return built(name, twin, lower, renames=renames, **given | facts)

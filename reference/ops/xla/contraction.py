@@ -1,0 +1,205 @@
+"""XlaBuilder's products, convolutions and normalizations.
+
+Source: XLA operation semantics, each op by its name. `preferred_element_type` is the element type
+of the result here: the page leaves it open whether a backend adds up in it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+from reference.ir.constants import matrix
+from reference.ir.constraints import require
+from reference.ir.op import Op
+from reference.ir.program import TensorType, Value
+from reference.ir.types import element_type
+from reference.ops.contraction import Dimensions
+from reference.ops.convolution import geometry, num_windows
+from reference.ops.xla.building import Building, built, renamed, tensor_of
+from reference.ops.xla.windows import padding_along
+
+Sizes = tuple[int, ...]
+
+
+class DotDimensionNumbers(NamedTuple):
+    """Which dimensions of each operand are summed along, and which go together as batches."""
+
+    lhs_contracting_dimensions: Sizes
+    rhs_contracting_dimensions: Sizes
+    lhs_batch_dimensions: Sizes = ()
+    rhs_batch_dimensions: Sizes = ()
+
+
+class ConvolutionDimensionNumbers(NamedTuple):
+    """Which dimensions of the operands and the result are batches, features and spatial ones."""
+
+    input_batch_dimension: int
+    input_feature_dimension: int
+    input_spatial_dimensions: Sizes
+    kernel_input_feature_dimension: int
+    kernel_output_feature_dimension: int
+    kernel_spatial_dimensions: Sizes
+    output_batch_dimension: int
+    output_feature_dimension: int
+    output_spatial_dimensions: Sizes
+
+
+def default_dimension_numbers(spatial: int) -> ConvolutionDimensionNumbers:
+    """Batch, features, then the spatial dimensions; of the kernel output before input features."""
+    places = tuple(range(2, spatial + 2))
+    return ConvolutionDimensionNumbers(0, 1, places, 1, 0, places, 0, 1, places)
+
+
+def _preferred(lhs: TensorType, preferred_element_type: str | None) -> Any:
+    return lhs.element if preferred_element_type is None else element_type(preferred_element_type)
+
+
+def _dot_conditions(lhs: TensorType, rhs: TensorType, **_: Any) -> None:
+    """P1: vectors and matrices, as the page's table has them. P2: contracted sizes agree."""
+    known = (lhs.rank, rhs.rank) in ((1, 1), (2, 1), (2, 2), (1, 2))
+    if require("P1", known, f"{lhs} and {rhs}"):
+        require("P2", lhs.shape[-1] == rhs.shape[0], f"{lhs} and {rhs}")
+
+
+def _dot(
+    building: Building, lhs: Value, rhs: Value, *, precision_config: tuple[str, ...] = (),
+    preferred_element_type: str | None = None,
+) -> Value:  # fmt: skip
+    left, right = tensor_of(lhs), tensor_of(rhs)
+    result = TensorType(
+        (*left.shape[:-1], *right.shape[1:]), _preferred(left, preferred_element_type)
+    )
+    return building.op("dot", lhs, rhs, result=result, precision_config=precision_config)
+
+
+def _dot_general_conditions(
+    lhs: TensorType, rhs: TensorType, *, dimension_numbers: DotDimensionNumbers, **_: Any
+) -> None:
+    """P1: contracted dimensions have the same sizes. P2: so have batch dimensions."""
+    numbers = dimension_numbers
+    for id_, ours, theirs in (
+        ("P1", numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions),
+        ("P2", numbers.lhs_batch_dimensions, numbers.rhs_batch_dimensions),
+    ):
+        inside = all(0 <= d < lhs.rank for d in ours) and all(0 <= d < rhs.rank for d in theirs)
+        if require(id_, inside, numbers):
+            sizes = [lhs.shape[d] for d in ours], [rhs.shape[d] for d in theirs]
+            require(id_, sizes[0] == sizes[1], numbers)
+
+
+def _dot_general(
+    building: Building, lhs: Value, rhs: Value, *, dimension_numbers: DotDimensionNumbers,
+    precision_config: tuple[str, ...] = (), preferred_element_type: str | None = None,
+) -> Value:  # fmt: skip
+    left, right, numbers = tensor_of(lhs), tensor_of(rhs), dimension_numbers
+    dimensions = Dimensions(
+        numbers.lhs_batch_dimensions, numbers.rhs_batch_dimensions,
+        numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions,
+    )  # fmt: skip
+    sizes = (
+        *(left.static_shape[d] for d in dimensions.lhs_batching),
+        *(left.static_shape[d] for d in dimensions.lhs_result(left.rank)),
+        *(right.static_shape[d] for d in dimensions.rhs_result(right.rank)),
+    )
+    return building.op(
+        "dot_general", lhs, rhs, result=TensorType(sizes, _preferred(left, preferred_element_type)),
+        lhs_batching_dimensions=numbers.lhs_batch_dimensions,
+        rhs_batching_dimensions=numbers.rhs_batch_dimensions,
+        lhs_contracting_dimensions=numbers.lhs_contracting_dimensions,
+        rhs_contracting_dimensions=numbers.rhs_contracting_dimensions,
+        precision_config=precision_config,
+    )  # fmt: skip
+
+
+def _conv_conditions(
+    lhs: TensorType, rhs: TensorType, *, feature_group_count: int, batch_group_count: int,
+    window_strides: Sizes, dimension_numbers: ConvolutionDimensionNumbers | None = None, **_: Any,
+) -> None:  # fmt: skip
+    """P1: operands of n + 2 dimensions. P2: features of the kernel times groups are those of lhs.
+    P3: groups divide the output features. P4: batch groups divide the batch."""
+    spatial = len(window_strides)
+    if not require("P1", lhs.rank == rhs.rank == spatial + 2, f"{lhs} and {rhs}"):
+        return
+    numbers = dimension_numbers or default_dimension_numbers(spatial)
+    left, right = lhs.static_shape, rhs.static_shape
+    taken = right[numbers.kernel_input_feature_dimension]
+    made = right[numbers.kernel_output_feature_dimension]
+    features = left[numbers.input_feature_dimension]
+    require("P2", taken * feature_group_count == features, f"{lhs} and {rhs}")
+    require("P3", made % (feature_group_count * batch_group_count) == 0, made)
+    require("P4", left[numbers.input_batch_dimension] % batch_group_count == 0, lhs)
+
+
+def _conv(
+    building: Building, lhs: Value, rhs: Value, *, window_strides: Sizes, padding: Any,
+    dimension_numbers: ConvolutionDimensionNumbers | None = None,
+    lhs_dilation: Sizes | None = None, rhs_dilation: Sizes | None = None,
+    window_reversal: tuple[bool, ...] | None = None, feature_group_count: int = 1,
+    batch_group_count: int = 1, precision_config: tuple[str, ...] = (),
+    preferred_element_type: str | None = None,
+) -> Value:  # fmt: skip
+    left, right, spatial = tensor_of(lhs), tensor_of(rhs), len(window_strides)
+    numbers = dimension_numbers or default_dimension_numbers(spatial)
+    windows = [right.static_shape[d] for d in numbers.kernel_spatial_dimensions]
+    pairs = padding
+    if isinstance(padding, str):
+        pairs = [padding_along(padding, size) for size in windows]
+    given: dict[str, Any] = {
+        "window_strides": window_strides, "padding": matrix(pairs, 2),
+        "lhs_dilation": lhs_dilation or (1,) * spatial,
+        "rhs_dilation": rhs_dilation or (1,) * spatial,
+        "window_reversal": window_reversal or (False,) * spatial,
+        **numbers._asdict(),
+        "feature_group_count": feature_group_count, "batch_group_count": batch_group_count,
+    }  # fmt: skip
+    whole = geometry(given, spatial)
+    images = [left.static_shape[d] for d in numbers.input_spatial_dimensions]
+    counts = (
+        num_windows(whole, n, *one) for n, one in enumerate(zip(images, windows, strict=True))
+    )
+    made = right.static_shape[numbers.kernel_output_feature_dimension]
+    batch = left.static_shape[numbers.input_batch_dimension] // batch_group_count
+    placed = dict(zip(whole.output_dimensions, (batch, *counts, made), strict=True))
+    sizes = [placed[dimension] for dimension in range(spatial + 2)]
+    result = TensorType(tuple(sizes), _preferred(left, preferred_element_type))
+    return building.op(
+        "convolution", lhs, rhs, result=result, precision_config=precision_config, **given
+    )
+
+
+_GROUPS = ("feature_group_count", "batch_group_count", "precision_config", "preferred_element_type")
+_LEFT_OUT = ("precision_config", "preferred_element_type")
+
+
+def _convolution(name: str, *more: str) -> Op:
+    return built(
+        name, "convolution", _conv, operands=("lhs", "rhs"),
+        attributes=("window_strides", "padding", *more, *_GROUPS), needs_result=False,
+        optional=(*_LEFT_OUT, *(one for one in more if one == "window_reversal")),
+        conditions=_conv_conditions, constraints=("P1", "P2", "P3", "P4"),
+    )  # fmt: skip
+
+
+_product = partial(built, operands=("lhs", "rhs"), needs_result=False, constraints=("P1", "P2"))
+
+OPS: tuple[Op, ...] = (
+    renamed("BatchNormGrad", "batch_norm_grad"),
+    renamed("BatchNormInference", "batch_norm_inference"),
+    renamed("BatchNormTraining", "batch_norm_training"),
+    _convolution("Conv"),
+    _convolution("ConvWithGeneralPadding"),
+    _convolution("ConvWithGeneralDimensions", "dimension_numbers"),
+    _convolution("ConvGeneral", "dimension_numbers"),
+    _convolution(
+        "ConvGeneralDilated", "lhs_dilation", "rhs_dilation", "dimension_numbers",
+        "window_reversal",
+    ),
+    _product(
+        "Dot", "dot", _dot, attributes=_LEFT_OUT, optional=_LEFT_OUT, conditions=_dot_conditions,
+    ),
+    _product(
+        "DotGeneral", "dot_general", _dot_general, attributes=("dimension_numbers", *_LEFT_OUT),
+        optional=_LEFT_OUT, conditions=_dot_general_conditions,
+    ),
+)  # fmt: skip

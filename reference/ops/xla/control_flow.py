@@ -1,0 +1,79 @@
+"""XlaBuilder's branches, loops, calls and tuples.
+
+Source: XLA operation semantics, each op by its name. A computation of XlaBuilder sees nothing but
+its parameters, which a branch of StableHLO has not: its operand takes their place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from reference.ir.constraints import require
+from reference.ir.op import Op, Rounding, Structure
+from reference.ir.program import Region, TensorType, Value
+from reference.ir.regions import argument_types, output_types
+from reference.ir.substitution import using_inside
+from reference.ir.types import ELEMENT_TYPES
+from reference.ops.xla.building import Building, built, renamed
+
+Values = tuple[Value, ...]
+PREDICATE = TensorType((), ELEMENT_TYPES["i1"])
+INDEX = TensorType((), ELEMENT_TYPES["si32"])
+
+
+def applied(region: Region, operand: Value) -> Region:
+    """A computation of one parameter as a branch without any, to which the operand is known."""
+    (argument,) = region.arguments
+    return using_inside(replace(region, arguments=()), {argument.name: operand})
+
+
+def _branch_conditions(
+    branch_index: TensorType, branch_operands: tuple[TensorType, ...], *,
+    branch_computations: tuple[Region, ...], **_: Any,
+) -> None:  # fmt: skip
+    """P1: a scalar PRED, with two branches, or S32. P2: a single argument each, of the operand's
+    type. P3: branches return one type."""
+    two = branch_index == PREDICATE and len(branch_computations) == 2
+    require("P1", two or branch_index == INDEX, branch_index)
+    takes = tuple(map(argument_types, branch_computations))
+    require("P2", takes == tuple((of,) for of in branch_operands), takes)
+    gives = {output_types(region) for region in branch_computations}
+    require("P3", len(gives) == 1, gives)
+
+
+def _conditional(
+    building: Building, branch_index: Value, branch_operands: Values, *,
+    branch_computations: tuple[Region, ...],
+) -> Values:  # fmt: skip
+    regions = tuple(map(applied, branch_computations, branch_operands))
+    name = "if" if branch_index.type == PREDICATE else "case"
+    return building.ops(name, branch_index, regions=regions)
+
+
+def _call(building: Building, operands: Values, *, computation: str) -> Values:
+    return building.ops("func.call", *operands, results=building.results, callee=computation)
+
+
+OPS: tuple[Op, ...] = (
+    renamed("AfterAll", "after_all", operands=("*tokens",)),
+    built(
+        "Call", "composite", _call, operands=("*operands",), attributes=("computation",),
+        callee="computation", needs_result=True, regions=(), scoped=False,
+    ),
+    renamed(
+        "CompositeCall", "composite", callee="computation", operands=("*operands",),
+        needs_result=True, scoped=False,
+        renames={"computation": "decomposition", "attributes": "composite_attributes"},
+    ),
+    built(
+        "Conditional", "case", _conditional, operands=("branch_index", "*branch_operands"),
+        regions=("*branch_computations",), conditions=_branch_conditions,
+        constraints=("P1", "P2", "P3"), structure=Structure.COMPUTES, rounding=Rounding.MOVES,
+    ),
+    renamed("CustomCall", "custom_call"),
+    renamed("GetTupleElement", "get_tuple_element", operands=("tuple_data",)),
+    renamed("OptimizationBarrier", "optimization_barrier"),
+    renamed("Tuple", "tuple", operands=("*elements",)),
+    renamed("While", "while", operands=("*init",), renames={"condition": "cond"}),
+)  # fmt: skip

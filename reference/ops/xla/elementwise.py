@@ -1,0 +1,182 @@
+"""XlaBuilder's elementwise ops: operands of two shapes are broadcast to one.
+
+Source: XLA operation semantics, each op by its name; "Broadcasting", which those pages point to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from reference.ir.constraints import require
+from reference.ir.op import Op
+from reference.ir.program import TensorType, Value
+from reference.ir.types import ALL, COMPLEX
+from reference.ops.xla.building import Building, built, renamed, tensor_of
+
+Dimensions = tuple[int, ...]
+
+UNARY = {
+    "Abs": "abs", "Ceil": "ceil", "Clz": "count_leading_zeros", "Floor": "floor", "Imag": "imag",
+    "IsFinite": "is_finite", "Neg": "negate", "Not": "not", "PopulationCount": "popcnt",
+    "Real": "real", "Round": "round_nearest_afz", "RoundNearestAfz": "round_nearest_afz",
+    "RoundNearestEven": "round_nearest_even", "Sign": "sign",
+}  # fmt: skip
+"""Ops of one operand, and their twins."""
+
+FUNCTIONS = {
+    "Cbrt": "cbrt", "Cos": "cosine", "Exp": "exponential", "Expm1": "exponential_minus_one",
+    "Log": "log", "Log1p": "log_plus_one", "Logistic": "logistic", "Rsqrt": "rsqrt", "Sin": "sine",
+    "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
+}  # fmt: skip
+"""Ops of one operand that may state how accurate they are to be, and their twins."""
+
+_ACCURACY = ("result_accuracy",)
+
+BINARY = {
+    "Add": "add", "And": "and", "Atan2": "atan2", "Complex": "complex", "Div": "divide",
+    "Max": "maximum", "Min": "minimum", "Mul": "multiply", "Or": "or", "Pow": "power",
+    "Rem": "remainder", "ShiftLeft": "shift_left", "ShiftRightArithmetic": "shift_right_arithmetic",
+    "ShiftRightLogical": "shift_right_logical", "Sub": "subtract", "Xor": "xor",
+}  # fmt: skip
+"""Ops of two operands, and their twins."""
+
+DIRECTIONS = {"Eq": "EQ", "Ne": "NE", "Ge": "GE", "Gt": "GT", "Le": "LE", "Lt": "LT"}
+"""Comparisons, and the `comparison_direction` of their twin; each has a form in total order too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcasting:
+    """How two operands become one shape: which of its dimensions those of each operand are."""
+
+    shape: Dimensions
+    lhs: Dimensions
+    rhs: Dimensions
+
+
+def broadcasting(
+    lhs: TensorType, rhs: TensorType, broadcast_dimensions: Dimensions | None
+) -> Broadcasting | None:
+    """How operands of these types are broadcast: None where they are not compatible.
+
+    A scalar goes everywhere; operands of one rank go dimension by dimension, and one of lower rank
+    into the dimensions that it names. Of two sizes one may be 1, and is repeated then.
+    """
+    low, high = sorted((lhs.rank, rhs.rank))
+    whole = tuple(range(high))
+    named = whole[:low] if broadcast_dimensions is None else broadcast_dimensions
+    if broadcast_dimensions is None and low not in (0, high):
+        return None
+    places = (named, whole) if lhs.rank < rhs.rank else (whole, named)
+    sizes = [1] * high
+    for of, dimensions in zip((lhs, rhs), places, strict=True):
+        for dimension, size in zip(dimensions, of.static_shape, strict=True):
+            if 1 not in (size, sizes[dimension]) and size != sizes[dimension]:
+                return None
+            sizes[dimension] = size if sizes[dimension] == 1 else sizes[dimension]
+    return Broadcasting(tuple(sizes), *places)
+
+
+def _names_dimensions(low: int, high: int, broadcast_dimensions: Dimensions | None) -> bool:
+    """Whether these can be the dimensions of an operand of the lower rank: in order, all there."""
+    if broadcast_dimensions is None:
+        return True
+    in_order = all(a < b for a, b in pairwise(broadcast_dimensions))
+    inside = all(0 <= dimension < high for dimension in broadcast_dimensions)
+    return len(broadcast_dimensions) == low and in_order and inside
+
+
+def _compatible(
+    lhs: TensorType, rhs: TensorType, *, broadcast_dimensions: Dimensions | None = None, **_: Any
+) -> None:
+    """P1: one element type. P2: shapes that can be broadcast. P3: `broadcast_dimensions` that are
+    those of the operand of lower rank, in order."""
+    require("P1", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")
+    low, high = sorted((lhs.rank, rhs.rank))
+    if require("P3", _names_dimensions(low, high, broadcast_dimensions), broadcast_dimensions):
+        found = broadcasting(lhs, rhs, broadcast_dimensions)
+        require("P2", found is not None, f"{lhs} and {rhs}")
+
+
+def fitted(building: Building, value: Value, dimensions: Dimensions, shape: Dimensions) -> Value:
+    """The value broadcast to a shape, of which its own dimensions are `dimensions`."""
+    of = tensor_of(value)
+    if of.shape == shape:
+        return value
+    result = TensorType(shape, of.element_type)
+    return building.op("broadcast_in_dim", value, result=result, broadcast_dimensions=dimensions)
+
+
+def _binary(
+    twin: str,
+    building: Building,
+    lhs: Value,
+    rhs: Value,
+    *,
+    broadcast_dimensions: Dimensions | None = None,
+    **given: Any,
+) -> Value:
+    left, right = tensor_of(lhs), tensor_of(rhs)
+    low, high = sorted((left.rank, right.rank))
+    if _names_dimensions(low, high, broadcast_dimensions):  # a near miss is written as it is
+        found = broadcasting(left, right, broadcast_dimensions)
+        if found is not None:
+            lhs = fitted(building, lhs, found.lhs, found.shape)
+            rhs = fitted(building, rhs, found.rhs, found.shape)
+    return building.op(twin, lhs, rhs, **given)
+
+
+def _compare(
+    direction: str, total: bool, building: Building, lhs: Value, rhs: Value, **given: Any
+) -> Value:
+    kind = "TOTALORDER" if total else _usual_type(tensor_of(lhs))
+    return _binary(
+        "compare", building, lhs, rhs, comparison_direction=direction, compare_type=kind, **given
+    )
+
+
+def _usual_type(of: TensorType) -> str:
+    """How the builder compares elements unless told otherwise."""
+    element = of.element
+    if element.is_float or element.is_complex:
+        return "FLOAT"
+    return "SIGNED" if element.is_signed else "UNSIGNED"
+
+
+_two = partial(
+    built, operands=("lhs", "rhs"), attributes=("broadcast_dimensions",),
+    optional=("broadcast_dimensions",), conditions=_compatible, constraints=("P1", "P2", "P3"),
+)  # fmt: skip
+
+_ORDERED = tuple(of for of in ALL if of not in COMPLEX)
+_IN_TOTAL_ORDER = tuple(of for of in ALL if of.is_float)
+
+
+def _comparisons() -> list[Op]:
+    records: list[Op] = []
+    for name, direction in DIRECTIONS.items():
+        types = ALL if name in ("Eq", "Ne") else _ORDERED
+        records += [
+            _two(name, "compare", partial(_compare, direction, False), element_types=types),
+            _two(
+                f"{name}TotalOrder", "compare", partial(_compare, direction, True),
+                element_types=_IN_TOTAL_ORDER,
+            ),
+        ]  # fmt: skip
+    return records
+
+
+OPS: tuple[Op, ...] = (
+    *(renamed(name, twin) for name, twin in UNARY.items()),
+    *(
+        renamed(name, twin, attributes=_ACCURACY, optional=_ACCURACY)
+        for name, twin in FUNCTIONS.items()
+    ),
+    *(_two(name, twin, partial(_binary, twin)) for name, twin in BINARY.items()),
+    *_comparisons(),
+    renamed("Clamp", "clamp"),
+    renamed("ReducePrecision", "reduce_precision"),
+    renamed("Select", "select"),
+)

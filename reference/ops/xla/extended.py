@@ -1,0 +1,62 @@
+"""XlaBuilder's ops whose instructions StableHLO lacks.
+
+Source: XLA operation semantics, each op by its name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference.ir.constraints import require
+from reference.ir.op import Op
+from reference.ir.program import Region, TensorType, Value
+from reference.ir.regions import output_types
+from reference.ops.mhlo import check_scan
+from reference.ops.xla.building import Building, built, renamed
+
+Values = tuple[Value, ...]
+
+
+def _top_k_conditions(operand: TensorType, *, k: int, **_: Any) -> None:
+    """P1: a dimension at least. P2: as many elements along the last one."""
+    if require("P1", operand.rank > 0, operand):
+        require("P2", 0 <= k <= operand.static_shape[-1], k)
+
+
+def _scan_conditions(
+    inputs_and_inits: tuple[TensorType, ...], *, to_apply: Region, scan_dimension: int,
+    num_carries: int, **_: Any,
+) -> None:  # fmt: skip
+    """P1 to P3: see `reference.ops.mhlo.check_scan`."""
+    count = len(inputs_and_inits) - num_carries
+    inputs, carries = inputs_and_inits[:count], inputs_and_inits[count:]
+    made = len(output_types(to_apply)) - num_carries
+    check_scan(inputs, carries, to_apply, scan_dimension, made)
+
+
+def _scan(
+    building: Building, inputs_and_inits: Values, *, to_apply: Region, scan_dimension: int,
+    num_carries: int, is_reverse: bool = False, is_associative: bool | None = None,
+) -> Values:  # fmt: skip
+    made = len(output_types(to_apply)) - num_carries
+    given: dict[str, Any] = {} if is_associative is None else {"is_associative": is_associative}
+    return building.ops(
+        "mhlo.scan", *inputs_and_inits, regions=(to_apply,), dimension=scan_dimension,
+        is_reverse=is_reverse, resultSegmentSizes=(made, num_carries),
+        operandSegmentSizes=(len(inputs_and_inits) - num_carries, num_carries), **given,
+    )  # fmt: skip
+
+
+OPS: tuple[Op, ...] = (
+    renamed("Cosh", "mhlo.cosh"),
+    renamed("Erf", "mhlo.erf"),
+    built(
+        "Scan", "mhlo.scan", _scan, operands=("*inputs_and_inits",), regions=("to_apply",),
+        attributes=("scan_dimension", "num_carries", "is_reverse", "is_associative"),
+        optional=("is_reverse", "is_associative"), conditions=_scan_conditions,
+        constraints=("P1", "P2", "P3"),
+    ),
+    renamed(
+        "TopK", "mhlo.topk", conditions=_top_k_conditions, constraints=("P1", "P2"),
+    ),
+)  # fmt: skip

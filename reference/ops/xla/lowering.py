@@ -1,0 +1,67 @@
+"""XlaBuilder's ops as operations of StableHLO: what the builder makes of a call, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from reference.ir.constraints import ConstraintViolation
+from reference.ir.op import Op
+from reference.ir.program import Operation, Program, Region, Value
+from reference.ops.table import OPS
+from reference.ops.xla.building import Building
+
+
+def lowered(program: Program) -> Program:
+    """The program without ops of XlaBuilder that are lowered; itself where it has none.
+
+    Raises:
+        ConstraintViolation: when the operands of such an op do not fit at all.
+    """
+    if not any(record is not None and record.lower for record in map(_record, program.walk())):
+        return program
+    functions = tuple(replace(one, body=_region(one.body)) for one in program.functions)
+    return replace(program, functions=functions)
+
+
+def _region(region: Region) -> Region:
+    return replace(region, operations=tuple(_all_lowered(region.operations)))
+
+
+def _all_lowered(operations: Sequence[Operation]) -> Iterator[Operation]:
+    for operation in operations:
+        for one in steps_of(operation):
+            regions = tuple(map(_region, one.regions))
+            yield replace(one, regions=regions) if regions else one
+
+
+def steps_of(operation: Operation) -> tuple[Operation, ...]:
+    """The operations that an operation is lowered to: itself, where it is none of XlaBuilder's.
+
+    The last one has its results, each of its own.
+
+    Raises:
+        ConstraintViolation: when it cannot be lowered, as operands do not fit at all.
+    """
+    record = _record(operation)
+    if record is None or record.lower is None:
+        return (operation,)
+    types = tuple(value.type for value in operation.results)
+    building = Building(operation.results[0].name if operation.results else record.name, types)
+    keywords: dict[str, Any] = dict(operation.attributes)
+    keywords |= record.named(operation.regions)
+    try:
+        made = record.lower(building, *record.grouped(operation.operands), **keywords)
+    except (IndexError, KeyError, ValueError, ZeroDivisionError) as error:  # only of a near miss
+        raise ConstraintViolation(record.name, "lowering", str(error)) from None
+    values: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
+    own = {v.name: mine for v, mine in zip(values, operation.results, strict=True)}
+    return tuple(
+        replace(one, results=tuple(own.get(value.name, value) for value in one.results))
+        for one in building.operations
+    )
+
+
+def _record(operation: Operation) -> Op | None:
+    return OPS.get(operation.name)

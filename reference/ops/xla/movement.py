@@ -1,0 +1,222 @@
+"""XlaBuilder's ops that make, convert and move data.
+
+Source: XLA operation semantics, each op by its name.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from reference.ir.constraints import require
+from reference.ir.op import Op
+from reference.ir.program import Dense, TensorType, Value
+from reference.ir.types import element_type
+from reference.ops.xla.building import Building, built, renamed, tensor_of
+from reference.ops.xla.shapes import Shape, type_of
+
+Sizes = tuple[int, ...]
+PaddingConfig = tuple[tuple[int, int, int], ...]
+"""For each dimension `edge_padding_low`, `edge_padding_high` and `interior_padding`."""
+
+
+def bitcast_sizes(of: TensorType, bits: int) -> Sizes:
+    """The sizes after a bitcast to elements of so many bits: the last one is of parts."""
+    own = of.element.bits
+    if bits < own:
+        return (*of.static_shape, own // bits)
+    return of.static_shape[:-1] if bits > own else of.static_shape
+
+
+def _bitcast_conditions(operand: TensorType, *, new_element_type: str, **_: Any) -> None:
+    """P1: the last dimension has as many parts as the wider type needs."""
+    own, bits = operand.element.bits, element_type(new_element_type).bits
+    fits = bits <= own or (operand.rank > 0 and operand.static_shape[-1] * own == bits)
+    require("P1", fits and not max(own, bits) % min(own, bits), f"{operand}, {new_element_type}")
+
+
+def _bitcast(building: Building, operand: Value, *, new_element_type: str) -> Value:
+    element = element_type(new_element_type)
+    result = TensorType(bitcast_sizes(tensor_of(operand), element.bits), element)
+    return building.op("bitcast_convert", operand, result=result)
+
+
+def _convert(building: Building, operand: Value, *, new_element_type: str) -> Value:
+    result = TensorType(tensor_of(operand).shape, element_type(new_element_type))
+    return building.op("convert", operand, result=result)
+
+
+def _broadcast_in_dim_conditions(
+    operand: TensorType, *, out_dim_size: Sizes, broadcast_dimensions: Sizes, **_: Any
+) -> None:
+    """P1: a dimension of the result for each of the operand's. P2: of its size, or repeated."""
+    inside = all(0 <= dimension < len(out_dim_size) for dimension in broadcast_dimensions)
+    different = len(set(broadcast_dimensions)) == len(broadcast_dimensions)
+    if require("P1", len(broadcast_dimensions) == operand.rank and inside and different):
+        pairs = zip(operand.static_shape, broadcast_dimensions, strict=True)
+        require("P2", all(size in (1, out_dim_size[d]) for size, d in pairs), operand)
+
+
+def _broadcast_in_dim(
+    building: Building, operand: Value, *, out_dim_size: Sizes, broadcast_dimensions: Sizes,
+) -> Value:  # fmt: skip
+    result = TensorType(out_dim_size, tensor_of(operand).element_type)
+    return building.op(
+        "broadcast_in_dim", operand, result=result, broadcast_dimensions=broadcast_dimensions
+    )
+
+
+def collapsed(sizes: Sizes, dimensions: Sizes) -> Sizes:
+    """The sizes with those of consecutive dimensions multiplied into one."""
+    if not dimensions:
+        return sizes
+    first, last = dimensions[0], dimensions[-1]
+    return (*sizes[:first], math.prod(sizes[first : last + 1]), *sizes[last + 1 :])
+
+
+def _collapse_conditions(operand: TensorType, *, dimensions: Sizes, **_: Any) -> None:
+    """P1: dimensions of the operand, consecutive and in order."""
+    inside = all(0 <= dimension < operand.rank for dimension in dimensions)
+    require("P1", inside and all(b == a + 1 for a, b in pairwise(dimensions)), dimensions)
+
+
+def _collapse(building: Building, operand: Value, *, dimensions: Sizes) -> Value:
+    of = tensor_of(operand)
+    _collapse_conditions(of, dimensions=dimensions)  # a reshape could not tell
+    result = TensorType(collapsed(of.static_shape, dimensions), of.element_type)
+    return building.op("reshape", operand, result=result)
+
+
+def _reshape_conditions(operand: TensorType, *, dimensions: Sizes, **_: Any) -> None:
+    """P1: as many elements as the operand has."""
+    require("P1", math.prod(dimensions) == math.prod(operand.static_shape), dimensions)
+
+
+def _reshape(building: Building, operand: Value, *, dimensions: Sizes) -> Value:
+    result = TensorType(dimensions, tensor_of(operand).element_type)
+    return building.op("reshape", operand, result=result)
+
+
+def _explicit_conditions(operand: TensorType, *, shape: Shape, **_: Any) -> None:
+    """P1: the operand's element type, and as many elements."""
+    same = shape.element_type == operand.element.name
+    require("P1", same and math.prod(shape.dimensions) == math.prod(operand.static_shape), shape)
+
+
+def _reshape_explicit(building: Building, operand: Value, *, shape: Shape) -> Value:
+    return building.op("reshape", operand, result=type_of(shape))
+
+
+def _iota_conditions(*, shape: Shape, iota_dimension: int, **_: Any) -> None:
+    """P1: one of the shape's dimensions."""
+    require("P1", 0 <= iota_dimension < len(shape.dimensions), iota_dimension)
+
+
+def _iota(building: Building, *, shape: Shape, iota_dimension: int) -> Value:
+    return building.op("iota", result=type_of(shape), iota_dimension=iota_dimension)
+
+
+def _pad_conditions(
+    operand: TensorType, padding_value: TensorType, *, padding_config: PaddingConfig, **_: Any
+) -> None:
+    """P1: a scalar of the operand's type to pad with. P2: a configuration for each dimension.
+    P3: interior padding is not negative."""
+    alike = padding_value.element_type == operand.element_type
+    require("P1", padding_value.rank == 0 and alike, padding_value)
+    if require("P2", len(padding_config) == operand.rank, padding_config):
+        require("P3", all(interior >= 0 for _, _, interior in padding_config), padding_config)
+
+
+def _pad(
+    building: Building, operand: Value, padding_value: Value, *, padding_config: PaddingConfig,
+) -> Value:  # fmt: skip
+    low, high, interior = (tuple(one[n] for one in padding_config) for n in range(3))
+    return building.op(
+        "pad", operand, padding_value, edge_padding_low=low, edge_padding_high=high,
+        interior_padding=interior,
+    )  # fmt: skip
+
+
+def _dynamic_reshape_conditions(
+    operand: TensorType, dim_sizes: tuple[TensorType, ...], *, new_size_bounds: Sizes, **_: Any
+) -> None:
+    """P1: a size and a bound for each dimension. P2: bounds that have room for the elements."""
+    require("P1", len(dim_sizes) == len(new_size_bounds), new_size_bounds)
+    require("P2", math.prod(new_size_bounds) == math.prod(operand.static_shape), new_size_bounds)
+
+
+def _dynamic_reshape(
+    building: Building, operand: Value, dim_sizes: tuple[Value, ...], *, new_size_bounds: Sizes,
+    dims_are_dynamic: tuple[bool, ...],
+) -> Value:  # fmt: skip
+    """The result is of the bounds: sizes that stay below them no tensor of StableHLO has."""
+    del dims_are_dynamic
+    index = tensor_of(dim_sizes[0]).element_type if dim_sizes else element_type("si32")
+    sizes = [building.op("reshape", one, result=TensorType((1,), index)) for one in dim_sizes]
+    if sizes:
+        shape = building.op("concatenate", *sizes, dimension=0)
+    else:
+        none = TensorType((0,), index)
+        shape = building.op("constant", value=Dense(none, b""))
+    result = TensorType(new_size_bounds, tensor_of(operand).element_type)
+    return building.op("dynamic_reshape", operand, shape, result=result)
+
+
+_one = partial(built, operands=("operand",))
+
+OPS: tuple[Op, ...] = (
+    _one(
+        "BitcastConvertType", "bitcast_convert", _bitcast, attributes=("new_element_type",),
+        conditions=_bitcast_conditions, constraints=("P1",), needs_result=False,
+    ),
+    renamed("Broadcast", "broadcast"),
+    _one(
+        "BroadcastInDim", "broadcast_in_dim", _broadcast_in_dim,
+        attributes=("out_dim_size", "broadcast_dimensions"), needs_result=False,
+        conditions=_broadcast_in_dim_conditions, constraints=("P1", "P2"),
+    ),
+    _one(
+        "Collapse", "reshape", _collapse, attributes=("dimensions",), needs_result=False,
+        conditions=_collapse_conditions, constraints=("P1",),
+    ),
+    renamed("ConcatInDim", "concatenate", operands=("*operands",)),
+    renamed("Constant", "constant", renames={"literal": "value"}),
+    _one(
+        "ConvertElementType", "convert", _convert, attributes=("new_element_type",),
+        needs_result=False,
+    ),
+    built(
+        "DynamicReshape", "dynamic_reshape", _dynamic_reshape,
+        operands=("operand", "*dim_sizes"), attributes=("new_size_bounds", "dims_are_dynamic"),
+        conditions=_dynamic_reshape_conditions, constraints=("P1", "P2"), needs_result=False,
+    ),
+    renamed("DynamicSlice", "dynamic_slice"),
+    renamed("DynamicUpdateSlice", "dynamic_update_slice"),
+    renamed("Gather", "gather"),
+    renamed("GetDimensionSize", "get_dimension_size"),
+    built(
+        "Iota", "iota", _iota, operands=(), attributes=("shape", "iota_dimension"),
+        conditions=_iota_conditions, constraints=("P1",), needs_result=False,
+    ),
+    built(
+        "Pad", "pad", _pad, operands=("operand", "padding_value"),
+        attributes=("padding_config",), conditions=_pad_conditions,
+        constraints=("P1", "P2", "P3"),
+    ),
+    _one(
+        "Reshape", "reshape", _reshape, attributes=("dimensions",), needs_result=False,
+        conditions=_reshape_conditions, constraints=("P1",),
+    ),
+    _one(
+        "Reshape (explicit)", "reshape", _reshape_explicit, attributes=("shape",),
+        conditions=_explicit_conditions, constraints=("P1",), needs_result=False,
+    ),
+    renamed("Rev", "reverse"),
+    renamed("Scatter", "scatter"),
+    renamed("SetDimensionSize", "set_dimension_size", operands=("operand", "val")),
+    renamed("Slice", "slice"),
+    renamed("Sort", "sort"),
+    renamed("Transpose", "transpose"),
+)  # fmt: skip

@@ -1,0 +1,33 @@
+"""What XLA's page leaves open of the instructions that StableHLO lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.rounding import to_float64
+from reference.unspecified.reasons import Open, Reason
+
+
+def _no_order(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> list[Open]:
+    """TopK: the page speaks of the largest, the smallest and equal ones: where NaN stands, and
+    whether zeros of both signs are equal, it does not say."""
+    del operation, number
+    (operand,) = operands
+    if not element_type_of(operand).is_float:
+        return []
+    numbers = to_float64(operand)
+    nan = np.isnan(numbers).any(axis=-1, keepdims=True)
+    zero, negative = numbers == 0, np.signbit(numbers)
+    both = [(zero & side).any(axis=-1, keepdims=True) for side in (negative, ~negative)]
+    rows = {"order of NaN": nan, "order of zeros": both[0] & both[1]}
+    return [(label, np.broadcast_to(mask, result.shape)) for label, mask in rows.items()]
+
+
+REASONS: dict[str, tuple[Reason, ...]] = {"mhlo.topk": (_no_order,)}
+"""What may be open in a result, by mnemonic."""

@@ -1,0 +1,146 @@
+"""The mutation test of benchmarks/: its changes of source, and what becomes of known mutants."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.mutants import trials
+from benchmarks.mutants.__main__ import chosen, main
+from benchmarks.mutants.changes import changes
+from benchmarks.mutants.measuring import Cases, Fate, Part, sampled, verdict_on
+from benchmarks.mutants.swapping import Living, Mutant, running, sources
+from benchmarks.mutants.trials import trials_of
+from reference.ops import data_movement
+
+SAMPLE = """
+def middle(values: list[int], low: int = 3) -> int:
+    '''Docstring 1.'''
+    if low < 4 and values:
+        return max(values[low:], key=len)
+    values.sort()
+    raise ValueError(f"{low} of {len(values)}")
+"""
+
+INFERRED = "return (*operand.shape[:1], fft_length[-1]) if fft_type == 'IRFFT' else operand.shape"
+"""In what infers the result type of fft, which every case states."""
+
+REVERSED = (
+    "steps = [slice(None, None, -1 if d not in dimensions else None) for d in range(operand.ndim)]"
+)
+
+MOVEMENT, CONTROL = "reference/ops/data_movement.py", "reference/ops/control_flow.py"
+
+
+def mutant(file: str, after: str) -> Mutant:
+    """The only mutant of a file that turns a statement into this one."""
+    (source,) = (source for source in sources() if source.name == file)
+    numbers = [n for n, change in enumerate(source.changes) if change.shown()[1] == after]
+    (number,) = numbers
+    return Mutant(source, number)
+
+
+def fate(op: str, file: str, after: str) -> tuple[Fate, tuple[str, ...]]:
+    """What becomes of a mutant on the smoke profile's cases of f32 and the near misses."""
+    cases = Cases(
+        op, {"smoke": trials_of(op, ["f32", "invalid"], "smoke", 0, 100)}, [], Living.now()
+    )
+    one = verdict_on(cases, Part.EVALUATION, mutant(file, after))
+    return one.fate, one.caught
+
+
+def test_a_function_is_changed_in_all_the_ways_there_are() -> None:
+    made = {change.shown() for change in changes(ast.parse(SAMPLE))}
+    test, value = "if low < 4 and values:", "return max(values[low:], key=len)"
+    assert made == {
+        (test, "if low <= 4 and values:"), (test, "if low >= 4 and values:"),
+        (test, "if low < 5 and values:"), (test, "if low < 3 and values:"),
+        (test, "if low < 4 or values:"), (test, "if True:"), (test, "if False:"),
+        (test, "if not (low < 4 and values):"),
+        (value, "return max(values[low:])"), (value, "return min(values[low:], key=len)"),
+        (value, "return max(values[low + 1:], key=len)"),
+        (value, "return max(values[low:-1], key=len)"),
+        ("values.sort()", "pass"),
+        ("raise ValueError(f'{low} of {len(values)}')", "pass"),
+    }  # fmt: skip
+
+
+def test_a_mutant_that_moves_elements_elsewhere_is_caught() -> None:
+    assert fate("reverse", MOVEMENT, REVERSED) == (Fate.WRONG, ("smoke",))
+
+
+def test_a_mutant_that_ends_in_an_error_does_not_count() -> None:
+    after = "for index, size, of in zip(sizes, start_indices, shape, strict=True):"
+    assert fate("dynamic_slice", MOVEMENT, after) == (Fate.BROKEN, ("smoke",))
+
+
+def test_a_mutant_that_changes_no_result_is_equal_to_the_reference() -> None:
+    assert fate("fft", "reference/ops/fft.py", INFERRED) == (Fate.EQUAL, ())
+
+
+def test_a_mutant_in_what_an_op_does_not_reach_is_not_reached() -> None:
+    assert fate("slice", MOVEMENT, REVERSED) == (Fate.UNREACHED, ())
+
+
+def test_a_loop_that_has_lost_its_end_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "SECONDS", 0.2)
+    cases = Cases(
+        "while", {"smoke": trials_of("while", ["f32"], "smoke", 0, 100)}, [], Living.now()
+    )
+    one = verdict_on(cases, Part.EVALUATION, mutant(CONTROL, "while True:"))
+    assert (one.caught, one.why) == (("smoke",), "no end in sight")
+
+
+def test_the_reference_is_itself_again_afterwards() -> None:
+    operand, sizes = np.arange(6.0), {"slice_sizes": (2,)}
+    start = (np.array(1, np.int32),)
+    right = data_movement.dynamic_slice(operand, start, **sizes)
+    other = Living.now().codes(mutant(MOVEMENT, "found.append(slice(start, start - size))"))
+    with running(other):
+        assert data_movement.dynamic_slice(operand, start, **sizes).size == 4
+    assert np.array_equal(data_movement.dynamic_slice(operand, start, **sizes), right)
+
+
+def test_the_sample_depends_on_the_seed_and_is_mostly_of_the_op_s_own_files() -> None:
+    mutants = [Mutant(source, n) for source in sources() for n in range(len(source.changes))]
+    assert sampled("fft", mutants, 0) == sampled("fft", mutants[::-1], 0)
+    assert sampled("fft", mutants, 0) != sampled("fft", mutants, 1)
+    own = [one.source.name == "reference/ops/fft.py" for one in sampled("fft", mutants, 0)]
+    assert sum(own[:1000]) > 3 * sum(own) / len(own) * 1000
+
+
+def test_the_command_prints_scores_and_writes_everything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "mutants.json"
+    main(
+        [
+            "--op",
+            "reverse",
+            "--element-type",
+            "f32",
+            "--per-op",
+            "3",
+            "--jobs",
+            "1",
+            "--out",
+            str(out),
+        ]
+    )
+    said = capsys.readouterr().out
+    assert "evaluation: mutants of what" in said
+    kept = json.loads(out.read_text())
+    parts = Counter(one["part"] for one in kept if one["fate"] in ("wrong", "permitted"))
+    assert parts == {"evaluation": 3, "constraints": 3}
+    assert {one["op"] for one in kept} == {"reverse"}
+
+
+def test_ops_are_chosen_by_name_and_family() -> None:
+    assert chosen(["*dynamic*"], ["data *"]) == ["dynamic_slice", "dynamic_update_slice"]
+    with pytest.raises(SystemExit, match="no op or family matches 'no such op'"):
+        main(["--op", "no such op"])

@@ -1,0 +1,68 @@
+"""Plans: which cells and tasks a run has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.planning import PROFILES, Options, plan
+from conformance.catalog import CATALOG, cells
+from conformance.errors import UsageError
+from reference.ops.table import OPS
+
+
+def test_shards_are_a_partition(tmp_path: Path) -> None:
+    given = Options(tmp_path, ("cpu",), ops=("a*", "compare"), profile="smoke")
+    whole = plan(given)
+    parts = [plan(replace(given, shard=(number, 3))) for number in (1, 2, 3)]
+    assert sorted(t.id for part in parts for t in part.tasks) == sorted(t.id for t in whole.tasks)
+    sizes = [len(part.cells) for part in parts]
+    assert max(sizes) - min(sizes) <= 1
+    for part in parts:
+        assert len(part.cells) + len(part.filtered) == len(whole.cells) + len(whole.filtered)
+        assert len({cell.element_type for cell in part.cells}) > 10
+
+
+def test_tasks_cover_the_cases_of_a_cell(tmp_path: Path) -> None:
+    tasks = plan(Options(tmp_path, ops=("convert",), element_types=("f32",), profile="deep")).tasks
+    covered = [index for task in tasks for index in range(task.start, task.stop)]
+    assert covered == list(range(PROFILES["deep"] * tasks[0].cell.row.weight))
+    assert len(tasks) > 1
+
+
+def test_everything_is_planned_by_default(tmp_path: Path) -> None:
+    assert list(plan(Options(tmp_path)).cells) == cells()
+    assert plan(Options(tmp_path)).filtered == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"ops": ("ad",)}, "unknown op 'ad'; did you mean add"),
+        ({"ops": ("expnential",)}, "did you mean exponential"),
+        ({"ops": ("zzz",)}, "known: abs, add"),
+        ({"element_types": ("f31",)}, "unknown element type 'f31'; did you mean"),
+        ({"backends": ("cqu",)}, "unknown backend 'cqu'; did you mean cpu"),
+        ({"backends": ("cpu:x",)}, "unknown backend"),
+        ({"backends": ("reference:x",)}, "unknown fault 'x'"),
+        ({"profile": "depp"}, "did you mean deep"),
+        ({"shard": (0, 2)}, "shard 0/2"),
+    ],
+)
+def test_what_does_not_exist_is_named(tmp_path: Path, change: dict, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        plan(replace(Options(tmp_path), **change))
+    assert said in str(caught.value)
+
+
+def test_the_fastest_profile_has_one_case_of_a_dear_op(tmp_path: Path) -> None:
+    def cases(op: str, profile: str) -> int:
+        given = Options(tmp_path, ("reference",), (op,), ("f32",), profile)
+        return sum(len(task) for task in plan(given).tasks)
+
+    assert OPS["cholesky"].expensive
+    all_cases = PROFILES["standard"] * CATALOG["cholesky"].weight
+    assert (cases("cholesky", "smoke"), cases("cholesky", "standard")) == (1, all_cases)
+    assert cases("add", "smoke") == PROFILES["smoke"]

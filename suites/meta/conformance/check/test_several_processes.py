@@ -1,0 +1,149 @@
+"""Programs of several processes checked: the interpreter's runs, replicas, JAX's exports."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.check.settings import Settings
+from conformance.frontends.arguments import InputsError
+from conformance.verdict import Verdict
+from suites.meta.support.checking import checked
+
+RUN = """
+func.func @gather(%x : tensor<2xi64>) -> tensor<4xi64> {
+  %r = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64,
+    replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>} : (tensor<2xi64>) -> tensor<4xi64>
+  return %r : tensor<4xi64>
+}
+func.func @main() {
+  %a = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+  %b = stablehlo.constant dense<[3, 4]> : tensor<2xi64>
+  %r:2 = "interpreter.run_parallel"(%a, %b) {
+    programs=[[@gather], [@gather]]
+  } : (tensor<2xi64>, tensor<2xi64>) -> (tensor<4xi64>, tensor<4xi64>)
+  check.expect_eq_const %r#1, dense<[3, 4, 1, EXPECTED]> : tensor<4xi64>
+  func.return
+}
+"""
+
+REPLICAS = """
+module attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func @main(%w: tensor<4x3xf32>, %x: tensor<8x4xf32>) -> tensor<4x3xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<8x4xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>
+    %1 = stablehlo.tanh %0 : tensor<8x3xf32>
+    %2 = stablehlo.dot_general %x, %1, contracting_dims = [0] x [0]
+      : (tensor<8x4xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
+    %3 = "stablehlo.all_reduce"(%2) ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+    }) {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}
+      : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    %4 = stablehlo.subtract %w, %3 : tensor<4x3xf32>
+    return %4 : tensor<4x3xf32>
+  }
+}
+"""
+
+EXPORTED = """
+import sys
+from functools import partial
+from pathlib import Path
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax, shard_map
+from jax.sharding import Mesh, PartitionSpec as P
+
+line = Mesh(np.array(jax.devices()), ("x",))
+plane = Mesh(np.array(jax.devices()).reshape(2, 4), ("a", "b"))
+
+
+def array(*shape):
+    return jax.ShapeDtypeStruct(shape, "float32")
+
+
+def save(name, function, *types):
+    text = jax.jit(function).lower(*types).as_text()
+    Path(sys.argv[1], f"{name}.mlir").write_text(text)
+
+
+@partial(shard_map, mesh=line, in_specs=(P(), P("x"), P("x")), out_specs=(P(), P()))
+def step(w, x, y):
+    loss, grad = jax.value_and_grad(lambda w: jnp.mean((jnp.tanh(x @ w) - y) ** 2))(w)
+    return w - 0.1 * lax.pmean(grad, "x"), lax.pmean(loss, "x")
+
+
+@partial(shard_map, mesh=line, in_specs=(P("x"), P(None, "x")), out_specs=P("x"))
+def tensor_parallel(x, w):
+    return lax.psum_scatter(lax.all_gather(x, "x", tiled=True) @ w @ w.T, "x", tiled=True)
+
+
+@partial(shard_map, mesh=line, in_specs=P("x"), out_specs=P("x"))
+def ring(x):
+    def turn(number, carried):
+        total, here = carried
+        here = lax.ppermute(here, "x", [(n, (n + 1) % 8) for n in range(8)])
+        return total + here * (number + 1), here
+    return lax.fori_loop(0, 7, turn, (x, x))[0]
+
+
+@partial(shard_map, mesh=line, in_specs=(P("x"), P("x")), out_specs=P("x"))
+def experts(x, w):
+    sent = lax.all_to_all(x, "x", 0, 0, tiled=True)
+    return lax.all_to_all(jnp.maximum(sent @ w[0], 0), "x", 0, 0, tiled=True)
+
+
+@partial(shard_map, mesh=plane, in_specs=P("a", "b"), out_specs=P("a"))
+def two_axes(x):
+    return lax.psum(x * lax.axis_index("b").astype(jnp.float32), "b")
+
+
+save("step", step, array(4, 3), array(16, 4), array(16, 3))
+save("tensor_parallel", tensor_parallel, array(16, 8), array(8, 16))
+save("ring", ring, array(16, 2))
+save("experts", experts, array(64, 4), array(8, 4, 4))
+save("two_axes", lambda x: two_axes(x) * 2 + 1, array(4, 8))
+"""
+"""Programs for eight devices, with collectives that their authors wrote."""
+
+
+CPU = Settings("cpu")
+
+
+@pytest.mark.parametrize(("expected", "verdict"), [("2", Verdict.PASS), ("7", Verdict.DIVERGENT)])
+def test_the_interpreters_runs_of_several_processes_are_evaluated(
+    tmp_path: Path, expected: str, verdict: Verdict
+) -> None:
+    found = checked(tmp_path, RUN.replace("EXPECTED", expected))
+    assert found.verdict is verdict, found
+
+
+def test_programs_of_replicas_are_judged_on_virtual_devices(tmp_path: Path) -> None:
+    assert checked(tmp_path, REPLICAS, CPU).verdict is Verdict.PASS
+
+
+def test_archives_of_inputs_have_the_processes_first(tmp_path: Path) -> None:
+    archive = tmp_path / "inputs.npz"
+    arrays = {"w": np.ones((4, 4, 3), np.float32), "x": np.ones((4, 8, 4), np.float32)}
+    np.savez(archive, **arrays)
+    assert checked(tmp_path, REPLICAS, Settings("cpu", inputs=archive)).verdict is Verdict.PASS
+    np.savez(archive, **{name: array[0] for name, array in arrays.items()})
+    with pytest.raises(InputsError, match="for 4 processes its first dimension must be 4"):
+        checked(tmp_path, REPLICAS, Settings("cpu", inputs=archive.with_suffix(".npz")))
+
+
+def test_what_jax_exports_for_eight_devices_agrees(tmp_path: Path) -> None:
+    script = tmp_path / "export.py"
+    script.write_text(EXPORTED)
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
+    subprocess.run([sys.executable, str(script), str(tmp_path)], env=flags, check=True)
+    files = sorted(tmp_path.glob("*.mlir"))
+    assert len(files) == 5
+    for file in files:
+        found = checked(tmp_path, file.read_text(), CPU)
+        assert found.verdict is Verdict.PASS, (file.name, found)

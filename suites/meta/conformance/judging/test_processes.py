@@ -1,0 +1,72 @@
+"""Results of several processes that are wrong in a way that has a name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.catalog import CATALOG
+from conformance.judging.compare import judge
+from conformance.tolerance.models import operands_as_parts, process_order
+from conformance.verdict import Verdict
+from generators.invalid.misses import tensor
+from generators.regions.bodies import fold_of
+from reference.interpreter.evaluate import evaluate
+from reference.ir.constants import matrix
+from reference.ir.program import Value, single_op
+from reference.ir.types import element_type
+
+F32 = element_type("f32")
+X, Y = np.arange(8, dtype=np.float32).reshape(4, 2), np.full((4, 2), 9, np.float32)
+
+
+@pytest.mark.parametrize(("split", "concat"), [(0, 0), (0, 1)])
+def test_operands_of_all_to_all_that_are_taken_for_parts(split: int, concat: int) -> None:
+    """Process 1 is the first of the group: it has the first operand of both, process 0 the other.
+
+    Along one dimension that has the right shape, along two it has not.
+    """
+    values = (Value("x", tensor(F32, 4, 2)), Value("y", tensor(F32, 4, 2)))
+    shape = (4, 2) if split == concat else (2, 4)
+    given: dict[str, Any] = {
+        "split_dimension": split, "concat_dimension": concat, "split_count": 2,
+        "replica_groups": matrix([[1, 0]]),
+    }  # fmt: skip
+    program = single_op("all_to_all", values, (tensor(F32, *shape),) * 2, given)
+    program = replace(program, process_grid=(2, 1))
+    inputs = (X, Y, X + 20, Y + 20)
+    expected = evaluate(program, inputs)
+    rule = CATALOG["all_to_all"].tolerance
+    assert judge(program, inputs, expected, expected, rule).verdict is Verdict.PASS
+    taken = [Y + 20, Y, X + 20, X]
+    found = judge(program, inputs, expected, taken, rule)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, operands_as_parts.LABEL)
+    other = judge(program, inputs, expected, [X, Y, X, X], rule)
+    assert (other.verdict, other.kind == operands_as_parts.LABEL) == (Verdict.DIVERGENT, False)
+
+
+def test_what_is_wrong_beside_the_order_of_the_group_is_named() -> None:
+    """The parts go to processes in another order, and of a minimum NaN is left out."""
+    given: dict[str, Any] = {
+        "scatter_dimension": 0, "replica_groups": matrix([[0, 1]]), "channel_id": 1,
+    }  # fmt: skip
+    values, body = (Value("x", tensor(F32, 4)),), fold_of("minimum", F32).region
+    program = single_op("reduce_scatter", values, (tensor(F32, 1),), given, (body,))
+    program = replace(program, process_grid=(2, 2))
+    rows = np.arange(16, dtype=np.float32).reshape(4, 4)
+    rows[1, 2] = np.nan
+    inputs = tuple(rows)
+    expected = evaluate(program, inputs)
+    other = process_order.replica_by_replica(program)
+    assert other is not None
+    moved = list(evaluate(other, inputs))
+    rule = CATALOG["reduce_scatter"].tolerance
+    found = judge(program, inputs, expected, moved, rule)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, process_order.LABEL)
+    moved[2] = np.array([2], np.float32)
+    found = judge(program, inputs, expected, moved, rule)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "NaN left out")
+    assert process_order.LABEL in found.message

@@ -1,0 +1,53 @@
+"""Classes of what simplifiers make of an elementwise operation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.catalog import CATALOG
+from conformance.judging.compare import Judgement, judge
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, Array, from_bits
+
+
+def judged(op: str, name: str, lhs: Array, rhs: Array, actual: Array) -> Judgement:
+    """The judgement of a result of an op on two parameters."""
+    kind = TensorType(lhs.shape, ELEMENT_TYPES[name])
+    program = single_op(op, (Value("lhs", kind), Value("rhs", kind)), (kind,))
+    expected = evaluate(program, (lhs, rhs))
+    return judge(program, (lhs, rhs), expected, (actual,), CATALOG[op].tolerance)
+
+
+def test_a_zero_that_is_left_out_of_a_sum_is_named() -> None:
+    x, zero = np.array([-0.0, 1.5, 0.0], np.float32), np.zeros(3, np.float32)
+    for lhs, rhs in ((x, zero), (zero, x)):
+        found = judged("add", "f32", lhs, rhs, x)
+        assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, "zero left out", 1)
+    parts = np.array([-0.0 - 2j], np.complex64)
+    found = judged("add", "complex<f32>", parts, np.zeros(1, np.complex64), parts)
+    assert found.kind == "zero left out"
+
+
+def test_another_sign_of_zero_is_not_that() -> None:
+    lhs, rhs = np.array([1.0, 0.0], np.float32), np.array([-1.0, 0.0], np.float32)
+    found = judged("add", "f32", lhs, rhs, np.array([-0.0, -0.0], np.float32))
+    assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, "signed zero", 2)
+
+
+def test_a_power_by_a_rounded_product_is_named() -> None:
+    base, exponent = np.array([2.0**-13] * 2, np.float16), np.array([0.6938, -0.9126], np.float16)
+    product = (exponent * np.log(base)).astype(np.float16)
+    actual = np.exp(product.astype(np.float64)).astype(np.float16)
+    found = judged("power", "f16", base, exponent, actual)
+    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "rounded product")
+    found = judged("power", "f16", base, exponent, actual * np.float16(1.02))
+    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "accuracy")
+
+
+def test_without_digits_a_rounded_product_explains_nothing() -> None:
+    of = ELEMENT_TYPES["f8E8M0FNU"]
+    base, exponent, actual = (from_bits(np.array([c], np.uint8), of) for c in (0x00, 0x7E, 0x34))
+    found = judged("power", of.name, base, exponent, actual)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")

@@ -1,0 +1,47 @@
+"""Accuracy that an operation states for itself: it is judged by that, and by nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.catalog import CATALOG
+from conformance.judging.compare import judge
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Verdict
+from generators.invalid.misses import program, tensor
+from reference.interpreter.evaluate import evaluate
+from reference.ir.accuracy import HIGHEST, TOLERANCE, ResultAccuracy
+from reference.ir.types import element_type
+from reference.ops.xla.lowering import lowered
+
+F32 = element_type("f32")
+OF = tensor(F32, 4)
+X = np.array([-1, 0.25, 1, 3], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "verdict"),
+    [
+        (ResultAccuracy(TOLERANCE, ulps=4), 2 * 2.0**-23, Verdict.PASS),
+        (ResultAccuracy(TOLERANCE, ulps=4), 16 * 2.0**-23, Verdict.INACCURATE),
+        (ResultAccuracy(TOLERANCE, rtol=1e-3), 1e-3, Verdict.PASS),
+        (ResultAccuracy(TOLERANCE, rtol=1e-3), 3e-3, Verdict.INACCURATE),
+        (ResultAccuracy(TOLERANCE, atol=1.0), 0.04, Verdict.PASS),
+        (ResultAccuracy(HIGHEST), 4 * 2.0**-23, Verdict.INACCURATE),  # its op's rule: 1 ulp
+        (ResultAccuracy(HIGHEST), 0.0, Verdict.PASS),
+    ],
+)
+def test_what_it_states_is_its_budget(asked, error: float, verdict: Verdict) -> None:
+    made = lowered(program("Exp", {"x": OF}, (OF,), result_accuracy=asked))
+    expected = evaluate(made, (X,))
+    actual = [(expected[0].astype(np.float64) * (1 + error)).astype(np.float32)]
+    assert judge(made, (X,), expected, actual, CATALOG["Exp"].tolerance).verdict is verdict
+
+
+def test_it_is_written_and_read_back() -> None:
+    for asked in (ResultAccuracy(HIGHEST), ResultAccuracy(TOLERANCE, 1e-5, 0.25, 3)):
+        made = lowered(program("Exp", {"x": OF}, (OF,), result_accuracy=asked))
+        (operation, _) = parse_module(emit(made)).main.body.operations
+        assert operation.attribute("result_accuracy") == asked

@@ -1,0 +1,138 @@
+"""Coverage by design: the plan of cases, and what the standard profile is held to."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from conformance.campaign.planning import PROFILES, plan_of
+from conformance.catalog import CATALOG, Cell
+from generators.case.choices import Pick, choose, seldom
+from generators.cells import plan
+from generators.cells.coverage import Coverage, Reached
+from generators.quantized.columns import quantized_columns
+from reference.ir.types import ELEMENT_TYPES
+
+F32 = ELEMENT_TYPES["f32"]
+
+
+def reached(op: str, profile: str, seed: int = 0) -> Reached:
+    """What a profile reaches of an op's dimensions, in all its columns."""
+    columns = plan.valid_columns(op)
+    cases = {
+        column.name: {n for task in plan_of(Cell(op, column, "cpu"), profile, seed)
+                      for n in range(task.start, task.stop)}
+        for column in columns
+    }  # fmt: skip
+    return plan.reached(op, seed, cases)
+
+
+SPECIFIED = [op for op, row in CATALOG.items() if row.dialect == "stablehlo"]
+LOWERED = [op for op in CATALOG if op not in SPECIFIED]
+
+
+@pytest.mark.parametrize("op", SPECIFIED)
+def test_standard_reaches_every_value_and_pair(op: str) -> None:
+    """Every value in every column where it can be had, every pair of values somewhere."""
+    whole = reached(op, "standard")
+    assert whole.pairs == whole.declared_pairs, whole.missing
+    assert whole.declared_values - whole.values == whole.out_of_reach, whole.missing
+    assert whole.out_of_reach <= 0.02 * whole.declared_values, whole.missing
+
+
+@pytest.mark.parametrize(
+    ("op", "profile"),
+    [*((op, "smoke") for op in SPECIFIED), *((op, "standard") for op in LOWERED)],
+)
+def test_every_value_is_reached_somewhere(op: str, profile: str) -> None:
+    """But for those of dimensions that have more values than an op has cases for.
+
+    What an op of XlaBuilder shares with its twin is not tried again in every column.
+    """
+    cases = CATALOG[op].cases(PROFILES[profile])
+    columns = [column.name for column in plan.valid_columns(op)]
+    plan.reached(op, 0, dict.fromkeys(columns, range(cases)))
+    covered = plan.coverage(op, 0)
+    met = {value for column in covered.columns for row in column.rows[:cases] for value in row}
+    offered = {v for column in covered.columns for some in column.options.values() for v in some}
+    sizes = Counter(covered.names[value][0] for value in offered)
+    missing = {covered.names[value] for value in offered - met
+               if sizes[covered.names[value][0]] <= cases * len(columns) / 3}  # fmt: skip
+    assert len(missing) <= 0.05 * len(offered), missing
+
+
+def test_every_pair_of_types_is_converted() -> None:
+    for op in ("convert", "bitcast_convert"):
+        for column in (c for c in plan.valid_columns(op) if c.name in ELEMENT_TYPES):
+            count = CATALOG[op].cases(PROFILES["standard"])
+            made = plan.cases(op, column, 0, count)
+            targets = {one.program.subject.results[0].type.element_type for one in made}
+            offered = plan.coverage(op, 0).columns[plan.valid_columns(op).index(column)].options
+            assert len(targets) == len(offered["to"])
+
+
+def test_fft_types_occur_in_every_complex_column() -> None:
+    made = plan.cases("fft", ELEMENT_TYPES["complex<f32>"], 0, 16)
+    kinds = {one.program.subject.attribute("fft_type") for one in made}
+    assert kinds == {"FFT", "IFFT", "IRFFT"}
+
+
+def test_a_case_does_not_depend_on_what_was_made_before_it() -> None:
+    late = plan.case("sort", F32, 5, 30)
+    plan.coverage.cache_clear()
+    assert plan.case("sort", F32, 5, 30) == late
+    plan.coverage.cache_clear()
+    plan.case("sort", ELEMENT_TYPES["si8"], 5, 11)
+    assert plan.case("sort", F32, 5, 30) == late
+
+
+def test_choices_are_as_planned_where_they_are_offered() -> None:
+    pick = Pick(lambda count: count - 1, {"way": "b", "size": "none such"})
+    assert choose(pick, ("a", "b", "c"), "way") == "b"
+    assert choose(pick, (1, 2), "size") == 2
+    assert choose(pick, ("a", "b", "c"), "way") == "c"  # the first time only
+    assert seldom(pick, 3)
+    assert [(one.dimension, one.taken) for one in pick.asked] == [
+        ("way", "b"), ("size", "2"), ("way", "c"),
+    ]  # fmt: skip
+    pick.start()
+    assert (choose(pick, ("a", "b"), "way"), len(pick.asked)) == ("b", 1)
+
+
+def test_values_that_depend_on_others_are_reached() -> None:
+    """A dimension that only one value of another asks for, and pairs within it."""
+
+    def build(_: int, index: int, planned: dict[str, str]) -> Pick:
+        pick = Pick(lambda count: index * 7 % count, planned)
+        if choose(pick, ("plain",) * 30 + ("deep",), "kind") == "deep":
+            choose(pick, ("x", "y", "z"), "only there")
+            choose(pick, (1, 2, 3), "there too")
+        pick.nothing = choose(pick, ("some",) * 9 + ("empty",), "data") == "empty"
+        return pick
+
+    covered = Coverage(1, build)
+    covered.planned(0, 29)
+    done = covered.reached({0: range(30)}, ["only"])
+    assert (done.values, done.out_of_reach) == (done.declared_values, 0) == (10, 0)
+    assert done.pairs == done.declared_pairs == 9 + 2 * 3 + 8
+    assert done.missing == ()
+
+
+def test_what_an_empty_result_hides_does_not_count() -> None:
+    def build(_: int, __: int, planned: dict[str, str]) -> Pick:
+        pick = Pick(lambda _: 0, planned)
+        choose(pick, ("a", "b"), "way")
+        pick.nothing = True
+        return pick
+
+    covered = Coverage(1, build)
+    covered.planned(0, 9)
+    done = covered.reached({0: range(10)}, ["only"])
+    assert (done.values, done.out_of_reach, done.pairs) == (0, 2, 0)
+
+
+def test_quantized_columns_have_plans_of_their_own() -> None:
+    for column in quantized_columns("add"):
+        made = plan.cases("add", column, 0, 8)
+        assert len({one.program for one in made}) == 8

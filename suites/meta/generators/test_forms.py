@@ -1,0 +1,121 @@
+"""Bodies written in other ways give what they gave, and what they compute is judged alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.catalog import rule_of
+from conformance.judging.compare import judge
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from conformance.transforms.merge import merge
+from conformance.verdict import Verdict
+from generators.programs.building import around
+from generators.regions import forms
+from generators.regions.bodies import Monoid, fold_of, ops_of, selector, several
+from generators.values.contents import fill, profiles_of
+from reference.interpreter.evaluate import body_of, check, evaluate
+from reference.ir.program import Program, Region, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, to_bits
+from reference.numerics.zeros import parts_of
+
+NAMES = ("f32", "bf16", "f8E4M3FN", "f8E8M0FNU", "complex<f64>", "si32", "ui4", "i1")
+F32, SI32 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["si32"]
+
+
+def lanes(region: Region, profile: int = 0) -> tuple[Array, ...]:
+    """What a region gives on 9 elements for each argument."""
+    types = [argument.type for argument in region.arguments]
+    arrays = [
+        fill(TensorType((9,), of.element), names[profile % len(names)], number)
+        for number, of in enumerate(types)
+        if isinstance(of, TensorType) and (names := profiles_of(of.element))
+    ]
+    with np.errstate(all="ignore"):
+        return body_of(region).lanes(*arrays)
+
+
+def same(one: tuple[Array, ...], other: tuple[Array, ...]) -> None:
+    for left, right in zip(one, other, strict=True):
+        assert left.shape == right.shape
+        np.testing.assert_array_equal(to_bits(left), to_bits(right))
+
+
+def equal(one: tuple[Array, ...], other: tuple[Array, ...]) -> None:
+    """The same but for signs of zeros, and which NaN it is."""
+    for left, right in zip(one, other, strict=True):
+        np.testing.assert_array_equal(parts_of(left), parts_of(right))
+
+
+def reduction(body: Monoid, element: ElementType, size: int = 6) -> Program:
+    """A reduction of a tensor to a scalar."""
+    operands = (Value("input", TensorType((size,), element)), body.identity[0])
+    results = (TensorType((), body.results[0]),)
+    made = single_op("reduce", operands, results, {"dimensions": (0,)}, (body.region,))
+    return around(made, body.outside, body.functions)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("form", forms.FORMS)
+def test_a_form_gives_what_the_plain_region_gives(name: str, form: str) -> None:
+    element = ELEMENT_TYPES[name]
+    regions = [fold_of(op, element).region for op in ops_of(element)]
+    regions += [body.region for body in several(element) if not body.outside]
+    regions.append(selector(element, "GE"))
+    for number, region in enumerate(regions):
+        same(lanes(forms.FORMS[form](region), number), lanes(region, number))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_op_as_a_reduce_or_a_dot_general_gives_what_it_gives(name: str) -> None:
+    element = ELEMENT_TYPES[name]
+    for op in ops_of(element):
+        plain = lanes(fold_of(op, element).region)
+        equal(lanes(forms.as_reduce(op, element)), plain)
+        if op in ("add", "multiply") and not element.is_boolean:
+            equal(lanes(forms.as_dot_general(op, element)), plain)
+
+
+def test_programs_with_such_bodies_are_valid_written_and_read() -> None:
+    body = fold_of("maximum", F32)
+    written = [forms.calling(body)]
+    regions = [form(body.region) for form in forms.FORMS.values()]
+    regions += [forms.as_reduce("maximum", F32)]
+    for region in regions:
+        written.append(Monoid("maximum", region, body.inputs, body.identity, body.rows))
+    for one in written:
+        program = reduction(one, F32)
+        assert not check(program)
+        again = parse_module(emit(program))
+        data = np.array([3, -1, 7, 0, 2, 5], np.float32)
+        assert evaluate(again, (data,)) == evaluate(program, (data,)) == (7,)
+
+
+def test_functions_of_bodies_are_renamed_where_programs_are_merged() -> None:
+    programs = [reduction(forms.calling(fold_of(op, SI32)), SI32) for op in ("add", "maximum")]
+    data = np.array([3, -1, 7, 0, 2, 5], np.int32)
+    assert evaluate(merge(programs), (data, data)) == (16, 7)
+
+
+@pytest.mark.parametrize(("wrong", "verdict"), [(1, Verdict.PASS), (64, Verdict.INACCURATE)])
+def test_a_sum_that_functions_compute_is_judged_as_a_sum(wrong: int, verdict: Verdict) -> None:
+    """Not as a body that is not known, of which orders that differ leave the result open."""
+    program = reduction(forms.calling(fold_of("add", F32)), F32, 100)
+    data = fill(TensorType((100,), F32), "unit", 7)
+    (expected,) = evaluate(program, (data,))
+    assert expected == np.float32(data.astype(np.float64).sum())  # rounded once
+    bound = 99 * 2.0**-24 * float(np.abs(data.astype(np.float64)).sum())
+    actual = np.asarray(expected + np.float32(wrong * bound / 4))
+    rule = rule_of(program.subject)
+    assert judge(program, (data,), (expected,), (actual,), rule).verdict is verdict
+
+
+def test_a_function_that_calls_itself_is_an_error_of_the_evaluation() -> None:
+    body = forms.calling(fold_of("add", SI32))
+    outer, inner = body.functions
+    turned = type(inner)(inner.name, forms.in_functions(inner.body, "body")[0], inner.result_types)
+    program = reduction(body, SI32)
+    program = Program((program.main, outer, turned))
+    with pytest.raises(Exception, match="calls itself"):
+        evaluate(program, (np.arange(6, dtype=np.int32),))

@@ -1,0 +1,83 @@
+"""Special values: every case of an op that takes elements one by one meets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from conformance.campaign.planning import PROFILES
+from conformance.catalog import CATALOG
+from generators.cells.plan import cases
+from generators.values.codes import Words
+from generators.values.contents import fill, materialise
+from reference.ir.program import TensorType
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type
+from reference.numerics.rounding import to_float64
+from reference.ops.elementwise.elementwise import OPS as RECORDS
+
+RECORD = {record.name: record for record in RECORDS if record.name not in ("constant", "iota")}
+
+
+def test_each_comes_before_one_comes_again() -> None:
+    options = np.array([3, 1, 4, 1 << 40, 5])
+    drawn = Words(1).each(23, options)
+    assert {tuple(sorted(drawn[i : i + 5])) for i in (0, 5, 10, 15)} == {tuple(sorted(options))}
+    assert len({tuple(drawn[i : i + 5]) for i in (0, 5, 10, 15)}) > 1
+    assert (Words(1).each(4, options) == drawn[:4]).all()
+    assert Words(1).each(0, options).size == 0
+
+
+def classes(array: Array, of: ElementType) -> Iterator[str]:
+    """Which kinds of special values an array holds."""
+    parts = [array.real, array.imag] if of.is_complex else [array]
+    numbers = np.concatenate([to_float64(np.ascontiguousarray(part)).ravel() for part in parts])
+    sizes, form = np.abs(numbers), of.float_format
+    zero, negative = numbers == 0, np.signbit(numbers)
+    held = {
+        "0": zero & ~negative,
+        "-0": zero & negative,
+        "1": numbers == 1,
+        "NaN": np.isnan(numbers),
+        "infinity": numbers == np.inf,
+        "-infinity": numbers == -np.inf,
+        "largest": sizes == form.max_finite,
+        "subnormal": (sizes > 0) & (sizes < form.smallest_normal),
+    }
+    yield from (name for name, where in held.items() if where.any())
+
+
+@pytest.mark.parametrize("name", ["f32", "f8E4M3FN", "f8E5M2FNUZ", "f8E8M0FNU", "complex<f64>"])
+def test_the_profile_holds_what_the_type_has(name: str) -> None:
+    of = element_type(name)
+    form = of.float_format
+    array = fill(TensorType((40,), of), "each_special", 1)
+    wanted = {"1", "largest"}
+    wanted |= {"0"} if form.has_zero else set()
+    wanted |= {"-0"} if form.has_negative_zero else set()
+    wanted |= {"NaN"} if form.has_nan else set()
+    wanted |= {"infinity", "-infinity"} if form.has_infinity else set()
+    wanted |= {"subnormal"} if form.smallest < form.smallest_normal else set()
+    assert set(classes(array, of)) == wanted
+    integers = fill(TensorType((12,), ELEMENT_TYPES["si8"]), "each_special", 1)
+    assert set(integers.tolist()) == {0, 1, -1, -128, -127, 127}
+
+
+@pytest.mark.parametrize("name", ["f32", "f64", "bf16", "complex<f32>"])
+def test_the_cells_of_standard_meet_them(name: str) -> None:
+    of = element_type(name)
+    everything = set(classes(fill(TensorType((40,), of), "each_special", 1), of))
+    ops = [op for op in RECORD if of in RECORD[op].element_types]
+    missed = {(op, kind) for op in ops for kind in everything - set(_met(op, of))}
+    assert len(missed) <= len(ops) * len(everything) // 25, missed
+
+
+def _met(op: str, of: ElementType) -> Iterator[str]:
+    """The kinds that the operands of that type have in a cell's cases, constants left aside."""
+    for case in cases(op, of, 0, PROFILES["standard"] * CATALOG[op].weight):
+        for recipe in case.inputs:
+            arrays = materialise(case.program, recipe)
+            for value, array in zip(case.program.main.arguments, arrays, strict=True):
+                if isinstance(value.type, TensorType) and value.type.element_type is of:
+                    yield from classes(array, of)

@@ -1,0 +1,158 @@
+"""Programs of several processes: meetings in loops and branches, and processes that never meet."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conformance.stablehlo.parse import parse_module
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.types import Array
+
+SUM = """
+  func.func private @sum(%x: tensor<i64>) -> tensor<i64> {
+    %r = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+      %s = stablehlo.add %a, %b : tensor<i64>
+      stablehlo.return %s : tensor<i64>
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<i64>) -> tensor<i64>
+    return %r : tensor<i64>
+  }
+"""
+
+
+def ran(body: str, *inputs: int) -> list[int]:
+    """The results of main in two replicas, given the text of its body, on one number each."""
+    text = f"""module attributes {{mhlo.num_replicas = 2 : i32}} {{
+      func.func @main(%x: tensor<i64>) -> tensor<i64> {{ {body} }} {SUM} }}"""
+    arrays: list[Array] = [np.array(number, np.int64) for number in inputs]
+    return [int(result) for result in evaluate(parse_module(text), arrays)]
+
+
+LOOP = """
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %n = stablehlo.constant dense<5> : tensor<i64>
+  %id = stablehlo.replica_id : tensor<ui32>
+  %wide = stablehlo.convert %id : (tensor<ui32>) -> tensor<i64>
+  %rounds = stablehlo.add %n, {more} : tensor<i64>
+  %r:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i64>, tensor<i64>
+  cond {{
+    %go = stablehlo.compare LT, %i, %rounds : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %go : tensor<i1>
+  }} do {{
+    %j = stablehlo.add %i, %one : tensor<i64>
+    %w = func.call @sum(%v) : (tensor<i64>) -> tensor<i64>
+    stablehlo.return %j, %w : tensor<i64>, tensor<i64>
+  }}
+  return %r#1 : tensor<i64>
+"""
+
+
+def test_processes_meet_in_every_turn_of_a_loop() -> None:
+    assert ran(LOOP.format(more="%zero"), 1, 2) == [48, 48]
+
+
+def test_a_process_that_never_arrives_is_named() -> None:
+    with pytest.raises(EvaluationError) as error:
+        ran(LOOP.format(more="%wide"), 1, 2)
+    message = str(error.value)
+    assert message.startswith("deadlock: process (0, 0) is done; process (1, 0) waits for (0, 0)")
+    assert "all_reduce" in message
+
+
+BRANCH = """
+  %id = stablehlo.replica_id : tensor<ui32>
+  %zero = stablehlo.constant dense<0> : tensor<ui32>
+  %first = stablehlo.compare EQ, %id, %zero : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+  %r = "stablehlo.if"(%first) ({{
+    %p = func.call @sum(%x) : (tensor<i64>) -> tensor<i64>
+    %q = func.call @{other}(%p) : (tensor<i64>) -> tensor<i64>
+    stablehlo.return %q : tensor<i64>
+  }}, {{
+    %p = func.call @{other}(%x) : (tensor<i64>) -> tensor<i64>
+    %q = func.call @sum(%p) : (tensor<i64>) -> tensor<i64>
+    stablehlo.return %q : tensor<i64>
+  }}) : (tensor<i1>) -> tensor<i64>
+  return %r : tensor<i64>
+"""
+
+
+def test_processes_meet_at_one_operation_from_several_branches() -> None:
+    assert ran(BRANCH.format(other="sum"), 1, 2) == [6, 6]
+
+
+def test_processes_that_wait_for_each_other_are_named() -> None:
+    swapped = BRANCH.format(other="other") + "}" + SUM.replace("@sum", "@other").rstrip()[:-1]
+    with pytest.raises(EvaluationError) as error:
+        ran(swapped, 1, 2)
+    message = str(error.value)
+    assert "process (0, 0) waits for (1, 0)" in message
+    assert "process (1, 0) waits for (0, 0)" in message
+
+
+def test_an_error_in_one_process_ends_all() -> None:
+    text = """module attributes {mhlo.num_replicas = 3 : i32} {
+      func.func @main(%x: tensor<i64>) -> tensor<i64> {
+        %r = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64,
+          replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<i64>) -> tensor<i64>
+        return %r : tensor<i64> } }"""
+    text = text.replace("tensor<i64>)", "tensor<2xi64>)").replace(
+        "(%x: tensor<i64>", "(%x: tensor<2xi64>"
+    )
+    text = text.replace("-> tensor<i64>", "-> tensor<4xi64>").replace(
+        "%r : tensor<i64>", "%r : tensor<4xi64>"
+    )
+    numbers = [np.arange(2)] * 3
+    with pytest.raises(EvaluationError, match=r"process \(2, 0\) is in no group|breaks C3"):
+        evaluate(parse_module(text), numbers)
+
+
+SENDS = """module attributes {{mhlo.num_replicas = 3 : i32}} {{
+  func.func @main(%x: tensor<i64>) -> tensor<i64> {{
+    %t = stablehlo.after_all : !stablehlo.token
+    %s = "stablehlo.send"(%x, %t) {{
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+      source_target_pairs = dense<{pairs}> : tensor<3x2xi64>}}
+      : (tensor<i64>, !stablehlo.token) -> !stablehlo.token
+    %r:2 = "stablehlo.recv"(%s) {{
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+      source_target_pairs = dense<{pairs}> : tensor<3x2xi64>}}
+      : (!stablehlo.token) -> (tensor<i64>, !stablehlo.token)
+    return %r#0 : tensor<i64> }} }}"""
+
+
+def test_what_is_sent_arrives_where_the_pairs_say() -> None:
+    program = parse_module(SENDS.format(pairs="[[0, 2], [2, 1], [1, 0]]"))
+    results = evaluate(program, [np.array(number) for number in (10, 20, 30)])
+    assert [int(result) for result in results] == [20, 30, 10]
+
+
+def test_who_waits_for_what_is_never_sent_is_named() -> None:
+    program = parse_module(SENDS.format(pairs="[[0, 2], [2, 1], [1, 0]]"))
+    (main,) = program.functions
+    kept = tuple(one for one in main.body.operations if one.name != "send")
+    kept = tuple(
+        replace(one, operands=kept[0].results) if one.name == "recv" else one for one in kept
+    )
+    silent = replace(program, functions=(replace(main, body=replace(main.body, operations=kept)),))
+    with pytest.raises(EvaluationError, match=r"deadlock: process \(0, 0\) waits for .* = recv"):
+        evaluate(silent, [np.array(number) for number in (10, 20, 30)])
+
+
+FEED = """module attributes {mhlo.num_replicas = 2 : i32} {
+  func.func @main() -> tensor<i64> {
+    %t = stablehlo.after_all : !stablehlo.token
+    %r:2 = "stablehlo.infeed"(%t) : (!stablehlo.token) -> (tensor<i64>, !stablehlo.token)
+    %o = "stablehlo.outfeed"(%r#0, %r#1) : (tensor<i64>, !stablehlo.token) -> !stablehlo.token
+    return %r#0 : tensor<i64> } }"""
+
+
+def test_each_process_has_feeds_of_its_own() -> None:
+    infeeds = {(0, 0): [(np.array(1),)], (1, 0): [(np.array(2),)]}
+    written: dict[tuple[int, int], list[tuple[Array, ...]]] = {}
+    results = evaluate(parse_module(FEED), [], infeeds=infeeds, outfeed=written)
+    assert [int(result) for result in results] == [1, 2]
+    assert {process: int(given[0][0]) for process, given in written.items()} == {
+        (0, 0): 1, (1, 0): 2,
+    }  # fmt: skip

@@ -1,0 +1,30 @@
+"""Markdown: short, complete, and without markup of others."""
+
+from __future__ import annotations
+
+import re
+
+from reports import markdown, view
+
+
+def test_markdown_is_short_and_complete(runs):
+    written = markdown.markdown(runs["full"])
+    totals = view.build(runs["full"]).totals
+    assert len(written) < 20_000
+    assert written.startswith("# The cpu backend does not conform: ")
+    assert f"| cells tested | {totals.tested:,} | {totals.planned:,} |" in written
+    for title in ("## Verdicts", "## New divergences", "## Known divergences", "## Worst accuracy"):
+        assert title in written
+    assert "[more](<https://github.com/openxla/xla/issues/1>)" in written
+    for block in re.findall(r"(?:^\|.*\n?)+", written, re.MULTILINE):
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+        assert len(widths) == 1, block
+
+
+def test_markdown_of_hostile_text_holds_no_markup(runs):
+    written = markdown.markdown(runs["nasty"])
+    assert not re.search(r"<(?!/?code>)[a-z!/]", re.sub(r"`[^`\n]*`", "", written))
+    assert not re.search(r"\]\((?!<https?://)", written.replace("\\]", ""))
+    assert all(c >= " " or c == "\n" for c in written)
+    for line in written.splitlines():
+        assert not line.startswith("|") or line.endswith(" |")

@@ -1,0 +1,220 @@
+"""The examples of XLA's operation semantics page, with its figures, evaluated.
+
+Operands, attributes and results are those of the page (seeds/000), each under its heading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from generators.regions.bodies import BodyBuilder, fold_of
+from reference.interpreter.evaluate import check, evaluate, shared_out
+from reference.ir.constants import matrix
+from reference.ir.program import Operation, Program, Region, TensorType, Value, single_op
+from reference.ir.types import Array, element_type, element_type_of
+from reference.ops.table import OPS
+from reference.ops.xla.contraction import DotDimensionNumbers
+from reference.ops.xla.lowering import lowered
+from reference.ops.xla.shapes import Shape
+
+F32, S32 = element_type("f32"), element_type("si32")
+PRED = np.bool_
+ADD = fold_of("add", F32).region
+
+
+def f32(numbers: Any) -> Array:
+    return np.array(numbers, np.float32)
+
+
+def s32(numbers: Any) -> Array:
+    return np.array(numbers, np.int32)
+
+
+def type_of(array: Array) -> TensorType:
+    return TensorType(array.shape, element_type_of(array))
+
+
+def program_of(
+    op: str, operands: tuple[Array, ...], results: tuple[Array, ...], regions: tuple[Region, ...],
+    given: dict[str, Any],
+) -> Program:  # fmt: skip
+    values = tuple(Value(f"v{n}", type_of(array)) for n, array in enumerate(operands))
+    return single_op(op, values, tuple(map(type_of, results)), given, regions)
+
+
+V = f32([[[10, 11, 12], [15, 16, 17]], [[20, 21, 22], [25, 26, 27]],
+         [[30, 31, 32], [35, 36, 37]], [[40, 41, 42], [45, 46, 47]]])  # fmt: skip
+B = f32([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]])
+A = f32([0, 1, 2, 3, 4])
+THREE = f32([[[1, 2, 3], [4, 5, 6]]] * 4)
+INF = float("inf")
+POOL = f32([10000, 1000, 100, 10, 1])
+LESS = BodyBuilder.of(*[element_type(n) for n in ("si32", "si32", "si32", "si32", "f32", "f32")])
+BY_FIRST = LESS.returns(LESS.compare(LESS.arguments[0], LESS.arguments[1], "LT"))
+
+EXAMPLES: list[tuple[str, tuple[Array, ...], tuple[Array, ...], dict[str, Any], tuple[Region, ...]]]
+EXAMPLES = [
+    ("Broadcast", (f32(2),), (f32([[2, 2, 2]] * 2),), {"broadcast_sizes": (2, 3)}, ()),
+    ("Clamp", (s32(0), s32([-1, 5, 9]), s32(6)), (s32([0, 5, 6]),), {}, ()),
+    ("Collapse", (V,), (V.reshape(24),), {"dimensions": (0, 1, 2)}, ()),
+    ("Collapse", (V,), (V.reshape(8, 3),), {"dimensions": (0, 1)}, ()),
+    ("Collapse", (V,), (V.reshape(4, 6),), {"dimensions": (1, 2)}, ()),
+    ("ConcatInDim", (s32([2, 3]), s32([4, 5]), s32([6, 7])), (s32([2, 3, 4, 5, 6, 7]),),
+     {"dimension": 0}, ()),
+    ("ConcatInDim", (s32([[1, 2], [3, 4], [5, 6]]), s32([[7, 8]])),
+     (s32([[1, 2], [3, 4], [5, 6], [7, 8]]),), {"dimension": 0}, ()),
+    ("ConvertElementType", (s32([0, 1, 2]),), (f32([0, 1, 2]),), {"new_element_type": "f32"}, ()),
+    ("DotGeneral", (f32([[1, 2, 3], [4, 5, 6]]), f32([[1, 1, 1], [2, 2, 2]])),
+     (f32([[6, 12], [15, 30]]),), {"dimension_numbers": DotDimensionNumbers((1,), (1,))}, ()),
+    ("DotGeneral", (f32([[[1, 2], [3, 4]], [[5, 6], [7, 8]]]), f32([[[1, 0], [0, 1]]] * 2)),
+     (f32([[[1, 2], [3, 4]], [[5, 6], [7, 8]]]),),
+     {"dimension_numbers": DotDimensionNumbers((2,), (1,), (0,), (0,))}, ()),
+    ("DynamicSlice", (A, s32(2)), (f32([2, 3]),), {"slice_sizes": (2,)}, ()),
+    ("DynamicSlice", (B, s32(2), s32(1)), (f32([[7, 8], [10, 11]]),), {"slice_sizes": (2, 2)}, ()),
+    ("DynamicUpdateSlice", (A, f32([5, 6]), s32(2)), (f32([0, 1, 5, 6, 4]),), {}, ()),
+    ("DynamicUpdateSlice", (B, f32([[12, 13], [14, 15], [16, 17]]), s32(1), s32(1)),
+     (f32([[0, 1, 2], [3, 12, 13], [6, 14, 15], [9, 16, 17]]),), {}, ()),
+    ("Iota", (), (s32([[n] * 8 for n in range(4)]),),
+     {"shape": Shape("si32", (4, 8)), "iota_dimension": 0}, ()),
+    ("Iota", (), (s32([list(range(8))] * 4),),
+     {"shape": Shape("si32", (4, 8)), "iota_dimension": 1}, ()),
+    ("Reduce", (THREE, f32(0)), (f32([[4, 8, 12], [16, 20, 24]]),),
+     {"dimensions_to_reduce": (0,)}, (ADD,)),
+    ("Reduce", (THREE, f32(0)), (f32([[6, 15]] * 4),), {"dimensions_to_reduce": (2,)}, (ADD,)),
+    ("Reduce", (THREE, f32(0)), (f32([20, 28, 36]),), {"dimensions_to_reduce": (0, 1)}, (ADD,)),
+    ("Reduce", (THREE, f32(0)), (f32(84),), {"dimensions_to_reduce": (0, 1, 2)}, (ADD,)),
+    ("ReduceWindow", (POOL, f32(INF)), (f32([100, 1]),),
+     {"window_dimensions": (3,), "window_strides": (2,), "padding": "VALID"},
+     (fold_of("minimum", F32).region,)),
+    ("ReduceWindow", (POOL, f32(INF)), (f32([1000, 10, 1]),),
+     {"window_dimensions": (3,), "window_strides": (2,), "padding": "SAME"},
+     (fold_of("minimum", F32).region,)),
+    ("Reshape", (V,), (V.reshape(24),), {"dimensions": (24,)}, ()),
+    ("Reshape", (V,), (V.reshape(8, 3),), {"dimensions": (8, 3)}, ()),
+    ("Reshape", (f32([[5]]),), (f32(5),), {"dimensions": ()}, ()),
+    ("Reshape", (f32(5),), (f32([[5]]),), {"dimensions": (1, 1)}, ()),
+    ("Select", (np.array([1, 0, 0, 1], PRED), s32([1, 2, 3, 4]), s32([100, 200, 300, 400])),
+     (s32([1, 200, 300, 4]),), {}, ()),
+    ("Select", (np.array(True), s32([1, 2, 3, 4]), s32([100, 200, 300, 400])),
+     (s32([1, 2, 3, 4]),), {}, ()),
+    ("Slice", (A,), (f32([2, 3]),),
+     {"start_indices": (2,), "limit_indices": (4,), "strides": (1,)}, ()),
+    ("Slice", (B,), (f32([[7, 8], [10, 11]]),),
+     {"start_indices": (2, 1), "limit_indices": (4, 3), "strides": (1, 1)}, ()),
+    ("Sort", (s32([3, 1]), s32([42, 50]), f32([-3.0, 1.1])),
+     (s32([1, 3]), s32([50, 42]), f32([1.1, -3.0])), {"dimension": 0, "is_stable": True},
+     (BY_FIRST,)),
+    # a broadcast of the page on broadcasting: a matrix and a row, a matrix and a column
+    ("Add", (f32([[1, 2, 3], [4, 5, 6]]), f32([7, 8, 9])), (f32([[8, 10, 12], [11, 13, 15]]),),
+     {"broadcast_dimensions": (1,)}, ()),
+    ("Add", (f32([[1, 2, 3], [4, 5, 6]]), f32([7, 8])), (f32([[8, 9, 10], [12, 13, 14]]),),
+     {"broadcast_dimensions": (0,)}, ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "results", "given", "regions"),
+    EXAMPLES,
+    ids=[f"{one[0]}-{n}" for n, one in enumerate(EXAMPLES)],
+)
+def test_an_example(op, operands, results, given, regions) -> None:
+    program = program_of(op, operands, results, regions, given)
+    assert check(program) == []
+    for got, want in zip(evaluate(program, operands), results, strict=True):
+        np.testing.assert_array_equal(got, want)
+    assert {one.name for one in lowered(program).walk()}.isdisjoint({op})
+
+
+def test_elements_of_other_widths_have_other_dimensions() -> None:
+    infer = OPS["BitcastConvertType"].infer
+    of = {name: element_type(name) for name in ("f32", "f16")}
+    assert infer(TensorType((10,), of["f32"]), new_element_type="f16").shape == (10, 2)
+    assert infer(TensorType((), of["f32"]), new_element_type="f16").shape == (2,)
+    assert infer(TensorType((10, 2), of["f16"]), new_element_type="f32").shape == (10,)
+
+
+def running() -> Region:
+    """f(x, c) -> (c + x, c + x)."""
+    scalar = TensorType((), F32)
+    x, c, total = Value("x", scalar), Value("c", scalar), Value("t", scalar)
+    add = Operation("add", (c, x), (total,))
+    return Region((x, c), (add, Operation("return", (total, total))))
+
+
+@pytest.mark.parametrize(("is_reverse", "steps"), [(False, [11, 13, 16]), (True, [16, 15, 13])])
+def test_a_scan_goes_through_its_inputs_in_either_order(is_reverse: bool, steps: list[int]) -> None:
+    given = {"scan_dimension": 0, "num_carries": 1, "is_reverse": is_reverse}
+    operands, results = (f32([1, 2, 3]), f32(10)), (f32(steps), f32(16))
+    program = program_of("Scan", operands, results, (running(),), given)
+    assert check(program) == []
+    for got, want in zip(evaluate(program, operands), results, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_of_equal_elements_the_lower_index_comes_first() -> None:
+    operand = f32([[3, 1, 3, 2], [0.0, -0.0, -1, 0.0]])
+    largest = program_of(
+        "TopK", (operand,), (f32([[3, 3], [0, 0]]), s32([[0, 2], [0, 1]])), (),
+        {"k": 2, "largest": True},
+    )  # fmt: skip
+    values, indices = evaluate(largest, (operand,))
+    assert (values.tolist(), indices.tolist()) == ([[3, 3], [0, 0]], [[0, 2], [0, 1]])
+    smallest = program_of(
+        "TopK", (operand,), (values, indices), (), {"k": 2, "largest": False}
+    )  # fmt: skip
+    assert evaluate(smallest, (operand,))[1].tolist() == [[1, 3], [2, 0]]
+
+
+@pytest.mark.parametrize(("index", "chosen"), [(0, 10), (1, 20), (2, 30), (-1, 30), (3, 30)])
+def test_an_index_without_a_branch_stands_for_the_last(index: int, chosen: int) -> None:
+    scalar = TensorType((), F32)
+    same = Region((Value("x", scalar),), (Operation("return", (Value("x", scalar),)),))
+    operands = (s32(index), f32(10), f32(20), f32(30))
+    program = program_of("Conditional", operands, (f32(0),), (same,) * 3, {})
+    assert evaluate(program, operands)[0] == chosen
+
+
+def of_two(
+    op: str, per_process: list[Array], results: list[Array], regions: tuple[Region, ...] = (),
+    **given: Any,
+) -> list[Any]:  # fmt: skip
+    program = program_of(op, (per_process[0],), (results[0],), regions, given)
+    program = replace(program, process_grid=(2, 1))
+    assert check(program) == []
+    return [share[0].tolist() for share in shared_out(program, evaluate(program, per_process))]
+
+
+PAIR = matrix([[0, 1]])
+
+
+def test_two_replicas_gather_and_reduce() -> None:
+    operands = [f32([1.0, 2.5]), f32([3.0, 5.25])]
+    gathered = f32([1.0, 2.5, 3.0, 5.25])
+    assert of_two(
+        "AllGather", operands, [gathered], all_gather_dimension=0, shard_count=2,
+        replica_groups=PAIR,
+    ) == [gathered.tolist()] * 2  # fmt: skip
+    added = f32([4.0, 7.75])
+    for op, regions in (("AllReduce", (ADD,)), ("CrossReplicaSum", ())):
+        results = of_two(op, operands, [added], regions, replica_groups=PAIR)
+        assert results == [added.tolist()] * 2
+
+
+def test_two_replicas_exchange_and_share_out() -> None:
+    """The shapes of the page: f32[2,4] to f32[4,2], and to f32[2,2]."""
+    left, right = f32(np.arange(8).reshape(2, 4)), f32(np.arange(8).reshape(2, 4) + 10)
+    exchanged = of_two(
+        "AllToAll", [left, right], [np.zeros((4, 2), np.float32)], split_dimension=1,
+        concat_dimension=0, split_count=2, replica_groups=PAIR,
+    )  # fmt: skip
+    assert exchanged[0] == [[0, 1], [4, 5], [10, 11], [14, 15]]
+    assert exchanged[1] == [[2, 3], [6, 7], [12, 13], [16, 17]]
+    shared = of_two(
+        "ReduceScatter", [left, right], [np.zeros((2, 2), np.float32)], (ADD,),
+        scatter_dimension=1, shard_count=2, replica_groups=PAIR,
+    )  # fmt: skip
+    assert shared == [[[10, 12], [18, 20]], [[14, 16], [22, 24]]]
