@@ -10,7 +10,14 @@ from math import prod
 from typing import Any
 
 from reference.ir.op import Dialect, Structure
-from reference.ir.program import Operation, Program, QuantizedType, TensorType, Value
+from reference.ir.program import (
+    Operation,
+    Program,
+    QuantizedType,
+    Region,
+    TensorType,
+    Value,
+)
 from reference.ops.structure import structure_of
 from reference.ops.table import OPS
 
@@ -140,11 +147,24 @@ def _sorted(operation: Operation) -> str | None:
 
 
 def _folded(operation: Operation) -> str | None:
-    """Of an op whose results have the types that its body works in."""
-    pairs = zip(operation.operands, operation.results, strict=False)
-    if all(_tensor(taken).stored == _tensor(given).stored for taken, given in pairs):
-        return None
-    return "a body that works in another element type ends the process"
+    """Of an op whose results have the types that its body works in.
+
+    The passes give quantized bodies the operands' codes as they are, where their types differ.
+    """
+    types = [
+        (_tensor(taken).element_type, _tensor(given).element_type)
+        for taken, given in zip(operation.operands, operation.results, strict=False)
+    ]
+    if any(taken != given for taken, given in types):
+        return "bodies in another element type end the process, or get codes that are not converted"
+    quantized = any(isinstance(of, QuantizedType) for of, _ in types)
+    if quantized and any(map(_holds_more, operation.regions)):
+        return "quantized bodies that call functions or have regions in them end the process"
+    return None
+
+
+def _holds_more(body: Region) -> bool:
+    return any(one.regions or structure_of(one) is Structure.CALLS for one in body.operations)
 
 
 def _convolved(operation: Operation) -> str | None:

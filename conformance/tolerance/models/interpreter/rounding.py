@@ -1,6 +1,8 @@
-"""Rounding to whole numbers and to fewer bits, and NaNs of the type that has powers of two alone.
+"""Rounding to whole numbers and to fewer bits, and after each step of a function; NaNs of the type
+that has powers of two alone.
 
-Source: LLVM's APFloat (`roundToIntegral`, `convertToDouble`), the interpreter's `reducePrecision`.
+Source: LLVM's APFloat (`roundToIntegral`, `convertToDouble`), the interpreter's `reducePrecision`
+and `logistic`.
 """
 
 from __future__ import annotations
@@ -91,6 +93,29 @@ def _in_range(bits: Array, of: ElementType, exponent: int, own: int) -> Array:
 
 
 TO_FEWER_BITS = exactly("bits of another format", _to_fewer_bits)
+
+# --- After each step ------------------------------------------------------------------------------
+
+
+def _logistic(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    """1 / (1 + exp(-x)), each step rounded to the type: too large for some of them on the way."""
+    del operation, expected
+    (operand,) = operands
+    of = element_type_of(operand)
+    if not of.is_float or not of.float_format.signed:
+        return None
+
+    def rounded(exact: Array) -> Array:
+        return to_float64(round_to(exact, of))
+
+    with np.errstate(all="ignore"):
+        grown = rounded(np.exp(-to_float64(operand)))
+        return (round_to(1 / rounded(1 + grown), of),)
+
+
+LOGISTIC = exactly("textbook formula", _logistic)
 
 # --- Powers of two -------------------------------------------------------------------------------
 

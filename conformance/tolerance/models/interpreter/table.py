@@ -47,7 +47,7 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
     "gather": (indices.UNSIGNED_START,),
     "log": _IN_F64,
     "log_plus_one": (*_IN_F64, formulas.LOG_PLUS_ONE),
-    "logistic": (*_IN_F64, formulas.LOGISTIC),
+    "logistic": (*_IN_F64, rounding.LOGISTIC, formulas.LOGISTIC),
     "power": (*_IN_F64, formulas.POWER),
     "reduce_precision": (rounding.TO_FEWER_BITS,),
     "round_nearest_afz": (rounding.TO_WHOLE,),
@@ -64,9 +64,11 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
 }
 
 
-_ELSEWHERE = frozenset({sorting.NEGATIVE, out_of_bounds.WINDOW, out_of_bounds.BOUND})
+_ELSEWHERE = frozenset(
+    {sorting.NEGATIVE, out_of_bounds.WINDOW, out_of_bounds.BOUND, out_of_bounds.NO_INDICES}
+)
 """Classes of what compilers do and the interpreter does not: it counts dimensions from the last,
-and drops updates out of bounds, as it should."""
+drops updates out of bounds alone, and has a window for each index vector, as it should."""
 
 
 def _refuting(refutes: Refutes) -> Refutes:

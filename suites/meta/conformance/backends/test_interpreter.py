@@ -220,6 +220,38 @@ REFUSED = {
         : (tensor<2x0xf32>, tensor<2x0xf32>) -> tensor<2x2xf32>
       return %0 : tensor<2x2xf32>
     }""",
+    "codes that are not converted": """func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>)
+        -> tensor<3x!quant.uniform<i8:f32, 0.25>> {
+      %c = stablehlo.constant() <{value = dense<0> : tensor<i8>}>
+        : () -> tensor<!quant.uniform<i8:f32, 0.5>>
+      %0 = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 2>}> ({
+      ^bb0(%a: tensor<!quant.uniform<i8:f32, 0.25>>, %b: tensor<!quant.uniform<i8:f32, 0.25>>):
+        %1 = stablehlo.add %a, %b : tensor<!quant.uniform<i8:f32, 0.25>>
+        stablehlo.return %1 : tensor<!quant.uniform<i8:f32, 0.25>>
+      }) : (tensor<4x!quant.uniform<i8:f32, 0.5>>, tensor<!quant.uniform<i8:f32, 0.5>>)
+        -> tensor<3x!quant.uniform<i8:f32, 0.25>>
+      return %0 : tensor<3x!quant.uniform<i8:f32, 0.25>>
+    }""",
+    "quantized bodies that call": """func.func private @body(
+        %a: tensor<!quant.uniform<i8:f32, 0.5>>, %b: tensor<!quant.uniform<i8:f32, 0.5>>)
+        -> tensor<!quant.uniform<i8:f32, 0.5>> {
+      %0 = stablehlo.add %a, %b : tensor<!quant.uniform<i8:f32, 0.5>>
+      return %0 : tensor<!quant.uniform<i8:f32, 0.5>>
+    }
+    func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>)
+        -> tensor<3x!quant.uniform<i8:f32, 0.5>> {
+      %c = stablehlo.constant() <{value = dense<0> : tensor<i8>}>
+        : () -> tensor<!quant.uniform<i8:f32, 0.5>>
+      %0 = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 2>}> ({
+      ^bb0(%a: tensor<!quant.uniform<i8:f32, 0.5>>, %b: tensor<!quant.uniform<i8:f32, 0.5>>):
+        %1 = func.call @body(%a, %b)
+          : (tensor<!quant.uniform<i8:f32, 0.5>>, tensor<!quant.uniform<i8:f32, 0.5>>)
+          -> tensor<!quant.uniform<i8:f32, 0.5>>
+        stablehlo.return %1 : tensor<!quant.uniform<i8:f32, 0.5>>
+      }) : (tensor<4x!quant.uniform<i8:f32, 0.5>>, tensor<!quant.uniform<i8:f32, 0.5>>)
+        -> tensor<3x!quant.uniform<i8:f32, 0.5>>
+      return %0 : tensor<3x!quant.uniform<i8:f32, 0.5>>
+    }""",
     "unsigned storage": """func.func @main(%x: tensor<2x!quant.uniform<u8:f32, 0.5:3>>)
         -> tensor<2x!quant.uniform<u8:f32, 0.5:3>> {
       %0 = stablehlo.negate %x : tensor<2x!quant.uniform<u8:f32, 0.5:3>>

@@ -112,7 +112,21 @@ ELEMENTWISE = {
         ("reduce_precision", "f8E4M3B11FNUZ"),
         ("reduce_precision", "f8E8M0FNU"),
     ],
+    "textbook formula": [
+        ("logistic", "f8E3M4"),
+        ("logistic", "f8E4M3B11FNUZ"),
+        ("logistic", "f8E5M2FNUZ"),
+    ],
 }
+
+FORMS = {
+    "logistic": (
+        " {result_accuracy = #stablehlo.result_accuracy<ulps = 1, "
+        "mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}"
+    ),
+    "reduce_precision": ", format = e3m1",
+}
+"""What stands behind the operand."""
 
 
 @pytest.mark.parametrize(
@@ -124,9 +138,8 @@ def test_every_number_of_a_type_is_predicted(
     of = element_type(name)
     numbers = from_bits(np.arange(1 << of.bits, dtype=np.uint8), of)
     spelled = f"tensor<{len(numbers)}x{name}>"
-    form = ", format = e3m1" if op == "reduce_precision" else ""
     text = f"""func.func @main(%x: {spelled}) -> {spelled} {{
-      %0 = stablehlo.{op} %x{form} : {spelled}
+      %0 = stablehlo.{op} %x{FORMS.get(op, "")} : {spelled}
       return %0 : {spelled}
     }}"""
     found, _ = judged(session, text, [numbers])
