@@ -167,4 +167,5 @@ SCATTERED_UPDATES = Rule(
     bound=_bound,
     refutes=_refutes,
     either_zero=_either_zero,
+    deviations=(out_of_bounds.READ_ELSEWHERE,),
 )

@@ -3,7 +3,9 @@
 Spec "scatter" drops an update where its own `result_index` is out of bounds. XLA drops the whole
 window if any of its elements is (its ScatterExpander compares the start index with the largest
 one at which the window fits), and makes that comparison in the type of the indices, in which the
-bound may not have room. StableHLO's interpreter sign-extends unsigned indices.
+bound may not have room. It puts back what stood where a dropped window would be, clamped; of a
+constant input and constant unsigned indices it reads that by their signs. StableHLO's interpreter
+sign-extends unsigned indices.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from conformance.tolerance.models.interpreter.indices import signed
+from conformance.tolerance.models.interpreter.otherwise import exactly
 from generators.values.shaped_values import cast
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type, element_type_of
@@ -24,6 +27,9 @@ SIGNED = "unsigned index taken for signed"
 WINDOW = "window out of bounds in part"
 NO_INDICES = "index vectors of no components"
 BOUND = "bound that the index type has no room for"
+
+
+ELSEWHERE = "dropped window read elsewhere"
 
 
 def treatments(operation: Operation, operands: Sequence[Array]) -> Iterator[tuple[str, Array]]:
@@ -86,12 +92,59 @@ def _fits(
         scatter_dims_to_operand_dims=given["scatter_dims_to_operand_dims"],
         index_vector_dim=given["index_vector_dim"],
     )
-    dropped = (*given["inserted_window_dims"], *given.get("input_batching_dims", ()))
-    kept = [d for d in range(operand.ndim) if d not in dropped]
-    sizes = dict(zip(kept, (updates.shape[d] for d in window_dims), strict=True))
+    sizes = _window(given, operand, updates)
     fits = np.ones(updates.shape, np.bool_)
     for d in range(operand.ndim):  # those that no index speaks of are compared too, from 0
         bound = np.asarray(operand.shape[d] - sizes.get(d, 1), np.int64)
         limit = int(cast(bound, of)[()])
         fits &= starts[d] <= limit
     return fits
+
+
+# --- Dropped windows -----------------------------------------------------------------------------
+
+
+def _put_back_elsewhere(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array, ...] | None:
+    """Of a single window that is dropped: its place gets what stands where its signed index is."""
+    del expected
+    count = len(operands) // 2
+    inputs, indices, updates = operands[:count], operands[count], operands[count + 1]
+    dims: tuple[int, ...] = tuple(dict(operation.attributes)["scatter_dims_to_operand_dims"])  # pyright: ignore[reportArgumentType]
+    if not dims or indices.size != len(dims) or not updates.size:
+        return None
+    if (update_positions(operation, inputs[0], indices, updates) >= 0).any():
+        return None
+    written, read = (
+        update_positions(operation, inputs[0], _clamped(operation, operands, index), updates)
+        for index in (indices, signed(indices))
+    )
+    results = [array.reshape(-1).copy() for array in inputs]
+    for result, array in zip(results, inputs, strict=True):
+        result[written.reshape(-1)] = array.reshape(-1)[read.reshape(-1)]
+    return tuple(result.reshape(inputs[0].shape) for result in results)
+
+
+def _clamped(operation: Operation, operands: tuple[Array, ...], index: Array) -> Array:
+    """The single index vector moved to where the window fits, as si64."""
+    given: dict[str, Any] = dict(operation.attributes)
+    shape, updates = operands[0].shape, operands[len(operands) // 2 + 1]
+    sizes = _window(given, operands[0], updates)
+    vector = index.reshape(-1).tolist()
+    moved = [
+        min(max(at, 0), shape[d] - sizes.get(d, 1))
+        for at, d in zip(vector, given["scatter_dims_to_operand_dims"], strict=True)
+    ]
+    return np.array(moved, np.int64).reshape(index.shape)
+
+
+def _window(given: dict[str, Any], operand: Array, updates: Array) -> dict[int, int]:
+    """The sizes of the windows, by the dimension of the inputs."""
+    dropped = (*given["inserted_window_dims"], *given.get("input_batching_dims", ()))
+    kept = [d for d in range(operand.ndim) if d not in dropped]
+    window_dims = given["update_window_dims"]
+    return dict(zip(kept, (updates.shape[d] for d in window_dims), strict=True))
+
+
+READ_ELSEWHERE = exactly(ELSEWHERE, _put_back_elsewhere)

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.tolerance.models.out_of_bounds import BOUND, WINDOW
+from conformance.tolerance.models.out_of_bounds import BOUND, ELSEWHERE, WINDOW
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
 from generators.regions.bodies import BodyBuilder, fold_of
 from reference.interpreter.evaluate import body_of, check, evaluate
 from reference.ir.program import Region
+from reference.ir.types import element_type
 from reference.numerics.alike import alike
 from reference.ops.indexed.update_orders import contested, impossible, taken_apart
 from suites.meta.support.counting import calls_of
@@ -134,6 +135,20 @@ def test_bounds_in_a_narrow_index_type_are_named() -> None:
     inputs = [np.zeros(129, np.float32), np.array([127], np.int8), np.array([5], np.float32)]
     assert evaluate(made, inputs)[0][127] == 5
     assert judged(made, inputs, [np.zeros(129, np.float32)]) == (Verdict.DIVERGENT, BOUND)
+
+
+def test_a_dropped_window_read_elsewhere_is_named() -> None:
+    types = {"x": tensor(SI32, 1, 3), "i": tensor(element_type("ui64"), 2), "u": tensor(SI32, 1, 1)}
+    given = POINTS | {"update_window_dims": (0, 1), "inserted_window_dims": ()}
+    given |= {"scatter_dims_to_operand_dims": (0, 1), "index_vector_dim": 0}
+    made = program("scatter", types, (tensor(SI32, 1, 3),), (overwrite(SI32),), **given)
+    index = np.full(2, 2**64 - 1000, np.uint64)
+    inputs = [np.array([[1, 2, 3]], np.int32), index, np.array([[77]], np.int32)]
+    assert evaluate(made, inputs)[0].tolist() == [[1, 2, 3]]
+    for got, kind in (([1, 2, 1], ELSEWHERE), ([1, 2, 2], "wrong value")):
+        assert judged(made, inputs, [np.array([got], "i4")]) == (Verdict.DIVERGENT, kind)
+    inputs[1] = np.zeros(2, np.uint64)  # not dropped: then it is no such thing
+    assert judged(made, inputs, [np.array([[1, 2, 1]], "i4")]) == (Verdict.DIVERGENT, "wrong value")
 
 
 def test_updates_without_indices_all_go_to_one_place() -> None:
