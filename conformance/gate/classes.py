@@ -17,8 +17,8 @@ CLASSES = (
     # elements, of some ops
     "NaN left out", "bits that are not uniform", "bound that the index type has no room for",
     "contracted product", "dimension counted from the last", "distribution",
-    "dropped window read elsewhere", "folded normalization", "index vectors of no components", "no order of the updates",
-    "no permutation of the elements", "one-pass variance", "order of the elements",
+    "dropped window read elsewhere", "folded normalization", "index vectors of no components",
+    "no order of the updates", "no permutation of the elements", "one-pass variance", "order of the elements",
     "order of the factors", "order of the process group", "order of the tiles", "out of range",
     "operands taken for parts", "padding left out",
     "rounded product", "source without elements", "summed from +0", "transformed convolution",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from itertools import permutations
 from typing import Any
 
@@ -117,9 +118,12 @@ def without_padding(
         values, init = parts.values[number], parts.inits[number]
         wrong = _wrong(operation, operands, number, want, got, bound)
         explained = np.zeros_like(wrong)
+        folded = cache(partial(monoids.fold, monoid, values, init, parts.leaves, padded=False))
         for inits in _inits(monoid, element_type_of(values)):
-            other = monoids.fold(monoid, values, init, parts.leaves, inits, padded=False)
-            explained |= ~_apart(other, got, bound)
+            explained |= ~_apart(folded(inits), got, bound)
+        for counts in _inits_by_tiles(parts):
+            for inits in np.unique(counts).tolist():
+                explained |= ~_apart(folded(inits), got, bound) & (counts == inits)
         found.append([(UNPADDED, wrong & explained)])
     return tuple(found)
 
@@ -131,6 +135,27 @@ def _inits(monoid: Monoid, element_type: ElementType) -> Sequence[int]:
     """
     counts = not (monoid.extremum or monoid.bitwise) and element_type.part.bits > _NARROW
     return range(_MOST_INITS) if counts else (0, 1)
+
+
+def _inits_by_tiles(parts: Reduction) -> Iterator[Array]:
+    """How many init values each window of a running fold meets that is done by tiles."""
+    axis, leaves = _running(parts), parts.leaves
+    if axis is None or not isinstance(leaves, Windows):
+        return
+    size = leaves.window_dimensions[axis]
+    place = np.indices(leaves.shape)[axis]
+    for tile in (tile for tile in _SIZES if tile < size):
+        yield np.array(inits_met(size, tile))[place]
+
+
+def inits_met(size: int, tile: int) -> list[int]:
+    """The init values of each of `size` sums of a running fold by tiles: each tile begins with one,
+    and so does the fold of the tiles before, which are folds themselves."""
+    if size <= tile:
+        return [1] * size
+    tiles = inits_met(-(-size // tile), tile)
+    before = [1, *(count + n for n, count in enumerate(tiles, 1))]
+    return [1 + before[i // tile] for i in range(size)]
 
 
 def _wrong(
@@ -246,20 +271,10 @@ def _by_places(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, 
 def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
     """The results of a running fold whose elements are taken tile by tile: those of an element's
     own tile first, then those of the tiles before, in the same way where these are many."""
-    leaves = parts.leaves
-    if not isinstance(leaves, Windows):
+    axis, leaves = _running(parts), parts.leaves
+    if axis is None or not isinstance(leaves, Windows):
         return
-    along = [axis for axis, size in enumerate(leaves.window_dimensions) if size > 1]
-    if len(along) != 1:
-        return
-    (axis,) = along
     size = leaves.window_dimensions[axis]
-    if (leaves.given[axis], leaves.shape[axis], leaves.padding[axis]) != (
-        size,
-        size,
-        (size - 1, 0),
-    ):
-        return
     place = np.indices(leaves.shape)[axis].reshape(-1)
     for tile in (tile for tile in _SIZES if tile < size):
         # of result i the leaves are size - 1 - i times padding, then the elements up to i
@@ -269,6 +284,20 @@ def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
         )
 
         yield _by_places(parts, rows[place].T, folding.init_then_tree)
+
+
+def _running(parts: Reduction) -> int | None:
+    """The dimension along which windows are a running fold: up to each element, from the first."""
+    leaves = parts.leaves
+    if not isinstance(leaves, Windows):
+        return None
+    along = [axis for axis, size in enumerate(leaves.window_dimensions) if size > 1]
+    if len(along) != 1:
+        return None
+    (axis,) = along
+    size = leaves.window_dimensions[axis]
+    found = leaves.given[axis], leaves.shape[axis], leaves.padding[axis]
+    return axis if found == (size, size, (size - 1, 0)) else None
 
 
 def tiled(last: int, size: int, tile: int) -> list[int]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.tolerance.models.orders import LABEL, TILES, UNPADDED, tiled
+from conformance.tolerance.models.orders import LABEL, TILES, UNPADDED, inits_met, tiled
 from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
 from generators.families.reduction import padding_of
@@ -16,7 +16,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Attribute, Program, Value, single_op
 from reference.ir.types import Array, element_type
 
-UI8, UI32 = element_type("ui8"), element_type("ui32")
+UI4, UI8, UI32 = element_type("ui4"), element_type("ui8"), element_type("ui32")
 AFFINE = next(body for body in several(UI8) if body.name == "affine maps")
 """x -> a x + b, one map after the other: associative, not commutative."""
 
@@ -116,5 +116,33 @@ def test_padding_left_out_and_init_values_met_anywhere_have_a_class() -> None:
     for last, kind in ((3 * 6**5, UNPADDED), (3 * 5, "wrong value")):
         actual = expected[0].copy()
         actual[63] = last
+        found = judge(made, inputs, expected, [actual], RULES["windowed reduction"])
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
+def test_each_tile_of_a_running_fold_begins_with_an_init_value() -> None:
+    assert inits_met(16, 16) == [1] * 16
+    assert inits_met(40, 16) == [2] * 16 + [3] * 16 + [4] * 8
+    of_tiles = [1, *(n + count for n, count in enumerate(inits_met(19, 16), 1))]
+    assert inits_met(300, 16)[288] == 1 + of_tiles[18] == 1 + 18 + 3
+
+
+def test_init_values_of_the_tiles_in_the_place_of_padding_have_a_class_in_narrow_types_too() -> (
+    None
+):
+    """Of 4 bits nearly any number of factors 2 is 0; where there are two, 7 * 2 * 2 is 12."""
+    types = (tensor(UI4, 100),)
+    values = (Value("x", types[0]), Value("init", tensor(UI4)))
+    given: dict[str, Attribute] = {
+        "window_dimensions": (100,),
+        "padding": padding_of(((99, 0),)),
+    }
+    made = single_op("reduce_window", values, types, given, (fold_of("multiply", UI4).region,))
+    storage = UI4.storage
+    inputs = (np.full(100, 7, storage), np.array(2, storage))
+    expected = evaluate(made, inputs)
+    for first, kind in ((12, UNPADDED), (8, "wrong value")):
+        actual = expected[0].copy()
+        actual[0] = first
         found = judge(made, inputs, expected, [actual], RULES["windowed reduction"])
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
