@@ -10,7 +10,7 @@ a tile to the body as its second argument.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import permutations
 from typing import Any
@@ -20,9 +20,8 @@ import numpy as np
 from conformance.tolerance.models import subnormal_order
 from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import EvaluationError
-from reference.ir.monoid import Monoid
 from reference.ir.program import Dense, Operation, attributes
-from reference.ir.types import Array, ElementType, element_type_of
+from reference.ir.types import Array
 from reference.numerics import monoids
 from reference.numerics.contributions import Windows
 from reference.ops.folds import folding
@@ -44,9 +43,6 @@ _MOST = 4
 """Dimensions of which all orders are tried: 24 then."""
 _SIZES = (16, 32, 64, 128)
 """Of tiles."""
-_MOST_INITS = 64
-_NARROW = 8
-"""Bits."""
 _PER_DIMENSION = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
 
 Labelled = Sequence[tuple[str, Array]]
@@ -119,43 +115,41 @@ def without_padding(
         wrong = _wrong(operation, operands, number, want, got, bound)
         explained = np.zeros_like(wrong)
         folded = cache(partial(monoids.fold, monoid, values, init, parts.leaves, padded=False))
-        for inits in _inits(monoid, element_type_of(values)):
-            explained |= ~_apart(folded(inits), got, bound)
-        for counts in _inits_by_tiles(parts):
+        for counts in _inits(parts):
             for inits in np.unique(counts).tolist():
                 explained |= ~_apart(folded(inits), got, bound) & (counts == inits)
         found.append([(UNPADDED, wrong & explained)])
     return tuple(found)
 
 
-def _inits(monoid: Monoid, element_type: ElementType) -> Sequence[int]:
-    """How often the init value may be met where windows are folded tile by tile, each from it.
-
-    Of a type of few values that would explain anything.
-    """
-    counts = not (monoid.extremum or monoid.bitwise) and element_type.part.bits > _NARROW
-    return range(_MOST_INITS) if counts else (0, 1)
-
-
-def _inits_by_tiles(parts: Reduction) -> Iterator[Array]:
-    """How many init values each window of a running fold meets that is done by tiles."""
-    axis, leaves = _running(parts), parts.leaves
-    if axis is None or not isinstance(leaves, Windows):
+def _inits(parts: Reduction) -> Iterator[Array]:
+    """How many init values the windows meet in place of their padding: none, one, or as many as a
+    running fold that is done by tiles has."""
+    yield np.zeros(parts.leaves.shape, np.int64)
+    yield np.ones(parts.leaves.shape, np.int64)
+    fold, leaves = _running(parts), parts.leaves
+    if fold is None or not isinstance(leaves, Windows):
         return
-    size = leaves.window_dimensions[axis]
-    place = np.indices(leaves.shape)[axis]
+    size = leaves.window_dimensions[fold.axis]
+    place = np.indices(leaves.shape)[fold.axis]
     for tile in (tile for tile in _SIZES if tile < size):
-        yield np.array(inits_met(size, tile))[place]
+        counts = inits_met(size, tile, backwards=fold.backwards)
+        yield np.array(counts[::-1] if fold.backwards else counts)[place]
 
 
-def inits_met(size: int, tile: int) -> list[int]:
-    """The init values of each of `size` sums of a running fold by tiles: each tile begins with one,
-    and so does the fold of the tiles before, which are folds themselves."""
+def inits_met(size: int, tile: int, *, backwards: bool = False) -> list[int]:
+    """The init values of each of `size` values of a running fold by tiles, in its own order.
+
+    Each tile begins with one, and so does the fold of the tiles before, which is such a fold. What
+    the last tile lacks is filled with them: where the fold goes backwards, they come first.
+    """
     if size <= tile:
         return [1] * size
-    tiles = inits_met(-(-size // tile), tile)
-    before = [1, *(count + n for n, count in enumerate(tiles, 1))]
-    return [1 + before[i // tile] for i in range(size)]
+    filled = -size % tile if backwards else 0
+    tiles = inits_met(-(-size // tile), tile, backwards=backwards)
+    before = [1, *(count + n + filled for n, count in enumerate(tiles, 1))]
+    places = range(filled, size + filled)
+    return [1 + before[n // tile] + (filled if n < tile else 0) for n in places]
 
 
 def _wrong(
@@ -271,10 +265,10 @@ def _by_places(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, 
 def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
     """The results of a running fold whose elements are taken tile by tile: those of an element's
     own tile first, then those of the tiles before, in the same way where these are many."""
-    axis, leaves = _running(parts), parts.leaves
-    if axis is None or not isinstance(leaves, Windows):
+    fold, leaves = _running(parts), parts.leaves
+    if fold is None or fold.backwards or not isinstance(leaves, Windows):
         return
-    size = leaves.window_dimensions[axis]
+    axis, size = fold.axis, leaves.window_dimensions[fold.axis]
     place = np.indices(leaves.shape)[axis].reshape(-1)
     for tile in (tile for tile in _SIZES if tile < size):
         # of result i the leaves are size - 1 - i times padding, then the elements up to i
@@ -286,8 +280,16 @@ def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
         yield _by_places(parts, rows[place].T, folding.init_then_tree)
 
 
-def _running(parts: Reduction) -> int | None:
-    """The dimension along which windows are a running fold: up to each element, from the first."""
+@dataclass(frozen=True, slots=True)
+class _RunningFold:
+    """Windows that have all elements up to each one along an axis, or, backwards, from each on."""
+
+    axis: int
+    backwards: bool
+
+
+def _running(parts: Reduction) -> _RunningFold | None:
+    """The running fold that windows are, if they are one."""
     leaves = parts.leaves
     if not isinstance(leaves, Windows):
         return None
@@ -295,9 +297,10 @@ def _running(parts: Reduction) -> int | None:
     if len(along) != 1:
         return None
     (axis,) = along
-    size = leaves.window_dimensions[axis]
-    found = leaves.given[axis], leaves.shape[axis], leaves.padding[axis]
-    return axis if found == (size, size, (size - 1, 0)) else None
+    size, padding = leaves.window_dimensions[axis], leaves.padding[axis]
+    if (leaves.given[axis], leaves.shape[axis], sum(padding)) != (size, size, size - 1):
+        return None
+    return _RunningFold(axis, padding[0] == 0) if 0 in padding else None
 
 
 def tiled(last: int, size: int, tile: int) -> list[int]:

@@ -102,7 +102,8 @@ def test_tiles_of_tiles_are_in_that_order_too() -> None:
 
 
 def test_padding_left_out_and_init_values_met_anywhere_have_a_class() -> None:
-    """Padding is of 6 too: of what is left out of the last window, 6 to the power of 32 is 0."""
+    """Padding is of 6 too: of what is left out of the last window, 6 to the power of 32 is 0; a
+    tile of 16 and the fold of the tiles before it begin with a 6 each."""
     types = (tensor(UI32, 64),)
     values = (Value("x", types[0]), Value("init", tensor(UI32)))
     given: dict[str, Attribute] = {
@@ -113,7 +114,7 @@ def test_padding_left_out_and_init_values_met_anywhere_have_a_class() -> None:
     inputs = (np.full(64, 3, np.uint32), np.array(6, np.uint32))
     expected = evaluate(made, inputs)
     assert expected[0][63] == 0
-    for last, kind in ((3 * 6**5, UNPADDED), (3 * 5, "wrong value")):
+    for last, kind in ((3 * 6**2, UNPADDED), (3 * 6**5, "wrong value")):
         actual = expected[0].copy()
         actual[63] = last
         found = judge(made, inputs, expected, [actual], RULES["windowed reduction"])
@@ -125,6 +126,11 @@ def test_each_tile_of_a_running_fold_begins_with_an_init_value() -> None:
     assert inits_met(40, 16) == [2] * 16 + [3] * 16 + [4] * 8
     of_tiles = [1, *(n + count for n, count in enumerate(inits_met(19, 16), 1))]
     assert inits_met(300, 16)[288] == 1 + of_tiles[18] == 1 + 18 + 3
+
+
+def test_what_fills_the_last_tile_comes_first_in_a_fold_that_goes_backwards() -> None:
+    assert inits_met(32, 16, backwards=True) == [2] * 16 + [3] * 16
+    assert inits_met(17, 16, backwards=True) == [1 + 1 + 15] + [1 + 1 + 1 + 15] * 16
 
 
 def test_init_values_of_the_tiles_in_the_place_of_padding_have_a_class_in_narrow_types_too() -> (
