@@ -3,27 +3,25 @@
 The leaves of a reduction's tree are in the lexicographic order of their indices. A backend that
 goes through the dimensions in another order gives other results where the body is not commutative,
 or where a selection has ties, which it may see between subnormal numbers, too: wrong in one way,
-which has a name of its own. So is a running fold that is done by tiles and gives what comes before
-a tile to the body as its second argument.
+which has a name of its own. So is a running fold that is done by tiles (tiles.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from conformance.tolerance.models import subnormal_order
+from conformance.tolerance.models.tiles import by_tiles
 from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Dense, Operation, attributes
 from reference.ir.types import Array
 from reference.numerics import monoids
-from reference.numerics.contributions import Windows
 from reference.ops.folds import folding
 from reference.ops.folds.folding import Lanes, Rows, Schedule
 from reference.unspecified.reduction import (
@@ -41,8 +39,6 @@ EMPTY = "source without elements"
 UNPADDED = "padding left out"
 _MOST = 4
 """Dimensions of which all orders are tried: 24 then."""
-_SIZES = (16, 32, 64, 128)
-"""Of tiles."""
 _PER_DIMENSION = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
 
 Labelled = Sequence[tuple[str, Array]]
@@ -79,7 +75,7 @@ def out_of_order(
             for outcomes in (_in_other_orders, _in_halves)
         ]
         explained = [{label: np.zeros_like(mask) for label in (LABEL, TILES)} for mask in wrong]
-        for label, outcomes in (*others, (TILES, _by_tiles(parts))):
+        for label, outcomes in (*others, (TILES, by_tiles(parts))):
             for results in outcomes:
                 for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
                     explained[number][label] |= ~_apart(mine, got, bounds[number])
@@ -99,7 +95,7 @@ def without_padding(
     """For each result the windows that are wrong, but right if padding took no part in them.
 
     The specification makes padding of init values, and elements of it: where an init value is no
-    identity that shows. Where the number of init values makes a difference, the result is open.
+    identity that shows. A window has none then, or one, or those of a running fold by tiles.
     """
     nothing: tuple[Labelled, ...] = ((),) * len(expected)
     if operation.name != "reduce_window":
@@ -114,42 +110,13 @@ def without_padding(
         values, init = parts.values[number], parts.inits[number]
         wrong = _wrong(operation, operands, number, want, got, bound)
         explained = np.zeros_like(wrong)
-        folded = cache(partial(monoids.fold, monoid, values, init, parts.leaves, padded=False))
-        for counts in _inits(parts):
-            for inits in np.unique(counts).tolist():
-                explained |= ~_apart(folded(inits), got, bound) & (counts == inits)
+        for inits in (0, 1):
+            other = monoids.fold(monoid, values, init, parts.leaves, inits, padded=False)
+            explained |= ~_apart(other, got, bound)
+        for results in by_tiles(parts):
+            explained |= ~_apart(results[number], got, bound)
         found.append([(UNPADDED, wrong & explained)])
     return tuple(found)
-
-
-def _inits(parts: Reduction) -> Iterator[Array]:
-    """How many init values the windows meet in place of their padding: none, one, or as many as a
-    running fold that is done by tiles has."""
-    yield np.zeros(parts.leaves.shape, np.int64)
-    yield np.ones(parts.leaves.shape, np.int64)
-    fold, leaves = _running(parts), parts.leaves
-    if fold is None or not isinstance(leaves, Windows):
-        return
-    size = leaves.window_dimensions[fold.axis]
-    place = np.indices(leaves.shape)[fold.axis]
-    for tile in (tile for tile in _SIZES if tile < size):
-        counts = inits_met(size, tile, backwards=fold.backwards)
-        yield np.array(counts[::-1] if fold.backwards else counts)[place]
-
-
-def inits_met(size: int, tile: int, *, backwards: bool = False) -> list[int]:
-    """The init values of each of `size` values of a running fold by tiles, in its own order.
-
-    Each tile begins with one, and so does the fold of the tiles before, which is such a fold. What
-    the last tile lacks is filled with them: where the fold goes backwards, they come first.
-    """
-    if size <= tile:
-        return [1] * size
-    filled = -size % tile if backwards else 0
-    tiles = inits_met(-(-size // tile), tile, backwards=backwards)
-    before = [1, *(count + n + filled for n, count in enumerate(tiles, 1))]
-    places = range(filled, size + filled)
-    return [1 + before[n // tile] + (filled if n < tile else 0) for n in places]
 
 
 def _wrong(
@@ -260,54 +227,3 @@ def _by_places(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, 
         return schedule(lanes, tuple(np.take_along_axis(x, at, axis=0) for x in rows), inits)
 
     return folding.scheduled(parts.body.lanes, parts.values, parts.inits, parts.leaves, moved)
-
-
-def _by_tiles(parts: Reduction) -> Iterator[tuple[Array, ...]]:
-    """The results of a running fold whose elements are taken tile by tile: those of an element's
-    own tile first, then those of the tiles before, in the same way where these are many."""
-    fold, leaves = _running(parts), parts.leaves
-    if fold is None or fold.backwards or not isinstance(leaves, Windows):
-        return
-    axis, size = fold.axis, leaves.window_dimensions[fold.axis]
-    place = np.indices(leaves.shape)[axis].reshape(-1)
-    for tile in (tile for tile in _SIZES if tile < size):
-        # of result i the leaves are size - 1 - i times padding, then the elements up to i
-        orders = [tiled(i, size, tile) for i in range(size)]
-        rows = np.array(
-            [[*range(size - 1 - i), *(size - 1 - i + n for n in o)] for i, o in enumerate(orders)]
-        )
-
-        yield _by_places(parts, rows[place].T, folding.init_then_tree)
-
-
-@dataclass(frozen=True, slots=True)
-class _RunningFold:
-    """Windows that have all elements up to each one along an axis, or, backwards, from each on."""
-
-    axis: int
-    backwards: bool
-
-
-def _running(parts: Reduction) -> _RunningFold | None:
-    """The running fold that windows are, if they are one."""
-    leaves = parts.leaves
-    if not isinstance(leaves, Windows):
-        return None
-    along = [axis for axis, size in enumerate(leaves.window_dimensions) if size > 1]
-    if len(along) != 1:
-        return None
-    (axis,) = along
-    size, padding = leaves.window_dimensions[axis], leaves.padding[axis]
-    if (leaves.given[axis], leaves.shape[axis], sum(padding)) != (size, size, size - 1):
-        return None
-    return _RunningFold(axis, padding[0] == 0) if 0 in padding else None
-
-
-def tiled(last: int, size: int, tile: int) -> list[int]:
-    """The numbers up to `last`, of `size` numbers in all, in the order of such a fold."""
-    if size <= tile:
-        return list(range(last + 1))
-    own, start = last // tile, last // tile * tile
-    before = tiled(own - 1, -(-size // tile), tile) if own else []
-    earlier = (n for one in before for n in range(one * tile, (one + 1) * tile))
-    return [*range(start, last + 1), *earlier]
