@@ -213,6 +213,7 @@ _ROWS = (
 )
 
 _INSTRUCTIONS = (
+    Row("chlo.ragged_dot", CONTRACTION, contraction.CONTRACTED, weight=4),
     Row("mhlo.cosh", ELEMENTARY, t.COSH),
     Row("mhlo.erf", ELEMENTARY, t.ERF),
     Row("mhlo.scan", REDUCTION, t.SCANNED, weight=2),

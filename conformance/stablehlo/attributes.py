@@ -265,6 +265,12 @@ KINDS: dict[str, AttributeKind] = {
 """The kind of every attribute, by its name in the specification (which is its name in MLIR)."""
 
 
+def in_dialect(op: str, text: str) -> str:
+    """The text of an attribute with the enums of the op's own dialect (`mhlo.erf` has MHLO's)."""
+    dialect, dot, _ = op.partition(".")
+    return text.replace("#stablehlo", f"#{dialect}") if dot else text
+
+
 def write(name: str, value: Attribute) -> str:
     """The attribute `name = value` as MLIR spells it; "" of a truth value that is not written.
 

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.stablehlo.attributes import EmitError, float_literal, quote, tensor, write
+from conformance.stablehlo.attributes import (
+    EmitError,
+    float_literal,
+    in_dialect,
+    quote,
+    tensor,
+    write,
+)
 from conformance.stablehlo.structs import grouped
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import (
@@ -131,7 +138,8 @@ def _operation(operation: Operation, qualified: str, indent: str, placed: str) -
     head = f"{_names(operation.results)} = " if operation.results else ""
     head += f'"{qualified}"({_names(operation.operands)})'
     alone, structs = grouped(operation.name, operation.attributes)
-    texts = [*(write(name, value) for name, value in alone), *structs]
+    own = [write(name, value) for name, value in alone]
+    texts = [*(in_dialect(operation.name, text) for text in own), *structs]
     if len(operation.results) > 1:  # to XLA it gives a tuple, which no attribute here can speak of
         placed = ""
     given = ", ".join(filter(None, [*texts, placed]))

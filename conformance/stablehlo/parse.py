@@ -408,7 +408,7 @@ def _bool_array(attribute: Any, _: AttributeKind) -> tuple[bool, ...] | None:
 
 
 def _enum(attribute: Any, kind: AttributeKind) -> str | None:
-    found = re.fullmatch(rf"#stablehlo<{kind.keyword} (\w+)>", str(attribute))
+    found = re.fullmatch(rf"#(?:stablehlo|chlo|mhlo)<{kind.keyword} (\w+)>", str(attribute))
     return found[1] if found else None
 
 

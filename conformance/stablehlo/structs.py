@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from reference.ir.program import Attribute
@@ -21,7 +22,7 @@ class Struct:
 
     `fields` gives MLIR's field for each name of the specification; a field without a value is
     written as its entry in `defaults`, or left out. `view` names jaxlib's
-    class for reading it.
+    class for reading it, in the module of the `dialect`.
     """
 
     ops: tuple[str, ...]
@@ -30,6 +31,7 @@ class Struct:
     view: str
     fields: dict[str, str]
     defaults: dict[str, int | bool] = field(default_factory=dict[str, "int | bool"])
+    dialect: str = "stablehlo"
 
 
 def _same(*names: str) -> dict[str, str]:
@@ -75,6 +77,11 @@ STRUCTS: tuple[Struct, ...] = (
     Struct(
         ("dot_general",), "dot_dimension_numbers", "dot", "DotDimensionNumbers", _DOT
     ),
+    Struct(
+        ("chlo.ragged_dot",), "ragged_dot_dimension_numbers", "ragged_dot",
+        "RaggedDotDimensionNumbers",
+        _DOT | _same("lhs_ragged_dimensions", "rhs_group_dimensions"), dialect="chlo",
+    ),
     Struct(("dot_general",), "algorithm", "dot_algorithm", "DotAlgorithm", _ALGORITHM),
     Struct(
         ("convolution", "dynamic_conv"), "dimension_numbers", "conv",
@@ -114,7 +121,7 @@ def _text(struct: Struct, known: dict[str, Attribute]) -> str:
     values = {f: known.get(name, struct.defaults.get(name)) for name, f in struct.fields.items()}
     if struct.keyword == "conv":
         return f"#stablehlo.conv<raw {_fields(values)}>"
-    return f"#stablehlo.{struct.keyword}<{_fields(values)}>"
+    return f"#{struct.dialect}.{struct.keyword}<{_fields(values)}>"
 
 
 def _fields(values: dict[str, Any]) -> str:
@@ -135,9 +142,9 @@ def struct_of(op: str, attribute: str) -> Struct | None:
 
 def flat(struct: Struct, attribute: Any) -> Iterator[tuple[str, Attribute]]:
     """The values of a struct attribute under the specification's names."""
-    from jaxlib.mlir.dialects import stablehlo  # who only writes programs need not load it
-
-    view = getattr(stablehlo, struct.view)(attribute)
+    # who only writes programs need not load it
+    dialect = import_module(f"jaxlib.mlir.dialects.{struct.dialect}")
+    view = getattr(dialect, struct.view)(attribute)
     for name, field_name in struct.fields.items():
         yield name, _plain(getattr(view, field_name))
 

@@ -179,7 +179,7 @@ _WIDER: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def _result_of(element_type: ElementType, pick: Pick) -> ElementType:
+def result_of(element_type: ElementType, pick: Pick) -> ElementType:
     """The type itself, or a wider one to add up in."""
     own = element_type.name
     return TYPES[choose(pick, (own,) * 3 + _WIDER.get(own, (own,)), "result type")]
@@ -221,7 +221,7 @@ def _dot_general(element_type: ElementType, pick: Pick) -> Case:
         "lhs": TensorType(layout.lhs, element_type),
         "rhs": TensorType(layout.rhs, element_type),
     }
-    result = TensorType(layout.result, _result_of(element_type, pick))
+    result = TensorType(layout.result, result_of(element_type, pick))
     given = layout.attributes | _precision(element_type, pick)
     return case(pick, "dot_general", types, (result,), value_rows(element_type), given)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference.ir.op import Dialect, Op
-from reference.ops import mhlo, stablehlo
+from reference.ops import mhlo, ragged, stablehlo
 from reference.ops.xla import (
     contraction,
     control_flow,
@@ -25,7 +25,7 @@ _XLA_MODULES = (
 
 FAMILIES: dict[str, tuple[Op, ...]] = (
     stablehlo.FAMILIES
-    | {"mhlo": mhlo.OPS}
+    | {"mhlo": mhlo.OPS, "ragged": ragged.OPS}
     | {f"xla.{module.__name__.rpartition('.')[2]}": module.OPS for module in _XLA_MODULES}
 )
 """The ops of each family; XlaBuilder's are in a folder of their own in every layer."""

@@ -27,6 +27,7 @@ from reference.unspecified import (
     mhlo,
     normalization,
     quantization,
+    ragged,
     random,
     reduction,
     sorting,
@@ -36,7 +37,7 @@ from reference.unspecified.reasons import Open, Reason
 _FAMILIES = (
     data_movement, dynamism, gathering, sorting, reduction, contraction, convolution,
     control_flow, host, normalization, linear_algebra, fft, random, quantization,
-    mhlo,
+    mhlo, ragged,
 )  # fmt: skip
 
 _REASONS: dict[str, tuple[Reason, ...]] = {

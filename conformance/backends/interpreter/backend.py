@@ -15,7 +15,7 @@ from conformance.backends.base import (
     Unsupported,
     only,
 )
-from conformance.backends.interpreter.limits import why_not, why_not_verified
+from conformance.backends.interpreter.limits import CHLO, why_not, why_not_verified
 from conformance.backends.interpreter.rewriting import adapted
 from conformance.backends.versions import of_distributions
 from conformance.backends.xla_messages import one_line, verdict_of_verifier
@@ -31,10 +31,11 @@ _DEPRECATED = frozenset(record.name for record in OPS.values() if not record.spe
 """Ops that the specification does not have any more: a pass makes others of some."""
 
 _OF_DEPRECATED = "stablehlo-legalize-deprecated-ops"
+_OF_CHLO = "chlo-legalize-to-stablehlo"
 _OF_QUANTIZED = (
     "stablehlo-legalize-quantized-op-to-qdq",
     "stablehlo-legalize-quant-to-math",
-    "chlo-legalize-to-stablehlo",
+    _OF_CHLO,
 )
 """What makes an op on quantized tensors one on the numbers that they stand for, and then makes
 arithmetic of what is left. (Without the first of these the second folds types, bounds and scales of
@@ -109,6 +110,7 @@ class InterpreterExecutable:
         deprecated = any(operation.name in _DEPRECATED for operation in program.walk())
         passes = [_OF_DEPRECATED] if deprecated else []
         passes += _OF_QUANTIZED if quantized else ()
+        passes += [_OF_CHLO] if f'"{CHLO}' in text and not quantized else []
         self._result_types = program.main.result_types
         self._context: Any = make_ir_context()
         with self._context:

@@ -48,6 +48,10 @@ _STRUCTURES: dict[Structure, str] = {
 """The same of all ops of a kind."""
 
 
+CHLO = "chlo."
+"""What StableHLO's pass makes others of."""
+
+
 def why_not(program: Program) -> str | None:
     """Why the interpreter cannot run a program, in one line; None where it is to be asked."""
     return next(_reasons(program), None)
@@ -67,7 +71,7 @@ def _reasons(program: Program) -> Iterator[str]:
         name, structure = operation.name, structure_of(operation)
         forms = (*_FORMS_OF_ALL, _FORMS.get(name))
         reason = _OPS.get(name) or (structure and _STRUCTURES.get(structure))
-        if name in OPS and OPS[name].dialect is Dialect.MHLO:
+        if name in OPS and OPS[name].dialect is Dialect.MHLO and not name.startswith(CHLO):
             reason = _NO_CODE
         reason = reason or next(filter(None, (form(operation) for form in forms if form)), None)
         if reason:
@@ -134,6 +138,21 @@ def _contracted(operation: Operation) -> str | None:
     dimensions = given.get("lhs_contracting_dimensions", (lhs.rank - 1,))
     depth, elements = prod(lhs.static_shape[d] for d in dimensions), prod(result.static_shape)
     return _too_many(elements * depth) if depth or not elements else _NOTHING_TO_ADD
+
+
+def _ragged(operation: Operation) -> str | None:
+    """What the pass makes of it is a product for each group, of as many rows as there are."""
+    groups = _tensor(operation.operands[2]).static_shape[-1]
+    lhs, given = _tensor(operation.operands[0]), dict[str, Any](operation.attributes)
+    if not groups:
+        return "the pass makes nothing of no groups, or ends the process"
+    if lhs.stored.is_complex or lhs.stored.is_boolean:
+        return "the pass that decomposes it ends the process on complex numbers and truth values"
+    if not given.get("rhs_group_dimensions") and _tensor(operation.operands[1]).rank > lhs.rank:
+        return "the pass that decomposes it ends the process on an rhs of more dimensions than lhs"
+    depth = prod(lhs.static_shape[d] for d in given.get("lhs_contracting_dimensions", ()))
+    elements = prod(_tensor(operation.results[0]).static_shape)
+    return _too_many(elements * depth * groups) if depth or not elements else _NOTHING_TO_ADD
 
 
 def _sorted(operation: Operation) -> str | None:
@@ -212,6 +231,7 @@ _FORMS_OF_ALL: tuple[Form, ...] = (_unknown_size, _unsigned_storage)
 """Forms that no op may have."""
 
 _FORMS: dict[str, Form] = {
+    "chlo.ragged_dot": _ragged,
     "compare": _compared,
     "convolution": _convolved,
     "dot": _contracted,

@@ -15,6 +15,7 @@ from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.numerics.products import magnitudes, sums
 from reference.ops.contraction import Dimensions, arranged, dot_dimensions, einsum_sums
+from reference.ops.ragged import numbers_of, products_of_groups
 
 
 def _dimensions(operation: Operation, lhs: Array) -> Dimensions:
@@ -38,6 +39,10 @@ def _summed(
     """The sums of a contraction before they are rounded, or the sums of magnitudes."""
     if "einsum_config" in given_attributes(operation):
         return einsum_sums(operands, str(operation.attribute("einsum_config")), magnitudes=sizes)
+    if operation.attribute("lhs_ragged_dimensions") is not None:
+        lhs, rhs, group_sizes = operands
+        numbers = numbers_of(**given_attributes(operation))
+        return products_of_groups(lhs, rhs, group_sizes, numbers, magnitudes if sizes else sums)
     lhs, rhs = operands
     a, b, shape = arranged(lhs, rhs, _dimensions(operation, lhs))
     return (magnitudes(a, b) if sizes else sums(a, b)).reshape(shape)

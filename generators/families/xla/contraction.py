@@ -7,7 +7,7 @@ from typing import Any
 
 from generators.case.case import Case
 from generators.case.choices import Pick
-from generators.families import contraction, normalization
+from generators.families import contraction, normalization, ragged
 from generators.families.convolution import Form, of_form
 from generators.families.xla.twins import renamed, twins
 from generators.programs.building import Builder
@@ -15,7 +15,11 @@ from reference.ir.program import Dense, Operation, TensorType
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
 from reference.ops.xla.contraction import OPS as RECORDS
-from reference.ops.xla.contraction import ConvolutionDimensionNumbers, DotDimensionNumbers
+from reference.ops.xla.contraction import (
+    ConvolutionDimensionNumbers,
+    DotDimensionNumbers,
+    RaggedDotDimensionNumbers,
+)
 from reference.ops.xla.windows import padding_along
 
 
@@ -24,7 +28,7 @@ def _kept(operation: Operation) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if operation.attribute("precision_config"):
         given["precision_config"] = operation.attribute("precision_config")
-    (result,), (lhs, _) = operation.results, operation.operands
+    (result,), lhs = operation.results, operation.operands[0]
     assert isinstance(result.type, TensorType)
     assert isinstance(lhs.type, TensorType)
     if result.type.element_type != lhs.type.element_type:
@@ -32,12 +36,23 @@ def _kept(operation: Operation) -> dict[str, Any]:
     return given
 
 
-def _dot_general(operation: Operation) -> dict[str, Any]:
+def _numbers(operation: Operation) -> DotDimensionNumbers:
     given: dict[str, Any] = dict(operation.attributes)
-    numbers = DotDimensionNumbers(
+    return DotDimensionNumbers(
         given["lhs_contracting_dimensions"], given["rhs_contracting_dimensions"],
         given["lhs_batching_dimensions"], given["rhs_batching_dimensions"],
     )  # fmt: skip
+
+
+def _dot_general(operation: Operation) -> dict[str, Any]:
+    return {"dimension_numbers": _numbers(operation)} | _kept(operation)
+
+
+def _ragged_dot(operation: Operation) -> dict[str, Any]:
+    given: dict[str, Any] = dict(operation.attributes)
+    numbers = RaggedDotDimensionNumbers(
+        _numbers(operation), given["lhs_ragged_dimensions"], given["rhs_group_dimensions"]
+    )
     return {"dimension_numbers": numbers} | _kept(operation)
 
 
@@ -80,8 +95,8 @@ def _conv(name: str, element_type: ElementType, pick: Pick) -> Case:
 _PLAIN = [record for record in RECORDS if record.name not in _FORMS]
 
 BUILDERS: dict[str, Builder] = twins(
-    contraction.BUILDERS | normalization.BUILDERS,
+    contraction.BUILDERS | normalization.BUILDERS | ragged.BUILDERS,
     _PLAIN,
-    {"Dot": _kept, "DotGeneral": _dot_general},
+    {"Dot": _kept, "DotGeneral": _dot_general, "RaggedDot": _ragged_dot},
 ) | {name: partial(_conv, name) for name in _FORMS}
 """What builds the cases of each op."""

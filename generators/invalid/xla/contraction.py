@@ -7,10 +7,14 @@ from typing import Any
 
 from generators.invalid.misses import Miss, Misses, program, tensor
 from reference.ir.program import Program
-from reference.ir.types import element_type
-from reference.ops.xla.contraction import DotDimensionNumbers, default_dimension_numbers
+from reference.ir.types import ElementType, element_type
+from reference.ops.xla.contraction import (
+    DotDimensionNumbers,
+    RaggedDotDimensionNumbers,
+    default_dimension_numbers,
+)
 
-_F32 = element_type("f32")
+_F32, _SI32 = element_type("f32"), element_type("si32")
 
 Sizes = tuple[int, ...]
 
@@ -36,6 +40,38 @@ def _dot_general(op: str) -> Iterator[Miss]:
         ("P2", DotDimensionNumbers((1,), (0,), (-1,), (1,))),
     ):
         yield id_, _product(op, (2, 3), (3, 4), (2, 4), dimension_numbers=numbers)
+
+
+_RAGGED: dict[str, Any] = {"lhs_ragged_dimensions": (0,), "rhs_group_dimensions": (0,)}
+
+
+def _ragged(
+    op: str, lhs: Sizes, rhs: Sizes, result: Sizes, dot: DotDimensionNumbers, *,
+    groups: Sizes = (3,), of: ElementType = _SI32, **given: Sizes,
+) -> Program:  # fmt: skip
+    types = {
+        "lhs": tensor(_F32, *lhs), "rhs": tensor(_F32, *rhs), "group_sizes": tensor(of, *groups),
+    }  # fmt: skip
+    numbers = RaggedDotDimensionNumbers(dot, **_RAGGED | given)
+    return program(op, types, (tensor(_F32, *result),), dimension_numbers=numbers)
+
+
+def _ragged_dot(op: str) -> Iterator[Miss]:
+    plain = (5, 2), (3, 2, 4), (5, 4)
+    dot, batched = DotDimensionNumbers((1,), (1,)), DotDimensionNumbers((2,), (2,), (0,), (1,))
+    for ragged in ((), (0, 1), (2,), (-1,)):
+        yield "P1", _ragged(op, *plain, dot, lhs_ragged_dimensions=ragged)
+    yield "P2", _ragged(op, (5, 3), *plain[1:], dot)
+    yield "P2", _ragged(op, *plain, DotDimensionNumbers((1,), (3,)))
+    of_batches = (7, 5, 2), (3, 6, 2, 4), (7, 5, 4)
+    yield "P3", _ragged(op, *of_batches, batched, lhs_ragged_dimensions=(1,))
+    yield "P4", _ragged(op, *plain, dot, rhs_group_dimensions=())
+    yield "P4", _ragged(op, *plain, dot, rhs_group_dimensions=(1,))
+    yield "P4", _ragged(op, (5, 3), (5, 3, 4), (3, 3, 3, 4), DotDimensionNumbers((0,), (0,)))
+    yield "P5", _ragged(op, *plain, dot, groups=(4,))
+    yield "P6", _ragged(op, *plain, dot, groups=())
+    yield "P6", _ragged(op, *plain, dot, groups=(5, 3))
+    yield "P6", _ragged(op, *plain, dot, of=_F32)
 
 
 def _conv(op: str) -> Iterator[Miss]:
@@ -65,6 +101,7 @@ NEAR_MISSES: dict[str, Misses] = {
     "ConvWithGeneralPadding": _conv,
     "Dot": _dot,
     "DotGeneral": _dot_general,
+    "RaggedDot": _ragged_dot,
 }
 """What makes the near misses of each op."""
 

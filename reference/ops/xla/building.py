@@ -24,9 +24,9 @@ from reference.ir.program import (
     ValueType,
     attributes,
 )
-from reference.ops import mhlo, stablehlo
+from reference.ops import mhlo, ragged, stablehlo
 
-LOWER = stablehlo.OPS | {record.name: record for record in mhlo.OPS}
+LOWER = stablehlo.OPS | {record.name: record for record in (*mhlo.OPS, *ragged.OPS)}
 """What ops of XlaBuilder are made of, by mnemonic."""
 
 Conditions = Callable[..., None]

@@ -16,6 +16,7 @@ from reference.ir.program import TensorType, Value
 from reference.ir.types import element_type
 from reference.ops.contraction import Dimensions
 from reference.ops.convolution import geometry, num_windows
+from reference.ops.ragged import check_ragged, numbers_of, result_sizes
 from reference.ops.xla.building import Building, built, renamed, tensor_of
 from reference.ops.xla.windows import padding_along
 
@@ -43,6 +44,32 @@ class ConvolutionDimensionNumbers(NamedTuple):
     output_batch_dimension: int
     output_feature_dimension: int
     output_spatial_dimensions: Sizes
+
+
+class RaggedDotDimensionNumbers(NamedTuple):
+    """Those of a product, the ragged dimension of lhs, and that of rhs for the groups."""
+
+    dot_dimension_numbers: DotDimensionNumbers
+    lhs_ragged_dimensions: Sizes
+    rhs_group_dimensions: Sizes = ()
+
+    @property
+    def spread(self) -> dict[str, Any]:
+        """The dimensions by the names of `chlo.ragged_dot`."""
+        return _batching(self.dot_dimension_numbers) | {
+            "lhs_ragged_dimensions": self.lhs_ragged_dimensions,
+            "rhs_group_dimensions": self.rhs_group_dimensions,
+        }
+
+
+def _batching(numbers: DotDimensionNumbers) -> dict[str, Any]:
+    """Dimension numbers by the names of StableHLO."""
+    return {
+        "lhs_batching_dimensions": numbers.lhs_batch_dimensions,
+        "rhs_batching_dimensions": numbers.rhs_batch_dimensions,
+        "lhs_contracting_dimensions": numbers.lhs_contracting_dimensions,
+        "rhs_contracting_dimensions": numbers.rhs_contracting_dimensions,
+    }
 
 
 def default_dimension_numbers(spatial: int) -> ConvolutionDimensionNumbers:
@@ -104,11 +131,37 @@ def _dot_general(
     )
     return building.op(
         "dot_general", lhs, rhs, result=TensorType(sizes, _preferred(left, preferred_element_type)),
-        lhs_batching_dimensions=numbers.lhs_batch_dimensions,
-        rhs_batching_dimensions=numbers.rhs_batch_dimensions,
-        lhs_contracting_dimensions=numbers.lhs_contracting_dimensions,
-        rhs_contracting_dimensions=numbers.rhs_contracting_dimensions,
-        precision_config=precision_config,
+        precision_config=precision_config, **_batching(numbers),
+    )  # fmt: skip
+
+
+_OF_RAGGED = ("P1", "P2", "P3", "P4", "P5", "P6")
+
+
+def _ragged_dot_conditions(
+    lhs: TensorType, rhs: TensorType, group_sizes: TensorType, *,
+    dimension_numbers: RaggedDotDimensionNumbers, **_: Any,
+) -> None:  # fmt: skip
+    """P1 to P6: see `reference.ops.ragged.check_ragged`, in its order."""
+    check_ragged(lhs, rhs, group_sizes, _OF_RAGGED, **dimension_numbers.spread)
+
+
+def _ragged_dot(
+    building: Building, lhs: Value, rhs: Value, group_sizes: Value, *,
+    dimension_numbers: RaggedDotDimensionNumbers, precision_config: tuple[str, ...] = (),
+    preferred_element_type: str | None = None,
+) -> Value:  # fmt: skip
+    given, left = dimension_numbers.spread, tensor_of(lhs)
+    shapes = (tensor_of(one).static_shape for one in (lhs, rhs, group_sizes))
+    try:
+        left_sizes, right_sizes, groups = shapes
+        sizes = result_sizes(left_sizes, right_sizes, groups[-1], numbers_of(**given))
+    except IndexError:  # of a near miss, whose result is what it says
+        sizes = tensor_of(Value("", building.results[0])).static_shape
+    result = TensorType(sizes, _preferred(left, preferred_element_type))
+    return building.op(
+        "chlo.ragged_dot", lhs, rhs, group_sizes, result=result,
+        precision_config=precision_config, **given,
     )  # fmt: skip
 
 
@@ -201,5 +254,10 @@ OPS: tuple[Op, ...] = (
     _product(
         "DotGeneral", "dot_general", _dot_general, attributes=("dimension_numbers", *_LEFT_OUT),
         optional=_LEFT_OUT, conditions=_dot_general_conditions,
+    ),
+    built(
+        "RaggedDot", "chlo.ragged_dot", _ragged_dot, operands=("lhs", "rhs", "group_sizes"),
+        attributes=("dimension_numbers", *_LEFT_OUT), optional=_LEFT_OUT, needs_result=False,
+        conditions=_ragged_dot_conditions, constraints=_OF_RAGGED,
     ),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -15,6 +16,7 @@ from reference.numerics.conversion import complex_
 from reference.numerics.products import narrowed
 from reference.ops.contraction import Dimensions, arranged, dot_dimensions
 from reference.ops.convolution import convolved, geometry
+from reference.ops.ragged import numbers_of, products_of_groups
 
 
 def in_steps(lhs: Array, rhs: Array, to: ElementType, order: Array) -> Array:
@@ -49,13 +51,20 @@ def _contracted(
     to = element_type_of(expected[0])
     if not (to.is_float or to.is_complex):
         return None
-    lhs, rhs = operands
+    lhs, rhs, *rest = operands
     given = given_attributes(operation)
+    for group_sizes in rest:  # products with zeros in the others' places change no sum
+        numbers = numbers_of(**given)
+        return (products_of_groups(lhs, rhs, group_sizes, numbers, partial(_all, to)),)
     dimensions = Dimensions(*(given.get(name, ()) for name in _DIMENSIONS))
     if operation.name == "dot":
         dimensions = dot_dimensions(lhs.ndim)
     a, b, shape = arranged(lhs, rhs, dimensions)
     return (in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape),)
+
+
+def _all(to: ElementType, lhs: Array, rhs: Array) -> Array:
+    return in_steps(lhs, rhs, to, np.arange(lhs.shape[-1]))
 
 
 _DIMENSIONS = (

@@ -29,6 +29,7 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
     "atan2": (*_IN_F64, formulas.ATAN2),
     "cbrt": (*_IN_F64, formulas.CBRT),
     "ceil": (rounding.TO_WHOLE,),
+    "chlo.ragged_dot": (sums.STEP_BY_STEP,),
     "compare": (orders.COMPARED,),
     "convert": (rounding.NAN_CONVERTED,),
     "convolution": (sums.WINDOWS_STEP_BY_STEP,),

@@ -1,0 +1,276 @@
+"""Products of matrices of which groups of rows, of columns or of batches go together.
+
+Source: XLA operation semantics, "RaggedDot", which has StableHLO's `chlo.ragged_dot` say what it
+computes; that op's own description, and StableHLO's decomposition of it. One dimension of lhs is
+ragged: `group_sizes` says how many of its indices belong to the first group, how many of the next
+ones to the second, and so on. Indices after the last group belong to none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reference.ir.constraints import require
+from reference.ir.notation import listed
+from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
+from reference.ir.program import TensorType
+from reference.ir.types import ALL, Array
+from reference.numerics.products import matmul
+from reference.ops.contraction import Dimensions, arranged, check_precision_config
+
+Sizes = tuple[int, ...]
+Product = Callable[[Array, Array], Array]
+"""product(matrix of lhs, matrix of rhs): what becomes of the members of one group."""
+
+_DOT = (
+    "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
+    "rhs_contracting_dimensions",
+)  # fmt: skip
+_RAGGED = ("lhs_ragged_dimensions", "rhs_group_dimensions")
+_BATCHED = 3
+"""Dimensions of batches of matrices."""
+
+
+class Mode(Enum):
+    """What the ragged dimension of lhs is."""
+
+    ROWS = "non-contracting: each group of rows is multiplied by a matrix of its own"
+    DEPTH = "contracting: each group of products is added up to a result of its own"
+    BATCH = "batch: groups make no difference"
+
+
+class Ragged(NamedTuple):
+    """Dimension numbers: those of a product, the ragged one of lhs and rhs's of the groups."""
+
+    dot: Dimensions
+    ragged: int
+    group: int | None = None
+
+    @property
+    def mode(self) -> Mode:
+        """What the ragged dimension is."""
+        if self.ragged in self.dot.lhs_contracting:
+            return Mode.DEPTH
+        return Mode.BATCH if self.ragged in self.dot.lhs_batching else Mode.ROWS
+
+    @property
+    def of_group(self) -> Dimensions:
+        """The dimensions of the product with one group's part of rhs."""
+        group = self.group
+        if group is None:
+            return self.dot
+        batching, contracting = (
+            tuple(d - (d > group) for d in dimensions)
+            for dimensions in (self.dot.rhs_batching, self.dot.rhs_contracting)
+        )
+        return self.dot._replace(rhs_batching=batching, rhs_contracting=contracting)
+
+    def before(self, rank: int) -> Sizes:
+        """The dimensions of lhs for each of whose indices there may be group sizes of their own."""
+        dot, ragged = self.dot, self.ragged
+        if self.mode is Mode.BATCH:
+            return dot.lhs_batching[: dot.lhs_batching.index(ragged)]
+        kind = dot.lhs_contracting if self.mode is Mode.DEPTH else dot.lhs_result(rank)
+        return (*dot.lhs_batching, *kind[: kind.index(ragged)])
+
+
+def numbers_of(
+    *,
+    lhs_batching_dimensions: Sizes = (),
+    rhs_batching_dimensions: Sizes = (),
+    lhs_contracting_dimensions: Sizes = (),
+    rhs_contracting_dimensions: Sizes = (),
+    lhs_ragged_dimensions: Sizes = (),
+    rhs_group_dimensions: Sizes = (),
+    **_: object,
+) -> Ragged:
+    """The attributes of an operation as one value; of several ragged dimensions the first."""
+    dot = Dimensions(
+        lhs_batching_dimensions, rhs_batching_dimensions,
+        lhs_contracting_dimensions, rhs_contracting_dimensions,
+    )  # fmt: skip
+    return Ragged(dot, lhs_ragged_dimensions[0], (*rhs_group_dimensions, None)[0])
+
+
+# -- types ------------------------------------------------------------------------------------
+
+
+def check_ragged(
+    lhs: TensorType, rhs: TensorType, group_sizes: TensorType, ids: tuple[str, ...], **given: Sizes
+) -> bool:
+    """What dimension numbers and group sizes must be, each by its id; whether all of it holds.
+
+    In order: lhs has one ragged dimension; sizes agree along contracting dimensions; and along
+    batching ones; rhs has one dimension of groups, neither contracted nor of batches, where rows
+    are ragged, and none elsewhere; it has a part for each group; group sizes are integers: those of
+    all groups, or for each index of the dimensions before the ragged one.
+
+    Raises:
+        ConstraintViolation: with the id of what does not hold.
+    """
+    ragged, groups = (tuple(given.get(name, ())) for name in _RAGGED)
+    if not require(ids[0], len(ragged) == 1 and 0 <= ragged[0] < lhs.rank, ragged):
+        return False
+    numbers = numbers_of(**given)
+    dot = numbers.dot
+    agree = (
+        require(ids[1], _agree(lhs, dot.lhs_contracting, rhs, dot.rhs_contracting), numbers),
+        require(ids[2], _agree(lhs, dot.lhs_batching, rhs, dot.rhs_batching), numbers),
+    )
+    if not all(agree):
+        return False
+    used, fits = (*dot.rhs_batching, *dot.rhs_contracting), not groups
+    if numbers.mode is Mode.ROWS:
+        fits = len(groups) == 1 and 0 <= groups[0] < rhs.rank and groups[0] not in used
+    if not require(ids[3], fits, groups):
+        return False
+    sizes, before = group_sizes.shape, tuple(lhs.shape[d] for d in numbers.before(lhs.rank))
+    shaped = bool(sizes) and sizes[:-1] in ((), before)
+    if not require(ids[5], group_sizes.element.is_integer and shaped, group_sizes):
+        return False
+    parts = all(rhs.shape[d] == sizes[-1] for d in groups)
+    return require(ids[4], parts, f"{rhs} and {group_sizes}")
+
+
+def _agree(lhs: TensorType, ours: Sizes, rhs: TensorType, theirs: Sizes) -> bool:
+    inside = all(0 <= d < lhs.rank for d in ours) and all(0 <= d < rhs.rank for d in theirs)
+    return inside and [lhs.shape[d] for d in ours] == [rhs.shape[d] for d in theirs]
+
+
+def result_sizes(lhs: Sizes, rhs: Sizes, groups: int, numbers: Ragged) -> Sizes:
+    """The sizes of the result: batches, rows, columns; before these the groups, in mode DEPTH."""
+    dot = numbers.dot
+    return (
+        *((groups,) if numbers.mode is Mode.DEPTH else ()),
+        *(lhs[d] for d in (*dot.lhs_batching, *dot.lhs_result(len(lhs)))),
+        *(rhs[d] for d in dot.rhs_result(len(rhs)) if d != numbers.group),
+    )
+
+
+def ragged_dot_type(
+    lhs: TensorType, rhs: TensorType, group_sizes: TensorType, *, result: TensorType,
+    precision_config: tuple[str, ...] = (), **given: Sizes,
+) -> TensorType:  # fmt: skip
+    """Result type of `chlo.ragged_dot`, which the program states: its element type is free.
+
+    Raises:
+        ConstraintViolation: "attributes", "operands" (see `check_ragged`), "result" (sizes).
+    """
+    check_precision_config(precision_config, "attributes", "attributes")
+    ids = ("attributes", "operands", "operands", "attributes", "operands", "operands")
+    if check_ragged(lhs, rhs, group_sizes, ids, **given):
+        groups, numbers = group_sizes.static_shape[-1], numbers_of(**given)
+        sizes = result_sizes(lhs.static_shape, rhs.static_shape, groups, numbers)
+        require("result", result.shape == sizes, listed(lhs, rhs, result))
+    return result
+
+
+# -- evaluation -------------------------------------------------------------------------------
+
+
+def members(group_sizes: Array, size: int, before: Sizes) -> Array:
+    """Which indices of a dimension each group has: booleans (groups, *before, size).
+
+    Args:
+        group_sizes: of shape (*before, groups), or (groups,) where all have the same.
+        size: that of the ragged dimension; what goes beyond it is in no group.
+        before: sizes of the dimensions that come first.
+    """
+    counts = np.minimum(group_sizes.astype(object), size).astype(np.int64)  # of ui64, too
+    ends = np.cumsum(counts, axis=-1)[..., None]
+    index = np.arange(size)
+    held = np.moveaxis((ends - counts[..., None] <= index) & (index < ends), -2, 0)
+    if group_sizes.ndim == 1:
+        held = held.reshape(len(held), *(1 for _ in before), size)
+    return np.broadcast_to(held, (len(held), *before, size))
+
+
+def held_by(lhs: Array, group_sizes: Array, numbers: Ragged) -> Array:
+    """The `members` of the ragged dimension of lhs."""
+    before = tuple(lhs.shape[d] for d in numbers.before(lhs.ndim))
+    return members(group_sizes, lhs.shape[numbers.ragged], before)
+
+
+def products_of_groups(
+    lhs: Array, rhs: Array, group_sizes: Array, numbers: Ragged, product: Product
+) -> Array:
+    """What `product` makes of each group's members, in the result's places; 0 where there are none.
+
+    The matrices that it is given are of `wide` elements; the result is as `result_sizes` says.
+    """
+    if numbers.mode is Mode.BATCH:
+        a, b, shape = arranged(lhs, rhs, numbers.dot)
+        return product(a, b).reshape(shape)
+    held = held_by(lhs, group_sizes, numbers)
+    shape = result_sizes(lhs.shape, rhs.shape, len(held), numbers)
+    whole = _of_rows if numbers.mode is Mode.ROWS else _of_depth
+    return whole(lhs, rhs, held, numbers, product).reshape(shape)
+
+
+def _batches(matrices: Array) -> Array:
+    return matrices if matrices.ndim == _BATCHED else matrices[None]
+
+
+def _of_rows(lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Product) -> Array:
+    assert numbers.group is not None
+    dot, parts = numbers.of_group, np.moveaxis(rhs, numbers.group, 0)
+    mine = spread(lhs, held, dot, dot.lhs_result(lhs.ndim))
+    a, b, _ = arranged(lhs, np.zeros(parts.shape[1:], parts.dtype), dot)
+    a, b = _batches(a), _batches(b)
+    result = np.zeros((*a.shape[:2], b.shape[2]), product(a[:0], b[:0]).dtype)
+    for number, part in enumerate(parts):
+        _, b, _ = arranged(lhs, part, dot)
+        for at, matrix in enumerate(_batches(b)):
+            rows = mine[number, at]
+            result[at, rows] = product(a[at, rows], matrix)
+    return result
+
+
+def spread(lhs: Array, held: Array, dot: Dimensions, dimensions: Sizes) -> Array:
+    """Members of groups as (groups, batches, indices), all of the `dimensions` of lhs as one."""
+    batch = tuple(lhs.shape[d] for d in dot.lhs_batching)
+    sizes = (*batch, *(lhs.shape[d] for d in dimensions))
+    shaped = held.reshape(*held.shape, *(1 for _ in sizes[held.ndim - 1 :]))
+    flat = (len(held), prod(batch), prod(sizes[len(batch) :]))
+    return np.broadcast_to(shaped, (len(held), *sizes)).reshape(flat)
+
+
+def _of_depth(lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Product) -> Array:
+    a, b, _ = arranged(lhs, rhs, numbers.dot)
+    a, b = _batches(a), _batches(b)
+    mine = spread(lhs, held, numbers.dot, numbers.dot.lhs_contracting)
+    of = product(a[:0], b[:0]).dtype
+    result = np.zeros((len(held), *a.shape[:2], b.shape[2]), of)
+    for number, at in np.ndindex(*mine.shape[:2]):
+        places = mine[number, at]
+        result[number, at] = product(a[at][:, places], b[at][places])
+    return result
+
+
+def ragged_dot(
+    lhs: Array, rhs: Array, group_sizes: Array, *, result: TensorType, **given: Any
+) -> Array:
+    """Sums of products, for each group of a ragged dimension of lhs (see `Mode`)."""
+    product = partial(matmul, to=result.element, boolean=lhs.dtype == np.bool_)
+    return products_of_groups(lhs, rhs, group_sizes, numbers_of(**given), product)
+
+
+OPS: tuple[Op, ...] = (
+    Op(
+        name="chlo.ragged_dot", dialect=Dialect.MHLO, specified=False,
+        type_function=ragged_dot_type, evaluate=ragged_dot,
+        operands=("lhs", "rhs", "group_sizes"),
+        attributes=(*_DOT, *_RAGGED, "precision_config"),
+        optional=(*_DOT, *_RAGGED[1:], "precision_config"), constraints=(),
+        element_types=ALL, principal=FIRST_OPERAND, quantized=QuantizedUse.REFUSES,
+        rounding=Rounding.ACCUMULATES, structure=Structure.COMPUTES, lifts=False,
+        needs_result=True,
+    ),
+)  # fmt: skip
+"""The ops of this family."""

@@ -1,0 +1,84 @@
+"""What StableHLO's description of `chlo.ragged_dot` leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.products import wide
+from reference.ops.contraction import arranged
+from reference.ops.ragged import Mode, Ragged, numbers_of, products_of_groups
+from reference.unspecified.contraction import no_zero
+from reference.unspecified.reasons import Open, Reason
+
+
+def _of(operation: Operation) -> Ragged:
+    given: Any = dict(operation.attributes)
+    return numbers_of(**given)
+
+
+def _no_group(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> Sequence[Open]:
+    """Rows that no group has: neither text says what becomes of them (the decomposition: zeros)."""
+    del result, number
+    numbers = _of(operation)
+    if numbers.mode is not Mode.ROWS:
+        return []
+    lhs, rhs, group_sizes = operands
+    held = products_of_groups(lhs, rhs, group_sizes, numbers, _one_each)
+    return [("rows of no group", held == 0)]
+
+
+def _one_each(lhs: Array, rhs: Array) -> Array:
+    return np.ones((*lhs.shape[:-1], rhs.shape[-1]))
+
+
+def _beside(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> Sequence[Open]:
+    """What is no number, and in another group: the decomposition multiplies it by zeros."""
+    del result, number
+    numbers = _of(operation)
+    lhs, rhs, group_sizes = operands
+    of = element_type_of(lhs)
+    if numbers.mode is Mode.BATCH or not (of.is_float or of.is_complex):
+        return []
+    bad = [(~np.isfinite(wide(one))).astype(np.float64) for one in (lhs, rhs)]
+    if not any(one.any() for one in bad):
+        return []
+    ones = [np.ones(one.shape) for one in operands[:2]]
+
+    def own(left: Array, right: Array) -> Array:
+        return products_of_groups(left, right, group_sizes, numbers, np.matmul)
+
+    if numbers.mode is Mode.ROWS:
+        every = np.broadcast_to(bad[1].sum(axis=numbers.group, keepdims=True), rhs.shape)
+        others = own(ones[0], every) - own(ones[0], bad[1])
+    else:
+        pairs = (bad[0], ones[1]), (ones[0], bad[1])
+        others = sum(_summed(*pair, numbers) - own(*pair) for pair in pairs)
+    return [("no number in another group", np.asarray(others) > 0)]
+
+
+def _summed(lhs: Array, rhs: Array, numbers: Ragged) -> Array:
+    a, b, shape = arranged(lhs, rhs, numbers.dot)
+    return np.matmul(a, b).reshape(shape)
+
+
+def _negative(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> Sequence[Open]:
+    """Sizes of groups under zero."""
+    del operation, result, number
+    return [("negative group size", np.asarray((operands[2] < 0).any()))]
+
+
+REASONS: dict[str, tuple[Reason, ...]] = {
+    "chlo.ragged_dot": (no_zero, _no_group, _beside, _negative)
+}
+"""What may be open in a result, by mnemonic."""
