@@ -3,9 +3,10 @@
 The cases of an op are planned in order: case 0 of every column, then case 1, and so on. Each aims
 at something that builders have offered and that no case has taken yet: a value that no case of the
 op has, a value that no case of the column has, a pair of values that no case of the op has, a pair
-that none of the column has. Its other values are chosen to meet as many new ones beside it as they
-can, and drawn where there are none left. A case with nothing but empty results hides what else was
-chosen: it counts for the values that say so alone, and these make no pairs.
+that none of the column has, three values that none of the column has together. Its other values are
+chosen to meet as many new ones beside it as they can, and drawn where there are none left. A case
+with nothing but empty results hides what else was chosen: it counts for the values that say so
+alone, and these make no pairs.
 
 After `TOGETHER` cases of each column every column goes on by itself, so that to make a late case of
 it takes no cases of the others.
@@ -13,7 +14,7 @@ it takes no cases of the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -37,8 +38,14 @@ Value = int
 Pair = int
 """Two values of different dimensions, as one number."""
 
+Triple = tuple[Value, Value, Value]
+"""Three values of different dimensions, in the order of their numbers."""
+
 _SHIFT = 24
 _LOW = (1 << _SHIFT) - 1
+_WORD = (1 << 64) - 1
+_MIXING = 0x9E3779B97F4A7C15
+"""An odd number by which numbers are multiplied to mix their order (D. Knuth, TAOCP 3, 6.4)."""
 
 Build = Callable[[int, int, dict[str, str]], Pick]
 """build(column, index, planned): the choices that a case was made by."""
@@ -56,7 +63,8 @@ class Column:
     these with what had been taken then. `missing_values`, `missing_pairs` (none of the
     column has taken them) and `new_pairs` (none of the op has) map what was offered to the values
     that had been taken before it was. `rows` are the values of each planned case, `plans` what it
-    was told to take.
+    was told to take. `triples` are what the rows have of three values each, and `to_combine` those
+    that are aimed at next, once there is nothing else to aim at.
     """
 
     options: dict[str, dict[Value, None]] = field(default_factory=dict[str, dict[Value, None]])
@@ -76,6 +84,8 @@ class Column:
     tries: dict[Pair, int] = field(default_factory=dict[Pair, int])
     rows: list[tuple[Value, ...]] = field(default_factory=list[tuple[Value, ...]])
     plans: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    triples: set[Triple] = field(default_factory=set[Triple])
+    to_combine: Iterator[Triple] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +112,7 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a case is planned for: one value or two, and what had been taken before the offer."""
+    """What a case is planned for: up to three values, and what had been taken before the offer."""
 
     values: tuple[Value, ...]
     before: tuple[Value, ...]
@@ -145,9 +155,10 @@ class Coverage:
         aim = self._aim(column)
         plan = self._filled(column, aim.values if aim else ()) if index else self._begun(number)
         pick = self._build(number, index, plan)
-        if aim and not self._reached(aim, pick.asked):  # as it was when the offer was made
-            plan = dict(self.names[value] for value in (*aim.before, *aim.values))
-            pick = self._build(number, index, plan)
+        if aim and not self._reached(aim, pick.asked):
+            again = dict(self.names[value] for value in (*aim.before, *aim.values))
+            if again != plan:  # as it was when the offer was made
+                plan, pick = again, self._build(number, index, again)
         self._note(column, pick)
         column.plans.append(plan)
 
@@ -221,7 +232,36 @@ class Coverage:
                 pair = next(iter(pairs))
                 before = _taken_in_turn(column, pairs, pair)
                 return Aim((pair >> _SHIFT, pair & _LOW), before)
-        return None
+        triple = self._missing_triple(column)
+        return Aim(triple, ()) if triple else None
+
+    def _missing_triple(self, column: Column) -> Triple | None:
+        """Three values that the column has met two by two, and not together."""
+        if not column.triples:
+            for row in column.rows:
+                column.triples.update(self._triples(row))
+        if column.to_combine is None:
+            column.to_combine = self._triangles(column)
+        found = next((one for one in column.to_combine if one not in column.triples), None)
+        if found is None:  # there may be more when other pairs have been met
+            column.to_combine = None
+        return found
+
+    def _triples(self, row: Sequence[Value]) -> Iterator[Triple]:
+        """The values of a case three by three, but for what makes no pairs."""
+        for triple in combinations(sorted(set(self._shown(row))), 3):
+            if len({self.names[value][0] for value in triple}) == len(triple):
+                yield triple
+
+    def _triangles(self, column: Column) -> Iterator[Triple]:
+        """Values of three dimensions that were met two by two, in an order that mixes them."""
+        beside: dict[Value, set[Value]] = {}
+        for pair in column.pairs:
+            beside.setdefault(pair >> _SHIFT, set()).add(pair & _LOW)
+        for pair in sorted(column.pairs, key=lambda pair: (pair * _MIXING) & _WORD):
+            low, high = pair >> _SHIFT, pair & _LOW
+            for third in sorted(beside[low] & beside.get(high, set())):
+                yield low, high, third
 
     def _missing_value(self, column: Column) -> Value | None:
         """A value that the column has not taken: one that the op has not, or as its turn comes.
@@ -280,6 +320,8 @@ class Coverage:
         column.rows.append(tuple(taken))
         self._take(column, taken)
         self._take_pairs(column, self._shown(taken))
+        if column.triples:
+            column.triples.update(self._triples(taken))
         if len(column.plans) < TOGETHER:  # what columns do by themselves, others must not see
             self._values |= column.values
             self._pairs |= column.pairs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 import pytest
 
@@ -98,6 +99,19 @@ def test_choices_are_as_planned_where_they_are_offered() -> None:
     ]  # fmt: skip
     pick.start()
     assert (choose(pick, ("a", "b"), "way"), len(pick.asked)) == ("b", 1)
+
+
+@pytest.mark.parametrize("op", ["compare", "pad", "fft"])
+def test_deep_reaches_every_pair_in_every_column_and_then_three_values_together(op: str) -> None:
+    count = CATALOG[op].cases(PROFILES["deep"])
+    covered = plan.coverage(op, 0)
+    for number, column in enumerate(covered.columns[:4]):
+        covered.planned(number, count - 1)
+        assert not column.missing_pairs
+        met = {value for row in column.rows for value in row}
+        beside = {(p >> 24, p & (1 << 24) - 1) for p in column.pairs}
+        able = sum({(a, b), (a, c), (b, c)} <= beside for a, b, c in combinations(sorted(met), 3))
+        assert len(column.triples) > 0.85 * able
 
 
 def test_values_that_depend_on_others_are_reached() -> None:
