@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from conformance.tolerance.hardware import Hardware
+from conformance.verdict import Verdict
 from reference.ir.program import Program
 from reference.ir.types import Array
 
@@ -28,6 +29,16 @@ class Rejected(BackendError):
 
 class Failed(BackendError):
     """The backend broke in an orderly way: an internal error, a runtime error."""
+
+
+def failure_of(error: BackendError) -> tuple[Verdict, str]:
+    """The verdict and the class of a valid program that was refused, or that broke the backend."""
+    message = str(error)
+    if isinstance(error, Rejected):
+        return Verdict.REJECTED, "refused as invalid"
+    if "RESOURCE_EXHAUSTED" in message or "out of memory" in message.lower():
+        return Verdict.CRASHED, "out of memory"
+    return Verdict.CRASHED, "internal error"
 
 
 @dataclass(frozen=True, slots=True)

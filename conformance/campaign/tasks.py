@@ -14,7 +14,7 @@ from dataclasses import astuple, dataclass, field, replace
 from functools import reduce
 from time import perf_counter
 
-from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
+from conformance.backends.base import BackendError, Failed, Rejected, Unsupported, failure_of
 from conformance.backends.session import EMISSION, Compiled, Session, open_session
 from conformance.catalog import Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
@@ -462,12 +462,7 @@ def refused(cell: Cell, prepared: Prepared, error: BackendError) -> tuple[Record
     message = printable(str(error))
     if isinstance(error, Unsupported):
         return Record(*_key(cell, prepared), Verdict.UNSUPPORTED, message=message), Errors()
-    verdict, kind = Verdict.CRASHED, "internal error"
-    if isinstance(error, Rejected):
-        verdict, kind = Verdict.REJECTED, "refused as invalid"
-    elif "RESOURCE_EXHAUSTED" in message or "out of memory" in message.lower():
-        kind = "out of memory"
-    return _without_results(cell, prepared, verdict, kind, message), Errors()
+    return _without_results(cell, prepared, *failure_of(error), message), Errors()
 
 
 def _without_results(

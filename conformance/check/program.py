@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from conformance.backends.base import BackendError, Rejected, Unsupported
+from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.backends.session import Session
 from conformance.catalog import rule_of
 from conformance.check.settings import INVALID
@@ -263,10 +263,7 @@ def _outcome(judgement: Judgement) -> Outcome:
 
 
 def _refused(error: BackendError) -> Judgement:
-    verdict, kind = Verdict.CRASHED, "internal error"
-    if isinstance(error, Rejected):
-        verdict, kind = Verdict.REJECTED, "refused as invalid"
-    return Judgement(verdict, kind, str(error), 0, 0, None, None, (), Errors())
+    return Judgement(*failure_of(error), str(error), 0, 0, None, None, (), Errors())
 
 
 def _failed(

@@ -35,5 +35,5 @@ CLASSES = (
     "wrong element type", "wrong shape",
     # no results
     "abort", "arithmetic exception", "bus error", "illegal instruction", "internal error", "killed",
-    "no answer", "refused as invalid", "segmentation fault",
+    "no answer", "out of memory", "refused as invalid", "segmentation fault",
 )  # fmt: skip
