@@ -216,6 +216,7 @@ _INSTRUCTIONS = (
     Row("chlo.ragged_dot", CONTRACTION, contraction.CONTRACTED, weight=4),
     Row("mhlo.cosh", ELEMENTARY, t.COSH),
     Row("mhlo.erf", ELEMENTARY, t.ERF),
+    Row("mhlo.ragged_all_to_all", DISTRIBUTION, t.DATA, weight=3),
     Row("mhlo.scan", REDUCTION, t.SCANNED, weight=2),
     Row("mhlo.topk", GATHERING, t.DATA, weight=4),
 )

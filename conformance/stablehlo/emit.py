@@ -15,6 +15,7 @@ from conformance.stablehlo.attributes import (
     tensor,
     write,
 )
+from conformance.stablehlo.custom_calls import as_call
 from conformance.stablehlo.structs import grouped
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import (
@@ -126,7 +127,7 @@ def _region(region: Region, indent: str, terminator: str, placed: str) -> Iterat
     if region.arguments:
         arguments = ", ".join(f"%{a.name}: {spell(a.type)}" for a in region.arguments)
         yield f"{indent[2:]}^bb0({arguments}):"
-    for operation in region.operations:
+    for operation in map(as_call, region.operations):
         name = operation.name if "." in operation.name else f"stablehlo.{operation.name}"
         if operation.name == "return":
             yield from _operation(operation, terminator, indent, "")

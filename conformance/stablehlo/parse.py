@@ -17,6 +17,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from conformance.stablehlo.attributes import KINDS, AttributeKind, Verbatim
 from conformance.stablehlo.configurations import CONFIGURATIONS, configuration
+from conformance.stablehlo.custom_calls import from_call
 from conformance.stablehlo.elements import array_of
 from conformance.stablehlo.messages import foreign_name, place_of, position
 from conformance.stablehlo.shardings import MANUAL, is_shared_out, manual, replica_groups
@@ -220,7 +221,8 @@ class _Reader:
             raise _at(operation, str(error)) from None
         if name in _CONSTANTS:
             return Operation("constant", results=results, attributes=given)
-        return Operation(name.removeprefix("stablehlo."), operands, results, given, regions)
+        made = Operation(name.removeprefix("stablehlo."), operands, results, given, regions)
+        return from_call(made, _spelled_dense)
 
     def _argument(self, value: Any, owner: ir.Operation) -> Value:
         named = Value(f"a{self._arguments}", _type(value.type, owner))
@@ -491,6 +493,18 @@ def _codes(operation: ir.Operation, tensor_type: TensorType) -> Dense:
     if value is None:
         raise _at(operation, f"constants of this kind are not read: {str(attribute)[:40]}")
     return Dense(tensor_type, value.data)
+
+
+def _spelled_dense(spelled: str) -> Dense | None:
+    """The constant that a text spells; None of any other text."""
+    try:
+        attribute = ir.Attribute.parse(spelled)
+    except ir.MLIRError:
+        return None
+    if not isinstance(attribute, ir.DenseElementsAttr):
+        return None
+    of = ir.RankedTensorType(attribute.type)
+    return _dense(attribute, TensorType(tuple(of.shape), from_mlir(str(of.element_type))), spelled)
 
 
 def _dense(attribute: Any, value_type: ValueType, spelled: str = "") -> Dense | None:

@@ -1,4 +1,4 @@
-"""Cases of the ops of reference/ops/ragged.py.
+"""Cases of the ops on ragged tensors: those of reference/ops/ragged.py are built here.
 
 Group sizes add up to all indices of the ragged dimension, to fewer or to more; some groups are
 empty, or all, or one has everything. All have the same, or each index of the dimensions before the
@@ -14,6 +14,7 @@ from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import capped, size_label
 from generators.families.contraction import precisions, result_of, shuffled, value_rows
 from generators.families.data_movement import INDEX_TYPES, index_label
+from generators.families.exchanging import ragged_all_to_all
 from generators.programs.building import Builder, case
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ElementType
@@ -117,5 +118,8 @@ def _ragged_dot(element_type: ElementType, pick: Pick) -> Case:
     return case(pick, "chlo.ragged_dot", types, (result,), rows, given | precisions(pick))
 
 
-BUILDERS: dict[str, Builder] = {"chlo.ragged_dot": _ragged_dot}
+BUILDERS: dict[str, Builder] = {
+    "chlo.ragged_dot": _ragged_dot,
+    "mhlo.ragged_all_to_all": ragged_all_to_all,
+}
 """What builds the cases of each op."""

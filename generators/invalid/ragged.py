@@ -1,4 +1,4 @@
-"""Near misses of the ops of reference/ops/ragged.py: none of their own, but those of RaggedDot."""
+"""Near misses of the ops on ragged tensors: none of their own, but those of XlaBuilder's ops."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reference.ir.op import Dialect, Op
 from reference.ops import mhlo, ragged, stablehlo
+from reference.ops.distribution import ragged as ragged_exchange
 from reference.ops.xla import (
     contraction,
     control_flow,
@@ -25,7 +26,7 @@ _XLA_MODULES = (
 
 FAMILIES: dict[str, tuple[Op, ...]] = (
     stablehlo.FAMILIES
-    | {"mhlo": mhlo.OPS, "ragged": ragged.OPS}
+    | {"mhlo": mhlo.OPS, "ragged": (*ragged.OPS, *ragged_exchange.OPS)}
     | {f"xla.{module.__name__.rpartition('.')[2]}": module.OPS for module in _XLA_MODULES}
 )
 """The ops of each family; XlaBuilder's are in a folder of their own in every layer."""

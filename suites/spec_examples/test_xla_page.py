@@ -218,3 +218,35 @@ def test_two_replicas_exchange_and_share_out() -> None:
         scatter_dimension=1, shard_count=2, replica_groups=PAIR,
     )  # fmt: skip
     assert shared == [[[10, 12], [18, 20]], [[14, 16], [22, 24]]]
+
+
+def test_two_replicas_exchange_parts_of_different_sizes() -> None:
+    """RaggedAllToAll: input, input_offsets, send_sizes, output, output_offsets, recv_sizes."""
+    first = f32([1, 2, 2]), s32([0, 1]), s32([1, 2]), f32([0] * 4), s32([0, 0]), s32([1, 1])
+    second = f32([3, 4, 0]), s32([0, 1]), s32([1, 1]), f32([0] * 4), s32([1, 2]), s32([2, 1])
+    program = program_of("RaggedAllToAll", first, (first[3],), (), {"replica_groups": PAIR})
+    program = replace(program, process_grid=(2, 1))
+    assert check(program) == []
+    shares = shared_out(program, evaluate(program, (*first, *second)))
+    assert [share[0].tolist() for share in shares] == [[1, 3, 0, 0], [2, 2, 4, 0]]
+
+
+def test_an_irregular_tensor_is_what_its_offsets_and_sizes_say() -> None:
+    """The rows of the page's example, sent to three replicas by each, one behind the other."""
+    data = f32(np.arange(24).reshape(8, 3))
+    offsets, sizes = s32([0, 1, 4]), s32([1, 3, 4])
+    zeros = np.zeros((12, 3), np.float32)
+    operands = [
+        (data, offsets, sizes, zeros, s32([n, 3 * n, 4 * n]), s32([size] * 3))
+        for n, size in enumerate(sizes.tolist())
+    ]
+    program = program_of(
+        "RaggedAllToAll", operands[0], (zeros,), (), {"replica_groups": matrix([[0, 1, 2]])}
+    )
+    program = replace(program, process_grid=(3, 1))
+    inputs = [array for one in operands for array in one]
+    shares = shared_out(program, evaluate(program, inputs))
+    for n, (share,) in enumerate(shares):
+        part = data[offsets[n] : offsets[n] + sizes[n]]
+        assert share[: 3 * len(part)].tolist() == [*part.tolist()] * 3
+        assert not share[3 * len(part) :].any()

@@ -9,6 +9,7 @@ from typing import Any
 from generators.case.case import Case
 from generators.case.choices import Pick
 from generators.families import distribution
+from generators.families.exchanging import ragged_all_to_all
 from generators.families.xla.twins import Restate, renamed, twins
 from generators.programs.building import Builder
 from reference.ir.constants import matrix
@@ -66,11 +67,32 @@ def _cross_replica_sum(element_type: ElementType, pick: Pick) -> Case:
     return Case(renamed(program, OPS["CrossReplicaSum"]), made.inputs)
 
 
+_PAGE_ORDER = (0, 2, 3, 1, 4, 5)
+"""Which operands of the custom call the page names one after the other."""
+
+
+def _ragged_all_to_all(element_type: ElementType, pick: Pick) -> Case:
+    made = ragged_all_to_all(element_type, pick)
+    program = renamed(made.program, OPS["RaggedAllToAll"])
+    main = program.main
+    *before, subject, end = main.body.operations
+    operands = tuple(subject.operands[at] for at in _PAGE_ORDER)
+    body = replace(main.body, operations=(*before, replace(subject, operands=operands), end))
+    return Case(replace(program, functions=(replace(main, body=body),)), made.inputs)
+
+
+_OWN: dict[str, Builder] = {
+    "CrossReplicaSum": _cross_replica_sum, "RaggedAllToAll": _ragged_all_to_all,
+}  # fmt: skip
+
 RESTATED: dict[str, Restate] = {"AllGather": _all_gather, "ReduceScatter": _reduce_scatter}
 
-BUILDERS: dict[str, Builder] = twins(
-    distribution.BUILDERS,
-    (record for record in RECORDS if record.name != "CrossReplicaSum"),
-    RESTATED,
-) | {"CrossReplicaSum": _cross_replica_sum}
+BUILDERS: dict[str, Builder] = (
+    twins(
+        distribution.BUILDERS,
+        (record for record in RECORDS if record.name not in _OWN),
+        RESTATED,
+    )
+    | _OWN
+)
 """What builds the cases of each op."""

@@ -11,7 +11,7 @@ from generators.regions.bodies import fold_of
 from reference.ir.constants import matrix
 from reference.ir.types import element_type
 
-_F32 = element_type("f32")
+_F32, _SI32 = element_type("f32"), element_type("si32")
 
 
 def _all_gather(op: str) -> Iterator[Miss]:
@@ -39,7 +39,29 @@ def _reduce_scatter(op: str) -> Iterator[Miss]:
         yield id_, replace(made, process_grid=(2, 1))
 
 
-NEAR_MISSES: dict[str, Misses] = {"AllGather": _all_gather, "ReduceScatter": _reduce_scatter}
+def _ragged_all_to_all(op: str) -> Iterator[Miss]:
+    offsets = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
+    pair, of_rows = tensor(_SI32, 2), tensor(_F32, 4, 3)
+    names = ("input", *offsets[:2], "output", *offsets[2:])
+    for id_, changed in (
+        *(("P1", {name: tensor(_SI32, 2, 1)}) for name in offsets),
+        ("P2", dict.fromkeys(offsets, tensor(_SI32, 4))),
+        ("P2", dict.fromkeys(offsets, tensor(_SI32, 2, 1, 1))),
+        ("P3", {"input": tensor(_F32, 4)}),
+        ("P3", {"input": tensor(_SI32, 4, 3)}),
+        ("P3", {"input": tensor(_F32), "output": tensor(_F32)}),
+    ):
+        of = dict.fromkeys(offsets, pair) | {"input": of_rows, "output": of_rows} | changed
+        types = {name: of[name] for name in names}
+        made = program(op, types, (of["output"],), (), replica_groups=matrix([[0, 1]]))
+        yield id_, replace(made, process_grid=(2, 1))
+
+
+NEAR_MISSES: dict[str, Misses] = {
+    "AllGather": _all_gather,
+    "RaggedAllToAll": _ragged_all_to_all,
+    "ReduceScatter": _reduce_scatter,
+}
 """What makes the near misses of each op."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}

@@ -25,8 +25,11 @@ from reference.ir.program import (
     attributes,
 )
 from reference.ops import mhlo, ragged, stablehlo
+from reference.ops.distribution import ragged as ragged_exchange
 
-LOWER = stablehlo.OPS | {record.name: record for record in (*mhlo.OPS, *ragged.OPS)}
+LOWER = stablehlo.OPS | {
+    record.name: record for record in (*mhlo.OPS, *ragged.OPS, *ragged_exchange.OPS)
+}
 """What ops of XlaBuilder are made of, by mnemonic."""
 
 Conditions = Callable[..., None]

@@ -11,6 +11,7 @@ from typing import Any
 from reference.ir.constraints import require
 from reference.ir.op import Op
 from reference.ir.program import Dense, Operation, Region, TensorType, Value
+from reference.ops.distribution.ragged import check_shapes
 from reference.ops.xla.building import Building, built, renamed, tensor_of
 
 Values = tuple[Value, ...]
@@ -82,6 +83,26 @@ def _cross_replica_sum(building: Building, operands: Values, *, replica_groups: 
     )  # fmt: skip
 
 
+def _ragged_conditions(
+    input: TensorType, input_offsets: TensorType, send_sizes: TensorType, output: TensorType,  # noqa: A002 - the page's word
+    output_offsets: TensorType, recv_sizes: TensorType, *, replica_groups: Dense, **_: Any,
+) -> None:  # fmt: skip
+    """P1: offsets and sizes have one shape. P2: a number, or several, for each process of a group.
+    P3: input and output are ragged along their first dimension, and alike beyond it."""
+    places = input_offsets, send_sizes, output_offsets, recv_sizes
+    if check_shapes((input, output, *places), ("P1", "P3")):
+        shape, groups = input_offsets.shape, replica_groups.type.static_shape
+        require("P2", len(shape) in (1, 2) and shape[0] == groups[-1], input_offsets)
+
+
+def _ragged_all_to_all(
+    building: Building, input: Value, input_offsets: Value, send_sizes: Value, output: Value,  # noqa: A002 - the page's word
+    output_offsets: Value, recv_sizes: Value, **given: Any,
+) -> Value:  # fmt: skip
+    values = input, output, input_offsets, send_sizes, output_offsets, recv_sizes
+    return building.op("mhlo.ragged_all_to_all", *values, **given)
+
+
 OPS: tuple[Op, ...] = (
     built(
         "AllGather", "all_gather", _all_gather, operands=("*operands",), optional=_GLOBAL[1:],
@@ -97,6 +118,14 @@ OPS: tuple[Op, ...] = (
         attributes=("replica_groups",), optional=(), needs_result=True, scoped=False,
     ),
     renamed("PartitionID", "partition_id"),
+    built(
+        "RaggedAllToAll", "mhlo.ragged_all_to_all", _ragged_all_to_all, scoped=False,
+        operands=(
+            "input", "input_offsets", "send_sizes", "output", "output_offsets", "recv_sizes",
+        ),
+        attributes=_GROUPED, optional=_GROUPED[1:], conditions=_ragged_conditions,
+        constraints=("P1", "P2", "P3"),
+    ),
     built(
         "ReduceScatter", "reduce_scatter", _reduce_scatter, operands=("operand",),
         attributes=("scatter_dimension", "shard_count", *_GLOBAL), optional=_GLOBAL[1:],

@@ -1,0 +1,155 @@
+"""Cases of `mhlo.ragged_all_to_all`: who sends which rows where.
+
+Offsets and sizes are those of the process: rows of a constant that all processes have, taken by
+the process's number, so that what one sends is what another waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from generators.case.case import Case
+from generators.case.choices import Pick, choose, seldom
+from generators.case.shapes import capped
+from generators.families.data_movement import permutation, rows
+from generators.families.distribution import GRIDS, grid_label, groups
+from generators.programs.building import around, inputs, operand
+from reference.ir.constants import matrix
+from reference.ir.processes import ProcessGrid, processes
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    Operation,
+    TensorType,
+    Value,
+    attributes,
+    single_op,
+)
+from reference.ir.types import Array, ElementType
+from reference.ir.types import element_type as type_of
+from reference.ops.distribution.groups import by_channel, ids_of
+
+_OP = "mhlo.ragged_all_to_all"
+_UI32 = type_of("ui32")
+_NAMES = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
+_LARGEST_PART = 3
+_LENGTHS = (4, 3, 1, 7, 16, 33)
+_INNER: tuple[tuple[int, ...], ...] = ((), (3,), (1,), (2, 2), (0,), (5,))
+_count = capped(2)
+
+Tables = dict[str, Array]
+"""For each of the operands of offsets and sizes those of all processes, by their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """How many processes there are in a group, updates for each, rows of the input."""
+
+    count: int
+    updates: int
+    length: int
+
+
+def _received(pick: Pick, sizes: Array, slack: int) -> Array:
+    """Where parts of these sizes come to stand: in any order, with gaps, none on another."""
+    flat, at = sizes.reshape(-1).tolist(), 0
+    places = np.zeros(len(flat), np.int64)
+    for part in permutation(pick, len(flat)):
+        gap = pick(2) if slack else 0
+        slack, at = slack - gap, at + gap
+        places[part] = at
+        at += flat[part]
+    return places.reshape(sizes.shape)
+
+
+def _tables(
+    pick: Pick, of: _Exchange, group: Sequence[int], tables: Tables, rows_: int, kind: str
+) -> None:
+    """Fill in what the processes of a group say; `rows_` is how many an output has."""
+    shape = (of.count, of.count, of.updates)  # sender, receiver, update
+    most = min(_LARGEST_PART, of.length)
+    sizes = np.array([pick(most + 1) for _ in range(of.count**2 * of.updates)]).reshape(shape)
+    if kind == "nothing":
+        sizes[pick(of.count)] = 0
+    elif kind == "to one":
+        sizes[:, 1:] = 0
+    offsets = np.array([pick(of.length - n + 1) for n in sizes.reshape(-1).tolist()])
+    for receiver, process in enumerate(group):
+        part = sizes[:, receiver]
+        tables["recv_sizes"][process] = part
+        places = _received(pick, part, rows_ - int(part.sum()))
+        for sender, other in enumerate(group):
+            tables["output_offsets"][other, receiver] = places[sender]
+    for sender, process in enumerate(group):
+        tables["send_sizes"][process] = sizes[sender]
+        tables["input_offsets"][process] = offsets.reshape(shape)[sender]
+
+
+def _own(tables: Tables, grid: ProcessGrid, of: ElementType) -> tuple[list[Operation], list[Value]]:
+    """Operations that take the process's own rows of the tables, and what they give."""
+    scalar = TensorType((), _UI32)
+    made: list[Operation] = []
+
+    def add(name: str, operands: Sequence[Value], result: TensorType, **given: Any) -> Value:
+        value = Value(f"own.{len(made)}", result)
+        made.append(Operation(name, tuple(operands), (value,), attributes(**given)))
+        return value
+
+    def number(n: int) -> Value:
+        return add("constant", (), scalar, value=Dense.of(np.array(n, np.uint32), scalar))
+
+    at = add("replica_id", (), scalar)
+    if grid[1] > 1:
+        partition = add("partition_id", (), scalar)
+        whole = add("multiply", (at, number(grid[1])), scalar)
+        at = add("add", (whole, partition), scalar)
+    zero, values = number(0), list[Value]()
+    for name in _NAMES:
+        table = tables[name].astype(of.storage)
+        whole_type = TensorType(table.shape, of)
+        constant = add("constant", (), whole_type, value=Dense.of(table, whole_type))
+        one = TensorType((1, *table.shape[1:]), of)
+        starts = (at, *(zero,) * (table.ndim - 1))
+        mine = add("dynamic_slice", (constant, *starts), one, slice_sizes=one.shape)
+        values.append(add("reshape", (mine,), TensorType(one.shape[1:], of)))
+    return made, values
+
+
+def ragged_all_to_all(element: ElementType, pick: Pick) -> Case:
+    """A case of the op."""
+    grid = choose(pick, GRIDS, "grid", grid_label)
+    crossing = choose(pick, ("cross_replica", "cross_partition"), "strategy")
+    given: dict[str, Attribute] = {} if crossing == "cross_replica" else {"channel_id": 1 + pick(3)}
+    strategy = by_channel(int(crossing != "cross_replica"))
+    listed = groups(pick, ids_of(strategy, grid))
+    count = len(listed[0])
+    updates = choose(pick, (1, 1, 2, 3), "updates", _count)
+    flat = updates == 1 and not seldom(pick, 4, "updates of their own dimension")
+    exchange = _Exchange(count, updates, choose(pick, _LENGTHS, "rows", _count))
+    kind = choose(pick, ("any", "nothing", "to one"), "parts")
+    length = _LARGEST_PART * count * updates + pick(3)
+    everyone = processes(grid)
+    shape = (len(everyone), count, updates)
+    tables = {name: np.zeros(shape, np.int64) for name in _NAMES}
+    for group in strategy(listed, grid):
+        _tables(pick, exchange, [*map(everyone.index, group)], tables, length, kind)
+    if flat:
+        tables = {name: table[..., 0] for name, table in tables.items()}
+    inner = choose(pick, _INNER, "rank of a row", lambda sizes: str(len(sizes)))
+    types = [TensorType((n, *inner), element) for n in (exchange.length, length)]
+    names = rows(element, times=2)
+    places = zip(("input", "output"), types, strict=True)
+    placed = [operand(pick, name, of, names[0]) for name, of in places]
+    before, values = _own(tables, grid, type_of(choose(pick, ("si32", "si64"), "index type")))
+    given["replica_groups"] = matrix(listed)
+    program = single_op(_OP, (*placed, *values), (types[1],), given)
+    main = program.main
+    taken = tuple(value for value in main.arguments if value not in values)
+    body = replace(main.body, arguments=taken)
+    program = replace(program, functions=(replace(main, body=body),))
+    program = replace(around(program, tuple(before), ()), process_grid=grid)
+    return Case(program, inputs(pick, tuple(placed), names))

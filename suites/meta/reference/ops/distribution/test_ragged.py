@@ -1,0 +1,97 @@
+"""mhlo.ragged_all_to_all: what has no meaning is an error that says so; text and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from generators.cells import plan
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import check, evaluate, shared_out
+from reference.ir.constants import matrix
+from reference.ir.errors import EvaluationError
+from reference.ir.program import Program, TensorType, Value, single_op
+from reference.ir.types import Array, element_type, element_type_of
+from reference.ops.xla.lowering import lowered
+
+F32 = element_type("f32")
+
+
+def program_of(operands: tuple[Array, ...], groups: list[list[int]], **given: Any) -> Program:
+    types = [TensorType(a.shape, element_type_of(a)) for a in operands]
+    values = tuple(Value(f"v{n}", of) for n, of in enumerate(types))
+    given = {"replica_groups": matrix(groups)} | given
+    program = single_op("mhlo.ragged_all_to_all", values, (types[1],), given)
+    return replace(program, process_grid=(2, 1))
+
+
+def share(*places: list[int], data: list[float] | None = None) -> tuple[Array, ...]:
+    """Operands of a process: input, an output of four zeros, offsets and sizes."""
+    given = np.array([1, 2, 3] if data is None else data, np.float32)
+    return (given, np.zeros(4, np.float32), *(np.array(one, np.int32) for one in places))
+
+
+GOOD = share([0, 1], [1, 2], [0, 0], [1, 1])
+OTHER = share([0, 1], [1, 1], [1, 2], [2, 1], data=[4, 5, 6])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (share([0, 2], [1, 2], [0, 0], [1, 1]), r"rows 2 to 4 of input, which has 3"),
+        (share([0, -1], [1, 2], [0, 0], [1, 1]), r"rows -1 to 1 of input"),
+        (share([0, 1], [1, 2], [0, 3], [1, 1]), r"rows 3 to 5 of output, which has 4"),
+        (share([0, 1], [1, 2], [1, 0], [1, 1]), r"several updates of row 1 of output"),
+        (share([0, 1], [1, 2], [0, 0], [1, 0]), r"recv_sizes are \[0\], and \[1\] are sent"),
+        (share([0, 1], [1, -1], [0, 0], [1, 1]), r"recv_sizes are \[2\], and \[-1\] are sent"),
+    ],
+)
+def test_what_has_no_meaning_is_an_error(wrong: tuple[Array, ...], message: str) -> None:
+    program = program_of(GOOD, [[0, 1]])
+    assert shared_out(program, evaluate(program, (*GOOD, *OTHER)))[0][0].tolist() == [1, 4, 0, 0]
+    with pytest.raises(EvaluationError, match=message):
+        evaluate(program, (*wrong, *OTHER))
+
+
+def test_each_group_is_for_itself() -> None:
+    """Two replicas that are alone keep what they send to themselves."""
+    own = share([1], [2], [0], [2])
+    program = program_of(own, [[0], [1]])
+    for (result,) in shared_out(program, evaluate(program, (*own, *own))):
+        assert result.tolist() == [2, 3, 0, 0]
+
+
+@pytest.mark.parametrize("groups", [[[0]], [[0, 0]], [[0, 2]], [[0, 1], [2, 3]]])
+def test_groups_are_of_all_replicas(groups: list[list[int]]) -> None:
+    assert check(program_of(GOOD, groups))
+
+
+def test_cases_are_written_and_read_as_custom_calls() -> None:
+    """And evaluated to the same."""
+    for one in plan.cases("RaggedAllToAll", F32, 5, 12):
+        program = lowered(one.program)
+        text = emit(program)
+        assert "custom_call" in text
+        read = parse_module(text)
+        assert read.subject.name == "mhlo.ragged_all_to_all"
+        assert emit(read).count("ragged_all_to_all") == 1
+        inputs = materialise(program, one.inputs[0])
+        pairs = zip(evaluate(read, inputs), evaluate(program, inputs), strict=True)
+        for theirs, ours in pairs:
+            np.testing.assert_array_equal(theirs, ours)
+
+
+def test_other_custom_calls_stay_what_they_are() -> None:
+    """Without groups nobody can tell who takes part."""
+    text = """func.func @main(%x: tensor<4xf32>, %i: tensor<1xi32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @ragged_all_to_all(%x, %x, %i, %i, %i, %i) {backend_config = ""}
+    : (tensor<4xf32>, tensor<4xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>)
+    -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"""
+    assert parse_module(text).subject.name == "custom_call"
