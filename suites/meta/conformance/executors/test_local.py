@@ -1,0 +1,32 @@
+"""Worker processes that end before their call does."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from conformance.executors.local import Call, Died, LocalExecutor
+
+FAILED = b"F1122 15:59:26.730449   19264 some_pass.cc:58] Check failed: width == 8 (4 vs. 8) \n"
+
+
+def _say(lines: bytes) -> str:
+    """Write to the log as a compiler does, and go on for longer than a test may wait."""
+    os.write(2, lines)
+    time.sleep(0.5 if FAILED not in lines else 60)
+    return "went on"
+
+
+def test_a_worker_whose_compiler_says_that_a_check_failed_is_not_waited_for() -> None:
+    with LocalExecutor(1) as executor:
+        value = executor.one(Call("failed", _say, (FAILED,), 30.0))
+    assert isinstance(value, Died)
+    assert value.reason == "SIGABRT"
+    assert value.last_words == "some_pass.cc:58] Check failed: width == 8 (4 vs. 8)"
+
+
+def test_other_words_end_no_worker() -> None:
+    """An error, a line that has the words further on, and one that is not ended yet."""
+    said = b"E" + FAILED[1:] + b"note: " + FAILED[:40] + b"\n" + FAILED.rstrip()
+    with LocalExecutor(1) as executor:
+        assert executor.one(Call("others", _say, (said,), 30.0)) == "went on"
