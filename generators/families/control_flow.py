@@ -39,7 +39,7 @@ IDENTITIES = (
 _COMPOSITES = ("my.op", "chlo.top", "A_1.b.c$d")
 
 
-def _writer(element_type: ElementType, pick: Pick) -> tuple[Writer, BlockWriter]:
+def writer_of(element_type: ElementType, pick: Pick) -> tuple[Writer, BlockWriter]:
     """A writer whose main has one to three parameters of the data's type."""
     size = choose(pick, SHAPES, "data", sizes_label)
     pick.nothing = 0 in size
@@ -145,7 +145,7 @@ _WRITE = {"case": _write_case, "if": _write_if, "while": _write_while}
 
 
 def _branching(op: str, element_type: ElementType, pick: Pick) -> Case:
-    writer, block = _writer(element_type, pick)
+    writer, block = writer_of(element_type, pick)
     block.steps(2)
     count = choose(pick, (1, 2, 3), "results")
     results = _WRITE[op](block, count, choose(pick, range(_DEPTH + 1), "depth"))
@@ -162,7 +162,7 @@ def _token(block: BlockWriter, depth: int = 0) -> Value:
 
 def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
     """Data through a barrier, together with tokens; `after_all` and `create_token` need one."""
-    writer, block = _writer(element_type, pick)
+    writer, block = writer_of(element_type, pick)
     block.steps(2)
     operands = [block.some() for _ in range(choose(pick, (1, 2, 3), "values"))]
     if op == "after_all":
@@ -181,10 +181,10 @@ def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
     return writer.case(block, [value for value in results if isinstance(value.type, TensorType)])
 
 
-def _parts(block: BlockWriter, depth: int) -> Value:
-    """A tuple of data, of scalars, of tokens and of tuples."""
+def parts(block: BlockWriter, depth: int, *, token: bool = True) -> Value:
+    """A tuple of data, of scalars, of tokens where there may be some, and of tuples."""
     pick, values = block.writer.pick, list[Value]()
-    kinds = ("data", "data", "data", "number", "token") + ("tuple",) * (depth > 0)
+    kinds = ("data",) * 3 + ("number",) + ("token",) * token + ("tuple",) * (depth > 0)
     for _ in range(choose(pick, (1, 2, 3), "parts")):
         kind = choose(pick, kinds, "part")
         if kind == "number":
@@ -192,14 +192,30 @@ def _parts(block: BlockWriter, depth: int) -> Value:
         elif kind == "token":
             values.append(_token(block))
         elif kind == "tuple":
-            values.append(_parts(block, depth - 1))
+            values.append(parts(block, depth - 1, token=token))
         else:
             values.append(block.some())
     of = TupleType(tuple(value.type for value in values))
     return block.add("tuple", values, of)[0]
 
 
-def _leaves(block: BlockWriter, whole: Value) -> list[Value]:
+def like(block: BlockWriter, whole: Value) -> Value:
+    """Another tuple of the types of one: of other data and numbers."""
+    assert isinstance(whole.type, TupleType)
+    values: list[Value] = []
+    for index, of in enumerate(whole.type.types):
+        if isinstance(of, TupleType):
+            (part,) = block.add("get_tuple_element", (whole,), of, given={"index": index})
+            values.append(like(block, part))
+        elif of == block.writer.of:
+            values.append(block.some())
+        else:
+            assert isinstance(of, TensorType)
+            values.append(block.number(block.writer.pick(100), of))
+    return block.add("tuple", values, whole.type)[0]
+
+
+def leaves(block: BlockWriter, whole: Value) -> list[Value]:
     """The tensors in a tuple, taken out one by one."""
     assert isinstance(whole.type, TupleType)
     found: list[Value] = []
@@ -207,23 +223,23 @@ def _leaves(block: BlockWriter, whole: Value) -> list[Value]:
         if isinstance(of, TokenType):
             continue
         (part,) = block.add("get_tuple_element", (whole,), of, given={"index": index})
-        found += _leaves(block, part) if isinstance(of, TupleType) else [part]
+        found += leaves(block, part) if isinstance(of, TupleType) else [part]
     return found
 
 
 def _tuples(op: str, element_type: ElementType, pick: Pick) -> Case:
     del op  # the one makes what the other takes apart
-    writer, block = _writer(element_type, pick)
+    writer, block = writer_of(element_type, pick)
     block.steps(2)
     whole = block.add("tuple", [block.some()], TupleType((writer.of,)))[0]
     if not seldom(pick, 8, "tuple of one"):
-        whole = _parts(block, _DEPTH)
-    return writer.case(block, _leaves(block, whole) or [block.some()])
+        whole = parts(block, _DEPTH)
+    return writer.case(block, leaves(block, whole) or [block.some()])
 
 
 def _composite(op: str, element_type: ElementType, pick: Pick) -> Case:
     """A composite and its decomposition, a function of its own."""
-    writer, block = _writer(element_type, pick)
+    writer, block = writer_of(element_type, pick)
     block.steps(2)
     inputs = [block.some() for _ in range(choose(pick, (1, 0, 2), "operands"))]
     arguments = tuple(writer.fresh(value.type) for value in inputs)
@@ -243,7 +259,7 @@ def _composite(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 
 def _custom_call(op: str, element_type: ElementType, pick: Pick) -> Case:
-    writer, block = _writer(element_type, pick)
+    writer, block = writer_of(element_type, pick)
     block.steps(2)
     target = choose(pick, IDENTITIES, "call_target_name")
     given: dict[str, Attribute] = {"call_target_name": target}

@@ -14,7 +14,17 @@ import pytest
 from generators.regions.bodies import BodyBuilder, fold_of
 from reference.interpreter.evaluate import check, evaluate, shared_out
 from reference.ir.constants import matrix
-from reference.ir.program import Operation, Program, Region, TensorType, Value, single_op
+from reference.ir.program import (
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    TupleType,
+    Value,
+    attributes,
+    single_op,
+)
 from reference.ir.types import Array, element_type, element_type_of
 from reference.ops.table import OPS
 from reference.ops.xla.contraction import DotDimensionNumbers
@@ -250,3 +260,33 @@ def test_an_irregular_tensor_is_what_its_offsets_and_sizes_say() -> None:
         part = data[offsets[n] : offsets[n] + sizes[n]]
         assert share[: 3 * len(part)].tolist() == [*part.tolist()] * 3
         assert not share[3 * len(part) :].any()
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_one_of_two_tuples_is_selected_whole(chosen: bool) -> None:
+    """Older versions of the page: tuples are taken for scalars, and pred is one."""
+    left, right = Value("left", TensorType((2,), F32)), Value("right", TensorType((2,), F32))
+    pred, pairs = Value("pred", TensorType((), element_type("i1"))), ((left, right), (right, left))
+    whole = TupleType((left.type, TupleType((right.type,))))
+    operations: list[Operation] = []
+
+    def add(name: str, *operands: Value, result: Any, **given: Any) -> Value:
+        value = Value(f"v{len(operations)}", result)
+        operations.append(Operation(name, operands, (value,), attributes(**given)))
+        return value
+
+    tuples = [
+        add("Tuple", first, add("Tuple", second, result=whole.types[1]), result=whole)
+        for first, second in pairs
+    ]
+    selected = add("Select (tuples)", pred, *tuples, result=whole)
+    first = add("GetTupleElement", selected, result=left.type, index=0)
+    inner = add("GetTupleElement", selected, result=whole.types[1], index=1)
+    second = add("GetTupleElement", inner, result=right.type, index=0)
+    operations.append(Operation("return", (first, second)))
+    region = Region((pred, left, right), tuple(operations))
+    program = Program((Function("main", region, (left.type, right.type)),))
+    assert check(program) == []
+    found = evaluate(program, (np.array(chosen), f32([1, 2]), f32([3, 4])))
+    ordered = [[1, 2], [3, 4]]
+    assert [one.tolist() for one in found] == (ordered if chosen else ordered[::-1])

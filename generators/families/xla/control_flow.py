@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.case.case import Case
-from generators.case.choices import Pick, choose
+from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import shape
 from generators.families import control_flow
 from generators.families.xla.twins import Restate, twins
@@ -46,13 +46,29 @@ def _conditional(element_type: ElementType, pick: Pick) -> Case:
     return case(pick, "Conditional", types, (of,), rows, regions=regions)
 
 
+def _select_tuples(element_type: ElementType, pick: Pick) -> Case:
+    writer, block = control_flow.writer_of(element_type, pick)
+    block.steps(2)
+    pred = writer.parameter(PREDICATE, "bits")
+    on_true = control_flow.parts(block, depth=1, token=False)
+    same = seldom(pick, 6, "one tuple")
+    on_false = on_true if same else control_flow.like(block, on_true)
+    (whole,) = block.add("Select (tuples)", (pred, on_true, on_false), on_true.type)
+    return writer.case(block, control_flow.leaves(block, whole))
+
+
 def _called(operation: Operation) -> dict[str, Any]:
     return {"computation": dict(operation.attributes)["decomposition"]}
 
 
+_OWN: dict[str, Builder] = {"Conditional": _conditional, "Select (tuples)": _select_tuples}
+
 RESTATED: dict[str, Restate] = {"Call": _called}
 
-BUILDERS: dict[str, Builder] = twins(
-    control_flow.BUILDERS, (record for record in RECORDS if record.name != "Conditional"), RESTATED
-) | {"Conditional": _conditional}
+BUILDERS: dict[str, Builder] = (
+    twins(
+        control_flow.BUILDERS, (record for record in RECORDS if record.name not in _OWN), RESTATED
+    )
+    | _OWN
+)
 """What builds the cases of each op."""

@@ -6,6 +6,16 @@ from collections.abc import Iterator
 
 from generators.families.xla.control_flow import branch
 from generators.invalid.misses import Miss, Misses, program, tensor
+from reference.ir.program import (
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    TupleType,
+    Value,
+    attributes,
+)
 from reference.ir.types import element_type
 
 _F32, _SI32, _I1 = element_type("f32"), element_type("si32"), element_type("i1")
@@ -23,7 +33,28 @@ def _conditional(op: str) -> Iterator[Miss]:
     yield "P3", program(op, types | {"y": other}, (of,), (same, different))
 
 
-NEAR_MISSES: dict[str, Misses] = {"Conditional": _conditional}
+def _select(op: str) -> Iterator[Miss]:
+    of, other = tensor(_F32, 2), tensor(_F32, 3)
+    pair = TupleType((of, of))
+    for pred in (tensor(_I1, 2), tensor(_SI32)):
+        yield "P1", _of_two(op, pred, pair, pair)
+    for theirs in (TupleType((of, other)), TupleType((of,))):
+        yield "P2", _of_two(op, tensor(_I1), pair, theirs)
+
+
+def _of_two(op: str, pred: TensorType, on_true: TupleType, on_false: TupleType) -> Program:
+    """One of two tuples, which are main's parameters; it returns the first part."""
+    values = Value("pred", pred), Value("on_true", on_true), Value("on_false", on_false)
+    chosen, first = Value("chosen", on_true), Value("first", on_true.types[0])
+    operations = (
+        Operation(op, values, (chosen,)),
+        Operation("get_tuple_element", (chosen,), (first,), attributes(index=0)),
+        Operation("return", (first,)),
+    )
+    return Program((Function("main", Region(values, operations), (first.type,)),))
+
+
+NEAR_MISSES: dict[str, Misses] = {"Conditional": _conditional, "Select (tuples)": _select}
 """What makes the near misses of each op."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}

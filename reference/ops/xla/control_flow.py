@@ -1,7 +1,8 @@
 """XlaBuilder's branches, loops, calls and tuples.
 
 Source: XLA operation semantics, each op by its name. A computation of XlaBuilder sees nothing but
-its parameters, which a branch of StableHLO has not: its operand takes their place.
+its parameters, which a branch of StableHLO has not: its operand takes their place. Older versions
+of the page have `Select` choose between tuples, too; the newest says nothing of them any more.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from reference.ir.constraints import require
 from reference.ir.op import Op, Rounding, Structure
-from reference.ir.program import Region, TensorType, Value
+from reference.ir.program import Region, TensorType, TupleType, Value, ValueType
 from reference.ir.regions import argument_types, output_types
 from reference.ir.substitution import using_inside
 from reference.ir.types import ELEMENT_TYPES
@@ -55,6 +56,28 @@ def _call(building: Building, operands: Values, *, computation: str) -> Values:
     return building.ops("func.call", *operands, results=building.results, callee=computation)
 
 
+def _select_conditions(pred: ValueType, on_true: ValueType, on_false: ValueType, **_: Any) -> None:
+    """P1: one truth value. P2: two tuples of the same types."""
+    require("P1", pred == PREDICATE, pred)
+    require("P2", isinstance(on_true, TupleType) and on_true == on_false, f"{on_true}, {on_false}")
+
+
+def _select_tuple(building: Building, pred: Value, on_true: Value, on_false: Value) -> Value:
+    """One of two tuples, part by part: the only form in which StableHLO selects."""
+    of, parts = on_true.type, list[Value]()
+    assert isinstance(of, TupleType)
+    for index, kind in enumerate(of.types):
+        pair = [
+            building.op("get_tuple_element", whole, index=index) for whole in (on_true, on_false)
+        ]
+        nested = isinstance(kind, TupleType)
+        part = (
+            _select_tuple(building, pred, *pair) if nested else building.op("select", pred, *pair)
+        )
+        parts.append(part)
+    return building.op("tuple", *parts)
+
+
 OPS: tuple[Op, ...] = (
     renamed("AfterAll", "after_all", operands=("*tokens",)),
     built(
@@ -74,6 +97,11 @@ OPS: tuple[Op, ...] = (
     renamed("CustomCall", "custom_call"),
     renamed("GetTupleElement", "get_tuple_element", operands=("tuple_data",)),
     renamed("OptimizationBarrier", "optimization_barrier"),
+    built(
+        "Select (tuples)", "tuple", _select_tuple, operands=("pred", "on_true", "on_false"),
+        conditions=_select_conditions, constraints=("P1", "P2"), structure=Structure.COMPUTES,
+        rounding=Rounding.MOVES, carries=(1, 2),
+    ),
     renamed("Tuple", "tuple", operands=("*elements",)),
     renamed("While", "while", operands=("*init",), renames={"condition": "cond"}),
 )  # fmt: skip

@@ -10,7 +10,7 @@ _PART = "a part of what XlaBuilder's call is decomposed into within XLA"
 
 _SEVERAL: dict[str, tuple[str, ...]] = {
     name: (name, f"{name}TotalOrder") for name in ("Eq", "Ne", "Ge", "Gt", "Le", "Lt")
-}
+} | {"Select": ("Select", "Select (tuples)")}
 
 _OPS = (
     "Abs", "Add", "AfterAll", "AllGather", "AllReduce", "CrossReplicaSum", "AllToAll", "And",
@@ -55,7 +55,6 @@ LEFT_OUT: dict[str, str] = {
     "RngGetAndUpdateState": _INTERNAL,
     "ScaledDot": "not built yet: the page gives it no formula, and it does not survive the "
     "conversion from HLO",
-    "Select between tuples": "not built yet: neither StableHLO nor HLO has it any more",
     "SendDone": _PART,
 }
 """Headings, or parts of what one says, without an op: the reason."""
