@@ -48,7 +48,7 @@ _INHERENT = frozenset({"layout", "operand_layouts", "result_accuracy", "result_l
 """Attributes that ops of the dialect have and the specification does not."""
 
 _RETURNS = ("func.return", "stablehlo.return")
-_NOTHING_ASKED = re.compile(r"#stablehlo\.result_accuracy<mode = .*<DEFAULT>>")
+_NOTHING_ASKED = re.compile(r"#(?:stablehlo|mhlo)\.result_accuracy<mode = .*<DEFAULT>>")
 _QUANTIZED = re.compile(
     r"!quant\.uniform<(?P<storage>[iu]\d+)(?:<(?P<low>-?\d+):(?P<high>-?\d+)>)?"
     r":(?P<expressed>\w+)(?::(?P<axis>\d+))?, \{?(?P<steps>[^{}]*?)\}?>"

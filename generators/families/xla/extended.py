@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from generators.families import mhlo
+from generators.families.xla.elementwise import accurate
 from generators.families.xla.twins import twins
 from generators.programs.building import Builder
 from reference.ir.program import Operation
@@ -20,5 +22,9 @@ def _scan(operation: Operation) -> dict[str, Any]:
     }
 
 
-BUILDERS: dict[str, Builder] = twins(mhlo.BUILDERS, RECORDS, {"Scan": _scan})
+BUILDERS: dict[str, Builder] = twins(mhlo.BUILDERS, RECORDS, {"Scan": _scan}) | {
+    record.name: partial(accurate, mhlo.BUILDERS[record.twin], record)
+    for record in RECORDS
+    if "result_accuracy" in record.attributes
+}
 """What builds the cases of each op."""

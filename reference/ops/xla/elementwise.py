@@ -33,7 +33,8 @@ FUNCTIONS = {
 }  # fmt: skip
 """Ops of one operand that may state how accurate they are to be, and their twins."""
 
-_ACCURACY = ("result_accuracy",)
+ACCURACY = ("result_accuracy",)
+"""The attribute of ops that may state how accurate they are to be."""
 
 BINARY = {
     "Add": "add", "And": "and", "Atan2": "atan2", "Complex": "complex", "Div": "divide",
@@ -171,7 +172,7 @@ def _comparisons() -> list[Op]:
 OPS: tuple[Op, ...] = (
     *(renamed(name, twin) for name, twin in UNARY.items()),
     *(
-        renamed(name, twin, attributes=_ACCURACY, optional=_ACCURACY)
+        renamed(name, twin, attributes=ACCURACY, optional=ACCURACY)
         for name, twin in FUNCTIONS.items()
     ),
     *(_two(name, twin, partial(_binary, twin)) for name, twin in BINARY.items()),

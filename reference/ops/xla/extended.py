@@ -13,6 +13,7 @@ from reference.ir.program import Region, TensorType, Value
 from reference.ir.regions import output_types
 from reference.ops.mhlo import check_scan
 from reference.ops.xla.building import Building, built, renamed
+from reference.ops.xla.elementwise import ACCURACY
 
 Values = tuple[Value, ...]
 
@@ -48,8 +49,8 @@ def _scan(
 
 
 OPS: tuple[Op, ...] = (
-    renamed("Cosh", "mhlo.cosh"),
-    renamed("Erf", "mhlo.erf"),
+    renamed("Cosh", "mhlo.cosh", attributes=ACCURACY, optional=ACCURACY),
+    renamed("Erf", "mhlo.erf", attributes=ACCURACY, optional=ACCURACY),
     built(
         "Scan", "mhlo.scan", _scan, operands=("*inputs_and_inits",), regions=("to_apply",),
         attributes=("scan_dimension", "num_carries", "is_reverse", "is_associative"),

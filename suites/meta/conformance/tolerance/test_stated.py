@@ -33,15 +33,17 @@ X = np.array([-1, 0.25, 1, 3], np.float32)
         (ResultAccuracy(HIGHEST), 0.0, Verdict.PASS),
     ],
 )
-def test_what_it_states_is_its_budget(asked, error: float, verdict: Verdict) -> None:
-    made = lowered(program("Exp", {"x": OF}, (OF,), result_accuracy=asked))
+@pytest.mark.parametrize("op", ["Exp", "Cosh"])
+def test_what_it_states_is_its_budget(op, asked, error: float, verdict: Verdict) -> None:
+    made = lowered(program(op, {"x": OF}, (OF,), result_accuracy=asked))
     expected = evaluate(made, (X,))
     actual = [(expected[0].astype(np.float64) * (1 + error)).astype(np.float32)]
-    assert judge(made, (X,), expected, actual, CATALOG["Exp"].tolerance).verdict is verdict
+    assert judge(made, (X,), expected, actual, CATALOG[op].tolerance).verdict is verdict
 
 
-def test_it_is_written_and_read_back() -> None:
+@pytest.mark.parametrize("op", ["Exp", "Cosh", "Erf"])
+def test_it_is_written_and_read_back(op: str) -> None:
     for asked in (ResultAccuracy(HIGHEST), ResultAccuracy(TOLERANCE, 1e-5, 0.25, 3)):
-        made = lowered(program("Exp", {"x": OF}, (OF,), result_accuracy=asked))
+        made = lowered(program(op, {"x": OF}, (OF,), result_accuracy=asked))
         (operation, _) = parse_module(emit(made)).main.body.operations
         assert operation.attribute("result_accuracy") == asked
