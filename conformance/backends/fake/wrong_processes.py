@@ -14,6 +14,7 @@ import numpy as np
 from reference.interpreter.evaluate import body_of, given_attributes
 from reference.interpreter.processes import visited
 from reference.interpreter.verify import stated_results
+from reference.ir.errors import EvaluationError
 from reference.ir.processes import Process, ProcessId
 from reference.ir.program import Operation
 from reference.ops.structure import COMMUNICATION
@@ -39,6 +40,8 @@ def computed_in(
         changed = record.evaluate(*operands, **keywords)
     except KeyError:  # in no group, or others have not come yet
         return results
+    except EvaluationError:  # what it was given fits nothing: nothing is written
+        return _nothing(results)
     return changed if record.several else (changed,)
 
 
@@ -72,6 +75,10 @@ def _reversed(values: list[Any], _: Process) -> list[Any]:
 
 def _rotated(values: list[Any], _: Process) -> list[Any]:
     return [*values[1:], values[0]]
+
+
+def _pair_exchanged(values: list[Any], _: Process) -> list[Any]:
+    return [*values[1::-1], *values[2:]]
 
 
 def _own_alone(values: list[Any], process: Process) -> list[Any]:
@@ -122,6 +129,10 @@ PROCESS_FAULTS: dict[str, tuple[str, WrongProcess]] = {
     "share_twice": ("the first process of a group counts twice", _taking(_first_twice)),
     "group_reversed": ("groups are in reversed order", _taking(_reversed)),
     "group_rotated": ("groups begin with their second process", _taking(_rotated)),
+    "pair_exchanged": (
+        "the first two processes of a group are in each other's place",
+        _taking(_pair_exchanged),
+    ),
     "not_sent": ("each process has its own values alone", _taking(_own_alone)),
     "wrong_group": ("groups are those of the next replicas", _neighbours),
     "wrong_replica_id": ("replicas take themselves for the next one", _next_replica),
