@@ -21,9 +21,9 @@ CLASSES = (
     "no order of the updates", "no permutation of the elements", "one-pass variance",
     "order of the elements", "order of the factors", "order of the process group",
     "order of the tiles", "out of range", "operands taken for parts", "padding left out",
-    "rounded product", "source without elements", "summed from +0", "transformed convolution",
-    "unsigned index taken for signed", "wider arithmetic", "window out of bounds in part",
-    "zero left out", "zeros taken for equal",
+    "rounded product", "source without elements", "stated algorithm not kept", "summed from +0",
+    "transformed convolution", "unsigned index taken for signed", "wider arithmetic",
+    "window out of bounds in part", "zero left out", "zeros taken for equal",
     # elements, on StableHLO's interpreter
     "NaN taken for infinity", "bits of another format", "constant over the largest number",
     "direct sum of a transform", "products added one by one", "textbook formula",

@@ -14,7 +14,7 @@ import numpy as np
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
-from generators.case.shapes import shape
+from generators.case.shapes import few, shape
 from generators.families.data_movement import LARGEST, modest, permutation, rows
 from generators.programs.building import Builder, around, inputs, operand
 from generators.regions import bodies, forms
@@ -198,6 +198,11 @@ def computation(element: ElementType, pick: Pick) -> Monoid:
     return forms.calling(body) if kind == forms.IN_FUNCTIONS else body
 
 
+def _fitting(body: Monoid, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes, cut where the reference evaluates the body element by element."""
+    return few(sizes) if body.few else modest(sizes)
+
+
 def _folds(
     pick: Pick, body: Monoid, shapes: Sequence[tuple[int, ...]]
 ) -> tuple[list[Value | Dense], tuple[ProfileRow, ...]]:
@@ -211,8 +216,9 @@ def _folds(
 
 def _all_reduce(op: str, element: ElementType, pick: Pick) -> Case:
     grid = _grid(pick)
-    sizes = modest(shape(pick))
+    sizes = shape(pick)
     body = computation(element, pick)
+    sizes = _fitting(body, sizes)
     given, strategy = _global(pick)
     listed = groups(pick, ids_of(strategy, grid))
     if seldom(pick, 6, "groups of several sizes") and ids_of(strategy, grid) > 1:
@@ -226,8 +232,9 @@ def _all_reduce(op: str, element: ElementType, pick: Pick) -> Case:
 
 def _reduce_scatter(op: str, element: ElementType, pick: Pick) -> Case:
     grid = _grid(pick)
-    part = modest(shape(pick, min_rank=1))
+    part = shape(pick, min_rank=1)
     body = computation(element, pick)
+    part = _fitting(body, part)
     given, strategy = _global(pick)
     listed = groups(pick, ids_of(strategy, grid))
     dimension = choose(pick, range(len(part)), "scatter_dimension", place)
@@ -312,7 +319,7 @@ def _collective_broadcast(op: str, element: ElementType, pick: Pick) -> Case:
 def _collective_reduce(op: str, element: ElementType, pick: Pick) -> Case:
     grid = _grid(pick)
     body = computation(element, pick)
-    shapes = _shapes(pick, modest(shape(pick)))
+    shapes = _shapes(pick, _fitting(body, shape(pick)))
     given, roots = _rooted(pick, grid, len(shapes), has_zero=_has_zero(element))
     placed, names = _folds(pick, body, shapes)
     names = tuple((*row, *("small_integers",) * len(roots)) for row in names)

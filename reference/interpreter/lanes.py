@@ -52,12 +52,31 @@ def _lane_by_lane(
     types = [value.type for value in block.region.operations[-1].operands]
     lanes = inputs[0].shape
     tensors = [of for of in types if isinstance(of, TensorType)]
-    gathered = [np.empty(lanes + of.static_shape, of.storage) for of in tensors]
-    for index in np.ndindex(*lanes):
-        results = block.run(run, frame, *(np.asarray(array[index]) for array in inputs))
+    flat = [array.reshape(-1) for array in inputs]
+    chosen, number = _distinct(flat) if run.on_result is None else (range(flat[0].size), None)
+    gathered = [np.empty((len(chosen), *of.static_shape), of.storage) for of in tensors]
+    for place, lane in enumerate(chosen):
+        results = block.run(run, frame, *(np.asarray(array[lane]) for array in flat))
         for array, result in zip(gathered, results, strict=True):
-            array[index] = result
-    return tuple(gathered)
+            array[place] = result
+    each = gathered if number is None else [array[number] for array in gathered]
+    return tuple(
+        array.reshape(lanes + of.static_shape) for array, of in zip(each, tensors, strict=True)
+    )
+
+
+def _distinct(inputs: Sequence[Array]) -> tuple[Sequence[int], Array]:
+    """The first of the lanes that have the same arguments, bit for bit; for each lane which of
+    these it is. Lanes are many, and their special values few."""
+    columns = [
+        np.ascontiguousarray(array).view(np.uint8).reshape(array.size, array.dtype.itemsize)
+        for array in inputs
+    ]
+    rows = np.concatenate(columns, axis=1)
+    _, first, number = np.unique(
+        rows.view(f"V{rows.shape[1]}").reshape(-1), return_index=True, return_inverse=True
+    )
+    return first.tolist(), number.reshape(-1)
 
 
 def lane_steps(block: Block) -> tuple[LaneStep, ...] | None:

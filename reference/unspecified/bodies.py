@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reference.interpreter import quantized
+from reference.ir.op import Structure
 from reference.ir.program import Operation, Region, TensorType, Value
 from reference.ir.regions import Body
+from reference.ir.substitution import using
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
+from reference.ops.structure import structure_of
 from reference.unspecified.elementwise import ORDERED, open_elements
 from reference.unspecified.quantization import open_codes
 from reference.unspecified.reasons import Open
@@ -21,35 +25,122 @@ _GIVEN = frozenset({"bitcast_convert", "constant"})
 """Ops whose NaNs are determined to the bit."""
 
 
+_MOST_TURNS = 4
+"""Turns of a loop that are looked at."""
+
+
 def open_in_lanes(body: Body, arguments: Sequence[Array]) -> list[Open]:
-    """For each operation of a body on scalars, applied to arguments of one shape: where the
-    specification leaves its result open. What is computed from that is taken to be open too."""
+    """For each operation of a body on single elements, applied to arguments of one shape: where
+    the specification leaves its result open. What is computed from that is taken to be open too.
+
+    Operations in branches count where the branch is taken, those in loops as often as they are
+    met, in the first `_MOST_TURNS` turns. Others with regions are not looked into.
+    """
     region, found = body.region, list[Open]()
+    shape = arguments[0].shape
     computed: dict[str, Array] = {}
-    for number, operation in enumerate(region.operations[:-1]):
+    before: list[Operation] = []
+    for met in _met(region.operations[:-1]):
+        operation = met.operation
+        before.append(operation)
         wanted = (*operation.operands, *operation.results)
-        if operation.regions or not all(map(_is_scalar, wanted)):
+        if operation.regions or not all(map(_is_single, wanted)):
             continue
-        part = Region(
-            region.arguments, (*region.operations[: number + 1], Operation("return", wanted))
-        )
-        values = body.another(part).lanes(*arguments)
-        given = values[: len(operation.operands)]
+        wanted += tuple(value for value, _ in met.conditions)
+        part = Region(region.arguments, (*_leading_to(wanted, before), Operation("return", wanted)))
+        values = [value.reshape(shape) for value in body.another(part).lanes(*arguments)]
+        count = len(operation.operands)
+        given, result = values[:count], values[count]
         if quantized.involved(operation):
-            found += open_codes(operation, given, values[-1], 0, _open)
+            opened = open_codes(operation, given, result, 0, _open)
         else:
-            found += open_elements(operation, given, values[-1])
+            opened = open_elements(operation, given, result)
             nans = [
                 computed.get(value.name, np.zeros((), np.bool_)) for value in operation.operands
             ]
-            found += _seen(operation, given, nans)
-            for value, result in zip(operation.results, values[len(given) :], strict=True):
-                computed[value.name] = _computed(operation, given, nans, result)
+            opened += _seen(operation, given, nans)
+            computed[operation.results[0].name] = _computed(operation, given, nans, result)
+        reached = np.ones(shape, np.bool_)
+        for (_, wanted_value), chosen in zip(met.conditions, values[count + 1 :], strict=True):
+            reached &= chosen == wanted_value
+        found += [(label, mask & reached) for label, mask in opened]
     return found
 
 
-def _is_scalar(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.type.shape == ()
+def _is_single(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and all(size == 1 for size in value.type.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """An operation as it is met when a body is executed, and what must have been chosen before:
+    values of branches and loops, with what they must be."""
+
+    operation: Operation
+    conditions: tuple[tuple[Value, int], ...] = ()
+
+
+def _met(
+    operations: Sequence[Operation], conditions: tuple[tuple[Value, int], ...] = ()
+) -> Iterator[_Met]:
+    """The operations, and after each the ones within it, where these are met."""
+    for operation in operations:
+        structure = structure_of(operation)
+        if structure is Structure.BRANCHES:
+            yield from _in_branches(operation, conditions)
+        elif structure is Structure.LOOPS:
+            yield from _in_turns(operation, conditions)
+        yield _Met(operation, conditions)
+
+
+def _in_branches(operation: Operation, conditions: tuple[tuple[Value, int], ...]) -> Iterator[_Met]:
+    (index,) = operation.operands
+    is_truth = isinstance(index.type, TensorType) and index.type.element.is_boolean
+    for number, region in enumerate(operation.regions):
+        chosen = int(number == 0) if is_truth else number
+        yield from _met(region.operations[:-1], (*conditions, (index, chosen)))
+
+
+def _in_turns(operation: Operation, conditions: tuple[tuple[Value, int], ...]) -> Iterator[_Met]:
+    """The operations of a loop's condition and body, with names of their own for each turn."""
+    carried = operation.operands
+    for turn in range(_MOST_TURNS):
+        ends: list[tuple[Value, ...]] = []
+        for region in operation.regions:
+            names = zip((value.name for value in region.arguments), carried, strict=True)
+            known = dict(names)
+            renamed: list[Operation] = []
+            for inner in region.operations:
+                results = tuple(
+                    replace(value, name=f"{value.name}.{turn}") for value in inner.results
+                )
+                renamed.append(replace(using(inner, known), results=results))
+                old = (value.name for value in inner.results)
+                known |= dict(zip(old, results, strict=True))
+            yield from _met(renamed[:-1], conditions)
+            ends.append(renamed[-1].operands)
+            if len(ends) == 1:  # the condition
+                conditions = (*conditions, (ends[0][0], 1))
+        carried = ends[1]
+
+
+def _leading_to(wanted: Sequence[Value], operations: Sequence[Operation]) -> list[Operation]:
+    """The operations that these values are computed from."""
+    names = {value.name for value in wanted}
+    kept: list[Operation] = []
+    for operation in reversed(operations):
+        if names.intersection(value.name for value in operation.results):
+            kept.append(operation)
+            names |= {value.name for value in _taken(operation)}
+    return kept[::-1]
+
+
+def _taken(operation: Operation) -> Iterator[Value]:
+    """What an operation takes, and those in its regions."""
+    yield from operation.operands
+    for region in operation.regions:
+        for inner in region.operations:
+            yield from _taken(inner)
 
 
 def _open(plain: Operation, operands: Sequence[Array], result: Array, _: int) -> list[Open]:

@@ -6,7 +6,13 @@ from math import prod
 
 import numpy as np
 
-from conformance.tolerance.bounds.products import Default, bounded, flushing, measured
+from conformance.tolerance.bounds.products import (
+    Default,
+    bounded,
+    flushing,
+    measured,
+    without_algorithm,
+)
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.rule import Rule
@@ -70,7 +76,10 @@ _GPU = Rule(
     bound=bounded(_summed, _depth, Default(default=2.0**-11)),
     measure=measured(_summed, _depth, Default(default=2.0**-11)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11)),
-    deviations=(flushing(_summed, _depth, Default(default=2.0**-11)),),
+    deviations=(
+        flushing(_summed, _depth, Default(default=2.0**-11)),
+        without_algorithm(_summed, _depth, Default(default=2.0**-11)),
+    ),
 )
 _TPU = Rule(
     "sum of products on a TPU",
@@ -79,7 +88,10 @@ _TPU = Rule(
     bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
-    deviations=(flushing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),),
+    deviations=(
+        flushing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+        without_algorithm(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    ),
 )
 CONTRACTED = Rule(
     "sum of products",
@@ -89,6 +101,9 @@ CONTRACTED = Rule(
     bound=bounded(_summed, _depth, Default()),
     measure=measured(_summed, _depth, Default()),
     either_zero=either_zero_of(_summed, _depth, Default()),
-    deviations=(flushing(_summed, _depth, Default()),),
+    deviations=(
+        flushing(_summed, _depth, Default()),
+        without_algorithm(_summed, _depth, Default()),
+    ),
     elsewhere=((Hardware.GPU, _GPU), (Hardware.TPU, _TPU)),
 )

@@ -17,7 +17,7 @@ from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.monoid import ADD, MULTIPLY
 from reference.ir.program import Operation
-from reference.ir.types import Array, element_type, element_type_of, from_bits, to_bits
+from reference.ir.types import Array, element_type_of
 from reference.numerics import accumulation
 from reference.numerics.alike import alike
 from reference.numerics.rounding import to_float64
@@ -140,16 +140,12 @@ def _gather_refutes(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Sequence[tuple[str, Array]], ...]:
-    """Elements that show that unsigned indices were taken for signed ones."""
-    of = element_type_of(operands[1])
-    if of.is_signed:
-        return ((),)
-    indices = from_bits(to_bits(operands[1]), element_type(f"si{of.bits}"))
-    if (indices.astype(np.int64) >= 0).all():
-        return ((),)
-    (other,) = apply(operation, (operands[0], indices, *operands[2:]))
-    mask = alike(other, actual[0]) & ~alike(other, expected[0])
-    return ((("unsigned index taken for signed", mask),),)
+    """Elements that show that start indices were taken for others."""
+    found: list[tuple[str, Array]] = []
+    for label, indices in out_of_bounds.other_starts(operation, operands):
+        (other,) = apply(operation, (operands[0], indices, *operands[2:]))
+        found.append((label, alike(other, actual[0]) & ~alike(other, expected[0])))
+    return (found,)
 
 
 GATHERED = Rule(

@@ -18,7 +18,7 @@ sum, and nothing else. So it is 0 where S is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -153,6 +153,27 @@ def flushing(summation: Summation, depth: Depth, default: Default) -> Deviation:
     """Subnormal operands, products or sums along the way that are treated as zero."""
     lost = measured(summation, depth, default, flushes=True)
     return Deviation("subnormal intermediate", lost, flushes=True)
+
+
+NOT_KEPT = "stated algorithm not kept"
+
+
+def without_algorithm(summation: Summation, depth: Depth, default: Default) -> Deviation:
+    """Sums as good as an operation permits that states no algorithm, of one that states one."""
+    plainly = measured(summation, depth, default)
+
+    def measure(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        kept = tuple(pair for pair in operation.attributes if pair[0] != "accumulation_type")
+        if len(kept) == len(operation.attributes):
+            return (np.full(expected[0].shape, np.inf),)
+        return plainly(replace(operation, attributes=kept), operands, expected, actual)
+
+    return Deviation(NOT_KEPT, measure)
 
 
 def measured(

@@ -101,6 +101,28 @@ def _fits(
     return fits
 
 
+# --- Slices that are gathered ---------------------------------------------------------------------
+
+
+def other_starts(operation: Operation, operands: Sequence[Array]) -> Iterator[tuple[str, Array]]:
+    """What start indices of a gather are taken for: a name, and the indices as signed or unsigned
+    numbers of as many bits."""
+    indices, of = operands[1], element_type_of(operands[1])
+    if of.is_unsigned:
+        if (signed(indices) < 0).any():
+            yield SIGNED, signed(indices)
+        return
+    given: dict[str, Any] = dict(operation.attributes)
+    sizes = given["slice_sizes"] if "slice_sizes" in given else operands[2].tolist()
+    ends = [operands[0].shape[d] - sizes[d] for d in given["start_index_map"]]
+    limits = cast(np.asarray(ends, np.int64), of).astype(np.int64)
+    if (limits < 0).any():
+        axis = given["index_vector_dim"]
+        limits = limits.reshape([len(ends) if d == axis else 1 for d in range(indices.ndim)])
+        moved = np.minimum(np.maximum(indices.astype(np.int64), 0), limits)
+        yield BOUND, cast(moved, element_type(f"ui{of.bits}"))
+
+
 # --- Dropped windows -----------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from generators.regions.bodies import BodyBuilder
 from reference.interpreter import evaluate as module
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import (
@@ -262,3 +263,21 @@ def test_an_error_of_many_values_begins_with_the_reason_and_counts_them() -> Non
         "(%v0, %v1, %v2, 37 more = custom_call(%v0, %v1, %v2, 37 more))"
     )
     assert raised.value.operation == call
+
+
+def test_of_lanes_with_the_same_arguments_one_is_evaluated() -> None:
+    """A body with a region is not lifted: it is evaluated for each pair of arguments there is."""
+    block = BodyBuilder.of(F32, F32)
+    a, b = block.arguments
+    inner = BodyBuilder((), prefix="i")
+    branch = inner.returns(inner.op("add", a, b))
+    (chosen,) = block.ops("if", (block.compare(a, b, "LT"),), (a.type,), regions=(branch, branch))
+    many = TensorType((50, 40), F32)
+    values = (Value("x", many), Value("y", many))
+    made = single_op("map", values, (many,), {"dimensions": (0, 1)}, (block.returns(chosen),))
+    random = np.random.default_rng(0)
+    few = [random.integers(0, 3, (50, 40)).astype(np.float32) for _ in range(2)]
+    other = [random.normal(size=(50, 40)).astype(np.float32) for _ in range(2)]
+    for inputs in (few, other):
+        assert np.array_equal(evaluate(made, inputs)[0], inputs[0] + inputs[1])
+    assert 50 * calls_of(lambda: evaluate(made, few)) < calls_of(lambda: evaluate(made, other))

@@ -7,6 +7,7 @@ import pytest
 
 from conformance.judging.compare import Judgement, judge
 from conformance.tolerance.bounds.contraction import CONTRACTED
+from conformance.tolerance.bounds.products import NOT_KEPT
 from conformance.verdict import Verdict
 from generators.cells import plan
 from generators.values.contents import materialise
@@ -94,6 +95,22 @@ def test_algorithms_say_how_operands_are_rounded(
     }  # fmt: skip
     actual = _cut(lhs, bits) @ _cut(rhs, bits)
     assert (verdict(lhs, rhs, actual, **given) is Verdict.PASS) is passes
+
+
+def test_sums_no_better_than_without_the_stated_algorithm_are_named() -> None:
+    """Their exact sum is 9.0017, which is 10 in f8E5M2; rounded to 9 on the way it is 8."""
+    of = TYPES["f8E5M2"].storage
+    lhs = np.array([[-0.75, -1, -1, -0.875, -1, 1.75]]).astype(of)
+    rhs = np.array([[0.02734375, -96, 80, -0.013671875, 7, 0.005859375]]).T.astype(of)
+    given: dict[str, Any] = {
+        "lhs_precision_type": "f8E5M2", "rhs_precision_type": "f8E5M2",
+        "accumulation_type": "f32", "lhs_component_count": 1, "rhs_component_count": 1,
+        "num_primitive_operations": 1, "allow_imprecise_accumulation": False,
+    }  # fmt: skip
+    for result, kind in ((10, ""), (8, NOT_KEPT), (-8, "wrong value")):
+        found = judged(lhs, rhs, np.array([[result]]).astype(of), **given)
+        assert found.kind == kind
+    assert verdict(lhs, rhs, np.array([[8]]).astype(of)) is Verdict.PASS
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu", "tpu"])

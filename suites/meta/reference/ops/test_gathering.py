@@ -10,6 +10,7 @@ import pytest
 
 from conformance.judging.compare import judge
 from conformance.tolerance.bounds.gathering import GATHERED, SCATTERED_UPDATES
+from conformance.tolerance.models.out_of_bounds import BOUND
 from conformance.tolerance.rules import DATA
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
@@ -320,3 +321,15 @@ def test_wrong_types_of_the_old_op_are_refused() -> None:
         operands = (Value("x", tensor(F32, 3, 4)), index)
         bad = single_op("torch_index_select", operands, (result,), given)
         assert check(bad)[0][1][0] == first
+
+
+def test_a_bound_that_the_index_type_has_no_room_for_is_named() -> None:
+    """The last valid index, 3, is -1 in si2: every index is clamped to it."""
+    narrow = element_type("si2")
+    types = {"x": tensor(F32, 4, 2), "i": tensor(narrow, 2)}
+    made = program("gather", types, (tensor(F32, 2, 2),), **ROW)
+    x = np.arange(8, dtype=np.float32).reshape(4, 2)
+    inputs = [x, np.array([1, 0], narrow.storage)]
+    for row, kind in ((3, BOUND), (2, "wrong value")):
+        found = judge(made, inputs, evaluate(made, inputs), [x[[row, row]]], GATHERED)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)

@@ -1,0 +1,1 @@
+"""Tests of what the specification leaves open."""

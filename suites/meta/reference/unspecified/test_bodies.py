@@ -1,0 +1,53 @@
+"""What operations of a body leave open is seen wherever in it they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from generators.regions import forms
+from generators.regions.bodies import BodyBuilder
+from reference.interpreter.evaluate import body_of
+from reference.ir.program import Region, Value
+from reference.ir.types import element_type
+from reference.unspecified.bodies import open_in_lanes
+
+I1, OF = element_type("i1"), element_type("f8E4M3FNUZ")
+"""Its only NaN has no sign, so that nothing says where total order has it."""
+
+LEFT = np.array([1.0, np.nan, np.nan, 3.0]).astype(OF.storage)
+RIGHT = np.array([2.0, 1.0, np.nan, np.nan]).astype(OF.storage)
+
+
+def ordered(block: BodyBuilder, a: Value, b: Value) -> Value:
+    given = {"comparison_direction": "LT", "compare_type": "TOTALORDER"}
+    return block.op("compare", a, b, to=I1, **given)
+
+
+def opened(region: Region) -> list[bool]:
+    found = np.zeros(LEFT.shape, np.bool_)
+    for _, mask in open_in_lanes(body_of(region), (LEFT, RIGHT)):
+        found |= mask
+    return found.tolist()
+
+
+@pytest.mark.parametrize("form", [lambda region: region, *forms.FORMS.values()])
+def test_a_comparison_leaves_the_same_open_in_all_forms(form: Callable[[Region], Region]) -> None:
+    block = BodyBuilder.of(OF, OF)
+    region = block.returns(ordered(block, *block.arguments))
+    assert opened(form(region)) == [False, True, False, True]
+
+
+def test_what_a_branch_leaves_open_counts_where_it_is_taken() -> None:
+    block = BodyBuilder.of(OF, OF)
+    a, b = block.arguments
+    branch, other = BodyBuilder((), prefix="t"), BodyBuilder((), prefix="f")
+    less = ordered(branch, a, b)
+    regions = branch.returns(less), other.returns(other.constant(1, I1))
+    is_number = block.compare(a, a, "EQ")
+    (chosen,) = block.ops("if", (is_number,), (less.type,), regions=regions)
+    assert opened(block.returns(chosen)) == [False, False, False, True]
+    (chosen,) = block.ops("if", (is_number,), (less.type,), regions=regions[::-1])
+    assert opened(block.returns(chosen)) == [False, True, False, False]
