@@ -15,12 +15,13 @@ from reference.ir.substitution import using
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
 from reference.ops.structure import structure_of
+from reference.ops.table import OPS
 from reference.unspecified.elementwise import ORDERED, open_elements
 from reference.unspecified.quantization import open_codes
 from reference.unspecified.reasons import Open
 
-_MOVES = frozenset({"abs", "complex", "imag", "negate", "optimization_barrier", "real", "select"})
-"""Ops that hand on the NaN they were given, its sign aside."""
+_MOVES = frozenset({"abs", "complex", "imag", "negate", "optimization_barrier", "real"})
+"""Ops that hand on the NaN they were given, its sign aside, beside those that rearrange one array."""
 _GIVEN = frozenset({"bitcast_convert", "constant"})
 """Ops whose NaNs are determined to the bit."""
 
@@ -160,7 +161,7 @@ def _computed(
         return np.zeros(result.shape, np.bool_)
     if operation.name == "select":
         return _is_nan(result) & np.where(operands[0], nans[1], nans[2])
-    if operation.name in _MOVES:
+    if operation.name in _MOVES or OPS[operation.name].rearranges:
         return _is_nan(result) & np.logical_or.reduce(np.broadcast_arrays(*nans))
     return _is_nan(result)
 

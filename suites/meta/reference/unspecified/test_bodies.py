@@ -40,14 +40,13 @@ def test_a_comparison_leaves_the_same_open_in_all_forms(form: Callable[[Region],
     assert opened(form(region)) == [False, True, False, True]
 
 
-def test_what_a_branch_leaves_open_counts_where_it_is_taken() -> None:
+@pytest.mark.parametrize("first", [True, False])
+def test_what_a_branch_leaves_open_counts_where_it_is_taken(first: bool) -> None:
     block = BodyBuilder.of(OF, OF)
     a, b = block.arguments
     branch, other = BodyBuilder((), prefix="t"), BodyBuilder((), prefix="f")
     less = ordered(branch, a, b)
     regions = branch.returns(less), other.returns(other.constant(1, I1))
     is_number = block.compare(a, a, "EQ")
-    (chosen,) = block.ops("if", (is_number,), (less.type,), regions=regions)
-    assert opened(block.returns(chosen)) == [False, False, False, True]
-    (chosen,) = block.ops("if", (is_number,), (less.type,), regions=regions[::-1])
-    assert opened(block.returns(chosen)) == [False, True, False, False]
+    (chosen,) = block.ops("if", (is_number,), (less.type,), regions=regions[:: 1 if first else -1])
+    assert opened(block.returns(chosen)) == [False, not first, False, first]
