@@ -21,7 +21,7 @@ from reference.unspecified.quantization import open_codes
 from reference.unspecified.reasons import Open
 
 _MOVES = frozenset({"abs", "complex", "imag", "negate", "optimization_barrier", "real"})
-"""Ops that hand on the NaN they were given, its sign aside, beside those that rearrange one array."""
+"""Ops that hand on the NaN they were given, its sign aside, beside those that rearrange it."""
 _GIVEN = frozenset({"bitcast_convert", "constant"})
 """Ops whose NaNs are determined to the bit."""
 
@@ -161,7 +161,8 @@ def _computed(
         return np.zeros(result.shape, np.bool_)
     if operation.name == "select":
         return _is_nan(result) & np.where(operands[0], nans[1], nans[2])
-    if operation.name in _MOVES or OPS[operation.name].rearranges:
+    record = OPS.get(operation.name)
+    if operation.name in _MOVES or (record is not None and record.rearranges):
         return _is_nan(result) & np.logical_or.reduce(np.broadcast_arrays(*nans))
     return _is_nan(result)
 
