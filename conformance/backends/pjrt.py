@@ -317,6 +317,10 @@ class PjrtBackend:
         waiting = {operation.name for operation in program.walk()} & HOST
         if waiting:
             return Unsupported(f"{min(waiting)}: jaxlib has no way to do the host's part of it")
+        if any(isinstance(of, TensorType) and of.bounds for of in program.main.result_types):
+            return Unsupported(
+                "jaxlib gives results of bounded sizes in buffers of their bounds, and no sizes"
+            )
         if self.name == "cpu" and any(map(_moves_parts_of_bytes, program.walk())):
             return Unsupported("collectives of elements under a byte write past their buffers")
         if self.name in _HLO and any(map(quantized.mentioned, program.walk())):

@@ -57,7 +57,9 @@ def symbol(name: str) -> str:
 def tensor(tensor_type: TensorType, spell_element: str) -> str:
     """A tensor type, given how its element type is spelled."""
     sizes = "".join(f"{'?' if size is None else size}x" for size in tensor_type.shape)
-    return f"tensor<{sizes}{spell_element}>"
+    bounds = ", ".join("?" if size is None else str(size) for size in tensor_type.bounds)
+    bounded = f", #stablehlo.bounds<{bounds}>" if bounds and not tensor_type.is_static else ""
+    return f"tensor<{sizes}{spell_element}{bounded}>"
 
 
 def float_literal(number: float) -> str:

@@ -250,13 +250,25 @@ def _type(mlir_type: ir.Type, owner: ir.Operation) -> ValueType:
         return _future(spelled, owner)
     if not isinstance(mlir_type, ir.RankedTensorType):
         raise _at(owner, f"values of type {spelled} are not read")
-    if mlir_type.encoding is not None:
-        raise _at(owner, f"tensor encodings are not read: {spelled}")
     sizes = (
         None if mlir_type.is_dynamic_dim(i) else mlir_type.get_dim_size(i)
         for i in range(mlir_type.rank)
     )
-    return TensorType(tuple(sizes), _element(str(mlir_type.element_type), owner))
+    element = _element(str(mlir_type.element_type), owner)
+    return TensorType(tuple(sizes), element, _bounds(mlir_type, owner))
+
+
+def _bounds(mlir_type: ir.RankedTensorType, owner: ir.Operation) -> tuple[int | None, ...]:
+    """What the sizes of a tensor may be at most, as its encoding says; empty where it has none."""
+    encoding: Any = mlir_type.encoding
+    if encoding is None:
+        return ()
+    if not stablehlo.TypeExtensions.isinstance(encoding):
+        raise _at(owner, f"tensor encodings are not read: {mlir_type}")
+    return tuple(
+        size if mlir_type.is_dynamic_dim(d) else None
+        for d, size in enumerate(stablehlo.TypeExtensions(encoding).bounds)
+    )
 
 
 def _future(spelled: str, owner: ir.Operation) -> FutureType:

@@ -42,10 +42,15 @@ class QuantizedType:
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """A tensor type. A dimension size of None is one that is not known before execution."""
+    """A tensor type. A dimension size of None is one that is not known before execution.
+
+    `bounds` are what sizes that are not known may be at most, None for each of the others; empty
+    where nothing bounds any. Types that differ in these alone are the same to every constraint.
+    """
 
     shape: tuple[int | None, ...]
     element_type: ElementType | QuantizedType
+    bounds: tuple[int | None, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def rank(self) -> int:
