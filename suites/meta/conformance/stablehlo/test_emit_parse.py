@@ -382,7 +382,7 @@ INVALID = emit(single_op("add", (Value("a", _TWO), Value("b", _TWO)), (_THREE,))
         ("func.func private @f(tensor<f32>)", "function @f has no body"),
         ("func.func @f(%x: tensor<*xf32>) {return}", "values of type tensor<*xf32>"),
         ("func.func @f(%x: tensor<2xindex>) {return}", "no element type index"),
-        ("func.func @f(%x: tensor<?xf32, #stablehlo.bounds<3>>) {return}", "tensor encodings"),
+        ("func.func @f(%x: tensor<3xf32, \"sparse\">) {return}", "tensor encodings"),
         ("func.func @f(%x: memref<2xf32>) {return}", "values of type memref<2xf32>"),
         ("module { module { func.func @f() {return} } }", "only functions"),
         ("func.func @f() {return}\0", "line 1: the text holds a NUL character"),
