@@ -20,7 +20,7 @@ from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
 from conformance.judging.questions import Finding
-from conformance.tolerance.models import operands_as_parts, process_order
+from conformance.tolerance.models import gathered_first, operands_as_parts, process_order
 from conformance.tolerance.rule import Deviation, Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated
@@ -207,7 +207,7 @@ def judge(
     total = sum(array.size for array in expected)
     bad = malformed(expected, actual)
     if bad is not None:
-        kind, message = _as_parts(program, inputs, actual, bad)
+        kind, message = _by_mistake(program, inputs, actual, bad)
         return Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
     program = with_plain_bodies(program)
     if program.process_count > 1 or program.subject.name in COMMUNICATION:
@@ -235,7 +235,7 @@ def _in_either_order(
     judgement = _judge_processes(program, inputs, expected, actual, rule, platform)
     if judgement.verdict not in (Verdict.DIVERGENT, Verdict.INACCURATE):
         return judgement
-    kind, _ = _as_parts(program, inputs, actual, (judgement.kind, ""))
+    kind, _ = _by_mistake(program, inputs, actual, (judgement.kind, ""))
     other = process_order.replica_by_replica(program)
     if kind == judgement.kind and other is not None:
         moved = evaluate(other, inputs)
@@ -252,12 +252,21 @@ def _in_either_order(
     return replace(judgement, verdict=divergent, kind=kind, message=message, findings=findings)
 
 
-def _as_parts(
+_MISTAKES = (
+    (operands_as_parts.LABEL, operands_as_parts.explains),
+    (gathered_first.LABEL, gathered_first.explains),
+)
+"""What is computed in place of a collective of several operands."""
+
+
+def _by_mistake(
     program: Program, inputs: Sequence[Array], actual: Sequence[Array], otherwise: tuple[str, str]
 ) -> tuple[str, str]:
-    """Kind and message: whether operands were taken for parts, or what else is wrong."""
-    if program.process_count > 1 and operands_as_parts.explains(program, inputs, actual):
-        return operands_as_parts.LABEL, f"{operands_as_parts.LABEL}: {otherwise[1]}"
+    """Kind and message: which mistake explains all results, or what else is wrong."""
+    if program.process_count > 1:
+        for label, explains in _MISTAKES:
+            if explains(program, inputs, actual):
+                return label, f"{label}: {otherwise[1]}"
     return otherwise
 
 

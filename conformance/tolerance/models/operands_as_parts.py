@@ -38,11 +38,11 @@ def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array])
         if group is None:
             return False
         predicted += [given[giver][group.index(process)] for giver in group]
-    return len(predicted) == len(actual) and all(map(_alike, predicted, actual))
+    return len(predicted) == len(actual) and all(map(alike, predicted, actual))
 
 
-def _alike(mine: Array, got: Array) -> bool:
-    """Whether the elements are, whatever shape they are said to have."""
+def alike(mine: Array, got: Array) -> bool:
+    """Whether two arrays have the same elements, whatever shape they are said to have."""
     if mine.dtype != got.dtype or mine.size != got.size:
         return False
     return not differ(mine.reshape(-1), got.reshape(-1)).any()

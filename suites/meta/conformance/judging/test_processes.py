@@ -10,7 +10,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.tolerance.models import operands_as_parts, process_order
+from conformance.tolerance.models import gathered_first, operands_as_parts, process_order
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor
 from generators.regions.bodies import fold_of
@@ -46,6 +46,25 @@ def test_operands_of_all_to_all_that_are_taken_for_parts(split: int, concat: int
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, operands_as_parts.LABEL)
     other = judge(program, inputs, expected, [X, Y, X, X], rule)
     assert (other.verdict, other.kind == operands_as_parts.LABEL) == (Verdict.DIVERGENT, False)
+
+
+def test_several_operands_gathered_along_the_first_dimension() -> None:
+    """The blocks of two processes stand one behind the other in the memory of both results."""
+    values = (Value("x", tensor(F32, 4, 2)), Value("y", tensor(F32, 4, 2)))
+    given: dict[str, Any] = {
+        "all_gather_dim": 1, "replica_groups": matrix([[0, 1]]), "channel_id": 1,
+        "use_global_device_ids": True,
+    }  # fmt: skip
+    program = single_op("all_gather", values, (tensor(F32, 4, 4),) * 2, given)
+    program = replace(program, process_grid=(1, 2))
+    inputs = (X, Y, X + 20, Y + 20)
+    expected = evaluate(program, inputs)
+    rule = CATALOG["all_gather"].tolerance
+    blocks = [np.concatenate(pair).reshape(4, 4) for pair in ((X, X + 20), (Y, Y + 20))] * 2
+    found = judge(program, inputs, expected, blocks, rule)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, gathered_first.LABEL)
+    found = judge(program, inputs, expected, [blocks[0] + 1, *blocks[1:]], rule)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
 
 
 def test_what_is_wrong_beside_the_order_of_the_group_is_named() -> None:
