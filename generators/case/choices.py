@@ -51,10 +51,10 @@ class Pick:
     `planned` are values of dimensions, to be taken where they are offered. `turn` tells a case from
     the others of its cell: what goes round in turn starts there; None draws instead. `asked` grows
     with each named choice; `nothing` says that all results of the case are empty, which hides
-    everything else.
+    everything else. `shape` is taken, where there is one, for the first shape that is asked for.
     """
 
-    __slots__ = ("_draw", "_left", "_planned", "_turn", "asked", "nothing")
+    __slots__ = ("_draw", "_left", "_planned", "_turn", "asked", "nothing", "shape")
 
     def __init__(
         self,
@@ -64,6 +64,7 @@ class Pick:
     ) -> None:
         """Choose by `draw` what is not planned."""
         self._draw, self._planned, self._turn = draw, planned or {}, turn
+        self.shape: tuple[int, ...] | None = None
         self.start()
 
     def start(self, *, freely: bool = False) -> None:

@@ -51,7 +51,11 @@ def shape(pick: Pick, *, min_rank: int = 0, empty: str = EMPTY) -> tuple[int, ..
 
     Most have at most 64 elements, some about 1,000, one in 200 about 8,000. `empty` is what the
     value with a size of 0 is called: by its usual name it hides other values (`EMPTINESS`).
+    The shape that `pick` has been given comes first, where it has enough dimensions.
     """
+    if pick.shape is not None and len(pick.shape) >= min_rank:
+        given, pick.shape = pick.shape, None
+        return given
     rank = choose(pick, tuple(r for r in _RANKS if r >= min_rank), "rank", rank_label)
     if rank == 0:
         return ()

@@ -1,53 +1,38 @@
 """Planned cases: the cases of a cell by seed and index.
 
 A case depends on (op, column, seed, index) alone. Its values of named dimensions come from the op's
-coverage, the other choices from Philox words and not from Hypothesis's own generation, because that
-mixes in constants found in the source of whatever modules are loaded: the same seed would give
-other cases in another process. The builders are those behind the Hypothesis strategies, which serve
-to shrink what a batch has found.
+coverage, the other choices from a stream of words (generators/case/stream.py). The builders are
+those behind the Hypothesis strategies, which serve to shrink what a batch has found.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 from functools import cache
-
-import numpy as np
 
 from generators.case.case import Case
 from generators.case.choices import Pick
 from generators.case.columns import INVALID, Column
 from generators.case.quantized_types import QuantizedColumn
+from generators.case.stream import key_of, stream
 from generators.cells.columns import columns_of
 from generators.cells.coverage import Coverage, Reached
 from generators.families.table import builder
 from generators.quantized.columns import quantized_case
 from reference.ir.types import ElementType
 
-_BLOCK = 64  # words: more than most cases need
 _INPUT_SETS = 5
 """By so many places the turns of a cell go on from case to case: most cases have as many."""
 
 
 def _picker(key: int, index: int, planned: dict[str, str]) -> Pick:
-    """Choices as planned, the others from the words of a Philox stream of their own."""
-    philox = np.random.Philox(key=key, counter=index << 128)
-    words: list[int] = philox.random_raw(_BLOCK).tolist()
-    words.reverse()
-
-    def draw(count: int) -> int:
-        if not words:
-            words.extend(philox.random_raw(_BLOCK).tolist()[::-1])
-        return (words.pop() * count) >> 64
-
-    return Pick(draw, planned, (key >> 100) + index * _INPUT_SETS)
+    """Choices as planned, the others from a stream of their own."""
+    return stream(key, index, planned, (key >> 100) + index * _INPUT_SETS)
 
 
 @cache
 def _key(op: str, column: Column, seed: int) -> int:
-    name = f"{op} {column.name} {seed}".encode()
-    return int.from_bytes(hashlib.sha256(name).digest()[:16], "big")
+    return key_of(f"{op} {column.name} {seed}")
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Programs of several operations: cases of the families linked, and what compilers rewrite."""

@@ -1,0 +1,242 @@
+"""A program being written, operation by operation: types are solved forward, from what there is.
+
+Everything that is added is valid by construction: the result's type is asked of the op's record.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from generators.case.case import Case, InputRecipe
+from generators.case.choices import Pick, choose
+from generators.programs.building import constant
+from generators.regions.bodies import number_of
+from generators.values.contents import PROFILES, profiles_of
+from reference.ir.program import (
+    Dense,
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+    attributes,
+)
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType
+from reference.ops.structure import is_constant
+from reference.ops.table import OPS
+
+LARGEST = 1 << 12
+"""Elements of a value that more is made of; patterns that make larger ones pass larger ones by."""
+
+LARGEST_CONSTANT = 64
+"""Elements; a constant of any contents beyond is a splat, as programs here have many."""
+
+PLAIN = "small_integers"
+"""The profile with which all that adds, multiplies and moves is exact."""
+
+_INPUT_SETS = (1, 2, 3)
+_CORRELATIONS = ("independent",) * 6 + ("equal", "negated", "one_ulp")
+
+BOOLEAN = ELEMENT_TYPES["i1"]
+
+
+def size_of(tensor_type: TensorType) -> int:
+    """How many elements a static tensor has."""
+    return math.prod(tensor_type.static_shape)
+
+
+def tensor(value: Value) -> TensorType:
+    """The type of a value of a chain: all are static tensors."""
+    assert isinstance(value.type, TensorType)
+    return value.type
+
+
+def element(value: Value) -> ElementType:
+    """The element type of a value of a chain."""
+    return tensor(value).element
+
+
+def shape_of(value: Value) -> tuple[int, ...]:
+    """The shape of a value of a chain."""
+    return tensor(value).static_shape
+
+
+@dataclass(slots=True)
+class Chain:
+    """A block being written: what is picked, its operations, and the values at hand.
+
+    `exact` wants data with which little is rounded. `parameters` are those of main, with the
+    profiles that their contents may have; blocks within share them, and the names.
+    """
+
+    pick: Pick
+    exact: bool = False
+    arguments: tuple[Value, ...] = ()
+    data: list[Value] = field(default_factory=list[Value])
+    parameters: dict[Value, tuple[str, ...]] = field(default_factory=dict[Value, tuple[str, ...]])
+    operations: list[Operation] = field(default_factory=list[Operation])
+    functions: list[Function] = field(default_factory=list[Function])
+    names: Iterator[int] = field(default_factory=itertools.count)
+
+    @property
+    def length(self) -> int:
+        """How many operations there are, constants not counted."""
+        return sum(not is_constant(operation) for operation in self.operations)
+
+    def fresh(self, value_type: ValueType) -> Value:
+        """A new value, which nothing makes yet."""
+        return Value(f"v{next(self.names)}", value_type)
+
+    # --- Values ----------------------------------------------------------------------------------
+
+    def parameter(self, tensor_type: TensorType, *profiles: str) -> Value:
+        """A new parameter of main, its contents by one of these profiles, or any that suit."""
+        value = self.fresh(tensor_type)
+        self.parameters[value] = self._suiting(tensor_type.element, profiles)
+        return value
+
+    def _suiting(self, of: ElementType, profiles: Sequence[str]) -> tuple[str, ...]:
+        general = all(name in PROFILES and PROFILES[name].general for name in profiles)
+        if self.exact and general and not of.is_boolean:
+            return (PLAIN,)
+        return tuple(profiles) or profiles_of(of)
+
+    def constant(self, array: Array, tensor_type: TensorType) -> Value:
+        """A constant with these elements."""
+        return self.op("constant", to=tensor_type, value=Dense.of(array, tensor_type))
+
+    def number(self, number: float, tensor_type: TensorType) -> Value:
+        """A constant with this number, as the type has it, in every element."""
+        one = number_of(number, tensor_type.element)
+        return self.constant(np.broadcast_to(one, tensor_type.static_shape), tensor_type)
+
+    def drawn(self, tensor_type: TensorType) -> Value:
+        """A constant of some contents."""
+        splat = size_of(tensor_type) > LARGEST_CONSTANT or self.pick(3) == 2
+        profile = choose(self.pick, self._suiting(tensor_type.element, ()))
+        value = constant(tensor_type, profile, self.pick(1 << 32), splat=splat)
+        return self.op("constant", to=tensor_type, value=value)
+
+    def some(self) -> Value:
+        """One of the values at hand, mostly one of the last."""
+        last = len(self.data) - 1
+        return self.data[last - min(self.pick(len(self.data)), self.pick(len(self.data)))]
+
+    def like(self, tensor_type: TensorType) -> Value:
+        """A value of this type: one at hand, a constant, or a new parameter."""
+        there = [value for value in self.data if value.type == tensor_type]
+        kind = self.pick(6)
+        if there and kind < 3:
+            return there[self.pick(len(there))]
+        if kind == 3:
+            return self.drawn(tensor_type)
+        if kind == 4:
+            number = choose(self.pick, (0, 1, 2, -1, 3))
+            return self.number(number, tensor_type)
+        return self.parameter(tensor_type)
+
+    # --- Operations ------------------------------------------------------------------------------
+
+    def op(
+        self,
+        name: str,
+        *operands: Value,
+        to: TensorType | None = None,
+        regions: tuple[Region, ...] = (),
+        **given: Any,
+    ) -> Value:
+        """The result of one more operation; `to` is its type, where operands do not imply it."""
+        record = OPS[name]
+        if to is None:
+            types = (operand.type for operand in operands)
+            found: Any = record.infer(*types, regions=regions, **given)
+            to = found[0] if record.several else found
+        assert to is not None
+        return self.ops(name, operands, (to,), regions, **given)[0]
+
+    def ops(
+        self,
+        name: str,
+        operands: Sequence[Value],
+        types: Sequence[ValueType],
+        regions: tuple[Region, ...] = (),
+        **given: Any,
+    ) -> tuple[Value, ...]:
+        """The results, of these types, of one more operation."""
+        results = tuple(map(self.fresh, types))
+        stated = attributes(**given)
+        self.operations.append(Operation(name, tuple(operands), results, stated, regions))
+        return results
+
+    def compare(self, lhs: Value, rhs: Value, direction: str) -> Value:
+        """A comparison, by the default order of the type."""
+        return self.op("compare", lhs, rhs, comparison_direction=direction)
+
+    def convert(self, value: Value, to: ElementType) -> Value:
+        """A conversion to another element type."""
+        return self.op("convert", value, to=TensorType(shape_of(value), to))
+
+    def reshape(self, value: Value, shape: Sequence[int]) -> Value:
+        """The elements in another shape."""
+        return self.op("reshape", value, to=TensorType(tuple(shape), element(value)))
+
+    def broadcast(self, value: Value, shape: Sequence[int], *dimensions: int) -> Value:
+        """The value repeated along the dimensions that are not given."""
+        to = TensorType(tuple(shape), element(value))
+        return self.op("broadcast_in_dim", value, to=to, broadcast_dimensions=dimensions)
+
+    # --- Blocks ----------------------------------------------------------------------------------
+
+    def within(self, *types: TensorType) -> Chain:
+        """A block within this one, which sees all its values, with arguments of these types."""
+        arguments = tuple(map(self.fresh, types))
+        data = [*self.data, *arguments]
+        return Chain(
+            self.pick, self.exact, arguments, data, self.parameters, [], self.functions, self.names
+        )
+
+    def apart(self, *types: TensorType) -> Chain:
+        """A block that sees nothing around it, with arguments of these types."""
+        inner = self.within(*types)
+        inner.data = list(inner.arguments)
+        return inner
+
+    def ended(self, *results: Value) -> Region:
+        """The region of what was written into this block, with these results."""
+        return Region(self.arguments, (*self.operations, Operation("return", results)))
+
+    def function(self, body: Chain, *results: Value) -> str:
+        """The name of a new function with the body that was written."""
+        name = f"f{next(self.names)}"
+        types = tuple(value.type for value in results)
+        self.functions.append(Function(name, body.ended(*results), types))
+        return name
+
+    def case(self, results: Sequence[Value]) -> Case:
+        """The program that returns these values, with recipes for its inputs."""
+        types = tuple(value.type for value in results)
+        used = self.used() | {value.name for value in results}
+        parameters = [value for value in self.parameters if value.name in used]
+        region = Region(tuple(parameters), self.ended(*results).operations)
+        program = Program((Function("main", region, types), *self.functions))
+        if not parameters:
+            return Case(program, (InputRecipe((), 0),))
+        seed, recipes = self.pick(1 << 32), list[InputRecipe]()
+        for number in range(choose(self.pick, _INPUT_SETS)):
+            profiles = tuple(choose(self.pick, self.parameters[value]) for value in parameters)
+            related = "independent" if self.exact else choose(self.pick, _CORRELATIONS)
+            recipes.append(InputRecipe(profiles, seed + number, related))
+        return Case(program, tuple(recipes))
+
+    def used(self) -> set[str]:
+        """The names of the values that operations take, those in regions included."""
+        whole = Program((Function("", Region((), tuple(self.operations)), ()),))
+        return {value.name for operation in whole.walk() for value in operation.operands}

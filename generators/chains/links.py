@@ -1,0 +1,179 @@
+"""Links of a chain: a case of an op's family whose operands are values at hand.
+
+The families' own builders choose attributes, regions and types, asked for the shape of a value at
+hand; what they make is written into the chain, its operands taken from there where they are of the
+same type, or can be brought into their shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from generators.case.case import Case
+from generators.case.choices import choose
+from generators.chains.chain import Chain, element, shape_of, size_of
+from generators.chains.fitting import fitted
+from generators.families.table import BUILDERS
+from generators.values.contents import PROFILES
+from reference.ir.op import Dialect, Op, Structure
+from reference.ir.program import Attribute, Operation, Program, Region, TensorType, Value
+from reference.ir.types import ElementType
+from reference.ops.structure import CALLEE
+from reference.ops.table import OPS
+
+LARGEST_LINK = 1 << 13
+"""Elements of one value of a link; cases with larger ones are left to the single operations."""
+
+_STRUCTURES = (Structure.COMPUTES, Structure.BRANCHES, Structure.LOOPS, Structure.CALLS)
+
+
+def linkable(record: Op) -> bool:
+    """Whether an op can stand in a chain: it makes tensors, the same at every run and place."""
+    return (
+        record.dialect is Dialect.STABLEHLO
+        and record.specified
+        and record.structure in _STRUCTURES
+        and not record.draws
+        and record.name in BUILDERS
+    )
+
+
+@cache
+def linked_ops(of: ElementType, ops: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The ops, of those given if any, that have cases of an element type.
+
+    Ops that take long to compile come once, the others several times.
+    """
+    found = [r for r in OPS.values() if linkable(r) and of in r.element_types]
+    names = [r.name for r in found for _ in range(1 if r.expensive else 4)]
+    return tuple(name for name in names if not ops or name in ops)
+
+
+def link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
+    """Add a case of some op that takes a value at hand; whether there was one.
+
+    The results join the values at hand.
+    """
+    of = element(value)
+    names = linked_ops(of, ops)
+    if not names:
+        return False
+    op = choose(chain.pick, names)
+    chain.pick.shape = shape_of(value)
+    case = BUILDERS[op](of, chain.pick)
+    chain.pick.shape = None
+    if not _is_plain(case.program):
+        return False
+    _write(chain, value, case, OPS[op])
+    return True
+
+
+def _is_plain(program: Program) -> bool:
+    """Whether all of main's values are static tensors of modest size, none of them quantized."""
+    main = program.main
+    values = [*main.arguments, *(v for one in main.body.operations for v in one.results)]
+    types = [value.type for value in values]
+    return program.process_grid is None and all(
+        isinstance(of, TensorType)
+        and of.is_static
+        and isinstance(of.element_type, ElementType)
+        and size_of(of) <= LARGEST_LINK
+        for of in types
+    )
+
+
+def _write(chain: Chain, value: Value, case: Case, record: Op) -> None:
+    """Write the operations of a case into the chain."""
+    main = case.program.main
+    taken = _taken(chain, value, case, record)
+    functions = {f.name: f"f{next(chain.names)}" for f in case.program.functions if f is not main}
+    prefix = f"s{next(chain.names)}_"
+    renaming = _Renaming(prefix, taken, functions)
+    of_functions = _Renaming(prefix, {}, functions)
+    for operation in main.body.operations[:-1]:
+        if not operation.results or operation.results[0].name not in taken:
+            chain.operations.append(renaming.operation(operation))
+    for function in case.program.functions:
+        if function is not main:
+            body = of_functions.region(function.body)
+            chain.functions.append(replace(function, name=functions[function.name], body=body))
+    chain.data += [renaming.value(result) for result in main.body.operations[-1].operands]
+
+
+def _taken(chain: Chain, value: Value, case: Case, record: Op) -> dict[str, Value]:
+    """For values of the case by name, what stands for them: values at hand or new parameters."""
+    parameters = {
+        parameter: tuple(recipe.profiles[number] for recipe in case.inputs)
+        for number, parameter in enumerate(case.program.main.arguments)
+    }
+    first = _first(value, list(parameters), case, record)
+    taken = {} if first is None else {first.name: fitted(chain, value, _tensor(first))}
+    for parameter, profiles in parameters.items():
+        if parameter is first:
+            continue
+        there = [one for one in chain.data if one.type == parameter.type]
+        if there and _is_any(profiles) and chain.pick(2):
+            taken[parameter.name] = there[chain.pick(len(there))]
+        else:
+            taken[parameter.name] = chain.parameter(_tensor(parameter), *dict.fromkeys(profiles))
+    return taken
+
+
+def _first(value: Value, parameters: Sequence[Value], case: Case, record: Op) -> Value | None:
+    """What the value at hand is to stand for: a parameter of its type, of its element type, or
+    the first operand, a constant."""
+    of = element(value)
+    fitting = [one for one in parameters if _tensor(one).element == of]
+    alike = [one for one in fitting if one.type == value.type]
+    if alike or fitting:
+        return (alike or fitting)[0]
+    if record.structure is not Structure.COMPUTES:
+        return None
+    operands = case.program.subject.operands
+    return next((one for one in operands[:1] if _tensor(one).element == of), None)
+
+
+def _is_any(profiles: Collection[str]) -> bool:
+    """Whether an operand may hold anything: indices and divisors have profiles of their own."""
+    return all(name in PROFILES and PROFILES[name].general for name in profiles)
+
+
+def _tensor(value: Value) -> TensorType:
+    assert isinstance(value.type, TensorType)
+    return value.type
+
+
+class _Renaming:
+    """Operations under names of their own: `taken` stand in the place of some values."""
+
+    def __init__(
+        self, prefix: str, taken: Mapping[str, Value], functions: Mapping[str, str]
+    ) -> None:
+        self._prefix, self._taken, self._functions = prefix, taken, functions
+
+    def value(self, value: Value) -> Value:
+        """What stands in the place of a value."""
+        return self._taken.get(value.name) or Value(self._prefix + value.name, value.type)
+
+    def operation(self, operation: Operation) -> Operation:
+        """An operation with all its names."""
+        return Operation(
+            operation.name,
+            tuple(map(self.value, operation.operands)),
+            tuple(map(self.value, operation.results)),
+            tuple((name, self._named(name, value)) for name, value in operation.attributes),
+            tuple(map(self.region, operation.regions)),
+        )
+
+    def _named(self, name: str, value: Attribute) -> Attribute:
+        named = name in CALLEE.values() and isinstance(value, str)
+        return self._functions.get(str(value), value) if named else value
+
+    def region(self, region: Region) -> Region:
+        """A region with all its names."""
+        return Region(
+            tuple(map(self.value, region.arguments)),
+            tuple(map(self.operation, region.operations)),
+        )

@@ -1,0 +1,1 @@
+"""Small programs that compilers rewrite, a file for each kind of rewriting."""

@@ -1,0 +1,241 @@
+"""Loops with known numbers of turns, branches on constants, calls: the program around data."""
+
+from __future__ import annotations
+
+from generators.case.choices import choose
+from generators.chains.chain import Chain, element, shape_of, tensor
+from generators.chains.patterns.pattern import Pattern, anything, numbers, shaped, small
+from reference.ir.program import TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
+
+_COUNTERS = ("si32", "ui8", "si8", "si64", "ui32", "si16", "si4", "ui2")
+_TURNS = (0, 1, 2, 3, 5, 7)
+
+_I1, _SI32 = TensorType((), ELEMENT_TYPES["i1"]), TensorType((), ELEMENT_TYPES["si32"])
+
+
+def _counts(chain: Chain, of: TensorType) -> tuple[int, int, int, str]:
+    """Where a counter begins, what it grows by, its limit, and how they are compared.
+
+    It may end at the largest or the smallest number of its type, but never passes it.
+    """
+    low, high = of.element.min_integer, of.element.max_integer
+    turns = choose(chain.pick, _TURNS)
+    step = choose(chain.pick, (1, 1, 2, 3, -1))
+    if step < 0 and low == 0:
+        step = 1
+    turns = min(turns, (high - max(low, 0)) // abs(step))
+    first = choose(chain.pick, ("0", "0", "1", "edge"))
+    if step > 0:
+        start = {"0": 0, "1": 1, "edge": high - turns * step}[first]
+        start = min(start, high - turns * step)
+        return start, step, start + turns * step, choose(chain.pick, ("LT", "NE"))
+    start = max({"0": 0, "1": 3, "edge": low + turns * -step}[first], low + turns * -step)
+    start = min(start, high)
+    return start, step, start + turns * step, choose(chain.pick, ("GT", "NE"))
+
+
+def counted_loop(chain: Chain, value: Value) -> Value:
+    """A loop whose turns a compiler can count; what it carries changes, or changes places."""
+    counter = TensorType((), ELEMENT_TYPES[choose(chain.pick, _COUNTERS)])
+    start, step, limit, way = _counts(chain, counter)
+    types = (counter, tensor(value), tensor(value))
+    first = (chain.number(start, counter), value, chain.like(tensor(value)))
+    holds = chain.apart(*types)
+    going = holds.compare(holds.arguments[0], holds.number(limit, counter), way)
+    turn = chain.within(*types)
+    count, one, other = turn.arguments
+    after = turn.op("add", count, turn.number(step, counter))
+    changed = _changed(turn, count, one, other)
+    left = other if chain.pick(2) else one
+    pair = (changed, left) if chain.pick(2) else (left, changed)
+    region = turn.ended(after, *pair)
+    results = chain.ops("while", first, types, (holds.ended(going), region))
+    chain.data += results[1:]
+    return results[1]
+
+
+def _changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
+    of = tensor(one)
+    if of.rank and turn.pick(3) == 2 and shape_of(one)[0]:
+        return _row_changed(turn, count, one, other)
+    if not numbers(of):
+        return turn.op("select", turn.compare(one, other, "EQ"), other, one)
+    kind = turn.pick(4)
+    if kind == 0:
+        return turn.op("add", one, other)
+    if kind == 1:
+        return turn.op("subtract", other, one)
+    if kind == 2:
+        return turn.op("add", one, turn.number(1, of))
+    number = turn.op("convert", count, to=TensorType((), of.element))
+    return turn.op("add", one, turn.broadcast(number, of.static_shape))
+
+
+def _row_changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
+    """One row taken at the counter, and put into what is carried, there or at the beginning."""
+    zero = turn.number(0, tensor(count))
+    rank = tensor(one).rank
+    at = [count, *[zero] * (rank - 1)]
+    row = turn.op("dynamic_slice", other, *at, slice_sizes=(1, *shape_of(one)[1:]))
+    if numbers(tensor(row)) and turn.pick(2):
+        row = turn.op("add", row, turn.number(1, tensor(row)))
+    return turn.op("dynamic_update_slice", one, row, *(at if turn.pick(3) else [zero] * rank))
+
+
+def loop_without_turns(chain: Chain, value: Value) -> Value:
+    """A loop that a constant ends at once, or that a value of the program does."""
+    holds = chain.apart(tensor(value), _I1)
+    turn = chain.within(tensor(value), _I1)
+    stop = turn.number(0, _I1)
+    one = turn.arguments[0]
+    changed = turn.op("add", one, one) if numbers(tensor(value)) else turn.op("xor", one, one)
+    begin = chain.number(chain.pick(2), _I1) if chain.pick(2) else chain.parameter(_I1)
+    regions = (holds.ended(holds.arguments[1]), turn.ended(changed, stop))
+    return chain.ops("while", (value, begin), (tensor(value), _I1), regions)[0]
+
+
+def branches(chain: Chain, value: Value) -> Value:
+    """An if or a case on a constant, in range or out of it, or on a parameter."""
+    if chain.pick(2):
+        predicate = chain.parameter(_I1) if chain.pick(2) else chain.number(chain.pick(2), _I1)
+        return _branching(chain, "if", predicate, value, 2)
+    count = choose(chain.pick, (2, 1, 3))
+    if chain.pick(2):
+        index = chain.parameter(_SI32, "within:-1:3")
+    else:
+        index = chain.number(choose(chain.pick, (0, 1, 2, -1, 7)), _SI32)
+    return _branching(chain, "case", index, value, count)
+
+
+def _branching(chain: Chain, op: str, on: Value, value: Value, count: int) -> Value:
+    of = tensor(value)
+    kinds = [chain.pick(4) for _ in range(count)]
+    regions = []
+    for kind in kinds:
+        inner = chain.within()
+        given = value
+        if kind == 1 and numbers(of):
+            given = inner.op("add", value, inner.like(of))
+        elif kind == 2:
+            given = inner.drawn(of)
+        elif kind == 3 and of.rank:
+            given = inner.op("reverse", value, dimensions=(0,))
+        regions.append(inner.ended(given))
+    return chain.ops(op, (on,), (of,), tuple(regions))[0]
+
+
+def called_function(chain: Chain, value: Value) -> Value:
+    """A function that is called once or twice, with the value and with another."""
+    of = tensor(value)
+    body = chain.apart(of, of)
+    one, other = body.arguments
+    kind = chain.pick(3)
+    if kind == 0 or not numbers(of):
+        result = body.op("select", body.compare(one, other, "NE"), one, other)
+    else:
+        result = body.op("subtract" if kind == 1 else "multiply", one, other)
+    name = chain.function(body, result)
+    another = chain.like(of)
+    (first,) = chain.ops("func.call", (value, another), (of,), callee=name)
+    if chain.pick(2):
+        (first,) = chain.ops("func.call", (another, first), (of,), callee=name)
+    return first
+
+
+def _carried(of: TensorType) -> bool:
+    return small(of) and (numbers(of) or of.element.is_boolean)
+
+
+
+# --- Gathers and scatters --------------------------------------------------------------------------
+
+
+def gathered_rows(chain: Chain, value: Value) -> Value:
+    """Rows by an iota, which is all of them; by constants or parameters, in range and beyond."""
+    shape = shape_of(value)
+    indices = _rows(chain, shape[0])
+    rank = len(shape)
+    return chain.op(
+        "gather", value, indices, offset_dims=tuple(range(1, rank)), collapsed_slice_dims=(0,),
+        start_index_map=(0,), index_vector_dim=1, slice_sizes=(1, *shape[1:]),
+        operand_batching_dims=(), start_indices_batching_dims=(), indices_are_sorted=False,
+    )  # fmt: skip
+
+
+def _rows(chain: Chain, size: int) -> Value:
+    """A vector of indices of rows."""
+    names = ("si32", "ui8", "si64", "ui32", "si8")
+    of = ELEMENT_TYPES[choose(chain.pick, names)]
+    count = min(size, of.max_integer)
+    kind = chain.pick(4)
+    if kind == 0:
+        return chain.op("iota", to=TensorType((count,), of), iota_dimension=0)
+    if kind == 1:
+        places = chain.op("iota", to=TensorType((count,), of), iota_dimension=0)
+        return chain.op("reverse", places, dimensions=(0,))
+    line = TensorType((min(count, 4),), of)
+    if kind == 2:
+        return chain.number(choose(chain.pick, (0, 1, min(size, of.max_integer))), line)
+    return chain.parameter(line, f"within:0:{max(count - 1, 0)}", f"within:-1:{count}")
+
+
+def scattered_rows(chain: Chain, value: Value) -> Value:
+    """Rows added or put at indices, among them the same ones again: sums alone are in any order."""
+    shape = shape_of(value)
+    indices = _rows(chain, shape[0])
+    updates = chain.like(TensorType((shape_of(indices)[0], *shape[1:]), element(value)))
+    scalar = TensorType((), element(value))
+    body = chain.apart(scalar, scalar)
+    add = numbers(scalar)
+    result = body.op("add" if add else "or", *body.arguments)
+    return chain.op(
+        "scatter", value, indices, updates, update_window_dims=tuple(range(1, len(shape))),
+        inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
+        input_batching_dims=(), scatter_indices_batching_dims=(), indices_are_sorted=False,
+        unique_indices=False, regions=(body.ended(result),),
+    )  # fmt: skip
+
+
+def scattered_back(chain: Chain, value: Value) -> Value:
+    """What was gathered, put where it came from."""
+    shape = shape_of(value)
+    of = TensorType((shape[0],), ELEMENT_TYPES["si32"])
+    places = chain.op("iota", to=of, iota_dimension=0)
+    turned = chain.op("reverse", places, dimensions=(0,)) if chain.pick(2) else places
+    rank = len(shape)
+    rows = chain.op(
+        "gather", value, turned, offset_dims=tuple(range(1, rank)), collapsed_slice_dims=(0,),
+        start_index_map=(0,), index_vector_dim=1, slice_sizes=(1, *shape[1:]),
+        operand_batching_dims=(), start_indices_batching_dims=(), indices_are_sorted=False,
+    )  # fmt: skip
+    scalar = TensorType((), element(value))
+    body = chain.apart(scalar, scalar)
+    return chain.op(
+        "scatter", chain.like(tensor(value)), places, rows,
+        update_window_dims=tuple(range(1, rank)), inserted_window_dims=(0,),
+        scatter_dims_to_operand_dims=(0,), index_vector_dim=1, input_batching_dims=(),
+        scatter_indices_batching_dims=(), indices_are_sorted=bool(chain.pick(2)),
+        unique_indices=bool(chain.pick(2)), regions=(body.ended(body.arguments[1]),),
+    )  # fmt: skip
+
+
+def _rowed(of: TensorType) -> bool:
+    return shaped(of) and of.static_shape[0] > 0
+
+
+def _summed(of: TensorType) -> bool:
+    return _rowed(of) and (numbers(of) or of.element.is_boolean)
+
+
+PATTERNS = (
+    Pattern(counted_loop, _carried),
+    Pattern(counted_loop, _carried),
+    Pattern(loop_without_turns, _carried),
+    Pattern(branches, anything),
+    Pattern(called_function, _carried),
+    Pattern(gathered_rows, _rowed),
+    Pattern(scattered_rows, _summed),
+    Pattern(scattered_back, _rowed),
+)
+"""What compilers know of loops, branches, calls, gathers and scatters."""

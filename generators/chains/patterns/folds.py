@@ -1,0 +1,258 @@
+"""Reductions, products and sorts: of broadcasts and iota, over dimensions of size 1, by bodies."""
+
+from __future__ import annotations
+
+from generators.case.choices import choose
+from generators.chains.chain import Chain, element, shape_of, size_of, tensor
+from generators.chains.fitting import fitted
+from generators.chains.patterns.pattern import (
+    Pattern,
+    integers,
+    numbers,
+    ordered,
+    shaped,
+    small,
+)
+from generators.families.reduction import padding_of
+from reference.ir.program import Region, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES, ElementType
+
+_FOLDS = (("add", 0), ("maximum", 0), ("minimum", 0), ("multiply", 1))
+_TRUTHS = (("and", 1), ("or", 0), ("xor", 0))
+
+
+def _fold(chain: Chain, of: ElementType) -> tuple[Region, Value]:
+    """A body that is one operation, and the value that it begins with, neutral to it."""
+    folds = _TRUTHS if of.is_boolean else _FOLDS
+    if of.is_integer and chain.pick(4) == 3:
+        folds = (("and", -1 if of.is_signed else of.max_integer), ("or", 0), ("xor", 0))
+    op, neutral = choose(chain.pick, folds)
+    number: float = neutral
+    if op in ("maximum", "minimum"):
+        number = _least(of) if op == "maximum" else _greatest(of)
+    scalar = TensorType((), of)
+    inner = chain.apart(scalar, scalar)
+    return inner.ended(inner.op(op, *inner.arguments)), chain.number(number, scalar)
+
+
+def _least(of: ElementType) -> float:
+    if of.is_integer:
+        return of.min_integer
+    if of.is_complex:
+        return 0
+    return float("-inf") if of.float_format.has_infinity else -of.float_format.max_finite
+
+
+def _greatest(of: ElementType) -> float:
+    if of.is_integer:
+        return of.max_integer
+    return 0 if of.is_complex else -_least(of)
+
+
+def _reduced(chain: Chain, value: Value, dimensions: tuple[int, ...]) -> Value:
+    body, init = _fold(chain, element(value))
+    return chain.op("reduce", value, init, dimensions=dimensions, regions=(body,))
+
+
+def reduced_over_one(chain: Chain, value: Value) -> Value:
+    """Over a dimension of size 1, or over none."""
+    shape = shape_of(value)
+    at = chain.pick(len(shape) + 1)
+    wide = chain.reshape(value, (*shape[:at], 1, *shape[at:]))
+    return _reduced(chain, wide, (at,) if chain.pick(4) else ())
+
+
+def reduced_twice(chain: Chain, value: Value) -> Value:
+    shape = shape_of(value)
+    wide = chain.reshape(value, (1, *shape)) if len(shape) == 1 else value
+    once = _reduced(chain, wide, (chain.pick(tensor(wide).rank),))
+    return _reduced(chain, once, (0,))
+
+
+def sum_of_repeated(chain: Chain, value: Value) -> Value:
+    """n times a number, or its power, as a reduction of a broadcast."""
+    shape = shape_of(value)
+    wide = chain.broadcast(value, (choose(chain.pick, (2, 3, 1, 5)), *shape),
+                           *range(1, len(shape) + 1))  # fmt: skip
+    return _reduced(chain, wide, (0,))
+
+
+def reduced_of_transposed(chain: Chain, value: Value) -> Value:
+    rank = tensor(value).rank
+    turned = chain.op("transpose", value, permutation=tuple(reversed(range(rank))))
+    return _reduced(chain, turned, (chain.pick(rank),))
+
+
+def reduced_of_joined(chain: Chain, value: Value) -> Value:
+    joined = chain.op("concatenate", value, chain.like(tensor(value)), dimension=0)
+    return _reduced(chain, joined, (0,))
+
+
+def reduced_of_padded(chain: Chain, value: Value) -> Value:
+    filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
+    rank = tensor(value).rank
+    low = tuple(chain.pick(3) for _ in range(rank))
+    padded = chain.op(
+        "pad", value, filling, edge_padding_low=low, edge_padding_high=(1,) * rank,
+        interior_padding=(chain.pick(2),) * rank,
+    )  # fmt: skip
+    return _reduced(chain, padded, (chain.pick(rank),))
+
+
+def windows(chain: Chain, value: Value) -> Value:
+    """Windows of one element, of all, growing ones; padded, dilated, strided."""
+    shape = shape_of(value)
+    body, init = _fold(chain, element(value))
+    kind = choose(chain.pick, ("ones", "all", "growing", "dilated", "strided"))
+    sizes = {"ones": (1,) * len(shape), "all": shape, "growing": shape}.get(
+        kind, tuple(min(2, max(size, 1)) for size in shape)
+    )
+    sizes = tuple(max(size, 1) for size in sizes)
+    rank = len(shape)
+    low = tuple(size - 1 if kind == "growing" else 0 for size in sizes)
+    padding = padding_of([(one, 0) for one in low])
+    base = (1 + chain.pick(3) if kind == "dilated" else 1,) * rank
+    window = (choose(chain.pick, (1, 2, 7)) if kind == "dilated" else 1,) * rank
+    strides = (choose(chain.pick, (1, 2, 3)) if kind in ("strided", "ones") else 1,) * rank
+    return chain.op(
+        "reduce_window", value, init, window_dimensions=sizes, window_strides=strides,
+        base_dilations=base, window_dilations=window, padding=padding, regions=(body,),
+    )  # fmt: skip
+
+
+def product_of_two(chain: Chain, value: Value) -> Value:
+    """A matrix product with what has dimensions of size 1, none contracted, or of a transpose."""
+    of = element(value)
+    n, k, m = (choose(chain.pick, (1, 2, 3, 4)) for _ in range(3))
+    lhs = fitted(chain, value, TensorType((n, k), of))
+    rhs = chain.like(TensorType((m, k) if chain.pick(2) else (k, m), of))
+    at = shape_of(rhs).index(k) if k != m else chain.pick(2)
+    if chain.pick(3) == 2:
+        lhs = chain.op("transpose", lhs, permutation=(1, 0))
+        return _product(chain, lhs, rhs, (0,), (at,))
+    return _product(chain, lhs, rhs, (1,), (at,))
+
+
+def _product(
+    chain: Chain, lhs: Value, rhs: Value, left: tuple[int, ...], right: tuple[int, ...]
+) -> Value:
+    sizes = [size for d, size in enumerate(shape_of(lhs)) if d not in left]
+    sizes += [size for d, size in enumerate(shape_of(rhs)) if d not in right]
+    return chain.op(
+        "dot_general", lhs, rhs, to=TensorType(tuple(sizes), element(lhs)),
+        lhs_batching_dimensions=(), rhs_batching_dimensions=(),
+        lhs_contracting_dimensions=left, rhs_contracting_dimensions=right,
+        precision_config=("DEFAULT", "DEFAULT"),
+    )  # fmt: skip
+
+
+def product_with_ones(chain: Chain, value: Value) -> Value:
+    """A sum, written as a product with ones; or the product of all with all."""
+    shape = shape_of(value)
+    if chain.pick(3) == 2:
+        return _product(chain, value, chain.like(TensorType((2,), element(value))), (), ())
+    along = chain.pick(len(shape))
+    ones = chain.number(choose(chain.pick, (1, 0, 2)), TensorType((shape[along],), element(value)))
+    return _product(chain, value, ones, (along,), (0,))
+
+
+def product_of_products(chain: Chain, value: Value) -> Value:
+    of = TensorType((2, 2), element(value))
+    first = fitted(chain, value, of)
+    second = _product(chain, first, chain.like(of), (1,), (0,))
+    return _product(chain, second, chain.like(of), (1,), (chain.pick(2),))
+
+
+def product_of_joined(chain: Chain, value: Value) -> Value:
+    of = element(value)
+    first = fitted(chain, value, TensorType((2, 3), of))
+    joined = chain.op("concatenate", first, chain.like(TensorType((2, 2), of)), dimension=1)
+    return _product(chain, joined, chain.drawn(TensorType((5, 2), of)), (1,), (0,))
+
+
+def _order(chain: Chain, *types: TensorType, by: int = 0) -> Region:
+    """The comparator that looks at operand `by`, upwards or downwards."""
+    inner = chain.apart(*(t for of in types for t in (of, of)))
+    way = choose(chain.pick, ("LT", "GT"))
+    lhs, rhs = inner.arguments[2 * by : 2 * by + 2]
+    return inner.ended(inner.compare(lhs, rhs, way))
+
+
+def sorted_twice(chain: Chain, value: Value) -> Value:
+    along = chain.pick(tensor(value).rank)
+    for _ in range(2):
+        order = _order(chain, TensorType((), element(value)))
+        value = chain.op("sort", value, dimension=along, is_stable=True, regions=(order,))
+    return value
+
+
+def sorted_positions(chain: Chain, value: Value) -> Value:
+    """Where the sorted elements came from: a sort of two operands, one of them an iota."""
+    along = chain.pick(tensor(value).rank)
+    of = TensorType(shape_of(value), ELEMENT_TYPES["si32"])
+    places = chain.op("iota", to=of, iota_dimension=along)
+    scalars = (TensorType((), element(value)), TensorType((), of.element))
+    order = _order(chain, *scalars)
+    found = chain.ops(
+        "sort", (value, places), (tensor(value), of), (order,), dimension=along, is_stable=True
+    )
+    chain.data.append(found[0])
+    return found[1]
+
+
+def first_of_sorted(chain: Chain, value: Value) -> Value:
+    order = _order(chain, TensorType((), element(value)))
+    shape = shape_of(value)
+    found = chain.op("sort", value, dimension=0, is_stable=True, regions=(order,))
+    limits = (min(1 + chain.pick(2), shape[0]), *shape[1:])
+    return chain.op(
+        "slice", found, start_indices=(0,) * len(shape), limit_indices=limits,
+        strides=(1,) * len(shape),
+    )  # fmt: skip
+
+
+def _reducible(of: TensorType) -> bool:
+    return small(of) and not of.element.is_complex and (numbers(of) or of.element.is_boolean)
+
+
+def _reducible_dimensions(of: TensorType) -> bool:
+    return _reducible(of) and of.rank > 0
+
+
+def _multiplied(of: TensorType) -> bool:
+    return numbers(of) and small(of) and (of.element.bits >= 8)
+
+
+def _multiplied_dimensions(of: TensorType) -> bool:
+    return _multiplied(of) and of.rank > 0
+
+
+def _few(of: TensorType) -> bool:
+    return 0 < of.rank < 4 and size_of(of) <= 128 and (numbers(of) or of.element.is_boolean)
+
+
+def _few_reducible(of: TensorType) -> bool:
+    return _few(of) and not of.element.is_complex
+
+
+def _sortable(of: TensorType) -> bool:
+    return shaped(of) and (ordered(of) or integers(of))
+
+
+PATTERNS = (
+    Pattern(reduced_over_one, _reducible),
+    Pattern(reduced_twice, _reducible_dimensions),
+    Pattern(sum_of_repeated, _reducible),
+    Pattern(reduced_of_transposed, _reducible_dimensions),
+    Pattern(reduced_of_joined, _reducible_dimensions),
+    Pattern(reduced_of_padded, _reducible_dimensions),
+    Pattern(windows, _few_reducible),
+    Pattern(product_of_two, _multiplied),
+    Pattern(product_with_ones, _multiplied_dimensions),
+    Pattern(product_of_products, _multiplied),
+    Pattern(product_of_joined, _multiplied),
+    Pattern(sorted_twice, _sortable),
+    Pattern(sorted_positions, _sortable),
+    Pattern(first_of_sorted, _sortable),
+)
+"""What compilers know of folds, products and sorts."""

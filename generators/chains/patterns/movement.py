@@ -1,0 +1,294 @@
+"""Pairs of what moves data: reversals, transpositions, reshapes, slices of pads and of joins."""
+
+from __future__ import annotations
+
+from generators.case.choices import choose
+from generators.chains.chain import Chain, element, shape_of, size_of, tensor
+from generators.chains.fitting import fitted
+from generators.chains.patterns.pattern import Pattern, numbers, shaped, small
+from generators.families.data_movement import permutation
+from reference.ir.program import TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
+
+
+def _axis(chain: Chain, value: Value) -> int:
+    return chain.pick(tensor(value).rank)
+
+
+def _each(rank: int, axis: int, number: int, others: int = 0) -> tuple[int, ...]:
+    """A number for one dimension, another for the others."""
+    return tuple(number if d == axis else others for d in range(rank))
+
+
+def _padded(chain: Chain, value: Value, low: int, high: int, interior: int, axis: int) -> Value:
+    filling = chain.like(TensorType((), element(value)))
+    rank = tensor(value).rank
+    return chain.op(
+        "pad", value, filling, edge_padding_low=_each(rank, axis, low),
+        edge_padding_high=_each(rank, axis, high), interior_padding=_each(rank, axis, interior),
+    )  # fmt: skip
+
+
+def _sliced(
+    chain: Chain, value: Value, start: int, limit: int, axis: int, stride: int = 1
+) -> Value:
+    shape = shape_of(value)
+    limits = tuple(limit if d == axis else size for d, size in enumerate(shape))
+    return chain.op(
+        "slice", value, start_indices=_each(len(shape), axis, start), limit_indices=limits,
+        strides=_each(len(shape), axis, stride, 1),
+    )  # fmt: skip
+
+
+def reversed_twice(chain: Chain, value: Value) -> Value:
+    axis = _axis(chain, value)
+    once = chain.op("reverse", value, dimensions=(axis,))
+    if numbers(tensor(value)) and chain.pick(3) == 2:
+        once = chain.op("add", once, value)
+    return chain.op("reverse", once, dimensions=(axis,))
+
+
+def transposed_twice(chain: Chain, value: Value) -> Value:
+    order = permutation(chain.pick, tensor(value).rank)
+    back = tuple(order.index(d) for d in range(len(order)))
+    once = chain.op("transpose", value, permutation=order)
+    return chain.op("transpose", once, permutation=back if chain.pick(3) else order)
+
+
+def reshaped_and_transposed(chain: Chain, value: Value) -> Value:
+    shape = shape_of(value)
+    flat = chain.reshape(value, (1, *shape))
+    turned = chain.op("transpose", flat, permutation=(*range(1, len(shape) + 1), 0))
+    return chain.reshape(turned, shape)
+
+
+def flattened_and_back(chain: Chain, value: Value) -> Value:
+    shape = shape_of(value)
+    flat = chain.reshape(value, (size_of(tensor(value)),))
+    if chain.pick(2):
+        flat = chain.op("reverse", flat, dimensions=(0,))
+    return chain.reshape(flat, shape)
+
+
+def slice_of_pad(chain: Chain, value: Value) -> Value:
+    axis = _axis(chain, value)
+    low, high, interior = chain.pick(4), chain.pick(4), chain.pick(2)
+    padded = _padded(chain, value, low, high, interior, axis)
+    size = shape_of(padded)[axis]
+    start = min(choose(chain.pick, (low, 0, low + 1)), size)
+    limit = max(size - choose(chain.pick, (high, 0, high + 1)), start)
+    return _sliced(chain, padded, start, limit, axis, choose(chain.pick, (1, 1 + interior, 2)))
+
+
+def pad_of_pad(chain: Chain, value: Value) -> Value:
+    axis = _axis(chain, value)
+    for _ in range(2):
+        low, high = _paddings(chain, shape_of(value)[axis])
+        value = _padded(chain, value, low, high, chain.pick(2), axis)
+    return value
+
+
+def _paddings(chain: Chain, size: int) -> tuple[int, int]:
+    """Low and high padding: either may be negative, and cut off what there is."""
+    low = choose(chain.pick, (0, 1, 2, -min(1, size), -min(2, size)))
+    left = max(size + min(low, 0), 0)
+    return low, choose(chain.pick, (0, 1, 3, -min(1, left), -left))
+
+
+def pad_then_use(chain: Chain, value: Value) -> Value:
+    """A pad whose filling is neutral to what comes after it, or is not."""
+    axis = _axis(chain, value)
+    filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
+    rank = tensor(value).rank
+    padded = chain.op(
+        "pad", value, filling, edge_padding_low=_each(rank, axis, chain.pick(3)),
+        edge_padding_high=_each(rank, axis, chain.pick(3)),
+        interior_padding=_each(rank, axis, chain.pick(2)),
+    )  # fmt: skip
+    other = chain.like(tensor(padded))
+    return chain.op("multiply" if chain.pick(2) else "add", padded, other)
+
+
+def slice_of_concatenate(chain: Chain, value: Value) -> Value:
+    axis, shape = _axis(chain, value), shape_of(value)
+    values = [value, chain.like(tensor(value))]
+    if chain.pick(2):
+        values.append(value)
+    joined = chain.op("concatenate", *values, dimension=axis)
+    size = shape[axis]
+    start = choose(chain.pick, (0, size, max(size - 1, 0)))
+    limit = choose(chain.pick, (start + size, 2 * size, min(start + size + 1, len(values) * size)))
+    limit = max(start, min(limit, len(values) * size))
+    return _sliced(chain, joined, start, limit, axis, choose(chain.pick, (1, 1, 2)))
+
+
+def concatenate_of_slices(chain: Chain, value: Value) -> Value:
+    axis = _axis(chain, value)
+    size = shape_of(value)[axis]
+    cut = chain.pick(size + 1)
+    parts = [_sliced(chain, value, 0, cut, axis), _sliced(chain, value, cut, size, axis)]
+    if chain.pick(3) == 2:
+        parts.reverse()
+    return chain.op("concatenate", *parts, dimension=axis)
+
+
+def slice_of_slice(chain: Chain, value: Value) -> Value:
+    axis = _axis(chain, value)
+    for _ in range(2):
+        size = shape_of(value)[axis]
+        start = min(chain.pick(3), size)
+        value = _sliced(chain, value, start, size, axis, choose(chain.pick, (1, 2, 3)))
+    return value
+
+
+def slice_of_reverse(chain: Chain, value: Value) -> Value:
+    axis = _axis(chain, value)
+    size = shape_of(value)[axis]
+    turned = chain.op("reverse", value, dimensions=(axis,))
+    return _sliced(chain, turned, min(chain.pick(3), size), size, axis, 1 + chain.pick(2))
+
+
+def repeated_and_cut(chain: Chain, value: Value) -> Value:
+    shape = shape_of(value)
+    wide = chain.broadcast(value, (3, *shape), *range(1, len(shape) + 1))
+    return chain.reshape(_sliced(chain, wide, 1, 2, 0), shape)
+
+
+def broadcast_into(chain: Chain, value: Value) -> Value:
+    """A broadcast of the value, of one dimension or a scalar, met with another of that shape."""
+    shape = shape_of(value)
+    first = chain.pick(2)
+    wide = (2 + chain.pick(2), *shape) if first else (*shape, 2 + chain.pick(2))
+    spread = chain.broadcast(value, wide, *range(first, len(shape) + first))
+    if not numbers(tensor(spread)):
+        return spread
+    op = choose(chain.pick, ("add", "multiply", "subtract"))
+    return chain.op(op, spread, chain.like(tensor(spread)))
+
+
+def broadcast_of_broadcast(chain: Chain, value: Value) -> Value:
+    shape = shape_of(value)
+    first = chain.broadcast(value, (2, *shape), *range(1, len(shape) + 1))
+    return chain.broadcast(first, (2, *shape, 3), *range(len(shape) + 1))
+
+
+_INDICES = ("si32", "ui8", "si64", "ui32", "si8", "ui64", "si16", "ui16")
+
+
+def _indices(chain: Chain, value: Value, count: int) -> list[Value]:
+    """Start indices: constants in range, at the edges and over them, or parameters."""
+    of = ELEMENT_TYPES[choose(chain.pick, _INDICES)]
+    scalar = TensorType((), of)
+    found: list[Value] = []
+    for size in shape_of(value)[:count]:
+        if chain.pick(3) == 2:
+            found.append(chain.parameter(scalar, f"within:-1:{size + 1}", "values:0", "special"))
+            continue
+        number = choose(chain.pick, (0, 1, size - 1, size, -1, 200, size + 1))
+        held = min(max(number, of.min_integer), of.max_integer)
+        found.append(chain.number(held, scalar))
+    return found
+
+
+def _parts(chain: Chain, value: Value) -> tuple[int, ...]:
+    return tuple(max(size - chain.pick(3), min(size, 1)) for size in shape_of(value))
+
+
+def cut_at_an_index(chain: Chain, value: Value) -> Value:
+    indices = _indices(chain, value, tensor(value).rank)
+    return chain.op("dynamic_slice", value, *indices, slice_sizes=_parts(chain, value))
+
+
+def put_where_it_was(chain: Chain, value: Value) -> Value:
+    indices = _indices(chain, value, tensor(value).rank)
+    part = chain.op("dynamic_slice", value, *indices, slice_sizes=_parts(chain, value))
+    if numbers(tensor(part)) and chain.pick(2):
+        part = chain.op("add", part, chain.number(1, tensor(part)))
+    return chain.op("dynamic_update_slice", value, part, *indices)
+
+
+def put_twice(chain: Chain, value: Value) -> Value:
+    """One update over another, at places that overlap or are the same."""
+    sizes = _parts(chain, value)
+    for _ in range(2):
+        indices = _indices(chain, value, tensor(value).rank)
+        update = chain.like(TensorType(sizes, element(value)))
+        value = chain.op("dynamic_update_slice", value, update, *indices)
+    return value
+
+
+def chosen_by_position(chain: Chain, value: Value) -> Value:
+    of = TensorType(shape_of(value), ELEMENT_TYPES["si32"])
+    axis = _axis(chain, value)
+    places = chain.op("iota", to=of, iota_dimension=axis)
+    size = of.static_shape[axis]
+    edge = chain.number(choose(chain.pick, (1, 0, size, size - 1, -1)), of)
+    way = choose(chain.pick, ("LT", "GE", "EQ", "NE", "GT"))
+    return chain.op("select", chain.compare(places, edge, way), value, chain.like(tensor(value)))
+
+
+def read_narrower_and_back(chain: Chain, value: Value) -> Value:
+    of, shape = element(value), shape_of(value)
+    narrow = ELEMENT_TYPES[f"ui{of.bits // 2}"]
+    halves = chain.op("bitcast_convert", value, to=TensorType((*shape, 2), narrow))
+    if chain.pick(2):
+        halves = chain.op("reverse", halves, dimensions=(len(shape),))
+    return chain.op("bitcast_convert", halves, to=tensor(value))
+
+
+def cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
+    """A slice of what is computed element by element: only that much needs to be computed."""
+    other = chain.like(tensor(value))
+    op = "add" if numbers(tensor(value)) else "select"
+    if op == "select":
+        predicate = chain.like(TensorType(shape_of(value), ELEMENT_TYPES["i1"]))
+        whole = chain.op("select", predicate, value, other)
+    else:
+        whole = chain.op("add", value, other)
+    axis = _axis(chain, value)
+    size = shape_of(value)[axis]
+    return _sliced(chain, whole, min(1, size), size, axis, choose(chain.pick, (1, 2)))
+
+
+def square(chain: Chain, value: Value) -> Value:
+    """The value as a square, transposed and met with itself."""
+    matrix = fitted(chain, value, TensorType((3, 3), element(value)))
+    turned = chain.op("transpose", matrix, permutation=(1, 0))
+    if not numbers(tensor(value)):
+        return chain.op("concatenate", matrix, turned, dimension=0)
+    return chain.op(choose(chain.pick, ("add", "subtract", "multiply")), matrix, turned)
+
+
+def _halved(of: TensorType) -> bool:
+    element = of.element
+    return small(of) and not element.is_complex and element.bits in (16, 32, 64)
+
+
+def _padded_numbers(of: TensorType) -> bool:
+    return shaped(of) and numbers(of)
+
+
+PATTERNS = (
+    Pattern(reversed_twice, shaped),
+    Pattern(transposed_twice, shaped),
+    Pattern(reshaped_and_transposed, shaped),
+    Pattern(flattened_and_back, shaped),
+    Pattern(slice_of_pad, shaped),
+    Pattern(pad_of_pad, shaped),
+    Pattern(pad_then_use, _padded_numbers),
+    Pattern(slice_of_concatenate, shaped),
+    Pattern(concatenate_of_slices, shaped),
+    Pattern(slice_of_slice, shaped),
+    Pattern(slice_of_reverse, shaped),
+    Pattern(repeated_and_cut, small),
+    Pattern(broadcast_into, small),
+    Pattern(broadcast_of_broadcast, small),
+    Pattern(cut_at_an_index, shaped),
+    Pattern(put_where_it_was, shaped),
+    Pattern(put_twice, shaped),
+    Pattern(chosen_by_position, shaped),
+    Pattern(read_narrower_and_back, _halved),
+    Pattern(cut_to_a_part_of_a_sum, shaped),
+    Pattern(square, small),
+)
+"""What compilers know of moving data."""

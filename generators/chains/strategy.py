@@ -1,0 +1,127 @@
+"""Programs of several operations: so many steps, each a pattern or a case of an op, and results."""
+
+from __future__ import annotations
+
+from generators.case.case import Case
+from generators.case.choices import Pick, choose
+from generators.case.shapes import shape
+from generators.case.stream import key_of, stream
+from generators.chains.chain import LARGEST, Chain, element, size_of, tensor
+from generators.chains.fitting import fitted
+from generators.chains.links import link, linked_ops
+from generators.chains.patterns import algebra, control, folds, movement
+from generators.chains.patterns.pattern import Pattern, numbers
+from reference.ir.program import TensorType, Value
+from reference.ir.types import ALL, ELEMENT_TYPES, ElementType
+
+PATTERNS: tuple[Pattern, ...] = (
+    *algebra.PATTERNS,
+    *movement.PATTERNS,
+    *folds.PATTERNS,
+    *control.PATTERNS,
+)
+"""Every pattern."""
+
+MOST = 12
+"""Operations that a program has at most, constants not counted, before its last step."""
+
+_COMMON = tuple(
+    ELEMENT_TYPES[name]
+    for name in (
+        *("f32",) * 8, *("si32",) * 6, *("bf16",) * 3, *("f16",) * 3, *("f64",) * 3,
+        *("si8",) * 3, *("ui8",) * 3, *("i1",) * 2, *("si64",) * 2, *("ui32",) * 2, "ui64",
+        "si16", "ui16", "complex<f32>", "complex<f64>", "si4", "ui4", "f8E4M3FN", "f8E5M2",
+    )
+)  # fmt: skip
+
+Ops = frozenset[str]
+"""The ops that a campaign is about; none for all."""
+
+
+def program(pick: Pick, ops: Ops = frozenset()) -> Case:
+    """A valid program of 1 to some 12 operations, with several sets of inputs."""
+    steps = 1 + min(pick(MOST), pick(MOST))
+    chain = Chain(pick, exact=bool(pick(2)))
+    of = _element_type(pick, ops)
+    for _ in range(choose(pick, (1, 2, 1, 2, 3))):
+        _begin(chain, of)
+    while chain.length < steps:
+        _step(chain, ops)
+    return chain.case(_results(chain))
+
+
+def _element_type(pick: Pick, ops: Ops) -> ElementType:
+    """Mostly a common type; one that some of the ops have cases of."""
+    of = choose(pick, _COMMON) if pick(12) < 11 else choose(pick, ALL)
+    if ops and not linked_ops(of, ops):
+        fitting = [one for one in ALL if linked_ops(one, ops)] or list(ALL)
+        common = [one for one in _COMMON if one in fitting]
+        return choose(pick, common or fitting)
+    return of
+
+
+def _begin(chain: Chain, of: ElementType) -> None:
+    """One more value to begin with: most are parameters, some constants."""
+    shapes = [tensor(value).static_shape for value in chain.data]
+    same = shapes and chain.pick(2) == 0
+    size = shapes[0] if same else shape(chain.pick)
+    kind = TensorType(size, of)
+    chain.data.append(chain.drawn(kind) if chain.pick(6) == 5 else chain.parameter(kind))
+
+
+def _step(chain: Chain, ops: Ops) -> None:
+    """One more pattern, or a case of an op; with ops asked for, of these two times in three."""
+    value = _small_enough(chain, chain.some())
+    if ops and chain.pick(3) < 2:
+        if not link(chain, value, ops):
+            _retyped(chain, value, ops)
+        return
+    if chain.pick(5) < 2 and link(chain, value):
+        return
+    patterns = _of(tensor(value))
+    chain.data.append(choose(chain.pick, patterns).write(chain, value))
+
+
+def _of(of: TensorType) -> list[Pattern]:
+    return [pattern for pattern in PATTERNS if pattern.takes(of)]
+
+
+def _retyped(chain: Chain, value: Value, ops: Ops) -> None:
+    """A value of a type that the ops take: one compared or converted, or a new parameter."""
+    fitting = [one for one in _COMMON if linked_ops(one, ops)]
+    if not fitting:
+        fitting = [one for one in ALL if linked_ops(one, ops)]
+    of = choose(chain.pick, fitting or ALL)
+    taken = element(value).is_boolean or of.is_float
+    if taken and numbers(TensorType((), of)) and not element(value).is_complex:
+        chain.data.append(chain.convert(value, of))
+    else:
+        shaped = chain.reshape(value, tensor(value).static_shape)  # a step, so that steps end
+        chain.data += [shaped, chain.parameter(TensorType(tensor(value).static_shape, of))]
+
+
+def _small_enough(chain: Chain, value: Value) -> Value:
+    of = tensor(value)
+    if size_of(of) <= LARGEST:
+        return value
+    return fitted(chain, value, TensorType((17,), of.element))
+
+
+def _results(chain: Chain) -> list[Value]:
+    """The last value, and of those that nothing uses all, or but some: the rest are dead ends."""
+    made = [value for value in chain.data if value not in chain.parameters]
+    used = chain.used()
+    last = made[-1]
+    ends = [value for value in made[:-1] if value.name not in used]
+    shown = [value for value in dict.fromkeys(ends) if chain.pick(4) < 3]
+    return [*dict.fromkeys([*shown, last])]
+
+
+def key(seed: int, ops: Ops = frozenset()) -> int:
+    """The key of the streams of a campaign."""
+    return key_of(f"chains {seed} {' '.join(sorted(ops))}")
+
+
+def numbered(seed: int, index: int, ops: Ops = frozenset()) -> Case:
+    """The program number `index` of a seed: the same one everywhere."""
+    return program(stream(key(seed, ops), index), ops)
