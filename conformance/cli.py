@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance import options
+from conformance.commands import fuzz, reduce
 from conformance.errors import (
     INTERRUPTED,
     NOT_AVAILABLE,
@@ -31,7 +32,7 @@ from conformance.errors import (
     UsageError,
     unknown,
 )
-from conformance.options import Format, LinesFormat, OpsFormat
+from conformance.options import Expectations, Format, Jobs, LinesFormat, OpsFormat
 
 if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must not wait for
     from conformance.campaign.planning import Options
@@ -50,14 +51,6 @@ app = typer.Typer(
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
-Jobs = Annotated[
-    int | None,
-    typer.Option(min=1, help="Worker processes.", show_default="one per core, one for a plugin"),
-]
-Expectations = Annotated[
-    str | None,
-    typer.Option(help=options.EXPECTATIONS_HELP, show_default="those shipped for the backend"),
-]
 
 
 class _RefusedError(Exception):
@@ -327,6 +320,9 @@ def check(
     )
     return command.describe_inputs(asked) if describe else command.check(asked)
 
+
+app.command()(fuzz)
+app.command()(reduce)
 
 expectations_app = typer.Typer(
     help="Known divergences: list them, or see whether a backend still shows them.",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Annotated
+
+import typer
 
 PROFILES = ("smoke", "standard", "deep")
 """Profiles by name, as conformance.campaign.planning has them: known here without loading it."""
@@ -23,6 +26,16 @@ EXPECTATIONS_HELP = (
     "Known divergences: a file, a folder of <backend>.toml files, cpu for those of XLA's CPU, "
     "or none."
 )
+
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Worker processes.", show_default="one per core, one for a plugin"),
+]
+Expectations = Annotated[
+    str | None,
+    typer.Option(help=EXPECTATIONS_HELP, show_default="those shipped for the backend"),
+]
 
 
 class Format(StrEnum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -21,6 +22,19 @@ LOG_SECONDS = 15.0
 """Seconds between two lines of a log."""
 
 
+class Progressing(Protocol):
+    """What can be shown: how much of what is done, and a line on it."""
+
+    @property
+    def done(self) -> float: ...
+    @property
+    def total(self) -> float: ...
+
+    def line(self) -> str:
+        """All of it in one line."""
+        ...
+
+
 @dataclass(slots=True)
 class Tally:
     """What a run has done so far, in this sitting and (cases, cells) in those before."""
@@ -34,6 +48,16 @@ class Tally:
     known: int = 0
     begun: float = field(default_factory=monotonic)
 
+    @property
+    def done(self) -> float:
+        """How far it is, of `total`."""
+        return self.cases
+
+    @property
+    def total(self) -> float:
+        """What is planned."""
+        return self.cases_planned
+
     def line(self) -> str:
         """The tally in one line."""
         rate = self.pairs / max(monotonic() - self.begun, 1e-3)
@@ -46,10 +70,10 @@ class Tally:
 class Watcher:
     """Shows a tally. This one shows nothing: for tests, and for calls from Python."""
 
-    def start(self, tally: Tally) -> None:
+    def start(self, tally: Progressing) -> None:
         """Begin, with what earlier sittings of the same run have done."""
 
-    def update(self, tally: Tally) -> None:
+    def update(self, tally: Progressing) -> None:
         """Show the tally as it is now; called often."""
 
     def say(self, line: str) -> None:
@@ -72,14 +96,14 @@ class BarWatcher(Watcher):
         )  # fmt: skip
         self._task = self._bar.add_task("starting", total=None)
 
-    def start(self, tally: Tally) -> None:
+    def start(self, tally: Progressing) -> None:
         """Begin."""
         self._bar.start()
         self.update(tally)
 
-    def update(self, tally: Tally) -> None:
+    def update(self, tally: Progressing) -> None:
         """Move the bar."""
-        total, done = tally.cases_planned, tally.cases
+        total, done = tally.total, min(tally.done, tally.total)
         self._bar.update(self._task, total=total, completed=done, description=tally.line())
 
     def say(self, line: str) -> None:
@@ -99,11 +123,11 @@ class LogWatcher(Watcher):
         self._console = console
         self._last = monotonic()
 
-    def update(self, tally: Tally) -> None:
+    def update(self, tally: Progressing) -> None:
         """Write a line when the last one is old enough."""
         if monotonic() - self._last >= LOG_SECONDS:
             self._last = monotonic()
-            share = 100 * tally.cases // max(tally.cases_planned, 1)
+            share = int(100 * min(tally.done / max(tally.total, 1), 1))
             self.say(f"{share}%: {tally.line()}")
 
     def say(self, line: str) -> None:

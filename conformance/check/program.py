@@ -9,13 +9,14 @@ named, unless all of it is known (conformance/triage/attribute.py).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.backends.session import Session
 from conformance.catalog import rule_of
+from conformance.check.outcome import NotJudged, Outcome
 from conformance.check.settings import INVALID
 from conformance.executors.limit import limited
 from conformance.frontends.extensions import beyond
@@ -27,11 +28,11 @@ from conformance.judging.differences import decimal
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import is_single, judge_program, permits
 from conformance.phases import phase
-from conformance.triage.attribute import Explainer, Fault
+from conformance.triage.attribute import Explainer, Fault, called
 from conformance.triage.conclusion import Settling
 from conformance.triage.isolate import Steps, steps
 from conformance.triage.localise import Search
-from conformance.verdict import Element, Errors, Verdict
+from conformance.verdict import Errors, Verdict
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -39,27 +40,6 @@ from reference.numerics.alike import alike
 
 RIGHT = ("reference", "reference:right")
 """The names of the backend that is the reference itself."""
-
-
-class NotJudged(Exception):
-    """A program that is not checked, and why: `kind` is the class."""
-
-    def __init__(self, message: str, kind: str = "not evaluated") -> None:
-        """The reason, and its class."""
-        super().__init__(message)
-        self.kind = kind
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a program on one set of inputs."""
-
-    verdict: Verdict
-    kind: str = ""
-    message: str = ""
-    operation: str = ""
-    elements: tuple[Element, ...] = ()
-    known: tuple[str, ...] = ()
 
 
 class Work:
@@ -119,6 +99,8 @@ class Work:
         """The outcome of a program of several operations."""
         if self._is_reference:
             return _outcome(judge_program(permitted, actual))
+        if malformed(permitted.expected, actual) is not None:
+            return self._of_malformed(program, permitted, actual)
         settled = self._settling.settled(program, inputs, actual, permitted)
         judgement = settled.judgement
         message = "; ".join(filter(None, (judgement.message, settled.note)))
@@ -126,6 +108,24 @@ class Work:
         if not outcome.verdict.fails:
             return outcome
         return self._explained(outcome, judgement, program, inputs, actual, settled.steps)
+
+    def _of_malformed(
+        self, program: Program, permitted: Permitted, actual: Sequence[Array]
+    ) -> Outcome:
+        """The outcome where results are not of the types that they should be: what makes the first
+        of those is to blame."""
+        judgement = judge_program(permitted, actual)
+        outcome = _outcome(judgement)
+        pairs = zip(permitted.expected, actual, strict=False)
+        wrong = (n for n, (want, got) in enumerate(pairs) if malformed([want], [got]) is not None)
+        number = next(wrong, None)
+        made = program.main.body.operations[-1].operands[number] if number is not None else None
+        makers = (o for o in program.main.body.operations if made in o.results)
+        maker = next(makers, None)
+        if maker is None:
+            return outcome
+        where, known = described(self._unit, maker), self._explainer.known(maker, judgement)
+        return replace(outcome, operation=where, known=known, culprit=called((maker,)))
 
     def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> Outcome:
         """A program that breaks constraints: a backend should refuse it."""
@@ -182,7 +182,7 @@ class Work:
             return outcome
         operation = self._unit.flat.program.subject
         where, known = described(self._unit, operation), self._explainer.known(operation, judgement)
-        return replace(outcome, operation=where, known=known)
+        return replace(outcome, operation=where, known=known, culprit=called((operation,)))
 
     def _by_assertions(self, permitted: Permitted, actual: Sequence[Array]) -> Outcome:
         """The worst of a test program's own assertions."""
@@ -226,17 +226,18 @@ class Work:
             return outcome
         where = described(self._unit, fault.operation, fault.within)
         elements = fault.judgement.elements or outcome.elements
+        culprit = called(fault.group or (fault.operation,))
         kind, first = outcome.kind, f"first wrong: {self._told(fault)}: {fault.judgement.message}"
         if why.is_known or why.judgement is None:
             if self._unit.assertions:
                 kind = fault.judgement.kind or kind
             message, known = f"{outcome.message}; {first}", why.known if why.is_known else ()
-            return Outcome(outcome.verdict, kind, message, where, elements, known)
+            return Outcome(outcome.verdict, kind, message, where, elements, known, culprit)
         left, ids = why.judgement, ", ".join(why.known)
         message = f"{left.message}; beside what is known as {ids}, {first}"
         if why.new is None:
             message = f"{left.message}; {first}, known as {ids}; what else is wrong was not found"
-        return Outcome(left.verdict, left.kind, message, where, elements)
+        return Outcome(left.verdict, left.kind, message, where, elements, (), culprit)
 
     def _told(self, fault: Fault) -> str:
         """The operation at fault, and those without which it is right."""

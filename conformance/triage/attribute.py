@@ -220,3 +220,8 @@ def group_name(group: Sequence[Operation]) -> str:
     names = [one.name for one in group if not hands_on_constants(one)] or [group[-1].name]
     kept = [name for n, name in enumerate(names) if n == 0 or names[n - 1] != name]
     return " + ".join(kept)
+
+
+def called(group: Sequence[Operation]) -> str:
+    """What expectations call operations that go wrong together, and their element type."""
+    return " ".join(filter(None, (group_name(group), column(group[-1]))))

@@ -147,7 +147,6 @@ def _carried(of: TensorType) -> bool:
     return small(of) and (numbers(of) or of.element.is_boolean)
 
 
-
 # --- Gathers and scatters --------------------------------------------------------------------------
 
 

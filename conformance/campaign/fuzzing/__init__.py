@@ -1,0 +1,1 @@
+"""Campaigns: programs of several operations tried, what fails made small, told apart and kept."""

@@ -1,0 +1,184 @@
+"""The folder of a finding: program, inputs, results, and a script that shows it without us.
+
+program.mlir, inputs.npz, expected.npz, actual.npz, finding.json, reproduce.py, issue.md; `check`
+takes the first two, `replay` the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.campaign.fuzzing.finding import Finding, working
+from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
+from conformance.errors import UsageError
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.verdict import Verdict
+from reference.ir.program import TensorType
+from reference.ir.types import Array, element_type_of, to_bits
+
+FINDING, SCRIPT, ISSUE = "finding.json", "reproduce.py", "issue.md"
+
+_TEMPLATE = Path(__file__).with_name("reproduction.py")
+"""The script that is written into every folder, but for what it is told of the finding."""
+
+_MARK = "# --- what was found ---\n"
+
+
+def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: str) -> Path:
+    """Write the folder of a finding into `parent`, whole or not at all; where it is.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    own, unfinished = parent / finding.name, parent / f".{finding.name}.{os.getpid()}"
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        _fill(unfinished, finding, versions, command)
+        shutil.rmtree(own, ignore_errors=True)
+        unfinished.rename(own)
+    except OSError as error:
+        raise UsageError(f"cannot write to {own}: {error.strerror or error}") from error
+    return own
+
+
+def _fill(own: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
+    try:
+        generic = emit(finding.program)
+    except EmitError:
+        generic = ""
+    (own / PROGRAM).write_text(finding.text or generic, "utf-8")
+    arguments = finding.program.main.arguments
+    names = [argument.name for argument in arguments]
+    write_arrays(own / INPUTS, dict(zip(names, finding.inputs, strict=True)))
+    for name, results in ((EXPECTED, finding.expected), (ACTUAL, finding.actual)):
+        write_arrays(own / name, {f"result_{n}": array for n, array in enumerate(results)})
+    told = described(finding, versions, command)
+    (own / FINDING).write_text(json.dumps(told, indent=2) + "\n", "utf-8")
+    script = _TEMPLATE.read_text("utf-8").split(_MARK)
+    facts = {
+        "verdict": finding.verdict.value,
+        "arguments": [_spelled(of.type) for of in arguments],
+        "names": names,
+        "results": [_spelled(of) for of in finding.program.main.result_types],
+        "wrong": _wrong(finding),
+        "platform": finding.backend if finding.backend in ("cpu", "gpu", "tpu") else "cpu",
+        "message": " ".join(finding.message.split()),
+    }
+    lines = "".join(f"{name.upper()} = {value!r}\n" for name, value in facts.items())
+    (own / SCRIPT).write_text(script[0] + _MARK + lines + script[2], "utf-8")
+    (own / ISSUE).write_text(issue(finding, versions), "utf-8")
+
+
+def _spelled(of: object) -> tuple[str, list[int]]:
+    assert isinstance(of, TensorType)
+    return of.element.name, list(of.static_shape)
+
+
+def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
+    """The elements that are wrong: result, index, and the bits expected and given in hexadecimal."""
+    found: list[tuple[int, list[int], str, str]] = []
+    for one in finding.elements:
+        if one.result < min(len(finding.expected), len(finding.actual)):
+            want, got = finding.expected[one.result], finding.actual[one.result]
+            if want.shape == got.shape and len(one.index) == want.ndim:
+                index = list(one.index)
+                found.append((one.result, index, _bits(want, one.index), _bits(got, one.index)))
+    return found
+
+
+def _bits(array: Array, index: tuple[int, ...]) -> str:
+    return to_bits(_at(array, index)).tobytes().hex()
+
+
+def _at(array: Array, index: tuple[int, ...]) -> Array:
+    """The element at an index, as an array of rank 0."""
+    return array[tuple(slice(i, i + 1) for i in index)].reshape(())
+
+
+def described(finding: Finding, versions: Mapping[str, str], command: str) -> dict[str, Any]:
+    """A finding as finding.json has it."""
+    return {
+        "verdict": finding.verdict.value,
+        "class": finding.kind,
+        "culprit": finding.culprit,
+        "operation": finding.operation,
+        "message": " ".join(finding.message.split()),
+        "known": list(finding.known),
+        "signature": finding.signature,
+        "operations": [one.name for one in working(finding.program)],
+        "votes": finding.votes,
+        "backend": finding.backend,
+        "versions": dict(versions),
+        "found by": command,
+        "again": f"hlo-conformance check {PROGRAM} --inputs {INPUTS} --backend {finding.backend}",
+    }
+
+
+def issue(finding: Finding, versions: Mapping[str, str]) -> str:
+    """The text of an issue: what goes wrong, where, by how much, and how to see it."""
+    ops = " + ".join(one.name for one in working(finding.program)) or "program"
+    shown = ", ".join(f"{name} {versions[name]}" for name in ("jax", "jaxlib") if name in versions)
+    lines = [
+        f"# {finding.backend}: {ops}: {_title(finding)}",
+        "",
+        f"Versions: {shown or 'unknown'}; backend {finding.backend}.",
+        "",
+        "```mlir",
+        finding.text.rstrip(),
+        "```",
+        "",
+        *_table(finding),
+        f"{' '.join(finding.message.split())}",
+        "",
+        *_votes(finding),
+        "`python reproduce.py` in this folder (jax and numpy are all it needs) exits with 1 while "
+        "the bug is there, and with 0 once it is gone.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _title(finding: Finding) -> str:
+    kind = f" ({finding.kind})" if finding.kind else ""
+    words = {
+        Verdict.CRASHED: "the process ends",
+        Verdict.TIMED_OUT: "no answer",
+        Verdict.REJECTED: "a valid program is refused",
+        Verdict.FLUSHED: "subnormal numbers are lost",
+    }
+    return words.get(finding.verdict, "a wrong result") + kind
+
+
+def _table(finding: Finding) -> list[str]:
+    arguments = finding.program.main.arguments
+    lines = [
+        f"- `%{of.name}` = {_few(array)}"
+        for of, array in zip(arguments, finding.inputs, strict=True)
+    ]
+    if finding.elements:
+        lines += ["", "| result | index | expected | actual |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| {e.result} | {list(e.index)} | {e.expected} ({e.expected_hex}) "
+            f"| {e.actual} ({e.actual_hex}) |"
+            for e in finding.elements[:4]
+        ]
+    return [*lines, ""] if lines else []
+
+
+def _few(array: Array) -> str:
+    flat = [str(one) for one in array.reshape(-1)[:8]]
+    more = ", ..." if array.size > len(flat) else ""
+    return f"{element_type_of(array)}{list(array.shape)}: {', '.join(flat)}{more}"
+
+
+def _votes(finding: Finding) -> Sequence[str]:
+    if not finding.votes:
+        return []
+    told = "; ".join(f"{name}: {vote}" for name, vote in finding.votes.items())
+    return [f"The same program otherwise: {told}.", ""]

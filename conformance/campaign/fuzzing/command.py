@@ -1,0 +1,172 @@
+"""The command `fuzz`: what was asked for is looked at, the campaign goes on, lines come out."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from conformance.backends.registry import parse
+from conformance.campaign.fuzzing.campaign import NEEDED, Campaign, Sitting
+from conformance.campaign.fuzzing.journal import FILE_NAME, Journal, Kept
+from conformance.campaign.progress import watcher
+from conformance.errors import NOTHING_TESTED, UsageError, unknown
+from conformance.executors.backend_workers import describe, executor_of
+from conformance.gate.reading import load
+from conformance.results.versions import build, versions
+from generators.chains.links import linkable
+from reference.ops.table import OPS
+
+_BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to try, and how; see `hlo-conformance fuzz --help`."""
+
+    out: Path
+    backend: str = "cpu"
+    budget: str = "10m"
+    programs: int = 0
+    ops: tuple[str, ...] = ()
+    seed: int = 0
+    jobs: int | None = None
+    corpus: Path | None = None
+    expectations: str | None = None
+    timeout: float = 60.0
+    fresh: bool = False
+    command: str = ""
+
+
+def fuzz(options: Options) -> int:
+    """Run a campaign, or go on with it, and return the exit code.
+
+    1 where there are findings that no expectation knows, 4 where nothing could be tested.
+
+    Raises:
+        UsageError: when what is asked for makes no sense, or --out holds another campaign.
+        ExpectationError: when the expectations make no sense.
+        NotAvailable: when the backend cannot be had here.
+    """
+    backend = parse(options.backend)
+    seconds = seconds_of(options.budget) if options.budget else 0.0
+    campaign = Campaign(
+        options.out, backend, seconds, options.programs, options.seed, _ops(options.ops),
+        options.corpus, options.timeout, options.command,
+    )  # fmt: skip
+    known = load(options.expectations, (backend.name,), versions())
+    if options.fresh:
+        for path in (options.out / FILE_NAME, options.out / f"{FILE_NAME}-wal"):
+            path.unlink(missing_ok=True)
+    with Journal(options.out) as journal:
+        _identify(journal, campaign, options)
+        with executor_of(backend, jobs=options.jobs, preload=NEEDED) as executor:
+            journal.set_meta({"backend": asdict(describe(executor, backend))})
+            shown = watcher(Console(stderr=True))
+            sitting = Sitting(campaign, known, journal, executor, shown, versions())
+            try:
+                sitting.work()
+            finally:
+                _summarise(journal, campaign)
+        return _print(journal, campaign)
+
+
+def seconds_of(budget: str) -> float:
+    """The seconds of a budget such as 90s, 30m or 8h.
+
+    Raises:
+        UsageError: when it is none.
+    """
+    found = _BUDGET.fullmatch(budget.strip())
+    if found is None or not float(found[1]):
+        raise UsageError(f"--budget takes a time such as 90s, 30m or 8h, not {budget!r}")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _ops(patterns: Sequence[str]) -> frozenset[str]:
+    names = [record.name for record in OPS.values() if linkable(record)]
+    found: set[str] = set()
+    for pattern in patterns:
+        matching = [name for name in names if fnmatchcase(name, pattern)]
+        if not matching:
+            raise UsageError(unknown("op that can stand in a chain", pattern, names))
+        found.update(matching)
+    return frozenset(found)
+
+
+def _identify(journal: Journal, campaign: Campaign, options: Options) -> None:
+    """Make the journal that of this campaign, or see that it is.
+
+    Raises:
+        UsageError: when it is another's, naming all that differs.
+    """
+    identity = {
+        "backend": campaign.backend.name,
+        "op": sorted(campaign.ops),
+        "seed": campaign.seed,
+        **{f"version of {name}": number for name, number in versions().items()},
+        "build of hlo-conformance": build(),
+    }
+    before = journal.meta().get("identity")
+    if before is None:
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        journal.set_meta({"identity": identity, "started": started, "command": options.command})
+        return
+    differing = [
+        f"{name} {before.get(name) or 'all'} there and {value or 'all'} here"
+        for name, value in identity.items()
+        if before.get(name) != value
+    ]
+    if differing:
+        raise UsageError(
+            f"{options.out} holds a campaign with {'; '.join(differing)}: "
+            "choose another --out, or start over with --fresh"
+        )
+
+
+def _summarise(journal: Journal, campaign: Campaign) -> None:
+    """Write campaign.json: what was tried and found."""
+    shown = {
+        "meta": journal.meta(),
+        "counts": dict(journal.counts()),
+        "pairs of ops": journal.pair_count(),
+        "findings": [_as_json(one) for one in journal.findings()],
+    }
+    path = campaign.out / "campaign.json"
+    path.write_text(json.dumps(shown, indent=2) + "\n", "utf-8")
+
+
+def _as_json(one: Kept) -> dict[str, Any]:
+    told = asdict(one)
+    return {("class" if name == "kind" else name): value for name, value in told.items()}
+
+
+def _print(journal: Journal, campaign: Campaign) -> int:
+    """Print the findings and what was tried; the exit code."""
+    counts, found = journal.counts(), journal.findings()
+    for one in found:
+        if not one.known:
+            kind = f" ({one.kind})" if one.kind else ""
+            times = f"{one.count} programs" if one.count > 1 else "1 program"
+            where = campaign.folder / one.name
+            sys.stdout.write(f"{one.verdict}{kind}: {one.culprit or one.name}, {times}: {where}\n")
+    new = sum(not one.known for one in found)
+    told = ", ".join(f"{word} {count}" for word, count in sorted(counts.items()))
+    sys.stdout.write(
+        f"{counts.total()} programs: {told or 'none'}; {journal.pair_count()} pairs of ops; "
+        f"{new} findings, {len(found) - new} known\n"
+    )
+    if new:
+        return 1
+    nothing = ("unsupported", "not evaluated", "not judged")
+    tested = sum(count for word, count in counts.items() if word not in nothing)
+    return 0 if tested else NOTHING_TESTED

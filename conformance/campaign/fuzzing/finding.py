@@ -1,0 +1,79 @@
+"""Findings: failing programs made small, with all that is to be said of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from conformance.verdict import Element, Verdict
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.types import Array
+from reference.ops.structure import is_constant
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A failing program on its inputs, with expected and actual results where there are any.
+
+    `text` is the program as people read it; `elements` are the first that are wrong, `known` the
+    expectations that know all of it, `culprit` what they call the operation that goes wrong.
+    `votes` are what other ways of running the program came to, by name: "right" or "wrong".
+    """
+
+    program: Program
+    text: str
+    inputs: tuple[Array, ...]
+    expected: tuple[Array, ...]
+    actual: tuple[Array, ...]
+    verdict: Verdict
+    kind: str
+    message: str
+    operation: str
+    culprit: str
+    known: tuple[str, ...] = ()
+    elements: tuple[Element, ...] = ()
+    backend: str = ""
+    votes: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def signature(self) -> str:
+        """What findings of the same cause have in common: operations with their types, verdict and
+        class, and the operation that goes wrong."""
+        parts = (self.verdict.value, self.kind, self.culprit, operations_of(self.program))
+        return " | ".join(parts)
+
+    @property
+    def name(self) -> str:
+        """A short name that is safe in paths: its operations, and a digest of the signature."""
+        ops = [one.name for one in working(self.program)][-2:]
+        stem = "-".join(name.replace(".", "_") for name in ops) or "program"
+        return f"{stem}-{digest(self.signature)}"
+
+
+def digest(signature: str) -> str:
+    """A short digest of a signature: hex digits."""
+    return hashlib.sha256(signature.encode()).hexdigest()[:8]
+
+
+def working(program: Program) -> list[Operation]:
+    """The operations of main that are no constants."""
+    return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
+
+
+def operations_of(program: Program) -> str:
+    """The operations of main in order with the element types that they take and make."""
+    return "; ".join(map(_with_types, working(program)))
+
+
+def _with_types(operation: Operation) -> str:
+    taken = ",".join(_type_names(operation.operands)) or "-"
+    made = ",".join(_type_names(operation.results))
+    return f"{operation.name} {taken}>{made}"
+
+
+def _type_names(values: Sequence[Value]) -> list[str]:
+    return [
+        str(value.type.element_type) if isinstance(value.type, TensorType) else "-"
+        for value in values
+    ]

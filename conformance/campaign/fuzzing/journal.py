@@ -1,0 +1,167 @@
+"""The journal of a campaign: one SQLite file that the parent alone writes, a transaction per trial.
+
+A campaign that is killed at any moment has lost nothing that was told: trials that ended, hits that
+wait to be minimised, findings and how often they were met.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from conformance.campaign.fuzzing.trials import Hit, Tried
+from conformance.errors import UsageError
+
+FILE_NAME = "campaign.sqlite"
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS trials (
+  start INTEGER PRIMARY KEY, stop INTEGER, counts TEXT, modules INTEGER, peak_rss_mb REAL);
+CREATE TABLE IF NOT EXISTS pairs (
+  first TEXT, second TEXT, PRIMARY KEY (first, second)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS hits (number INTEGER PRIMARY KEY, place TEXT, hit BLOB, finding TEXT);
+CREATE TABLE IF NOT EXISTS findings (
+  name TEXT PRIMARY KEY, signature TEXT, known TEXT, verdict TEXT, class TEXT, culprit TEXT,
+  operations INTEGER, elements INTEGER, text TEXT, message TEXT) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A finding as the journal has it: `count` is how many programs came to it."""
+
+    name: str
+    signature: str
+    known: str
+    verdict: str
+    kind: str
+    culprit: str
+    operations: int
+    elements: int
+    text: str
+    message: str
+    count: int
+
+
+class Journal:
+    """The open journal of a campaign. Use as a context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open it, or begin one.
+
+        Raises:
+            UsageError: when it cannot be written, or is none.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(folder / FILE_NAME, isolation_level=None)
+            self._file.execute("PRAGMA journal_mode = WAL")
+            self._file.execute("PRAGMA synchronous = NORMAL")
+            self._file.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise UsageError(f"cannot write to {folder / FILE_NAME}: {error}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def meta(self) -> dict[str, Any]:
+        """What was told of the campaign."""
+        return {key: json.loads(value) for key, value in self._all("SELECT * FROM meta")}
+
+    def set_meta(self, values: Mapping[str, Any]) -> None:
+        """Tell something of the campaign."""
+        rows = [(key, json.dumps(value)) for key, value in values.items()]
+        self._file.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+    def _all(self, query: str, *given: Any) -> list[Any]:
+        with closing(self._file.execute(query, given)) as rows:
+            return rows.fetchall()
+
+    def add(self, start: int, stop: int, tried: Tried, places: Mapping[int, str]) -> int:
+        """Keep what a trial came to, its hits by number with their places.
+
+        Returns:
+            How many pairs of ops were met for the first time.
+        """
+        self._file.execute("BEGIN")
+        before = self.pair_count()
+        self._file.execute(
+            "INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?)",
+            (start, stop, json.dumps(tried.counts), tried.modules, tried.peak_rss_mb),
+        )
+        self._file.executemany("INSERT OR IGNORE INTO pairs VALUES (?, ?)", sorted(tried.pairs))
+        self._file.executemany(
+            "INSERT OR REPLACE INTO hits VALUES (?, ?, ?, NULL)",
+            [(hit.number, places[hit.number], pickle.dumps(hit)) for hit in tried.hits],
+        )
+        met = self.pair_count() - before
+        self._file.execute("COMMIT")
+        return met
+
+    def pair_count(self) -> int:
+        """How many pairs of ops were met, one taking what the other makes."""
+        return int(self._all("SELECT count(*) FROM pairs")[0][0])
+
+    def tried(self) -> list[tuple[int, int]]:
+        """The trials that ended: first program, and the one after the last."""
+        return self._all("SELECT start, stop FROM trials ORDER BY start")
+
+    def counts(self) -> Counter[str]:
+        """How many programs came to what."""
+        total: Counter[str] = Counter()
+        for (counts,) in self._all("SELECT counts FROM trials"):
+            total.update(json.loads(counts))
+        return total
+
+    def open_hits(self) -> list[tuple[str, Hit]]:
+        """The hits that wait to be minimised, with their places."""
+        rows = self._all("SELECT place, hit FROM hits WHERE finding IS NULL ORDER BY number")
+        return [(place, pickle.loads(hit)) for place, hit in rows]  # noqa: S301 - our own
+
+    def place_counts(self) -> Counter[str]:
+        """How many hits of each place have come to findings."""
+        rows = self._all("SELECT place, count(*) FROM hits WHERE finding NOT NULL GROUP BY place")
+        return Counter(dict(rows))
+
+    def finding_of_place(self, place: str) -> str:
+        """The name of a finding that hits of a place came to; "" where there is none."""
+        rows = self._all(
+            "SELECT finding FROM hits WHERE place = ? AND finding NOT NULL LIMIT 1", place
+        )
+        return str(rows[0][0]) if rows else ""
+
+    def settle(self, number: int, finding: str) -> None:
+        """Say which finding a hit came to; the hit itself is no more needed."""
+        self._file.execute("UPDATE hits SET finding = ?, hit = NULL WHERE number = ?",
+                           (finding, number))  # fmt: skip
+
+    def add_finding(self, number: int, kept: Kept) -> bool:
+        """Keep a finding that a hit came to; whether it is a new one."""
+        row = (kept.name, kept.signature, kept.known, kept.verdict, kept.kind, kept.culprit,
+               kept.operations, kept.elements, kept.text, kept.message)  # fmt: skip
+        self._file.execute("BEGIN")
+        added = self._file.execute(
+            "INSERT OR IGNORE INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
+        ).rowcount
+        self.settle(number, kept.name)
+        self._file.execute("COMMIT")
+        return added > 0
+
+    def findings(self) -> list[Kept]:
+        """All findings, those met most often first."""
+        rows = self._all(
+            "SELECT f.*, count(h.number) AS met FROM findings f LEFT JOIN hits h "
+            "ON h.finding = f.name GROUP BY f.name ORDER BY met DESC, f.name"
+        )
+        return [Kept(*row) for row in rows]

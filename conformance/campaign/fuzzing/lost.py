@@ -1,0 +1,104 @@
+"""Programs that end their process or give no answer: every try of a smaller one in a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.campaign.fuzzing.calls import gives_answer
+from conformance.campaign.fuzzing.finding import Finding
+from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried, pairs_of
+from conformance.check.outcome import Outcome
+from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.lost import why
+from conformance.gate.expectations import Expectation, Failure, known_by
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.triage.attribute import called
+from conformance.triage.columns import column
+from conformance.triage.minimise.minimise import minimised
+from conformance.verdict import Verdict
+from generators.chains.strategy import numbered
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Program
+
+TRIES = 60
+"""Workers that may be lost to make one program smaller."""
+
+SECONDS = 40.0
+"""Seconds that it may take."""
+
+LOST = (Verdict.CRASHED, Verdict.TIMED_OUT)
+
+
+class Losses:
+    """What becomes of programs that workers were lost over."""
+
+    def __init__(self, executor: LocalExecutor, timeout: float) -> None:
+        """Try programs in these workers, each for a sixth of `timeout`, in seconds."""
+        self._executor, self._seconds = executor, timeout / 6
+
+    def tried(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> Tried:
+        """What a trial of one program came to that lost its worker."""
+        case = numbered(trial.seed, trial.start, trial.ops)
+        known = known_loss(case.program, trial.expectations, trial.backend, verdict, kind)
+        outcome = Outcome(verdict, kind, message, known=known)
+        hit = Hit(trial.start, case.program, materialise(case.program, case.inputs[0]), outcome)
+        word = f"known {verdict}" if known else verdict.value
+        return Tried({word: 1}, (hit,), frozenset(pairs_of(case.program)), 1, 0.0)
+
+    def is_loss(self, hit: Hit) -> bool:
+        """Whether a hit is one of those."""
+        return hit.outcome.verdict in LOST
+
+    def reduced(self, trial: Trial, hit: Hit, backend: str) -> Finding:
+        """The finding that a hit comes to, its program minimised where it fails every time."""
+        if hit.outcome.known or not self._is_lost_again(trial, hit.program, hit.inputs, hit):
+            return self.finding(hit, backend)
+
+        def fails(program: Program, inputs: Inputs) -> bool:
+            return self._is_lost_again(trial, program, inputs, hit)
+
+        small = minimised(fails, hit.program, hit.inputs, SECONDS, TRIES)
+        outcome = hit.outcome
+        known = known_loss(
+            small.program, trial.expectations, backend, outcome.verdict, outcome.kind
+        )
+        smaller = Outcome(outcome.verdict, outcome.kind, outcome.message, known=known)
+        return self.finding(Hit(hit.number, small.program, small.inputs, smaller), backend)
+
+    def _is_lost_again(self, trial: Trial, program: Program, inputs: Inputs, hit: Hit) -> bool:
+        call = Call("", gives_answer, (trial, program, inputs), self._seconds)
+        value = self._executor.one(call)
+        if not isinstance(value, (Died, TimedOut)):
+            return False
+        verdict, kind, _ = why(value)
+        return verdict is hit.outcome.verdict and kind == hit.outcome.kind
+
+    def finding(self, hit: Hit, backend: str) -> Finding:
+        """The finding of a hit that nothing more can be learnt of."""
+        try:
+            text, expected = emit(hit.program), tuple(evaluate(hit.program, hit.inputs))
+        except (EmitError, EvaluationError):
+            text, expected = "", ()
+        outcome = hit.outcome
+        operations = hit.program.main.body.operations[:-1]
+        return Finding(
+            hit.program, text, hit.inputs, expected, (), outcome.verdict, outcome.kind,
+            outcome.message, outcome.operation, outcome.culprit or (called(operations[-1:]) if operations else ""),
+            outcome.known, backend=backend,
+        )  # fmt: skip
+
+
+def known_loss(
+    program: Program,
+    expectations: Sequence[Expectation],
+    backend: str,
+    verdict: Verdict,
+    kind: str,
+) -> tuple[str, ...]:
+    """The expectations of which one knows that some operation of a program ends the process."""
+    ids = (
+        known_by(expectations, Failure(one.name, column(one), backend, verdict, kind))
+        for one in program.walk()
+    )
+    return tuple(dict.fromkeys(filter(None, ids)))

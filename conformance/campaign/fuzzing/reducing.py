@@ -1,0 +1,129 @@
+"""Hits made into findings: minimised on the backend, judged once more, voted on; in a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from conformance.backends.base import BackendError
+from conformance.backends.session import Session, open_session
+from conformance.campaign.fuzzing.attribution import votes
+from conformance.campaign.fuzzing.finding import Finding
+from conformance.campaign.fuzzing.trial import judged_alone
+from conformance.campaign.fuzzing.trials import Hit, Trial
+from conformance.check.outcome import Outcome
+from conformance.executors.limit import TooSlow, limited
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.judge import is_single, judge_program
+from conformance.phases import phase
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.stablehlo.pretty import pretty
+from conformance.transforms.inline import NotInlined, inlined
+from conformance.triage.minimise.attempts import Inputs
+from conformance.triage.minimise.minimise import TRIES, minimised
+from conformance.verdict import Element
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+
+def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Finding:
+    """The finding that a hit comes to, its program minimised for so many seconds.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    session = open_session(trial.backend, phase)
+
+    def fails(program: Program, inputs: Inputs) -> bool:
+        outcome = judged_alone(trial, session, program, inputs)
+        return outcome is not None and alike(hit.outcome, outcome, program)
+
+    small = minimised(fails, flat(hit.program), hit.inputs, seconds, tries)
+    return found(trial, session, replace(hit, program=small.program, inputs=small.inputs))
+
+
+def as_it_is(trial: Trial, hit: Hit) -> Finding:
+    """The finding that a hit comes to without being minimised.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    return found(trial, open_session(trial.backend, phase), hit)
+
+
+def alike(wanted: Outcome, outcome: Outcome, program: Program) -> bool:
+    """Whether an outcome is the same failure: the same verdict and class, and not known.
+
+    A single operation is judged by a rule that may have a class of its own for it.
+    """
+    if outcome.verdict is not wanted.verdict or outcome.known != wanted.known:
+        return False
+    return outcome.kind == wanted.kind or is_single(program)
+
+
+def flat(program: Program) -> Program:
+    """The program with its calls written out, where that can be done."""
+    try:
+        return inlined(program).program
+    except NotInlined:
+        return program
+
+
+def found(trial: Trial, session: Session, hit: Hit) -> Finding:
+    """The finding of a program as it is: judged again, where it gives an answer, and voted on."""
+    program, inputs = hit.program, hit.inputs
+    outcome = judged_alone(trial, session, program, inputs) or hit.outcome
+    if not outcome.verdict.fails:  # it does not fail every time
+        outcome = hit.outcome
+    expected = _expected(program, inputs, trial.seconds)
+    try:
+        actual = tuple(next(session.run(program, [inputs])))
+    except BackendError:
+        actual = ()
+    elements = _elements(session, program, inputs, actual) or outcome.elements
+    return Finding(
+        program=program,
+        text=readable(program),
+        inputs=inputs,
+        expected=expected,
+        actual=actual,
+        verdict=outcome.verdict,
+        kind=outcome.kind,
+        message=outcome.message,
+        operation=outcome.operation,
+        culprit=outcome.culprit,
+        known=outcome.known,
+        elements=elements,
+        backend=session.name,
+        votes=votes(session, trial, program, inputs, outcome),
+    )
+
+
+def _expected(program: Program, inputs: Inputs, seconds: float) -> tuple[Array, ...]:
+    try:
+        with limited(seconds):
+            return tuple(evaluate(program, inputs))
+    except (EvaluationError, TooSlow):
+        return ()
+
+
+def _elements(
+    session: Session, program: Program, inputs: Inputs, actual: Sequence[Array]
+) -> tuple[Element, ...]:
+    """The first elements of the program's own results that are not permitted."""
+    if not actual:
+        return ()
+    try:
+        permitted = Permitted(flat(program), inputs, session.hardware)
+        return judge_program(permitted, actual).elements
+    except EvaluationError:
+        return ()
+
+
+def readable(program: Program) -> str:
+    """The program's text as people read it; "" where it cannot be written."""
+    try:
+        return pretty([emit(program)])[0]
+    except EmitError:
+        return ""

@@ -1,0 +1,184 @@
+"""Trials: some consecutive programs of a campaign, from generation to what fails, in a worker.
+
+What a trial gives depends on the seed, the numbers and the versions alone. The programs are compiled
+together; what differs from the reference is judged, and what fails so is tried again alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conformance.backends.base import BackendError, Unsupported
+from conformance.backends.session import Session, open_session
+from conformance.campaign.fuzzing.trials import (
+    KNOWN_TO_CRASH,
+    NOT_EVALUATED,
+    ONLY_TOGETHER,
+    Hit,
+    Inputs,
+    Trial,
+    Tried,
+    pairs_of,
+)
+from conformance.campaign.tasks import peak_rss_mb
+from conformance.check.made import unit_of
+from conformance.check.outcome import NotJudged, Outcome
+from conformance.check.program import Work
+from conformance.executors.limit import TooSlow, limited
+from conformance.gate.expectations import crashes
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.judge import in_doubt
+from conformance.phases import phase
+from conformance.stablehlo.emit import EmitError
+from conformance.transforms.inline import inlined
+from conformance.transforms.merge import merge
+from conformance.triage.columns import column
+from conformance.verdict import Verdict
+from generators.chains.strategy import numbered
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array
+from reference.numerics.alike import alike
+
+
+@dataclass(slots=True)
+class _Prepared:
+    number: int
+    program: Program
+    sets: list[Inputs]
+    expected: list[Sequence[Array]]
+
+
+def run_trial(trial: Trial) -> Tried:
+    """Generate, evaluate, run and judge the programs of a trial.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    session = open_session(trial.backend, phase)
+    counts: Counter[str] = Counter()
+    prepared: list[_Prepared] = []
+    pairs: set[tuple[str, str]] = set()
+    for number in range(trial.start, trial.stop):
+        case = numbered(trial.seed, number, trial.ops)
+        pairs |= pairs_of(case.program)
+        if session.refusal(case.program) is not None:
+            counts[Verdict.UNSUPPORTED.value] += 1
+            continue
+        if _is_known_to_crash(trial, session.name, case.program):
+            counts[KNOWN_TO_CRASH] += 1
+            continue
+        sets = [materialise(case.program, recipe) for recipe in case.inputs]
+        try:
+            with limited(trial.seconds):
+                expected = [evaluate(case.program, inputs) for inputs in sets]
+        except (EvaluationError, TooSlow):
+            counts[NOT_EVALUATED] += 1
+            continue
+        prepared.append(_Prepared(number, case.program, sets, expected))
+    hits: list[Hit] = []
+    for one, results in _ran(session, prepared):
+        word = _judged(trial, session, one, results, hits)
+        counts[word] += 1
+    return Tried(dict(counts), tuple(hits), frozenset(pairs), session.compilations, peak_rss_mb())
+
+
+def _is_known_to_crash(trial: Trial, backend: str, program: Program) -> bool:
+    cells = {(operation.name, column(operation), backend) for operation in program.walk()}
+    return any(crashes(trial.expectations, cell) for cell in cells)
+
+
+_Results = list[list[Array]] | BackendError
+
+
+def _ran(session: Session, group: Sequence[_Prepared]) -> list[tuple[_Prepared, _Results]]:
+    """Each program with its results on each set of inputs, or the backend's answer.
+
+    Where the programs together are refused, each half of them is tried alone.
+    """
+    if not group:
+        return []
+    try:
+        return list(zip(group, _run_together(session, group), strict=True))
+    except BackendError as error:
+        if len(group) == 1:
+            return [(group[0], error)]
+    except EmitError as error:
+        if len(group) == 1:
+            return [(group[0], Unsupported(str(error)))]
+    middle = len(group) // 2
+    return [*_ran(session, group[:middle]), *_ran(session, group[middle:])]
+
+
+def _run_together(session: Session, group: Sequence[_Prepared]) -> list[list[list[Array]]]:
+    whole = group[0].program if len(group) == 1 else merge([one.program for one in group])
+    compiled = session.compile(whole)
+    results: list[list[list[Array]]] = [[] for _ in group]
+    for turn in range(max(len(one.sets) for one in group)):
+        given = [one.sets[min(turn, len(one.sets) - 1)] for one in group]
+        outputs = compiled.run(tuple(array for inputs in given for array in inputs))
+        at = 0
+        for one, kept in zip(group, results, strict=True):
+            count = len(outputs) if len(group) == 1 else len(one.expected[0])
+            if turn < len(one.sets):
+                kept.append(outputs[at : at + count])
+            at += count
+    return results
+
+
+def _judged(
+    trial: Trial, session: Session, one: _Prepared, results: _Results, hits: list[Hit]
+) -> str:
+    """The verdict on a program, in a word that is counted; what fails is added to the hits."""
+    if isinstance(results, Unsupported):
+        return Verdict.UNSUPPORTED.value
+    word = Verdict.PASS.value
+    for number, inputs in enumerate(one.sets):
+        if not isinstance(results, BackendError):
+            actual, expected = results[number], one.expected[number]
+            if _is_right(session, one.program, inputs, expected, actual):
+                continue
+        outcome = judged_alone(trial, session, one.program, inputs)
+        if outcome is None:
+            return NOT_EVALUATED
+        if outcome.verdict.fails:
+            hits.append(Hit(one.number, one.program, inputs, outcome))
+            return f"known {outcome.verdict}" if outcome.known else outcome.verdict.value
+        word = ONLY_TOGETHER if outcome.verdict is Verdict.PASS else outcome.verdict.value
+    return word
+
+
+def _is_right(
+    session: Session,
+    program: Program,
+    inputs: Inputs,
+    expected: Sequence[Array],
+    actual: Sequence[Array],
+) -> bool:
+    """Whether results are as expected, or within what roundings alone may make of them."""
+    if len(expected) != len(actual):
+        return False
+    pairs = list(zip(expected, actual, strict=True))
+    if any(want.shape != got.shape or want.dtype != got.dtype for want, got in pairs):
+        return False
+    if all(bool(alike(want, got).all()) for want, got in pairs):
+        return True
+    try:
+        permitted = Permitted(inlined(program).program, inputs, session.hardware)
+        return not in_doubt(permitted, actual)
+    except EvaluationError:
+        return False
+
+
+def judged_alone(
+    trial: Trial, session: Session, program: Program, inputs: Inputs
+) -> Outcome | None:
+    """The outcome of a program that is compiled alone; None where the reference has no answer."""
+    try:
+        work = Work(unit_of(program), session, trial.expectations, trial.seconds)
+        return work.judged(inputs)
+    except (NotJudged, TooSlow, EvaluationError, EmitError):
+        return None

@@ -1,0 +1,20 @@
+"""Programs that were made and not read, as what `check` works on."""
+
+from __future__ import annotations
+
+from conformance.frontends.modules import Unit
+from conformance.stablehlo.emit import emit
+from conformance.transforms.inline import inlined
+from reference.ir.program import Program
+
+
+def unit_of(program: Program) -> Unit:
+    """A program as a unit, given to a backend as the text that it is written as.
+
+    Raises:
+        EmitError: when it cannot be written.
+        NotInlined: when its calls cannot be written out.
+    """
+    text = emit(program)
+    flat = inlined(program)
+    return Unit("main", program, flat, text, text, (), original=text)

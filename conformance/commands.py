@@ -1,0 +1,128 @@
+"""The commands that look for bugs by themselves: campaigns, and failing programs made smaller.
+
+`conformance.cli` has the others, and puts all together.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conformance import options
+from conformance.options import Expectations, Jobs
+
+
+def fuzz(
+    backend: Annotated[
+        str, typer.Option(help=options.BACKEND_HELP, autocompletion=options.backends)
+    ] = "cpu",
+    budget: Annotated[
+        str, typer.Option(help="Time for the campaign, such as 90s, 30m or 8h.")
+    ] = "10m",
+    programs: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Programs to try at most.", show_default="as many as there is time for"
+        ),
+    ] = 0,
+    op: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"{options.OP_HELP} Repeatable.",
+            autocompletion=options.ops,
+            show_default="every op",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all programs.")] = 0,
+    jobs: Jobs = None,
+    expectations: Expectations = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of findings, in which new ones are kept too.",
+            show_default="the folder findings in --out",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the campaign.")] = Path(
+        "hlo-conformance-campaign"
+    ),
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for a batch of programs; one alone has a third.")
+    ] = 60.0,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Forget the campaign that --out holds, and start over.")
+    ] = False,
+) -> int:
+    """Look for bugs: programs of several operations, what fails made small, told apart and kept.
+
+    Each finding is a folder with its program, inputs, results and a script that shows it. A
+    campaign that was interrupted goes on when the same command is given again, until its budget is
+    spent. Exits with 1 when there are findings that no expectation knows.
+    """
+    from conformance.campaign.fuzzing import command
+
+    return command.fuzz(
+        command.Options(
+            out=out,
+            backend=backend,
+            budget=budget,
+            programs=programs,
+            ops=tuple(op or ()),
+            seed=seed,
+            jobs=jobs,
+            corpus=corpus,
+            expectations=expectations,
+            timeout=timeout,
+            fresh=fresh,
+            command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
+        )
+    )
+
+
+def reduce(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A StableHLO module that fails `check`.")
+    ],
+    backend: Annotated[
+        str, typer.Option(help=options.BACKEND_HELP, autocompletion=options.backends)
+    ] = "cpu",
+    inputs: Annotated[
+        Path | None,
+        typer.Option(
+            help="Inputs with which it fails, as `check` takes them.",
+            show_default="drawn by what the program does with them",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")] = 0,
+    expectations: Expectations = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the smaller program.")] = Path(
+        "hlo-conformance-reduced"
+    ),
+    budget: Annotated[str, typer.Option(help="Time for it, such as 90s or 10m.")] = "2m",
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for one run of the program.")
+    ] = 60.0,
+) -> int:
+    """Make a failing program as small as it can be while it fails in the same way.
+
+    Exits with 1 when it fails, 0 when it does not, and so is left as it is.
+    """
+    from conformance.campaign.fuzzing import reduction
+
+    return reduction.reduce(
+        reduction.Options(
+            file=file,
+            backend=backend,
+            inputs=inputs,
+            seed=seed,
+            expectations=expectations,
+            out=out,
+            budget=budget,
+            timeout=timeout,
+            command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
+        )
+    )

@@ -1,0 +1,57 @@
+"""Programs written otherwise that mean the same, so that a compiler does something else with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from conformance.transforms.extract import with_main
+from conformance.transforms.values import can_be_result
+from reference.ir.program import Dense, Operation, Program, Region, Value
+from reference.ir.substitution import using
+from reference.ir.types import Array, ElementType
+from reference.ops.structure import is_constant
+
+Given = tuple[Program, tuple[Array, ...]]
+"""A program and its inputs."""
+
+
+def with_constants_given(program: Program, inputs: Sequence[Array]) -> Given | None:
+    """The program that takes the constants of main as parameters; None where there are none."""
+    kept: list[Operation] = []
+    parameters: list[Value] = []
+    arrays: list[Array] = []
+    for operation in program.main.body.operations:
+        value = operation.attribute("value")
+        if (
+            is_constant(operation)
+            and isinstance(value, Dense)
+            and isinstance(value.type.element_type, ElementType)
+        ):
+            parameters.append(operation.results[0])
+            arrays.append(value.array)
+        else:
+            kept.append(operation)
+    if not parameters:
+        return None
+    body = Region((*program.main.arguments, *parameters), tuple(kept))
+    main = replace(program.main, body=body)
+    return with_main(program, main), (*inputs, *arrays)
+
+
+def with_barriers(program: Program) -> Program | None:
+    """The program with a barrier after each operation of main; None where there is but one."""
+    *operations, end = program.main.body.operations
+    if sum(not is_constant(operation) for operation in operations) < 2:
+        return None
+    others: dict[str, Value] = {}
+    written: list[Operation] = []
+    for operation in operations:
+        written.append(using(operation, others))
+        results = tuple(filter(can_be_result, operation.results))
+        if results:
+            behind = tuple(Value(f"{value.name}_behind", value.type) for value in results)
+            written.append(Operation("optimization_barrier", results, behind))
+            others |= {one.name: other for one, other in zip(results, behind, strict=True)}
+    body = replace(program.main.body, operations=(*written, using(end, others)))
+    return with_main(program, replace(program.main, body=body))

@@ -1,0 +1,227 @@
+"""Fewer operations: other results, the first ones dropped, values replaced, regions simplified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from conformance.transforms.dead_code import needed, without_unused
+from conformance.transforms.extract import with_main
+from conformance.transforms.substitute import with_constant, with_parameter, with_value
+from conformance.transforms.values import can_be_result, used_by
+from conformance.triage.minimise.attempts import Attempts, Inputs
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Operation, Program, Region, Value
+from reference.ir.substitution import using
+from reference.ir.types import Array
+from reference.ops.structure import is_constant
+
+
+def fewer_results(attempts: Attempts) -> bool:
+    """Return a single value, the earliest that fails; whether the program became smaller."""
+    program = attempts.program
+    results = program.main.body.operations[-1].operands
+    for value in dict.fromkeys(results):
+        if len(results) > 1 and attempts.take(*tidy(needed(program, [value]), attempts.inputs)):
+            return True
+    made = [v for one in program.main.body.operations[:-1] for v in one.results]
+    for value in filter(can_be_result, made):
+        if value in results:
+            return False
+        if attempts.take(*tidy(needed(program, [value]), attempts.inputs)):
+            return True
+    return False
+
+
+def later_start(attempts: Attempts) -> bool:
+    """Drop the first operations, by halves, then fewer: what they make becomes parameters."""
+    shrunk = False
+    count = _length(attempts.program) // 2
+    while count >= 1 and not attempts.is_over:
+        if _length(attempts.program) > count and _started_later(attempts, count):
+            shrunk = True
+            count = min(count, _length(attempts.program) // 2)
+        else:
+            count //= 2
+    return shrunk
+
+
+def _length(program: Program) -> int:
+    return len(program.main.body.operations) - 1
+
+
+def _started_later(attempts: Attempts, count: int) -> bool:
+    program, values = attempts.program, values_of(attempts)
+    if values is None:
+        return False
+    dropped, rest = program.main.body.operations[:count], program.main.body.operations[count:]
+    constants = [one for one in dropped if is_constant(one)]
+    rest = (*constants, *rest)
+    made = {v.name: v for one in dropped if not is_constant(one) for v in one.results}
+    wanted = {v.name for one in rest for v in used_by(one)}
+    new = [value for name, value in made.items() if name in wanted]
+    if len(constants) == count or not all(map(can_be_result, new)):
+        return False
+    body = Region((*program.main.arguments, *new), rest)
+    shorter = with_main(program, replace(program.main, body=body))
+    inputs = (*attempts.inputs, *(values[value.name] for value in new))
+    return attempts.take(*tidy(shorter, inputs))
+
+
+def values_of(attempts: Attempts) -> dict[str, Array] | None:
+    """What the reference makes of every value of main that a program can return, by name."""
+    program = attempts.program
+    made = [v for one in program.main.body.operations[:-1] for v in one.results]
+    shown = list(filter(can_be_result, made))
+    try:
+        arrays = evaluate(needed(program, shown), attempts.inputs)
+    except EvaluationError:
+        return None
+    values = dict(zip((v.name for v in program.main.arguments), attempts.inputs, strict=True))
+    return values | {value.name: array for value, array in zip(shown, arrays, strict=True)}
+
+
+def values_replaced(attempts: Attempts) -> bool:
+    """Each value replaced: by an operand of its type, a parameter, a constant."""
+    shrunk = False
+    for name in [v.name for one in reversed(_working(attempts.program)) for v in one.results]:
+        if attempts.is_over:
+            break
+        shrunk |= _bypassed(attempts, name) or _given(attempts, name)
+    return shrunk
+
+
+def _working(program: Program) -> list[Operation]:
+    return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
+
+
+def _maker(program: Program, name: str) -> Operation | None:
+    makers = (o for o in program.main.body.operations if any(v.name == name for v in o.results))
+    return next(makers, None)
+
+
+def _bypassed(attempts: Attempts, name: str) -> bool:
+    maker = _maker(attempts.program, name)
+    if maker is None:
+        return False
+    value = next(v for v in maker.results if v.name == name)
+    return any(
+        attempts.take(*tidy(with_value(attempts.program, name, operand), attempts.inputs))
+        for operand in dict.fromkeys(maker.operands)
+        if operand.type == value.type
+    )
+
+
+def _given(attempts: Attempts, name: str) -> bool:
+    program = attempts.program
+    maker = _maker(program, name)
+    if maker is None:
+        return False
+    value = next(v for v in maker.results if v.name == name)
+    used = any(value in used_by(one) for one in program.main.body.operations[:-1])
+    values = values_of(attempts) if used and can_be_result(value) else None
+    if values is None:
+        return False
+    inputs = (*attempts.inputs, values[name])
+    if attempts.take(*tidy(with_parameter(program, name), inputs)):
+        return True
+    constant = with_constant(program, name, values[name])
+    return attempts.take(*tidy(constant, attempts.inputs))
+
+
+def constants_given(attempts: Attempts) -> bool:
+    """Constants as parameters, where that makes no difference."""
+    shrunk = False
+    for one in [o for o in attempts.program.main.body.operations[:-1] if is_constant(o)]:
+        values = values_of(attempts)
+        if values is None or attempts.is_over:
+            break
+        name = one.results[0].name
+        if name in values:
+            program = with_parameter(attempts.program, name)
+            shrunk |= attempts.take(*tidy(program, (*attempts.inputs, values[name])))
+    return shrunk
+
+
+# --- Within regions --------------------------------------------------------------------------------
+
+
+def simpler_regions(attempts: Attempts) -> bool:
+    """In the regions of main's operations, values replaced by others of their type."""
+    shrunk, going_on = False, True
+    while going_on and not attempts.is_over:
+        going_on = any(
+            attempts.take(*tidy(program, attempts.inputs))
+            for program in _with_simpler_regions(attempts.program)
+        )
+        shrunk |= going_on
+    return shrunk
+
+
+def _with_simpler_regions(program: Program) -> Iterator[Program]:
+    operations = program.main.body.operations
+    for number, operation in enumerate(operations):
+        for changed in _simpler(operation):
+            changed_all = (*operations[:number], changed, *operations[number + 1 :])
+            body = replace(program.main.body, operations=changed_all)
+            yield with_main(program, replace(program.main, body=body))
+
+
+def _simpler(operation: Operation) -> Iterator[Operation]:
+    for number, region in enumerate(operation.regions):
+        for simpler in _simpler_region(region):
+            regions = (*operation.regions[:number], simpler, *operation.regions[number + 1 :])
+            yield replace(operation, regions=regions)
+
+
+def _simpler_region(region: Region) -> Iterator[Region]:
+    *operations, end = region.operations
+    for number, operation in reversed([*enumerate(operations)]):
+        if is_constant(operation):
+            continue
+        after = [*operations[number + 1 :], end]
+        others = [*operation.operands, *region.arguments]
+        for value in operation.results:
+            for other in dict.fromkeys(o for o in others if o.type == value.type):
+                rest = tuple(using(one, {value.name: other}) for one in after)
+                yield _live(replace(region, operations=(*operations[: number + 1], *rest)))
+        for simpler in _simpler(operation):
+            yield replace(region, operations=(*operations[:number], simpler, *after))
+
+
+def _live(region: Region) -> Region:
+    """The region without operations whose results nothing in it uses."""
+    kept: list[Operation] = [region.operations[-1]]
+    wanted = {value.name for value in used_by(kept[0])}
+    for operation in reversed(region.operations[:-1]):
+        if any(value.name in wanted for value in operation.results):
+            kept.append(operation)
+            wanted |= {value.name for value in used_by(operation)}
+    return replace(region, operations=tuple(reversed(kept)))
+
+
+# --- Tidying ---------------------------------------------------------------------------------------
+
+
+def tidy(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
+    """The program without what its results do not need, parameters and their inputs included."""
+    program = without_unused(program)
+    used = {v.name for one in program.main.body.operations for v in used_by(one)}
+    kept = [
+        (argument, array)
+        for argument, array in zip(program.main.arguments, inputs, strict=True)
+        if argument.name in used
+    ]
+    arguments: tuple[Value, ...] = tuple(argument for argument, _ in kept)
+    body = replace(program.main.body, arguments=arguments)
+    program = with_main(program, replace(program.main, body=body))
+    others = [f for f in program.functions[1:] if _is_named(f.name, program)]
+    return replace(program, functions=(program.main, *others)), tuple(a for _, a in kept)
+
+
+def _is_named(name: str, program: Program) -> bool:
+    return any(
+        value == name or (isinstance(value, tuple) and name in value)
+        for operation in program.walk()
+        for _, value in operation.attributes
+    )
