@@ -26,9 +26,14 @@ class Progressing(Protocol):
     """What can be shown: how much of what is done, and a line on it."""
 
     @property
-    def done(self) -> float: ...
+    def done(self) -> float:
+        """How far it is, of `total`."""
+        ...
+
     @property
-    def total(self) -> float: ...
+    def total(self) -> float:
+        """What is planned."""
+        ...
 
     def line(self) -> str:
         """All of it in one line."""

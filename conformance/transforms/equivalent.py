@@ -1,4 +1,4 @@
-"""Programs written otherwise that mean the same, so that a compiler does something else with them."""
+"""Programs written otherwise that mean the same: a compiler does something else with them."""
 
 from __future__ import annotations
 

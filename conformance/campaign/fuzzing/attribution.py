@@ -1,8 +1,8 @@
-"""Votes: what a finding's program comes to elsewhere, or written in another way that means the same.
+"""Votes: what a finding's program comes to when it is written otherwise and means the same.
 
 StableHLO's own interpreter is another reading of the specification. A program with its constants as
-parameters is not folded; one with barriers between its operations is not rewritten across them: what
-makes a divergence vanish says what causes it.
+parameters is not folded; one with barriers between its operations is not rewritten across them:
+what makes a divergence vanish says what causes it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def votes(
 
 
 def _others(program: Program, inputs: Inputs) -> dict[str, tuple[Program, Inputs]]:
-    ways = {FOLDING: with_constants_given(program, inputs), BARRIERS: with_barriers(program)}
     found: dict[str, tuple[Program, Inputs]] = {}
-    if isinstance(ways[FOLDING], tuple):
-        found[FOLDING] = ways[FOLDING]
-    if isinstance(ways[BARRIERS], Program):
-        found[BARRIERS] = (ways[BARRIERS], inputs)
+    given, apart = with_constants_given(program, inputs), with_barriers(program)
+    if given is not None:
+        found[FOLDING] = given
+    if apart is not None:
+        found[BARRIERS] = (apart, inputs)
     return found
 
 

@@ -23,8 +23,13 @@ from reference.ir.types import Array, element_type_of, to_bits
 
 FINDING, SCRIPT, ISSUE = "finding.json", "reproduce.py", "issue.md"
 
-_TEMPLATE = Path(__file__).with_name("reproduction.py")
+_TEMPLATE = Path(__file__).with_name("reproduction.txt")
 """The script that is written into every folder, but for what it is told of the finding."""
+
+_HOW_TO_SEE = (
+    "`python reproduce.py` in this folder (jax and numpy are all it needs) exits with 1 while the "
+    "bug is there, and with 0 once it is gone."
+)
 
 _MARK = "# --- what was found ---\n"
 
@@ -81,7 +86,7 @@ def _spelled(of: object) -> tuple[str, list[int]]:
 
 
 def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
-    """The elements that are wrong: result, index, and the bits expected and given in hexadecimal."""
+    """The elements that are wrong: result, index, the bits expected and given, in hexadecimal."""
     found: list[tuple[int, list[int], str, str]] = []
     for one in finding.elements:
         if one.result < min(len(finding.expected), len(finding.actual)):
@@ -137,8 +142,7 @@ def issue(finding: Finding, versions: Mapping[str, str]) -> str:
         f"{' '.join(finding.message.split())}",
         "",
         *_votes(finding),
-        "`python reproduce.py` in this folder (jax and numpy are all it needs) exits with 1 while "
-        "the bug is there, and with 0 once it is gone.",
+        _HOW_TO_SEE,
         "",
     ]
     return "\n".join(lines)

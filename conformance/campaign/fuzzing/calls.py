@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried
 from reference.ir.program import Program
@@ -46,3 +48,15 @@ def gives_answer(trial: Trial, program: Program, inputs: Inputs) -> bool:
     from conformance.campaign.fuzzing.trial import judged_alone
 
     return judged_alone(trial, open_session(trial.backend), program, inputs) is not None
+
+
+def failing(trial: Trial, file: Path, inputs: Path | None) -> Hit | None:
+    """In a worker: the program of a file on inputs that it fails on; None where there are none.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+        UsageError: when the file holds no program that can be tried.
+    """
+    from conformance.campaign.fuzzing import reading
+
+    return reading.failing(trial, file, inputs)

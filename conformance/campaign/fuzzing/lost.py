@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from conformance.campaign.fuzzing.calls import gives_answer
 from conformance.campaign.fuzzing.finding import Finding
+from conformance.campaign.fuzzing.known import known_loss
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried, pairs_of
 from conformance.check.outcome import Outcome
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
-from conformance.gate.expectations import Expectation, Failure, known_by
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.triage.attribute import called
-from conformance.triage.columns import column
 from conformance.triage.minimise.minimise import minimised
 from conformance.verdict import Verdict
 from generators.chains.strategy import numbered
@@ -50,7 +47,7 @@ class Losses:
         """Whether a hit is one of those."""
         return hit.outcome.verdict in LOST
 
-    def reduced(self, trial: Trial, hit: Hit, backend: str) -> Finding:
+    def reduced(self, trial: Trial, hit: Hit, backend: str, seconds: float = SECONDS) -> Finding:
         """The finding that a hit comes to, its program minimised where it fails every time."""
         if hit.outcome.known or not self._is_lost_again(trial, hit.program, hit.inputs, hit):
             return self.finding(hit, backend)
@@ -58,7 +55,7 @@ class Losses:
         def fails(program: Program, inputs: Inputs) -> bool:
             return self._is_lost_again(trial, program, inputs, hit)
 
-        small = minimised(fails, hit.program, hit.inputs, SECONDS, TRIES)
+        small = minimised(fails, hit.program, hit.inputs, seconds, TRIES)
         outcome = hit.outcome
         known = known_loss(
             small.program, trial.expectations, backend, outcome.verdict, outcome.kind
@@ -82,23 +79,9 @@ class Losses:
             text, expected = "", ()
         outcome = hit.outcome
         operations = hit.program.main.body.operations[:-1]
+        culprit = called(operations[-1:]) if operations else ""
         return Finding(
             hit.program, text, hit.inputs, expected, (), outcome.verdict, outcome.kind,
-            outcome.message, outcome.operation, outcome.culprit or (called(operations[-1:]) if operations else ""),
+            outcome.message, outcome.operation, outcome.culprit or culprit,
             outcome.known, backend=backend,
         )  # fmt: skip
-
-
-def known_loss(
-    program: Program,
-    expectations: Sequence[Expectation],
-    backend: str,
-    verdict: Verdict,
-    kind: str,
-) -> tuple[str, ...]:
-    """The expectations of which one knows that some operation of a program ends the process."""
-    ids = (
-        known_by(expectations, Failure(one.name, column(one), backend, verdict, kind))
-        for one in program.walk()
-    )
-    return tuple(dict.fromkeys(filter(None, ids)))

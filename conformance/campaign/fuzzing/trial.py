@@ -1,6 +1,6 @@
 """Trials: some consecutive programs of a campaign, from generation to what fails, in a worker.
 
-What a trial gives depends on the seed, the numbers and the versions alone. The programs are compiled
+What a trial gives depends on seed, numbers and versions alone. The programs are compiled
 together; what differs from the reference is judged, and what fails so is tried again alone.
 """
 
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
+from conformance.campaign.fuzzing.known import known_loss
 from conformance.campaign.fuzzing.trials import (
     KNOWN_TO_CRASH,
     NOT_EVALUATED,
@@ -49,7 +50,7 @@ class _Prepared:
     number: int
     program: Program
     sets: list[Inputs]
-    expected: list[Sequence[Array]]
+    expected: Sequence[Sequence[Array]]
 
 
 def run_trial(trial: Trial) -> Tried:
@@ -147,8 +148,18 @@ def _judged(
         if outcome.verdict.fails:
             hits.append(Hit(one.number, one.program, inputs, outcome))
             return f"known {outcome.verdict}" if outcome.known else outcome.verdict.value
-        word = ONLY_TOGETHER if outcome.verdict is Verdict.PASS else outcome.verdict.value
+        word = outcome.verdict.value
+        if outcome.verdict is Verdict.PASS and not _is_same_alone(session, one, number, results):
+            word = ONLY_TOGETHER
     return word
+
+
+def _is_same_alone(session: Session, one: _Prepared, number: int, results: _Results) -> bool:
+    """Whether a program gives the same alone as among others, and so is right there too."""
+    if isinstance(results, BackendError):
+        return False
+    alone = next(session.run(one.program, [one.sets[number]]))
+    return all(bool(alike(a, b).all()) for a, b in zip(alone, results[number], strict=True))
 
 
 def _is_right(
@@ -179,6 +190,10 @@ def judged_alone(
     """The outcome of a program that is compiled alone; None where the reference has no answer."""
     try:
         work = Work(unit_of(program), session, trial.expectations, trial.seconds)
-        return work.judged(inputs)
+        outcome = work.judged(inputs)
     except (NotJudged, TooSlow, EvaluationError, EmitError):
         return None
+    if outcome.verdict is not Verdict.REJECTED or outcome.known or outcome.culprit:
+        return outcome
+    known = known_loss(program, trial.expectations, session.name, outcome.verdict, outcome.kind)
+    return replace(outcome, known=known)

@@ -52,4 +52,4 @@ def _until_stable(attempts: Attempts, steps: Sequence[Step]) -> None:
     """Take the steps in turn, again and again, until none makes the program smaller."""
     going_on = True
     while going_on and not attempts.is_over:
-        going_on = any([step(attempts) for step in steps])
+        going_on = sum(step(attempts) for step in steps) > 0

@@ -82,9 +82,8 @@ def _cut(array: Array, sizes: Sizes, *, last: bool) -> Array:
         else slice(0, sizes[size])
         for size in array.shape
     )
-    return np.ascontiguousarray(array[parts]).reshape(
-        tuple(sizes.get(size, size) for size in array.shape)
-    )
+    shape = tuple(sizes[size] if size in sizes else size for size in array.shape)
+    return np.ascontiguousarray(array[parts]).reshape(shape)
 
 
 def _program(program: Program, sizes: Sizes) -> Program:

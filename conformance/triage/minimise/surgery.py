@@ -143,7 +143,7 @@ def constants_given(attempts: Attempts) -> bool:
     return shrunk
 
 
-# --- Within regions --------------------------------------------------------------------------------
+# --- Within regions ------------------------------------------------------------------------------
 
 
 def simpler_regions(attempts: Attempts) -> bool:
@@ -200,7 +200,7 @@ def _live(region: Region) -> Region:
     return replace(region, operations=tuple(reversed(kept)))
 
 
-# --- Tidying ---------------------------------------------------------------------------------------
+# --- Tidying -------------------------------------------------------------------------------------
 
 
 def tidy(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:

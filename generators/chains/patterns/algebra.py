@@ -17,7 +17,7 @@ from generators.chains.patterns.pattern import (
     signed,
 )
 from reference.ir.program import TensorType, Value
-from reference.ir.types import ELEMENT_TYPES
+from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _POWERS = (1, 2, 4, 8, 3, 16, 64, 7, -1, 0, 5, 10, 128)
 _EXPONENTS = (2, 0, 1, 3, -1, 0.5, -0.5, 4, 8, 5)
@@ -32,14 +32,14 @@ def _number(chain: Chain, value: Value, *numbers: float) -> Value:
     return chain.number(choose(chain.pick, fitting), tensor(value))
 
 
-# --- Pairs that undo each other --------------------------------------------------------------------
+# --- Pairs that undo each other ------------------------------------------------------------------
 
 
-def negated_twice(chain: Chain, value: Value) -> Value:
+def _negated_twice(chain: Chain, value: Value) -> Value:
     return chain.op("negate", chain.op("negate", value))
 
 
-def inverted_twice(chain: Chain, value: Value) -> Value:
+def _inverted_twice(chain: Chain, value: Value) -> Value:
     return chain.op("not", chain.op("not", value))
 
 
@@ -50,83 +50,83 @@ _INVERSES = (
 )  # fmt: skip
 
 
-def function_and_inverse(chain: Chain, value: Value) -> Value:
+def _function_and_inverse(chain: Chain, value: Value) -> Value:
     first, second = choose(chain.pick, _INVERSES)
     return chain.op(second, chain.op(first, value))
 
 
-def root_of_square(chain: Chain, value: Value) -> Value:
+def _root_of_square(chain: Chain, value: Value) -> Value:
     return chain.op("sqrt", chain.op("multiply", value, value))
 
 
-def square_of_root(chain: Chain, value: Value) -> Value:
+def _square_of_root(chain: Chain, value: Value) -> Value:
     root = chain.op(choose(chain.pick, ("sqrt", "rsqrt")), value)
     return chain.op("multiply", root, root)
 
 
-def product_of_exponentials(chain: Chain, value: Value) -> Value:
+def _product_of_exponentials(chain: Chain, value: Value) -> Value:
     other = chain.like(tensor(value))
     return chain.op("multiply", chain.op("exponential", value), chain.op("exponential", other))
 
 
-def quotient_by_exponential(chain: Chain, value: Value) -> Value:
+def _quotient_by_exponential(chain: Chain, value: Value) -> Value:
     other = chain.like(tensor(value))
     return chain.op("divide", other, chain.op("exponential", value))
 
 
-def log_of_power(chain: Chain, value: Value) -> Value:
+def _log_of_power(chain: Chain, value: Value) -> Value:
     exponent = _number(chain, value, 2, 0.5, 3, -1)
     return chain.op("log", chain.op("power", chain.op("abs", value), exponent))
 
 
-def added_and_taken(chain: Chain, value: Value) -> Value:
+def _added_and_taken(chain: Chain, value: Value) -> Value:
     other = chain.like(tensor(value))
     first, second = choose(chain.pick, (("add", "subtract"), ("subtract", "add")))
     return chain.op(second, chain.op(first, value, other), other)
 
 
-def multiplied_and_divided(chain: Chain, value: Value) -> Value:
+def _multiplied_and_divided(chain: Chain, value: Value) -> Value:
     factor = _number(chain, value, 2, 3, -1, 8, 7)
     first, second = choose(chain.pick, (("multiply", "divide"), ("divide", "multiply")))
     return chain.op(second, chain.op(first, value, factor), factor)
 
 
-def shifted_there_and_back(chain: Chain, value: Value) -> Value:
+def _shifted_there_and_back(chain: Chain, value: Value) -> Value:
     amount = _number(chain, value, 1, 2, 4, 0, 7)
     right = choose(chain.pick, ("shift_right_logical", "shift_right_arithmetic"))
     first, second = choose(chain.pick, (("shift_left", right), (right, "shift_left")))
     return chain.op(second, chain.op(first, value, amount), amount)
 
 
-def parts_put_together(chain: Chain, value: Value) -> Value:
+def _parts_put_together(chain: Chain, value: Value) -> Value:
     real, imaginary = chain.op("real", value), chain.op("imag", value)
     if chain.pick(3) == 2:
         real, imaginary = imaginary, chain.op("negate", real)
     return chain.op("complex", real, imaginary)
 
 
-def sign_times_size(chain: Chain, value: Value) -> Value:
+def _sign_times_size(chain: Chain, value: Value) -> Value:
     return chain.op("multiply", chain.op("sign", value), chain.op("abs", value))
 
 
-# --- Identities ------------------------------------------------------------------------------------
+# --- Identities ----------------------------------------------------------------------------------
 
 
-def with_itself(chain: Chain, value: Value) -> Value:
+def _with_itself(chain: Chain, value: Value) -> Value:
     op = choose(chain.pick, ("subtract", "add", "multiply", "maximum", "minimum"))
     return chain.op(op, value, value)
 
 
-def bits_with_themselves(chain: Chain, value: Value) -> Value:
+def _bits_with_themselves(chain: Chain, value: Value) -> Value:
     other = chain.op("not", value) if chain.pick(2) else value
     return chain.op(choose(chain.pick, ("and", "or", "xor")), value, other)
 
 
-def divided_by_itself(chain: Chain, value: Value) -> Value:
+def _divided_by_itself(chain: Chain, value: Value) -> Value:
     return chain.op(choose(chain.pick, ("divide", "remainder")), value, value)
 
 
-def with_a_neutral_number(chain: Chain, value: Value) -> Value:
+def _with_a_neutral_number(chain: Chain, value: Value) -> Value:
     op, number = choose(
         chain.pick,
         (("add", 0), ("multiply", 1), ("subtract", 0), ("divide", 1), ("multiply", 0), ("add", 1)),
@@ -140,16 +140,16 @@ def with_a_neutral_number(chain: Chain, value: Value) -> Value:
 _COMMUTE = frozenset({"add", "multiply"})
 
 
-def taken_from_a_number(chain: Chain, value: Value) -> Value:
+def _taken_from_a_number(chain: Chain, value: Value) -> Value:
     """0 - x is not -x where x is zero, -1 - x is not ~x where there are no bits."""
     return chain.op("subtract", _number(chain, value, 0, -1, 1), value)
 
 
-def compared_with_itself(chain: Chain, value: Value) -> Value:
+def _compared_with_itself(chain: Chain, value: Value) -> Value:
     return chain.compare(value, value, choose(chain.pick, ("EQ", "NE")))
 
 
-def compared_with_an_end(chain: Chain, value: Value) -> Value:
+def _compared_with_an_end(chain: Chain, value: Value) -> Value:
     of = element(value)
     if of.is_integer:
         end = _number(chain, value, of.min_integer, of.max_integer, 0)
@@ -159,66 +159,66 @@ def compared_with_an_end(chain: Chain, value: Value) -> Value:
     return chain.compare(end, value, way) if chain.pick(2) else chain.compare(value, end, way)
 
 
-def comparison_inverted(chain: Chain, value: Value) -> Value:
+def _comparison_inverted(chain: Chain, value: Value) -> Value:
     way = choose(chain.pick, ("LT", "LE", "GT", "GE", "EQ", "NE"))
     return chain.op("not", chain.compare(value, chain.like(tensor(value)), way))
 
 
-def equal_branches(chain: Chain, value: Value) -> Value:
+def _equal_branches(chain: Chain, value: Value) -> Value:
     predicate = chain.like(TensorType(shape_of(value), ELEMENT_TYPES["i1"]))
     return chain.op("select", predicate, value, value)
 
 
-def select_by_comparison(chain: Chain, value: Value) -> Value:
+def _select_by_comparison(chain: Chain, value: Value) -> Value:
     other = chain.like(tensor(value))
     way = choose(chain.pick, ("LT", "LE", "GT", "GE", "EQ", "NE"))
     pair = (value, other) if chain.pick(2) == 0 else (other, value)
     return chain.op("select", chain.compare(value, other, way), *pair)
 
 
-def select_by_inverted(chain: Chain, value: Value) -> Value:
+def _select_by_inverted(chain: Chain, value: Value) -> Value:
     predicate = chain.like(TensorType(shape_of(value), ELEMENT_TYPES["i1"]))
     return chain.op("select", chain.op("not", predicate), value, chain.like(tensor(value)))
 
 
-def bounds_crossed(chain: Chain, value: Value) -> Value:
+def _bounds_crossed(chain: Chain, value: Value) -> Value:
     low, high = _number(chain, value, 3, 0, 1), _number(chain, value, 1, -2, 0)
     if chain.pick(2):
         return chain.op("maximum", chain.op("minimum", value, high), low)
     return chain.op("clamp", low, value, high)
 
 
-def clamped_twice(chain: Chain, value: Value) -> Value:
+def _clamped_twice(chain: Chain, value: Value) -> Value:
     first = chain.op("clamp", _number(chain, value, 0, -2), value, _number(chain, value, 3, 5))
     return chain.op("clamp", _number(chain, value, 1, -1, 4), first, _number(chain, value, 6, 2))
 
 
-# --- Strength --------------------------------------------------------------------------------------
+# --- Strength ------------------------------------------------------------------------------------
 
 
-def by_a_number(chain: Chain, value: Value) -> Value:
+def _by_a_number(chain: Chain, value: Value) -> Value:
     """Products, quotients and remainders by what shifts and masks may do."""
     number = _number(chain, value, *_POWERS)
     return chain.op(choose(chain.pick, ("multiply", "divide", "remainder")), value, number)
 
 
-def to_a_power(chain: Chain, value: Value) -> Value:
+def _to_a_power(chain: Chain, value: Value) -> Value:
     return chain.op("power", value, _number(chain, value, *_EXPONENTS))
 
 
-def shifted_by_a_number(chain: Chain, value: Value) -> Value:
+def _shifted_by_a_number(chain: Chain, value: Value) -> Value:
     ops = ("shift_left", "shift_right_logical", "shift_right_arithmetic")
     width = element(value).bits
     amount = _number(chain, value, 1, 0, width - 1, width // 2)
     return chain.op(choose(chain.pick, ops), value, amount)
 
 
-def masked(chain: Chain, value: Value) -> Value:
+def _masked(chain: Chain, value: Value) -> Value:
     mask = _number(chain, value, 1, 0, -1, 7, 15, 127, 128, 255)
     return chain.op(choose(chain.pick, ("and", "or", "xor")), value, mask)
 
 
-def reciprocal(chain: Chain, value: Value) -> Value:
+def _reciprocal(chain: Chain, value: Value) -> Value:
     one = chain.op("divide", chain.number(1, tensor(value)), value)
     other = chain.like(tensor(value))
     return chain.op(choose(chain.pick, ("multiply", "divide")), other, one)
@@ -227,7 +227,7 @@ def reciprocal(chain: Chain, value: Value) -> Value:
 # --- Sums and products in another order ----------------------------------------------------------
 
 
-def constants_on_both_sides(chain: Chain, value: Value) -> Value:
+def _constants_on_both_sides(chain: Chain, value: Value) -> Value:
     first, second = choose(
         chain.pick,
         (("add", "add"), ("multiply", "multiply"), ("add", "multiply"), ("subtract", "add"),
@@ -238,21 +238,21 @@ def constants_on_both_sides(chain: Chain, value: Value) -> Value:
     return chain.op(second, chain.op(first, value, one), other)
 
 
-def common_factor(chain: Chain, value: Value) -> Value:
+def _common_factor(chain: Chain, value: Value) -> Value:
     of = tensor(value)
     lhs, rhs = chain.like(of), chain.like(of)
     sums = choose(chain.pick, ("add", "subtract"))
     return chain.op(sums, chain.op("multiply", value, lhs), chain.op("multiply", value, rhs))
 
 
-def sum_of_sums(chain: Chain, value: Value) -> Value:
+def _sum_of_sums(chain: Chain, value: Value) -> Value:
     of = tensor(value)
     op = choose(chain.pick, ("add", "multiply", "maximum", "minimum"))
     left = chain.op(op, value, chain.like(of))
     return chain.op(op, left, chain.op(op, chain.like(of), value))
 
 
-def difference_negated(chain: Chain, value: Value) -> Value:
+def _difference_negated(chain: Chain, value: Value) -> Value:
     other = chain.like(tensor(value))
     kind = chain.pick(3)
     if kind == 0:
@@ -262,14 +262,14 @@ def difference_negated(chain: Chain, value: Value) -> Value:
     return chain.op("add", chain.op("negate", value), other)
 
 
-def of_its_size(chain: Chain, value: Value) -> Value:
+def _of_its_size(chain: Chain, value: Value) -> Value:
     """Functions that are even or odd, of what has lost its sign."""
     op = choose(chain.pick, ("cosine", "sine", "tanh", "abs", "logistic", "sign"))
     changed = chain.op(choose(chain.pick, ("abs", "negate")), value)
     return chain.op(op, changed)
 
 
-# --- Conversions -----------------------------------------------------------------------------------
+# --- Conversions ---------------------------------------------------------------------------------
 
 _WIDER = {
     "f16": ("f32", "f64"), "bf16": ("f32", "f64"), "f32": ("f64", "bf16", "f16"),
@@ -281,19 +281,19 @@ _WIDER = {
 }  # fmt: skip
 
 
-def converted_there_and_back(chain: Chain, value: Value) -> Value:
+def _converted_there_and_back(chain: Chain, value: Value) -> Value:
     there = chain.convert(value, _other(chain, value))
     if chain.pick(3) == 2 and numbers(tensor(there)):
         there = chain.op("add", there, chain.number(1, tensor(there)))
     return chain.convert(there, element(value))
 
 
-def _other(chain: Chain, value: Value):  # noqa: ANN202
+def _other(chain: Chain, value: Value) -> ElementType:
     names = _WIDER.get(element(value).name, ("f32",))
     return ELEMENT_TYPES[choose(chain.pick, names)]
 
 
-def computed_in_another_type(chain: Chain, value: Value) -> Value:
+def _computed_in_another_type(chain: Chain, value: Value) -> Value:
     other = chain.like(tensor(value))
     to = _other(chain, value)
     op = choose(chain.pick, ("add", "multiply", "subtract", "maximum"))
@@ -303,7 +303,7 @@ def computed_in_another_type(chain: Chain, value: Value) -> Value:
     return chain.convert(wide, element(value))
 
 
-def read_as_bits_and_back(chain: Chain, value: Value) -> Value:
+def _read_as_bits_and_back(chain: Chain, value: Value) -> Value:
     to = ELEMENT_TYPES[f"ui{element(value).bits}"]
     of = TensorType(shape_of(value), to)
     as_bits = chain.op("bitcast_convert", value, to=of)
@@ -312,13 +312,13 @@ def read_as_bits_and_back(chain: Chain, value: Value) -> Value:
     return chain.op("bitcast_convert", as_bits, to=tensor(value))
 
 
-def truth_as_number(chain: Chain, value: Value) -> Value:
+def _truth_as_number(chain: Chain, value: Value) -> Value:
     way = choose(chain.pick, ("LT", "NE", "GE", "EQ"))
     truth = chain.compare(value, chain.like(tensor(value)), way)
     return chain.op("multiply", chain.convert(truth, element(value)), value)
 
 
-def precision_reduced(chain: Chain, value: Value) -> Value:
+def _precision_reduced(chain: Chain, value: Value) -> Value:
     exponent, mantissa = choose(chain.pick, ((8, 7), (5, 10), (8, 23), (4, 3), (5, 2), (11, 52)))
     return chain.op("reduce_precision", value, exponent_bits=exponent, mantissa_bits=mantissa)
 
@@ -335,7 +335,7 @@ def _real(of: TensorType) -> bool:
     return continuous(of) and not of.element.is_complex
 
 
-def constant_of_anything(chain: Chain, value: Value) -> Value:
+def _constant_of_anything(chain: Chain, value: Value) -> Value:
     """What is computed with constants alone, then used with the value."""
     of = tensor(value)
     first, second = chain.drawn(of), chain.drawn(of)
@@ -344,7 +344,7 @@ def constant_of_anything(chain: Chain, value: Value) -> Value:
     return chain.op("and" if of.element.is_boolean else op, value, made)
 
 
-def position_added(chain: Chain, value: Value) -> Value:
+def _position_added(chain: Chain, value: Value) -> Value:
     """An iota, which compilers fold or compute element by element."""
     of = tensor(value)
     along = chain.op("iota", to=of, iota_dimension=chain.pick(of.rank))
@@ -364,48 +364,48 @@ def _any_number(of: TensorType) -> bool:
 
 
 PATTERNS = (
-    Pattern(negated_twice, signed),
-    Pattern(inverted_twice, bits),
-    Pattern(function_and_inverse, continuous),
-    Pattern(root_of_square, continuous),
-    Pattern(square_of_root, continuous),
-    Pattern(product_of_exponentials, continuous),
-    Pattern(quotient_by_exponential, continuous),
-    Pattern(log_of_power, _real),
-    Pattern(added_and_taken, numbers),
-    Pattern(multiplied_and_divided, numbers),
-    Pattern(shifted_there_and_back, integers),
-    Pattern(parts_put_together, complexes),
-    Pattern(sign_times_size, floats),
-    Pattern(with_itself, numbers),
-    Pattern(bits_with_themselves, bits),
-    Pattern(divided_by_itself, numbers),
-    Pattern(with_a_neutral_number, numbers),
-    Pattern(taken_from_a_number, signed),
-    Pattern(compared_with_itself, anything),
-    Pattern(compared_with_an_end, ordered),
-    Pattern(comparison_inverted, ordered),
-    Pattern(equal_branches, anything),
-    Pattern(select_by_comparison, ordered),
-    Pattern(select_by_inverted, anything),
-    Pattern(bounds_crossed, ordered),
-    Pattern(clamped_twice, ordered),
-    Pattern(by_a_number, numbers),
-    Pattern(to_a_power, numbers),
-    Pattern(shifted_by_a_number, integers),
-    Pattern(masked, integers),
-    Pattern(reciprocal, floats),
-    Pattern(constants_on_both_sides, numbers),
-    Pattern(common_factor, numbers),
-    Pattern(sum_of_sums, numbers),
-    Pattern(difference_negated, signed),
-    Pattern(of_its_size, _real),
-    Pattern(converted_there_and_back, _convertible),
-    Pattern(computed_in_another_type, _convertible),
-    Pattern(read_as_bits_and_back, _readable),
-    Pattern(truth_as_number, ordered),
-    Pattern(precision_reduced, floats),
-    Pattern(constant_of_anything, _any_number),
-    Pattern(position_added, _counted),
+    Pattern(_negated_twice, signed),
+    Pattern(_inverted_twice, bits),
+    Pattern(_function_and_inverse, continuous),
+    Pattern(_root_of_square, continuous),
+    Pattern(_square_of_root, continuous),
+    Pattern(_product_of_exponentials, continuous),
+    Pattern(_quotient_by_exponential, continuous),
+    Pattern(_log_of_power, _real),
+    Pattern(_added_and_taken, numbers),
+    Pattern(_multiplied_and_divided, numbers),
+    Pattern(_shifted_there_and_back, integers),
+    Pattern(_parts_put_together, complexes),
+    Pattern(_sign_times_size, floats),
+    Pattern(_with_itself, numbers),
+    Pattern(_bits_with_themselves, bits),
+    Pattern(_divided_by_itself, numbers),
+    Pattern(_with_a_neutral_number, numbers),
+    Pattern(_taken_from_a_number, signed),
+    Pattern(_compared_with_itself, anything),
+    Pattern(_compared_with_an_end, ordered),
+    Pattern(_comparison_inverted, ordered),
+    Pattern(_equal_branches, anything),
+    Pattern(_select_by_comparison, ordered),
+    Pattern(_select_by_inverted, anything),
+    Pattern(_bounds_crossed, ordered),
+    Pattern(_clamped_twice, ordered),
+    Pattern(_by_a_number, numbers),
+    Pattern(_to_a_power, numbers),
+    Pattern(_shifted_by_a_number, integers),
+    Pattern(_masked, integers),
+    Pattern(_reciprocal, floats),
+    Pattern(_constants_on_both_sides, numbers),
+    Pattern(_common_factor, numbers),
+    Pattern(_sum_of_sums, numbers),
+    Pattern(_difference_negated, signed),
+    Pattern(_of_its_size, _real),
+    Pattern(_converted_there_and_back, _convertible),
+    Pattern(_computed_in_another_type, _convertible),
+    Pattern(_read_as_bits_and_back, _readable),
+    Pattern(_truth_as_number, ordered),
+    Pattern(_precision_reduced, floats),
+    Pattern(_constant_of_anything, _any_number),
+    Pattern(_position_added, _counted),
 )
 """What compilers know of arithmetic."""

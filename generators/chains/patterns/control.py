@@ -35,7 +35,7 @@ def _counts(chain: Chain, of: TensorType) -> tuple[int, int, int, str]:
     return start, step, start + turns * step, choose(chain.pick, ("GT", "NE"))
 
 
-def counted_loop(chain: Chain, value: Value) -> Value:
+def _counted_loop(chain: Chain, value: Value) -> Value:
     """A loop whose turns a compiler can count; what it carries changes, or changes places."""
     counter = TensorType((), ELEMENT_TYPES[choose(chain.pick, _COUNTERS)])
     start, step, limit, way = _counts(chain, counter)
@@ -83,7 +83,7 @@ def _row_changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
     return turn.op("dynamic_update_slice", one, row, *(at if turn.pick(3) else [zero] * rank))
 
 
-def loop_without_turns(chain: Chain, value: Value) -> Value:
+def _loop_without_turns(chain: Chain, value: Value) -> Value:
     """A loop that a constant ends at once, or that a value of the program does."""
     holds = chain.apart(tensor(value), _I1)
     turn = chain.within(tensor(value), _I1)
@@ -95,7 +95,7 @@ def loop_without_turns(chain: Chain, value: Value) -> Value:
     return chain.ops("while", (value, begin), (tensor(value), _I1), regions)[0]
 
 
-def branches(chain: Chain, value: Value) -> Value:
+def _branches(chain: Chain, value: Value) -> Value:
     """An if or a case on a constant, in range or out of it, or on a parameter."""
     if chain.pick(2):
         predicate = chain.parameter(_I1) if chain.pick(2) else chain.number(chain.pick(2), _I1)
@@ -125,7 +125,7 @@ def _branching(chain: Chain, op: str, on: Value, value: Value, count: int) -> Va
     return chain.ops(op, (on,), (of,), tuple(regions))[0]
 
 
-def called_function(chain: Chain, value: Value) -> Value:
+def _called_function(chain: Chain, value: Value) -> Value:
     """A function that is called once or twice, with the value and with another."""
     of = tensor(value)
     body = chain.apart(of, of)
@@ -147,10 +147,10 @@ def _carried(of: TensorType) -> bool:
     return small(of) and (numbers(of) or of.element.is_boolean)
 
 
-# --- Gathers and scatters --------------------------------------------------------------------------
+# --- Gathers and scatters ------------------------------------------------------------------------
 
 
-def gathered_rows(chain: Chain, value: Value) -> Value:
+def _gathered_rows(chain: Chain, value: Value) -> Value:
     """Rows by an iota, which is all of them; by constants or parameters, in range and beyond."""
     shape = shape_of(value)
     indices = _rows(chain, shape[0])
@@ -179,7 +179,7 @@ def _rows(chain: Chain, size: int) -> Value:
     return chain.parameter(line, f"within:0:{max(count - 1, 0)}", f"within:-1:{count}")
 
 
-def scattered_rows(chain: Chain, value: Value) -> Value:
+def _scattered_rows(chain: Chain, value: Value) -> Value:
     """Rows added or put at indices, among them the same ones again: sums alone are in any order."""
     shape = shape_of(value)
     indices = _rows(chain, shape[0])
@@ -196,7 +196,7 @@ def scattered_rows(chain: Chain, value: Value) -> Value:
     )  # fmt: skip
 
 
-def scattered_back(chain: Chain, value: Value) -> Value:
+def _scattered_back(chain: Chain, value: Value) -> Value:
     """What was gathered, put where it came from."""
     shape = shape_of(value)
     of = TensorType((shape[0],), ELEMENT_TYPES["si32"])
@@ -228,13 +228,13 @@ def _summed(of: TensorType) -> bool:
 
 
 PATTERNS = (
-    Pattern(counted_loop, _carried),
-    Pattern(counted_loop, _carried),
-    Pattern(loop_without_turns, _carried),
-    Pattern(branches, anything),
-    Pattern(called_function, _carried),
-    Pattern(gathered_rows, _rowed),
-    Pattern(scattered_rows, _summed),
-    Pattern(scattered_back, _rowed),
+    Pattern(_counted_loop, _carried),
+    Pattern(_counted_loop, _carried),
+    Pattern(_loop_without_turns, _carried),
+    Pattern(_branches, anything),
+    Pattern(_called_function, _carried),
+    Pattern(_gathered_rows, _rowed),
+    Pattern(_scattered_rows, _summed),
+    Pattern(_scattered_back, _rowed),
 )
-"""What compilers know of loops, branches, calls, gathers and scatters."""
+"""What compilers know of loops, _branches, calls, gathers and scatters."""

@@ -54,7 +54,7 @@ def _reduced(chain: Chain, value: Value, dimensions: tuple[int, ...]) -> Value:
     return chain.op("reduce", value, init, dimensions=dimensions, regions=(body,))
 
 
-def reduced_over_one(chain: Chain, value: Value) -> Value:
+def _reduced_over_one(chain: Chain, value: Value) -> Value:
     """Over a dimension of size 1, or over none."""
     shape = shape_of(value)
     at = chain.pick(len(shape) + 1)
@@ -62,14 +62,14 @@ def reduced_over_one(chain: Chain, value: Value) -> Value:
     return _reduced(chain, wide, (at,) if chain.pick(4) else ())
 
 
-def reduced_twice(chain: Chain, value: Value) -> Value:
+def _reduced_twice(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     wide = chain.reshape(value, (1, *shape)) if len(shape) == 1 else value
     once = _reduced(chain, wide, (chain.pick(tensor(wide).rank),))
     return _reduced(chain, once, (0,))
 
 
-def sum_of_repeated(chain: Chain, value: Value) -> Value:
+def _sum_of_repeated(chain: Chain, value: Value) -> Value:
     """n times a number, or its power, as a reduction of a broadcast."""
     shape = shape_of(value)
     wide = chain.broadcast(value, (choose(chain.pick, (2, 3, 1, 5)), *shape),
@@ -77,18 +77,18 @@ def sum_of_repeated(chain: Chain, value: Value) -> Value:
     return _reduced(chain, wide, (0,))
 
 
-def reduced_of_transposed(chain: Chain, value: Value) -> Value:
+def _reduced_of_transposed(chain: Chain, value: Value) -> Value:
     rank = tensor(value).rank
     turned = chain.op("transpose", value, permutation=tuple(reversed(range(rank))))
     return _reduced(chain, turned, (chain.pick(rank),))
 
 
-def reduced_of_joined(chain: Chain, value: Value) -> Value:
+def _reduced_of_joined(chain: Chain, value: Value) -> Value:
     joined = chain.op("concatenate", value, chain.like(tensor(value)), dimension=0)
     return _reduced(chain, joined, (0,))
 
 
-def reduced_of_padded(chain: Chain, value: Value) -> Value:
+def _reduced_of_padded(chain: Chain, value: Value) -> Value:
     filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
     rank = tensor(value).rank
     low = tuple(chain.pick(3) for _ in range(rank))
@@ -99,7 +99,7 @@ def reduced_of_padded(chain: Chain, value: Value) -> Value:
     return _reduced(chain, padded, (chain.pick(rank),))
 
 
-def windows(chain: Chain, value: Value) -> Value:
+def _windows(chain: Chain, value: Value) -> Value:
     """Windows of one element, of all, growing ones; padded, dilated, strided."""
     shape = shape_of(value)
     body, init = _fold(chain, element(value))
@@ -120,7 +120,7 @@ def windows(chain: Chain, value: Value) -> Value:
     )  # fmt: skip
 
 
-def product_of_two(chain: Chain, value: Value) -> Value:
+def _product_of_two(chain: Chain, value: Value) -> Value:
     """A matrix product with what has dimensions of size 1, none contracted, or of a transpose."""
     of = element(value)
     n, k, m = (choose(chain.pick, (1, 2, 3, 4)) for _ in range(3))
@@ -146,7 +146,7 @@ def _product(
     )  # fmt: skip
 
 
-def product_with_ones(chain: Chain, value: Value) -> Value:
+def _product_with_ones(chain: Chain, value: Value) -> Value:
     """A sum, written as a product with ones; or the product of all with all."""
     shape = shape_of(value)
     if chain.pick(3) == 2:
@@ -156,14 +156,14 @@ def product_with_ones(chain: Chain, value: Value) -> Value:
     return _product(chain, value, ones, (along,), (0,))
 
 
-def product_of_products(chain: Chain, value: Value) -> Value:
+def _product_of_products(chain: Chain, value: Value) -> Value:
     of = TensorType((2, 2), element(value))
     first = fitted(chain, value, of)
     second = _product(chain, first, chain.like(of), (1,), (0,))
     return _product(chain, second, chain.like(of), (1,), (chain.pick(2),))
 
 
-def product_of_joined(chain: Chain, value: Value) -> Value:
+def _product_of_joined(chain: Chain, value: Value) -> Value:
     of = element(value)
     first = fitted(chain, value, TensorType((2, 3), of))
     joined = chain.op("concatenate", first, chain.like(TensorType((2, 2), of)), dimension=1)
@@ -178,7 +178,7 @@ def _order(chain: Chain, *types: TensorType, by: int = 0) -> Region:
     return inner.ended(inner.compare(lhs, rhs, way))
 
 
-def sorted_twice(chain: Chain, value: Value) -> Value:
+def _sorted_twice(chain: Chain, value: Value) -> Value:
     along = chain.pick(tensor(value).rank)
     for _ in range(2):
         order = _order(chain, TensorType((), element(value)))
@@ -186,7 +186,7 @@ def sorted_twice(chain: Chain, value: Value) -> Value:
     return value
 
 
-def sorted_positions(chain: Chain, value: Value) -> Value:
+def _sorted_positions(chain: Chain, value: Value) -> Value:
     """Where the sorted elements came from: a sort of two operands, one of them an iota."""
     along = chain.pick(tensor(value).rank)
     of = TensorType(shape_of(value), ELEMENT_TYPES["si32"])
@@ -200,7 +200,7 @@ def sorted_positions(chain: Chain, value: Value) -> Value:
     return found[1]
 
 
-def first_of_sorted(chain: Chain, value: Value) -> Value:
+def _first_of_sorted(chain: Chain, value: Value) -> Value:
     order = _order(chain, TensorType((), element(value)))
     shape = shape_of(value)
     found = chain.op("sort", value, dimension=0, is_stable=True, regions=(order,))
@@ -240,19 +240,19 @@ def _sortable(of: TensorType) -> bool:
 
 
 PATTERNS = (
-    Pattern(reduced_over_one, _reducible),
-    Pattern(reduced_twice, _reducible_dimensions),
-    Pattern(sum_of_repeated, _reducible),
-    Pattern(reduced_of_transposed, _reducible_dimensions),
-    Pattern(reduced_of_joined, _reducible_dimensions),
-    Pattern(reduced_of_padded, _reducible_dimensions),
-    Pattern(windows, _few_reducible),
-    Pattern(product_of_two, _multiplied),
-    Pattern(product_with_ones, _multiplied_dimensions),
-    Pattern(product_of_products, _multiplied),
-    Pattern(product_of_joined, _multiplied),
-    Pattern(sorted_twice, _sortable),
-    Pattern(sorted_positions, _sortable),
-    Pattern(first_of_sorted, _sortable),
+    Pattern(_reduced_over_one, _reducible),
+    Pattern(_reduced_twice, _reducible_dimensions),
+    Pattern(_sum_of_repeated, _reducible),
+    Pattern(_reduced_of_transposed, _reducible_dimensions),
+    Pattern(_reduced_of_joined, _reducible_dimensions),
+    Pattern(_reduced_of_padded, _reducible_dimensions),
+    Pattern(_windows, _few_reducible),
+    Pattern(_product_of_two, _multiplied),
+    Pattern(_product_with_ones, _multiplied_dimensions),
+    Pattern(_product_of_products, _multiplied),
+    Pattern(_product_of_joined, _multiplied),
+    Pattern(_sorted_twice, _sortable),
+    Pattern(_sorted_positions, _sortable),
+    Pattern(_first_of_sorted, _sortable),
 )
 """What compilers know of folds, products and sorts."""

@@ -40,7 +40,7 @@ def _sliced(
     )  # fmt: skip
 
 
-def reversed_twice(chain: Chain, value: Value) -> Value:
+def _reversed_twice(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     once = chain.op("reverse", value, dimensions=(axis,))
     if numbers(tensor(value)) and chain.pick(3) == 2:
@@ -48,21 +48,21 @@ def reversed_twice(chain: Chain, value: Value) -> Value:
     return chain.op("reverse", once, dimensions=(axis,))
 
 
-def transposed_twice(chain: Chain, value: Value) -> Value:
+def _transposed_twice(chain: Chain, value: Value) -> Value:
     order = permutation(chain.pick, tensor(value).rank)
     back = tuple(order.index(d) for d in range(len(order)))
     once = chain.op("transpose", value, permutation=order)
     return chain.op("transpose", once, permutation=back if chain.pick(3) else order)
 
 
-def reshaped_and_transposed(chain: Chain, value: Value) -> Value:
+def _reshaped_and_transposed(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     flat = chain.reshape(value, (1, *shape))
     turned = chain.op("transpose", flat, permutation=(*range(1, len(shape) + 1), 0))
     return chain.reshape(turned, shape)
 
 
-def flattened_and_back(chain: Chain, value: Value) -> Value:
+def _flattened_and_back(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     flat = chain.reshape(value, (size_of(tensor(value)),))
     if chain.pick(2):
@@ -70,7 +70,7 @@ def flattened_and_back(chain: Chain, value: Value) -> Value:
     return chain.reshape(flat, shape)
 
 
-def slice_of_pad(chain: Chain, value: Value) -> Value:
+def _slice_of_pad(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     low, high, interior = chain.pick(4), chain.pick(4), chain.pick(2)
     padded = _padded(chain, value, low, high, interior, axis)
@@ -80,7 +80,7 @@ def slice_of_pad(chain: Chain, value: Value) -> Value:
     return _sliced(chain, padded, start, limit, axis, choose(chain.pick, (1, 1 + interior, 2)))
 
 
-def pad_of_pad(chain: Chain, value: Value) -> Value:
+def _pad_of_pad(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     for _ in range(2):
         low, high = _paddings(chain, shape_of(value)[axis])
@@ -95,7 +95,7 @@ def _paddings(chain: Chain, size: int) -> tuple[int, int]:
     return low, choose(chain.pick, (0, 1, 3, -min(1, left), -left))
 
 
-def pad_then_use(chain: Chain, value: Value) -> Value:
+def _pad_then_use(chain: Chain, value: Value) -> Value:
     """A pad whose filling is neutral to what comes after it, or is not."""
     axis = _axis(chain, value)
     filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
@@ -109,7 +109,7 @@ def pad_then_use(chain: Chain, value: Value) -> Value:
     return chain.op("multiply" if chain.pick(2) else "add", padded, other)
 
 
-def slice_of_concatenate(chain: Chain, value: Value) -> Value:
+def _slice_of_concatenate(chain: Chain, value: Value) -> Value:
     axis, shape = _axis(chain, value), shape_of(value)
     values = [value, chain.like(tensor(value))]
     if chain.pick(2):
@@ -122,7 +122,7 @@ def slice_of_concatenate(chain: Chain, value: Value) -> Value:
     return _sliced(chain, joined, start, limit, axis, choose(chain.pick, (1, 1, 2)))
 
 
-def concatenate_of_slices(chain: Chain, value: Value) -> Value:
+def _concatenate_of_slices(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     size = shape_of(value)[axis]
     cut = chain.pick(size + 1)
@@ -132,7 +132,7 @@ def concatenate_of_slices(chain: Chain, value: Value) -> Value:
     return chain.op("concatenate", *parts, dimension=axis)
 
 
-def slice_of_slice(chain: Chain, value: Value) -> Value:
+def _slice_of_slice(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     for _ in range(2):
         size = shape_of(value)[axis]
@@ -141,20 +141,20 @@ def slice_of_slice(chain: Chain, value: Value) -> Value:
     return value
 
 
-def slice_of_reverse(chain: Chain, value: Value) -> Value:
+def _slice_of_reverse(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     size = shape_of(value)[axis]
     turned = chain.op("reverse", value, dimensions=(axis,))
     return _sliced(chain, turned, min(chain.pick(3), size), size, axis, 1 + chain.pick(2))
 
 
-def repeated_and_cut(chain: Chain, value: Value) -> Value:
+def _repeated_and_cut(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     wide = chain.broadcast(value, (3, *shape), *range(1, len(shape) + 1))
     return chain.reshape(_sliced(chain, wide, 1, 2, 0), shape)
 
 
-def broadcast_into(chain: Chain, value: Value) -> Value:
+def _broadcast_into(chain: Chain, value: Value) -> Value:
     """A broadcast of the value, of one dimension or a scalar, met with another of that shape."""
     shape = shape_of(value)
     first = chain.pick(2)
@@ -166,7 +166,7 @@ def broadcast_into(chain: Chain, value: Value) -> Value:
     return chain.op(op, spread, chain.like(tensor(spread)))
 
 
-def broadcast_of_broadcast(chain: Chain, value: Value) -> Value:
+def _broadcast_of_broadcast(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     first = chain.broadcast(value, (2, *shape), *range(1, len(shape) + 1))
     return chain.broadcast(first, (2, *shape, 3), *range(len(shape) + 1))
@@ -196,12 +196,12 @@ def _parts(chain: Chain, value: Value) -> tuple[int, ...]:
     return tuple(max(size - chain.pick(3), min(size, 1)) for size in shape_of(value))
 
 
-def cut_at_an_index(chain: Chain, value: Value) -> Value:
+def _cut_at_an_index(chain: Chain, value: Value) -> Value:
     indices = _indices(chain, value, tensor(value).rank)
     return chain.op("dynamic_slice", value, *indices, slice_sizes=_parts(chain, value))
 
 
-def put_where_it_was(chain: Chain, value: Value) -> Value:
+def _put_where_it_was(chain: Chain, value: Value) -> Value:
     indices = _indices(chain, value, tensor(value).rank)
     part = chain.op("dynamic_slice", value, *indices, slice_sizes=_parts(chain, value))
     if numbers(tensor(part)) and chain.pick(2):
@@ -209,7 +209,7 @@ def put_where_it_was(chain: Chain, value: Value) -> Value:
     return chain.op("dynamic_update_slice", value, part, *indices)
 
 
-def put_twice(chain: Chain, value: Value) -> Value:
+def _put_twice(chain: Chain, value: Value) -> Value:
     """One update over another, at places that overlap or are the same."""
     sizes = _parts(chain, value)
     for _ in range(2):
@@ -219,7 +219,7 @@ def put_twice(chain: Chain, value: Value) -> Value:
     return value
 
 
-def chosen_by_position(chain: Chain, value: Value) -> Value:
+def _chosen_by_position(chain: Chain, value: Value) -> Value:
     of = TensorType(shape_of(value), ELEMENT_TYPES["si32"])
     axis = _axis(chain, value)
     places = chain.op("iota", to=of, iota_dimension=axis)
@@ -229,7 +229,7 @@ def chosen_by_position(chain: Chain, value: Value) -> Value:
     return chain.op("select", chain.compare(places, edge, way), value, chain.like(tensor(value)))
 
 
-def read_narrower_and_back(chain: Chain, value: Value) -> Value:
+def _read_narrower_and_back(chain: Chain, value: Value) -> Value:
     of, shape = element(value), shape_of(value)
     narrow = ELEMENT_TYPES[f"ui{of.bits // 2}"]
     halves = chain.op("bitcast_convert", value, to=TensorType((*shape, 2), narrow))
@@ -238,7 +238,7 @@ def read_narrower_and_back(chain: Chain, value: Value) -> Value:
     return chain.op("bitcast_convert", halves, to=tensor(value))
 
 
-def cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
+def _cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
     """A slice of what is computed element by element: only that much needs to be computed."""
     other = chain.like(tensor(value))
     op = "add" if numbers(tensor(value)) else "select"
@@ -252,8 +252,8 @@ def cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
     return _sliced(chain, whole, min(1, size), size, axis, choose(chain.pick, (1, 2)))
 
 
-def square(chain: Chain, value: Value) -> Value:
-    """The value as a square, transposed and met with itself."""
+def _square(chain: Chain, value: Value) -> Value:
+    """The value as a _square, transposed and met with itself."""
     matrix = fitted(chain, value, TensorType((3, 3), element(value)))
     turned = chain.op("transpose", matrix, permutation=(1, 0))
     if not numbers(tensor(value)):
@@ -271,26 +271,26 @@ def _padded_numbers(of: TensorType) -> bool:
 
 
 PATTERNS = (
-    Pattern(reversed_twice, shaped),
-    Pattern(transposed_twice, shaped),
-    Pattern(reshaped_and_transposed, shaped),
-    Pattern(flattened_and_back, shaped),
-    Pattern(slice_of_pad, shaped),
-    Pattern(pad_of_pad, shaped),
-    Pattern(pad_then_use, _padded_numbers),
-    Pattern(slice_of_concatenate, shaped),
-    Pattern(concatenate_of_slices, shaped),
-    Pattern(slice_of_slice, shaped),
-    Pattern(slice_of_reverse, shaped),
-    Pattern(repeated_and_cut, small),
-    Pattern(broadcast_into, small),
-    Pattern(broadcast_of_broadcast, small),
-    Pattern(cut_at_an_index, shaped),
-    Pattern(put_where_it_was, shaped),
-    Pattern(put_twice, shaped),
-    Pattern(chosen_by_position, shaped),
-    Pattern(read_narrower_and_back, _halved),
-    Pattern(cut_to_a_part_of_a_sum, shaped),
-    Pattern(square, small),
+    Pattern(_reversed_twice, shaped),
+    Pattern(_transposed_twice, shaped),
+    Pattern(_reshaped_and_transposed, shaped),
+    Pattern(_flattened_and_back, shaped),
+    Pattern(_slice_of_pad, shaped),
+    Pattern(_pad_of_pad, shaped),
+    Pattern(_pad_then_use, _padded_numbers),
+    Pattern(_slice_of_concatenate, shaped),
+    Pattern(_concatenate_of_slices, shaped),
+    Pattern(_slice_of_slice, shaped),
+    Pattern(_slice_of_reverse, shaped),
+    Pattern(_repeated_and_cut, small),
+    Pattern(_broadcast_into, small),
+    Pattern(_broadcast_of_broadcast, small),
+    Pattern(_cut_at_an_index, shaped),
+    Pattern(_put_where_it_was, shaped),
+    Pattern(_put_twice, shaped),
+    Pattern(_chosen_by_position, shaped),
+    Pattern(_read_narrower_and_back, _halved),
+    Pattern(_cut_to_a_part_of_a_sum, shaped),
+    Pattern(_square, small),
 )
 """What compilers know of moving data."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from generators.case.choices import name_of
 from generators.chains.chain import LARGEST, Chain, size_of
 from reference.ir.program import TensorType, Value
 
@@ -25,7 +26,7 @@ class Pattern:
     @property
     def name(self) -> str:
         """Its function's name in words."""
-        return self.write.__name__.replace("_", " ")
+        return name_of(self.write)
 
 
 def anything(of: TensorType) -> bool:

@@ -1,0 +1,108 @@
+"""The command `reduce`: a failing program of the user's own, made minimal in a worker."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conformance.backends.registry import Choice, parse
+from conformance.campaign.fuzzing import bundle
+from conformance.campaign.fuzzing.calls import failing, reduced
+from conformance.campaign.fuzzing.command import seconds_of
+from conformance.campaign.fuzzing.finding import Finding, working
+from conformance.campaign.fuzzing.lost import Losses
+from conformance.campaign.fuzzing.trials import Hit, Trial
+from conformance.check.outcome import Outcome
+from conformance.errors import UsageError
+from conformance.executors.backend_workers import describe, executor_of
+from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.lost import why
+from conformance.frontends.arguments import load as load_inputs
+from conformance.gate.reading import load
+from conformance.results.versions import versions
+
+NEEDED = ("conformance.campaign.fuzzing.reducing",)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to make smaller, and how; see `hlo-conformance reduce --help`."""
+
+    file: Path
+    backend: str = "cpu"
+    inputs: Path | None = None
+    seed: int = 0
+    expectations: str | None = None
+    out: Path = Path("hlo-conformance-reduced")
+    budget: str = "2m"
+    timeout: float = 60.0
+    command: str = ""
+
+
+def reduce(options: Options) -> int:
+    """Make the program of a file smaller, write it with its inputs, and return the exit code.
+
+    1 where it fails, 0 where it does not.
+
+    Raises:
+        UsageError: when the file, the backend or a folder cannot be had, or the file holds no
+            program, or several.
+        InputsError: when the inputs are not what the program takes.
+        NotAvailable: when the backend cannot be had here.
+    """
+    if not options.file.is_file():
+        what = "is a folder" if options.file.is_dir() else "no such file"
+        raise UsageError(f"{options.file}: {what}")
+    backend, seconds = parse(options.backend), seconds_of(options.budget)
+    if options.inputs is not None:
+        load_inputs(options.inputs)
+    known = load(options.expectations, (backend.name,), versions())
+    trial = Trial(backend.spelling, options.seed, 0, 1, frozenset(), known, options.timeout / 8)
+    with executor_of(backend, jobs=1, preload=NEEDED) as executor:
+        describe(executor, backend)
+        finding = _finding(executor, options, trial, backend, seconds)
+    if finding is None:
+        sys.stdout.write(f"{options.file}: it does not fail on {backend.name}\n")
+        return 0
+    if finding.known:
+        sys.stderr.write(f"known as {', '.join(finding.known)}\n")
+    own = bundle.write(options.out, finding, versions(), options.command)
+    kind = f" ({finding.kind})" if finding.kind else ""
+    count = len(working(finding.program))
+    sys.stdout.write(
+        f"{finding.text.rstrip()}\n{finding.verdict}{kind}: {' '.join(finding.message.split())}\n"
+        f"{count} operation{'s' if count != 1 else ''}: {own}\n"
+    )
+    return 1
+
+
+def _finding(
+    executor: LocalExecutor, options: Options, trial: Trial, backend: Choice, seconds: float
+) -> Finding | None:
+    """What the program comes to when it is made smaller; None where it does not fail."""
+    call = Call("", failing, (trial, options.file, options.inputs), 4 * options.timeout)
+    value: object = executor.one(call)
+    losses = Losses(executor, 6 * options.timeout)
+    if isinstance(value, (Died, TimedOut)):
+        given = executor.one(replace(call, function=_given))
+        if not isinstance(given, Hit):
+            raise UsageError(f"{options.file}: {given}")
+        verdict, kind, message = why(value)
+        hit = replace(given, outcome=Outcome(verdict, kind, message))
+        return losses.reduced(trial, hit, backend.name, seconds)
+    if value is None:
+        return None
+    if not isinstance(value, Hit):
+        raise value if isinstance(value, Exception) else UsageError(f"{options.file}: {value}")
+    answer = executor.one(Call("", reduced, (trial, value, seconds), seconds + options.timeout))
+    if isinstance(answer, Finding):
+        return answer
+    return losses.finding(value, backend.name)
+
+
+def _given(trial: Trial, file: Path, inputs: Path | None) -> Hit:
+    """In a worker: the program of a file on its inputs, not run."""
+    from conformance.campaign.fuzzing.reading import given
+
+    return given(trial, file, inputs)[0]

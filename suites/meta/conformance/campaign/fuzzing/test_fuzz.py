@@ -1,0 +1,107 @@
+"""Campaigns on the fake backend: faults are found and made small, nothing else is reported."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.fuzzing import command
+from conformance.campaign.fuzzing.command import Options, fuzz, seconds_of
+from conformance.campaign.fuzzing.journal import FILE_NAME, Journal
+from conformance.errors import UsageError
+
+
+def campaign(out: Path, backend: str, programs: int = 16, **more) -> int:
+    options = Options(out, backend, budget="60s", programs=programs, jobs=1, **more)
+    return fuzz(options)
+
+
+def findings(out: Path) -> list[dict]:
+    return json.loads((out / "campaign.json").read_text())["findings"]
+
+
+def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
+    assert campaign(tmp_path, "reference", 96) == 0
+    assert findings(tmp_path) == []
+    with Journal(tmp_path) as journal:
+        assert journal.counts().total() == 96
+        assert journal.counts()["pass"] > 90
+        assert journal.pair_count() > 100
+
+
+def test_a_fault_is_found_made_small_and_kept(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert campaign(out, "reference:floor_division", 64, ops=("divide",)) == 1
+    found = findings(out)
+    assert found
+    assert all(one["operations"] <= 2 for one in found)
+    assert "divide" in found[0]["text"]
+    folder = out / "findings" / found[0]["name"]
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {"program.mlir", "inputs.npz", "expected.npz", "actual.npz", "finding.json"}
+    assert names >= {"reproduce.py", "issue.md"}
+    assert "reproduce.py" in (folder / "issue.md").read_text()
+
+
+def test_what_ends_its_process_is_found_too(tmp_path: Path) -> None:
+    assert campaign(tmp_path, "reference:abort_on_large", 16) == 1
+    found = findings(tmp_path)
+    assert {one["verdict"] for one in found} == {"crashed"}
+    assert min(one["operations"] for one in found) <= 1
+
+
+def test_a_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
+    campaign(tmp_path, "reference", 16)
+    campaign(tmp_path, "reference", 48)
+    with Journal(tmp_path) as journal:
+        assert [start for start, _ in journal.tried()] == [0, 16, 32]
+        assert journal.counts().total() == 48
+
+
+def test_a_campaign_that_is_killed_keeps_what_it_told(tmp_path: Path) -> None:
+    words = ("fuzz", "--backend", "reference", "--budget", "60s", "--jobs", "1", "--out", tmp_path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "conformance", *map(str, words)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    told = 0
+    for _ in range(400):
+        time.sleep(0.05)
+        if (tmp_path / FILE_NAME).exists():
+            with Journal(tmp_path) as journal:
+                told = journal.counts().total()
+        if told:
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert told
+    with Journal(tmp_path) as journal:
+        assert journal.counts().total() >= told
+        before = journal.tried()
+    assert campaign(tmp_path, "reference", max(stop for _, stop in before) + 16) == 0
+    with Journal(tmp_path) as journal:
+        assert journal.tried()[: len(before)] == before
+
+
+def test_another_campaign_is_not_mixed_in(tmp_path: Path) -> None:
+    campaign(tmp_path, "reference", 16)
+    with pytest.raises(UsageError, match="seed 0 there and 1 here"):
+        campaign(tmp_path, "reference", 16, seed=1)
+
+
+@pytest.mark.parametrize("budget", ["", "soon", "5", "0s", "-3m"])
+def test_budgets_that_are_none(budget: str) -> None:
+    with pytest.raises(UsageError, match="such as 90s"):
+        seconds_of(budget)
+
+
+def test_ops_that_no_chain_can_have(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean"):
+        command.fuzz(Options(tmp_path, "reference", ops=("all_reduc",)))

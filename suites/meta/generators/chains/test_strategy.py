@@ -1,0 +1,90 @@
+"""Programs of several operations: valid, evaluated, the same everywhere, of all that there is."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from generators.case.stream import stream
+from generators.chains.chain import Chain
+from generators.chains.links import linkable, linked_ops
+from generators.chains.strategies import programs
+from generators.chains.strategy import PATTERNS, numbered
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.interpreter.verify import check
+from reference.ir.program import TensorType
+from reference.ir.types import ALL, ELEMENT_TYPES
+from reference.ops.structure import is_constant
+from reference.ops.table import OPS
+
+SHAPES = ((), (1,), (3,), (2, 3), (0,), (4, 1, 2), (33,))
+
+
+def ways_to_fail(case) -> list[str]:
+    """What is wrong with a case; nothing where it is valid and can be evaluated."""
+    broken = [f"{one.name} breaks {ids}" for one, ids in check(case.program)]
+    if not broken:
+        for recipe in case.inputs:
+            evaluate(case.program, materialise(case.program, recipe))
+    return broken
+
+
+def test_every_program_is_valid_and_evaluated() -> None:
+    for number in range(150):
+        assert ways_to_fail(numbered(71, number)) == [], number
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_drawn_by_hypothesis_they_are_valid_too(case) -> None:
+    assert ways_to_fail(case) == []
+
+
+def test_the_same_number_is_the_same_program() -> None:
+    assert numbered(3, 17) == numbered(3, 17)
+    assert numbered(3, 17) != numbered(4, 17)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=[p.name for p in PATTERNS])
+def test_every_pattern_is_valid_on_the_types_it_takes(pattern) -> None:
+    written = 0
+    for number, of in enumerate(t for t in ALL for _ in range(1)):
+        for place, shape in enumerate(SHAPES):
+            kind = TensorType(shape, of)
+            if (number + place) % 3 or not pattern.takes(kind):
+                continue
+            chain = Chain(stream(1, 100 * number + place), exact=True)
+            chain.data.append(chain.parameter(kind))
+            result = pattern.write(chain, chain.data[0])
+            assert check(chain.case([result]).program) == [], kind
+            written += 1
+    assert written
+
+
+def test_there_are_patterns_for_every_type_and_ops_for_most() -> None:
+    for of in ALL:
+        assert any(pattern.takes(TensorType((3,), of)) for pattern in PATTERNS), of
+    assert len(set(linked_ops(ELEMENT_TYPES["f32"]))) > 60
+
+
+def test_most_programs_have_several_operations_and_all_ops_come_up() -> None:
+    names: Counter[str] = Counter()
+    lengths: list[int] = []
+    for number in range(400):
+        operations = numbered(5, number).program.main.body.operations[:-1]
+        working = [one.name for one in operations if not is_constant(one)]
+        names.update(working)
+        lengths.append(len(working))
+    assert max(lengths) >= 12
+    assert sum(length > 1 for length in lengths) > 320
+    known = {record.name for record in OPS.values() if linkable(record)}
+    assert len(known & set(names)) > 0.75 * len(known)
+
+
+def test_a_campaign_about_some_ops_has_them_in_most_programs() -> None:
+    ops = frozenset({"sort", "cholesky"})
+    met = sum(any(one.name in ops for one in numbered(0, n, ops).program.walk()) for n in range(40))
+    assert met > 25
