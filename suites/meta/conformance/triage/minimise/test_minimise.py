@@ -92,7 +92,7 @@ def test_no_more_is_tried_than_is_allowed() -> None:
     program = parse_module(LONG)
     tried: list[int] = []
 
-    def fails(smaller: Program, given) -> bool:
+    def fails(smaller: Program, _) -> bool:
         tried.append(len(names(smaller)))
         return True
 
