@@ -122,7 +122,7 @@ def _identify(journal: Journal, campaign: Campaign, options: Options) -> None:
         journal.set_meta({"identity": identity, "started": started, "command": options.command})
         return
     differing = [
-        f"{name} {before.get(name) or 'all'} there and {value or 'all'} here"
+        f"{name} {_told(before.get(name))} there and {_told(value)} here"
         for name, value in identity.items()
         if before.get(name) != value
     ]
@@ -131,6 +131,10 @@ def _identify(journal: Journal, campaign: Campaign, options: Options) -> None:
             f"{options.out} holds a campaign with {'; '.join(differing)}: "
             "choose another --out, or start over with --fresh"
         )
+
+
+def _told(value: Any) -> str:
+    return (", ".join(map(str, value)) or "all") if isinstance(value, list) else str(value)
 
 
 def _summarise(journal: Journal, campaign: Campaign) -> None:

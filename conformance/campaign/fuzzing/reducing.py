@@ -21,6 +21,7 @@ from conformance.stablehlo.pretty import pretty
 from conformance.transforms.inline import NotInlined, inlined
 from conformance.triage.minimise.attempts import Inputs
 from conformance.triage.minimise.minimise import TRIES, minimised
+from conformance.triage.minimise.surgery import SECONDS
 from conformance.verdict import Element
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -33,10 +34,10 @@ def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Findi
     Raises:
         NotAvailable: when the backend cannot be had.
     """
-    session = open_session(trial.backend, phase)
+    session, quick = open_session(trial.backend, phase), replace(trial, seconds=SECONDS)
 
     def fails(program: Program, inputs: Inputs) -> bool:
-        outcome = judged_alone(trial, session, program, inputs)
+        outcome = judged_alone(quick, session, program, inputs)
         return outcome is not None and alike(hit.outcome, outcome, program)
 
     small = minimised(fails, flat(hit.program), hit.inputs, seconds, tries)

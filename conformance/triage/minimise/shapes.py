@@ -82,7 +82,7 @@ def _cut(array: Array, sizes: Sizes, *, last: bool) -> Array:
         else slice(0, sizes[size])
         for size in array.shape
     )
-    shape = tuple(map(sizes.get, array.shape, array.shape))
+    shape = tuple(sizes[size] if size in sizes else size for size in array.shape)  # noqa: SIM401 - its type
     return np.ascontiguousarray(array[parts]).reshape(shape)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from conformance.executors.limit import TooSlow, limited
 from conformance.transforms.dead_code import needed, without_unused
 from conformance.transforms.extract import with_main
 from conformance.transforms.substitute import with_constant, with_parameter, with_value
@@ -15,6 +16,9 @@ from reference.ir.program import Operation, Program, Region, Value
 from reference.ir.substitution import using
 from reference.ir.types import Array
 from reference.ops.structure import is_constant
+
+SECONDS = 2.0
+"""Seconds that the reference may take for an evaluation: simpler loops may have no end."""
 
 
 def fewer_results(attempts: Attempts) -> bool:
@@ -74,8 +78,9 @@ def values_of(attempts: Attempts) -> dict[str, Array] | None:
     made = [v for one in program.main.body.operations[:-1] for v in one.results]
     shown = list(filter(can_be_result, made))
     try:
-        arrays = evaluate(needed(program, shown), attempts.inputs)
-    except EvaluationError:
+        with limited(SECONDS):
+            arrays = evaluate(needed(program, shown), attempts.inputs)
+    except (EvaluationError, TooSlow):
         return None
     values = dict(zip((v.name for v in program.main.arguments), attempts.inputs, strict=True))
     return values | {value.name: array for value, array in zip(shown, arrays, strict=True)}

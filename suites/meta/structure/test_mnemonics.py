@@ -47,6 +47,7 @@ PATTERNS = {
     "conformance/tolerance/models/": "what compilers compute in place of particular ops",
     "conformance/transforms/tuples.py": "takes `tuple` and `get_tuple_element` away",
     "conformance/triage/rewritings.py": "patterns of operations that compilers rewrite",
+    "generators/chains/patterns/": "small programs that compilers rewrite",
     "reference/numerics/elementary/": "elementary functions, by the name of their op",
 }
 """Files and folders that are about particular ops, or patterns of several, and what they hold."""
