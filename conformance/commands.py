@@ -43,7 +43,7 @@ def fuzz(
     corpus: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of findings, in which new ones are kept too.",
+            help="Folder of findings, looked at first; new ones are kept there.",
             show_default="the folder findings in --out",
         ),
     ] = None,

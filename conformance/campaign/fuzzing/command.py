@@ -16,10 +16,14 @@ from rich.console import Console
 
 from conformance.backends.registry import parse
 from conformance.campaign.fuzzing.campaign import NEEDED, Campaign, Sitting
+from conformance.campaign.fuzzing.corpus import replayed
 from conformance.campaign.fuzzing.journal import FILE_NAME, Journal, Kept
+from conformance.campaign.fuzzing.trials import Trial
 from conformance.campaign.progress import watcher
 from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
+from conformance.executors.local import LocalExecutor
+from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.results.versions import build, versions
 from generators.chains.links import linkable
@@ -72,12 +76,27 @@ def fuzz(options: Options) -> int:
         with executor_of(backend, jobs=options.jobs, preload=NEEDED) as executor:
             journal.set_meta({"backend": asdict(describe(executor, backend))})
             shown = watcher(Console(stderr=True))
+            _replay(executor, campaign, known, journal)
             sitting = Sitting(campaign, known, journal, executor, shown, versions())
             try:
                 sitting.work()
             finally:
                 _summarise(journal, campaign)
         return _print(journal, campaign)
+
+
+def _replay(
+    executor: LocalExecutor, campaign: Campaign, known: Sequence[Expectation], journal: Journal
+) -> None:
+    """Say what the findings of the corpus come to now, before anything else is tried."""
+    if campaign.corpus is None:
+        return
+    spelling, seconds = campaign.backend.spelling, campaign.timeout
+    trial = Trial(spelling, campaign.seed, 0, 1, frozenset(), tuple(known), seconds / 8)
+    told = dict(replayed(executor, trial, campaign.corpus, seconds))
+    for name, words in told.items():
+        sys.stderr.write(f"{name}: {words}\n")
+    journal.set_meta({"corpus": told})
 
 
 def seconds_of(budget: str) -> float:

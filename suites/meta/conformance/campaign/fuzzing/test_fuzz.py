@@ -50,6 +50,18 @@ def test_a_fault_is_found_made_small_and_kept(tmp_path: Path) -> None:
     assert "reproduce.py" in (folder / "issue.md").read_text()
 
 
+def test_a_corpus_is_looked_at_first(tmp_path: Path, capsys) -> None:
+    corpus = tmp_path / "corpus"
+    fault = "reference:floor_division"
+    assert campaign(tmp_path / "1", fault, 32, ops=("divide",), corpus=corpus) == 1
+    (folder, *_) = corpus.iterdir()
+    capsys.readouterr()
+    campaign(tmp_path / "2", fault, 1, corpus=corpus)
+    assert f"{folder.name}: still there: divergent" in capsys.readouterr().err
+    campaign(tmp_path / "3", "reference", 1, corpus=corpus)
+    assert f"{folder.name}: gone" in capsys.readouterr().err
+
+
 def test_what_ends_its_process_is_found_too(tmp_path: Path) -> None:
     assert campaign(tmp_path, "reference:abort_on_large", 16) == 1
     found = findings(tmp_path)

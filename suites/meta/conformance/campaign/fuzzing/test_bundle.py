@@ -1,0 +1,52 @@
+"""The folder of a finding: its script tells the truth, and says it by its exit code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.campaign.fuzzing.bundle import write
+from conformance.campaign.fuzzing.finding import Finding
+from conformance.stablehlo.emit import emit
+from conformance.verdict import Element, Verdict
+from suites.meta.support.small_programs import array, one, typed
+
+
+def finding(of: str, expected: float, actual: float) -> Finding:
+    """A finding about 1 + 2, which is 3."""
+    program = one("add", [typed(2, of=of), typed(2, of=of)], typed(2, of=of))
+    inputs = (array([0, 1], of), array([0, 2], of))
+    results = [(array([0, number], of),) for number in (expected, actual)]
+    element = Element(0, (1,), str(expected), "", str(actual), "")
+    return Finding(
+        program, emit(program), inputs, *results, Verdict.DIVERGENT, "wrong value", "message", "",
+        "add", elements=(element,), backend="cpu",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("of", ["f32", "si32", "bf16"])
+def test_the_script_says_whether_the_bug_is_there(tmp_path: Path, of: str) -> None:
+    there = write(tmp_path / "there", finding(of, 5, 3), {}, "")
+    gone = write(tmp_path / "gone", finding(of, 3, 5), {}, "")
+    running = [
+        subprocess.Popen([sys.executable, path / "reproduce.py"], stdout=subprocess.PIPE, text=True)
+        for path in (there, gone)
+    ]
+    said = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [1, 0], said
+    assert "still there" in said[0]
+    assert "gone" in said[1]
+
+
+def test_all_is_written_and_the_program_can_be_checked(tmp_path: Path) -> None:
+    own = write(tmp_path, finding("f32", 5, 3), {"jaxlib": "1.2"}, "hlo-conformance fuzz")
+    with np.load(own / "inputs.npz") as archive:
+        assert sorted(archive.files) == ["a0", "a1"]
+    text = (own / "issue.md").read_text()
+    assert "jaxlib 1.2" in text
+    assert "stablehlo.add" in text
+    assert "| 0 | [1] | 5" in text
