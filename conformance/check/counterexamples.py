@@ -65,7 +65,7 @@ def _answers(executor: LocalExecutor, ended: Ended, backend: str) -> tuple[Repla
         return ()
     (expectation,) = batch
     verdict, kind, message = why(value)
-    reproduces = expectation.names(verdict, kind)
+    reproduces = expectation.names(verdict, kind, message)
     return (Replayed(expectation.id, reproduces, verdict, kind, message),)
 
 

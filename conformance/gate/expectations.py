@@ -34,11 +34,11 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One known divergence: a [[known]] table of a file, whose keys are these fields.
 
     It knows a failure of an op and element type on a backend that its patterns (names or globs)
-    match, with one of the verdicts, a class that one of `kinds` matches, and no error over
-    `max_ulp`. An op written "convolution + maximum" is those operations going wrong only together.
-    `versions` are those of jaxlib that it is true of, such as "<0.11". An entry that is `rare` does
-    not have all cases of its cells run in processes of their own, though all that it knows is that
-    processes end.
+    match, with one of the verdicts, a class that one of `kinds` matches, one of `words` in what is
+    told of it, and no error over `max_ulp`. An op written "convolution + maximum" is those
+    operations going wrong only together. `versions` are those of jaxlib that it is true of, such as
+    "<0.11". An entry that is `rare` does not have all cases of its cells run in processes of their
+    own, though all that it knows is that processes end.
     """
 
     id: str
@@ -47,6 +47,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     element_types: tuple[str, ...] = ("*",)
     verdicts: tuple[str, ...] = FAILING
     kinds: tuple[str, ...] = ("*",)
+    words: tuple[str, ...] = ("",)
     link: str = ""
     counterexample: Counterexample | None = None
     versions: str = ""
@@ -69,15 +70,18 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def knows(self, failure: Failure | Record) -> bool:
         """Whether that failure is the one it speaks of."""
-        return self.names(failure.verdict, failure.kind, failure.worst_ulp) and self.applies(
-            (failure.op, failure.element_type, failure.backend)
-        )
+        return self.names(
+            failure.verdict, failure.kind, failure.message, failure.worst_ulp
+        ) and self.applies((failure.op, failure.element_type, failure.backend))
 
-    def names(self, verdict: Verdict, kind: str, worst_ulp: float | None = None) -> bool:
+    def names(
+        self, verdict: Verdict, kind: str, message: str, worst_ulp: float | None = None
+    ) -> bool:
         """Whether it speaks of such a failure, whichever op it is of."""
         return (
             verdict.value in self.verdicts
             and _matches(kind, self.kinds)
+            and any(word in message for word in self.words)
             and (worst_ulp or 0.0) <= self.max_ulp
         )
 
@@ -94,6 +98,7 @@ class Failure:
     backend: str
     verdict: Verdict
     kind: str
+    message: str = ""
     worst_ulp: float | None = None
 
 

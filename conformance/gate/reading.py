@@ -7,6 +7,7 @@ op = "atan2"                      # a name or a glob, or a list of them; of oper
 element_types = ["complex<*>"]    # names or globs; every type when left out
 verdicts = ["divergent"]          # failing verdicts; every one when left out
 kinds = ["signed zero"]           # classes or globs; every one when left out
+words = ["out of memory"]         # in what is told of it, one of these; anything when left out
 max_ulp = 8                       # errors up to here; of any size when left out
 reason = "why this is known, in a sentence"
 link = "https://..."              # optional: where it is discussed
@@ -181,7 +182,7 @@ def _check_meaning(found: Expectation) -> None:
     for key in _NEEDED:
         if not getattr(found, key):
             raise ValueError(f"{key!r} is missing")
-    for key in ("op", "element_types", "verdicts", "kinds", "backends"):
+    for key in ("op", "element_types", "verdicts", "kinds", "words", "backends"):
         if not getattr(found, key):
             raise ValueError(f"{key!r} must be a list of strings that is not empty")
     if not found.max_ulp >= 0:

@@ -204,7 +204,7 @@ class Explainer:
         findings = judgement.findings or ((judgement.verdict, judgement.kind),)
         name, of = group_name(group), column(group[-1])
         failures = [
-            Failure(name, of, self.backend, verdict, kind, judgement.worst_ulp)
+            Failure(name, of, self.backend, verdict, kind, judgement.message, judgement.worst_ulp)
             for verdict, kind in findings
         ]
         return self._all_known(failures)

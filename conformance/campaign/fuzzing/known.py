@@ -16,13 +16,14 @@ def known_loss(
     backend: str,
     verdict: Verdict,
     kind: str,
+    message: str,
 ) -> tuple[str, ...]:
     """The expectations that know of some operation of a program that it fails in this way.
 
     Of a program that ends its process, or is refused, nobody says which operation does it.
     """
     ids = (
-        known_by(expectations, Failure(one.name, column(one), backend, verdict, kind))
+        known_by(expectations, Failure(one.name, column(one), backend, verdict, kind, message))
         for one in program.walk()
     )
     return tuple(dict.fromkeys(filter(None, ids)))

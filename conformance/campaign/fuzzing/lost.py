@@ -37,7 +37,7 @@ class Losses:
     def tried(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> Tried:
         """What a trial of one program came to that lost its worker."""
         case = numbered(trial.seed, trial.start, trial.ops)
-        known = known_loss(case.program, trial.expectations, trial.backend, verdict, kind)
+        known = known_loss(case.program, trial.expectations, trial.backend, verdict, kind, message)
         outcome = Outcome(verdict, kind, message, known=known)
         hit = Hit(trial.start, case.program, materialise(case.program, case.inputs[0]), outcome)
         word = f"known {verdict}" if known else verdict.value
@@ -58,7 +58,12 @@ class Losses:
         small = minimised(fails, hit.program, hit.inputs, seconds, TRIES)
         outcome = hit.outcome
         known = known_loss(
-            small.program, trial.expectations, backend, outcome.verdict, outcome.kind
+            small.program,
+            trial.expectations,
+            backend,
+            outcome.verdict,
+            outcome.kind,
+            outcome.message,
         )
         smaller = Outcome(outcome.verdict, outcome.kind, outcome.message, known=known)
         return self.finding(Hit(hit.number, small.program, small.inputs, smaller), backend)

@@ -195,5 +195,7 @@ def judged_alone(
         return None
     if outcome.verdict is not Verdict.REJECTED or outcome.known or outcome.culprit:
         return outcome
-    known = known_loss(program, trial.expectations, session.name, outcome.verdict, outcome.kind)
+    known = known_loss(
+        program, trial.expectations, session.name, outcome.verdict, outcome.kind, outcome.message
+    )
     return replace(outcome, known=known)

@@ -6,12 +6,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import conformance
 from conformance.catalog import CATALOG
 from conformance.gate.classes import CLASSES
-from conformance.gate.expectations import Counterexample, Failure, known_by
+from conformance.gate.expectations import Counterexample, Expectation, Failure, known_by
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.tolerance.bounds.sorting import NEGATIVE
 from conformance.tolerance.models.interpreter.table import DEVIATIONS
@@ -176,6 +177,15 @@ def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
     assert len(given) > 40
     assert given - {*CLASSES} == set()
     assert len({*CLASSES}) == len(CLASSES)
+
+
+def test_words_tell_ends_of_a_process_apart() -> None:
+    entry = Expectation("x", ("add",), "it ends", verdicts=("crashed",), words=("bad_alloc", "oom"))
+    for message, known in (("SIGABRT: bad_alloc", "x"), ("SIGABRT: Check failed", ""), ("", "")):
+        failure = Failure("add", "f32", "cpu", Verdict.CRASHED, "abort", message)
+        assert known_by((entry,), failure) == known
+    anything = msgspec.structs.replace(entry, words=("",))
+    assert known_by((anything,), Failure("add", "f32", "cpu", Verdict.CRASHED, "abort")) == "x"
 
 
 def test_every_class_is_explained_in_the_docs() -> None:
