@@ -4,7 +4,8 @@ Some things end its process and need not: a complex number among the arguments o
 an integer divided by zero, a sort by what is no order, and negative padding of a convolution that
 takes away more than there is. The parts of complex numbers go in and out instead; a divisor that is
 zero is replaced by one, as the specification says nothing of the quotient; sorts are made stable,
-which any may be; and no more is taken away than there is.
+which any may be; and no more is taken away than there is. A scatter, which writes over its inputs,
+is given copies of them.
 
 What is put in the place of an operation stands here, and not among the transforms, because it is an
 answer to faults of this backend: a program is not better for it in any other respect.
@@ -117,11 +118,27 @@ def _most_taken(operation: Operation) -> Array:
     return np.array(dilated, np.int64)
 
 
+def _copied(operation: Operation) -> Iterator[Operation]:
+    """A scatter of copies of its inputs: it writes the results over what it is given, and other
+    operations would find them there."""
+    count = len(operation.results)
+    copies: list[Value] = []
+    for number, value in enumerate(operation.operands[:count]):
+        if not (isinstance(value.type, TensorType) and value.type.is_static):
+            yield operation
+            return
+        copies.append(Value(f"copy.{number}.{operation.results[0].name}", value.type))
+    for value, copy in zip(operation.operands, copies, strict=False):
+        yield Operation("reshape", (value,), (copy,))
+    yield replace(operation, operands=(*copies, *operation.operands[count:]))
+
+
 _SAFE: dict[str, Callable[[Operation], Iterator[Operation]]] = {
+    "scatter": _copied,
     "convolution": _padded,
     "divide": _divided,
     "dynamic_conv": _dynamically_padded,
     "remainder": _divided,
     "sort": _stably_sorted,
 }
-"""Ops of which some operations would end the process, and what is put in the place of these."""
+"""Ops that need another in their place, or operations of which some do, and what that is."""

@@ -285,3 +285,21 @@ def test_what_the_verifier_refuses_is_rejected(session: Session) -> None:
     program = parse_module(text.replace("-> tensor<3xf32>", "-> tensor<2xf32>"))
     with pytest.raises(Rejected):
         session.compile(program, text)
+
+
+def test_a_scatter_leaves_its_input_as_it_is(session: Session) -> None:
+    x, at, update = (np.array(one, np.int32) for one in ([3, 4], [1], [9]))
+    text = """
+    func.func @main(%x: tensor<2xi32>, %at: tensor<1xi32>, %u: tensor<1xi32>)
+        -> (tensor<2xi32>, tensor<2xi32>) {
+      %0 = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+          inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+        stablehlo.return %b : tensor<i32>
+      }) : (tensor<2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+      %1 = stablehlo.negate %x : tensor<2xi32>
+      return %0, %1 : tensor<2xi32>, tensor<2xi32>
+    }"""
+    scattered, negated = run(session, text, x, at, update)
+    assert scattered.tolist() == [3, 9]
+    assert negated.tolist() == [-3, -4]
