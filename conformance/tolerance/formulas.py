@@ -7,6 +7,8 @@ within the rule's budget of either is permitted.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from reference.ir.types import Array, element_type_of
@@ -36,3 +38,24 @@ def log_plus_one(operand: Array) -> Array:
     shifted = conversion.complex_(moved, imag)
     modulus = functions.log(arithmetic.abs(shifted))
     return conversion.complex_(modulus, functions.atan2(imag, moved))
+
+
+def _sign_by_modulus(steps: int, operand: Array) -> Array:
+    """`divide(x, abs(x))` of complex numbers with a subnormal modulus that many steps off.
+
+    A modulus may be 3 ulp off (rule "magnitude"), which of subnormal ones is a large part of them.
+    """
+    result = arithmetic.sign(operand)
+    if not element_type_of(operand).is_complex:
+        return result
+    modulus = arithmetic.abs(operand)
+    form = element_type_of(modulus).float_format
+    tiny = (modulus > 0) & (modulus < form.smallest_normal)
+    moved = np.maximum(modulus + steps * form.smallest, form.smallest).astype(modulus.dtype)
+    with np.errstate(all="ignore"):
+        parts = conversion.complex_(np.real(operand) / moved, np.imag(operand) / moved)
+    return np.where(tiny, parts, result)
+
+
+SIGNS_BY_MODULUS = tuple(partial(_sign_by_modulus, steps) for steps in range(-3, 4))
+"""Quotients by every modulus that is permitted."""

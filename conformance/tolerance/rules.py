@@ -81,9 +81,11 @@ MAGNITUDE = replace(
 )
 SIGNED = Rule(
     "sign",
-    "exact; for complex numbers the specification's quotient within 3 ulp of the larger part",
+    "exact; for complex numbers the specification's quotient within 3 ulp of the larger part, "
+    "by a modulus within 3 ulp where it is subnormal",
     "StableHLO specification, sign; StableHLO tests/math for complex",
     Ulps(f32=0, f64=0, half=0, narrow=0, complex_=3),
+    formulas=formulas.SIGNS_BY_MODULUS,
 )
 SQUARE_ROOT = Rule(
     "square root",

@@ -101,7 +101,9 @@ def _divide(of: ElementType, lhs: Array, rhs: Array) -> tuple[Array, Array]:
     real = np.where(swapped, a * ratio + b, b * ratio + a) / divisor
     imag = np.where(swapped, b * ratio - a, b - a * ratio) / divisor
     bound = (_SLACK * (np.abs(a) + np.abs(b)) + 4 * _LEAST) / np.abs(divisor) + 4 * _LEAST
-    return _complex(real, imag), bound
+    endless = np.isinf(rhs) & np.isfinite(lhs)  # C's rules make zeros of what became NaN
+    quotient = np.where(endless, 0.0, _complex(real, imag))
+    return quotient, np.where(endless, 4 * _LEAST, bound)
 
 
 def _logistic(of: ElementType, z: Array) -> tuple[Array, Array]:
@@ -110,11 +112,8 @@ def _logistic(of: ElementType, z: Array) -> tuple[Array, Array]:
     total = (1 + grown).astype(of.storage).astype(np.complex128)
     value, bound = _divide(of, np.ones_like(z), total)
     unit = 2.0**-of.part.float_format.precision
-    return value, bound + 8 * unit * np.abs(value) * (1 + np.abs(grown)) / np.abs(total)
-
-
-def _sign(of: ElementType, z: Array) -> tuple[Array, Array]:
-    return _divide(of, z, np.abs(z).astype(np.complex128))
+    rounded = 8 * unit * np.abs(value) * (1 + np.abs(grown)) / np.abs(total)
+    return value, bound + np.where(np.isfinite(total), rounded, 0.0)
 
 
 def _atan2(of: ElementType, y: Array, x: Array) -> tuple[Array, Array]:
@@ -149,4 +148,3 @@ EXPONENTIAL_MINUS_ONE = _by(_exponential_minus_one)
 LOG_PLUS_ONE = _by(_log_plus_one)
 LOGISTIC = _by(_logistic)
 POWER = _by(_power)
-SIGN = _by(_sign)

@@ -55,7 +55,6 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
     "round_nearest_even": (rounding.TO_WHOLE,),
     "rsqrt": _IN_F64,
     "scatter": (),
-    "sign": (formulas.SIGN,),
     "sine": _IN_F64,
     "sort": (orders.SORTED,),
     "sqrt": _IN_F64,
