@@ -79,6 +79,16 @@ def one_pass_and_folded(step: BallStep) -> tuple[Ball, ...]:
     return _normalized(step, _folded_output, _one_pass_moments)
 
 
+def one_pass_of_sums(step: BallStep) -> tuple[Ball, ...]:
+    """The variance as E[x^2] - (sum of x)^2 / n^2, whose square may overflow."""
+    return _normalized(step, _by_reciprocal, _moments_of_sums)
+
+
+def one_pass_of_sums_and_folded(step: BallStep) -> tuple[Ball, ...]:
+    """That, and the output folded."""
+    return _normalized(step, _folded_output, _moments_of_sums)
+
+
 def other_orders(step: BallStep) -> tuple[Ball, ...]:
     """Gradients whose factors and divisors come in another order, or are drawn out of a sum."""
     x, _, mean, _, grad_output = step.given.values()
@@ -138,6 +148,12 @@ def _one_pass_moments(x: Ball, count: Ball, axes: tuple[int, ...]) -> tuple[Ball
     return mean, ops.total(x * x, axes) / count - mean * mean
 
 
+def _moments_of_sums(x: Ball, count: Ball, axes: tuple[int, ...]) -> tuple[Ball, Ball]:
+    total = ops.total(x, axes)
+    square = total * total * ((1 / count) * (1 / count))
+    return total / count, ops.total(x * x, axes) / count - square
+
+
 OTHERS: tuple[tuple[str, Formula, tuple[str, ...]], ...] = (
     ("reciprocal", reciprocal_root, ALL),
     ("order of the factors", other_orders, (GRAD,)),
@@ -145,5 +161,7 @@ OTHERS: tuple[tuple[str, Formula, tuple[str, ...]], ...] = (
     ("folded normalization", folded, (INFERENCE, TRAINING)),
     ("one-pass variance", one_pass, (TRAINING,)),
     ("one-pass variance", one_pass_and_folded, (TRAINING,)),
+    ("one-pass variance", one_pass_of_sums, (TRAINING,)),
+    ("one-pass variance", one_pass_of_sums_and_folded, (TRAINING,)),
 )
 """Formulas that compilers are known to evaluate: their class, and the ops that they are of."""

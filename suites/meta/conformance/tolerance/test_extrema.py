@@ -98,7 +98,7 @@ def test_the_shipped_expectations_know_them_of_reductions_alone(kind: str):
         record = Record(op, "f32", "cpu", 0, "", Verdict.DIVERGENT, label)
         return [one.id for one in known if one.knows(record)]
 
-    assert len(ids("reduce", kind)) == 1
+    assert 1 <= len(ids("reduce", kind)) <= 2
     assert not ids("add", kind)
     assert not ids("reduce", "NaN")
     assert not ids("reduce", "signed zero")

@@ -124,6 +124,17 @@ def test_a_variance_in_one_pass_is_a_class_of_its_own() -> None:
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "one-pass variance")
 
 
+def test_a_square_of_a_sum_that_overflows_is_a_variance_in_one_pass() -> None:
+    """400 squared is no number of f16: E[x^2] less it is -infinity, where the variance is 1."""
+    operands = one_feature([1, 3] * 100, [1], [0], name="f16")
+    right = evaluate(program("batch_norm_training", operands, 1.0, 1), operands)
+    assert right[2].tolist() == [1]
+    for variance, kind in ((-np.inf, "one-pass variance"), (np.inf, "infinity")):
+        wrong = (*right[:2], np.full(1, variance, np.float16))
+        found = judged("batch_norm_training", operands, wrong, 1.0)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
 def test_folding_is_a_class_of_its_own() -> None:
     operands = one_feature([1e15], [1], [0], [1e15], [0])
     assert evaluate(program("batch_norm_inference", operands, 1e-5, 1), operands)[0] == 0
