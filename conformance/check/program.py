@@ -124,7 +124,13 @@ class Work:
         maker = next(makers, None)
         if maker is None:
             return outcome
-        where, known = described(self._unit, maker), self._explainer.known(maker, judgement)
+        before = program.main.body.operations[: program.main.body.operations.index(maker)]
+        known: tuple[str, ...] = ()
+        for one in (maker, *reversed(before)):  # a shape may be wrong because another one is
+            if known := self._explainer.known(one, judgement):
+                maker = one
+                break
+        where = described(self._unit, maker)
         return replace(outcome, operation=where, known=known, culprit=called((maker,)))
 
     def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> Outcome:

@@ -103,6 +103,12 @@ class Chain:
         self.parameters[value] = self._suiting(tensor_type.element, profiles)
         return value
 
+    def fill(self, value: Value, *profiles: str) -> None:
+        """Let these profiles decide the contents of a value, where it is a parameter of main: what
+        suits the op that takes it."""
+        if value in self.parameters:
+            self.parameters[value] = self._suiting(element(value), profiles)
+
     def _suiting(self, of: ElementType, profiles: Sequence[str]) -> tuple[str, ...]:
         general = all(name in PROFILES and PROFILES[name].general for name in profiles)
         if self.exact and general and not of.is_boolean:

@@ -108,8 +108,11 @@ def _taken(chain: Chain, value: Value, case: Case, record: Op) -> dict[str, Valu
         parameter: tuple(recipe.profiles[number] for recipe in case.inputs)
         for number, parameter in enumerate(case.program.main.arguments)
     }
-    first = _first(value, list(parameters), case, record)
+    free = [one for one, profiles in parameters.items() if not _are_stated(profiles)]
+    first = _first(value, free, case, record)
     taken = {} if first is None else {first.name: fitted(chain, value, _tensor(first))}
+    if first in parameters and first.type == value.type and not chain.exact and chain.pick(2):
+        chain.fill(value, *dict.fromkeys(parameters[first]))
     for parameter, profiles in parameters.items():
         if parameter is first:
             continue
@@ -132,7 +135,14 @@ def _first(value: Value, parameters: Sequence[Value], case: Case, record: Op) ->
     if record.structure is not Structure.COMPUTES:
         return None
     operands = case.program.subject.operands
-    return next((one for one in operands[:1] if _tensor(one).element == of), None)
+    taken = case.program.main.arguments
+    constants = (one for one in operands[:1] if one not in taken)
+    return next((one for one in constants if _tensor(one).element == of), None)
+
+
+def _are_stated(profiles: Collection[str]) -> bool:
+    """Whether an operand must hold certain numbers: the sizes of a result, say."""
+    return all(name.startswith("values:") for name in profiles)
 
 
 def _is_any(profiles: Collection[str]) -> bool:

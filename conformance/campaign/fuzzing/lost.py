@@ -24,6 +24,9 @@ TRIES = 60
 SECONDS = 40.0
 """Seconds that it may take."""
 
+INTERNAL_ERROR = "internal error"
+"""The class of what a backend answers where it breaks in an orderly way."""
+
 LOST = (Verdict.CRASHED, Verdict.TIMED_OUT)
 
 
@@ -44,8 +47,8 @@ class Losses:
         return Tried({word: 1}, (hit,), frozenset(pairs_of(case.program)), 1, 0.0)
 
     def is_loss(self, hit: Hit) -> bool:
-        """Whether a hit is one of those."""
-        return hit.outcome.verdict in LOST
+        """Whether a hit is one of those: what a backend says by itself ends no worker."""
+        return hit.outcome.verdict in LOST and hit.outcome.kind != INTERNAL_ERROR
 
     def reduced(self, trial: Trial, hit: Hit, backend: str, seconds: float = SECONDS) -> Finding:
         """The finding that a hit comes to, its program minimised where it fails every time."""

@@ -193,7 +193,8 @@ def judged_alone(
         outcome = work.judged(inputs)
     except (NotJudged, TooSlow, EvaluationError, EmitError):
         return None
-    if outcome.verdict is not Verdict.REJECTED or outcome.known or outcome.culprit:
+    without = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)
+    if not without or outcome.known or outcome.culprit:
         return outcome
     known = known_loss(
         program, trial.expectations, session.name, outcome.verdict, outcome.kind, outcome.message
