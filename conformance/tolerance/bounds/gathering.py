@@ -12,6 +12,7 @@ import numpy as np
 
 from conformance.tolerance.bounds.reduction import rounding_operations
 from conformance.tolerance.models import out_of_bounds
+from conformance.tolerance.models.interpreter.indices import signed
 from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import apply, body_of
@@ -129,9 +130,27 @@ def _treatments(
             if parts.is_sum_or_product:
                 bound = _of_sum_or_product(parts, other)
                 same |= bound_distances(other, got.reshape(-1), bound) <= 1
+            if label == out_of_bounds.SIGNED:
+                same |= _overflown(operation, operands, other.reshape(got.shape), got)
             explained &= same
         found.append((label, (differs & explained).reshape(actual[0].shape)))
     return found
+
+
+def _overflown(
+    operation: Operation, operands: tuple[Array, ...], result: Array, got: Array
+) -> Array:
+    """Which elements (flat) are no finite numbers where the order of the updates leaves it open
+    whether they are, the indices taken for signed ones."""
+    count, of = len(operands) // 2, element_type_of(result)
+    if not (of.is_float or of.is_complex):
+        return np.zeros(result.size, np.bool_)
+    moved = (*operands[:count], signed(operands[count]), *operands[count + 1 :])
+    masks = [mask for _, mask in unspecified(operation, moved, result, 0)]
+    infinite = ~np.isfinite(got) if of.is_complex else ~np.isfinite(to_float64(got))
+    return np.logical_or.reduce([np.zeros(result.shape, np.bool_), *masks]).reshape(-1) & (
+        infinite.reshape(-1)
+    )
 
 
 def _gather_refutes(

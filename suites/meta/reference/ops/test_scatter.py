@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.tolerance.models.out_of_bounds import BOUND, ELSEWHERE, WINDOW
+from conformance.tolerance.models.out_of_bounds import BOUND, ELSEWHERE, SIGNED, WINDOW
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
@@ -135,6 +135,21 @@ def test_bounds_in_a_narrow_index_type_are_named() -> None:
     inputs = [np.zeros(129, np.float32), np.array([127], np.int8), np.array([5], np.float32)]
     assert evaluate(made, inputs)[0][127] == 5
     assert judged(made, inputs, [np.zeros(129, np.float32)]) == (Verdict.DIVERGENT, BOUND)
+
+
+def test_signed_indices_whose_updates_overflow_by_the_order_are_named() -> None:
+    """255 in ui8 is -1: windows of two begin before the first element, where products overflow."""
+    of = element_type("f8E4M3FNUZ")
+    types = {"x": tensor(of, 2), "i": tensor(element_type("ui8"), 4, 1), "u": tensor(of, 4, 2)}
+    given = POINTS | {"update_window_dims": (1,), "inserted_window_dims": ()}
+    body = fold_of("multiply", of).region
+    made = program("scatter", types, (tensor(of, 2),), (body,), **given)
+    updates = np.array([[1, 200], [1, 200], [1, 0.01], [1, 0.01]]).astype(of.storage)
+    inputs = [np.ones(2).astype(of.storage), np.full((4, 1), 255, np.uint8), updates]
+    assert evaluate(made, inputs)[0].tolist() == [1, 1]
+    for got, kind in (([np.nan, 1], SIGNED), ([1, np.nan], "NaN")):
+        found = judged(made, inputs, [np.array(got).astype(of.storage)])
+        assert found == (Verdict.DIVERGENT, kind)
 
 
 def test_a_dropped_window_read_elsewhere_is_named() -> None:
