@@ -22,6 +22,7 @@ from conformance.backends.base import (
     Unsupported,
     only,
 )
+from conformance.backends.interpreter.limits import why_not_verified
 from conformance.backends.versions import of_distributions
 from conformance.backends.xla_messages import classify, one_line, refused_by_verifier
 from conformance.errors import NotAvailable
@@ -338,6 +339,9 @@ class PjrtBackend:
         """Compile a module (see `conformance.backends.base.Backend`)."""
         import jaxlib._jax as private
 
+        unasked = why_not_verified(program)
+        if unasked is not None:
+            raise Unsupported(unasked)
         refusal = self.refusal(program)
         if refusal is not None:
             invalid = refused_by_verifier(text)

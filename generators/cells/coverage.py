@@ -236,7 +236,10 @@ class Coverage:
         return Aim(triple, ()) if triple else None
 
     def _missing_triple(self, column: Column) -> Triple | None:
-        """Three values that the column has met two by two, and not together."""
+        """Three values that the column has met two by two, and not together: for every other case,
+        as what no name stands for is drawn freely, and never any that makes a case show less."""
+        if len(column.plans) % 2:
+            return None
         if not column.triples:
             for row in column.rows:
                 column.triples.update(self._triples(row))
@@ -248,8 +251,9 @@ class Coverage:
         return found
 
     def _triples(self, row: Sequence[Value]) -> Iterator[Triple]:
-        """The values of a case three by three, but for what makes no pairs."""
-        for triple in combinations(sorted(set(self._shown(row))), 3):
+        """The values of a case three by three, but for what makes no pairs, or shows less."""
+        shown = {value for value in self._shown(row) if self.names[value][1] not in NARROWING}
+        for triple in combinations(sorted(shown), 3):
             if len({self.names[value][0] for value in triple}) == len(triple):
                 yield triple
 
@@ -261,7 +265,8 @@ class Coverage:
         for pair in sorted(column.pairs, key=lambda pair: (pair * _MIXING) & _WORD):
             low, high = pair >> _SHIFT, pair & _LOW
             for third in sorted(beside[low] & beside.get(high, set())):
-                yield low, high, third
+                if not any(self.names[value][1] in NARROWING for value in (low, high, third)):
+                    yield low, high, third
 
     def _missing_value(self, column: Column) -> Value | None:
         """A value that the column has not taken: one that the op has not, or as its turn comes.

@@ -15,6 +15,7 @@ from conformance.backends.session import open_session
 from conformance.errors import NotAvailable, UsageError
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
+from generators.invalid.table import near_misses
 from reference.ir.program import (
     Dense,
     Function,
@@ -219,6 +220,13 @@ def test_messages_are_one_line_without_paths():
     assert one_line(message) == "INTERNAL: RET_CHECK failure (…:625) module != nullptr"
     assert one_line("UNKNOWN: -:4:11: error: 'op' fails") == "UNKNOWN: 'op' fails"
     assert one_line(" \n") == "no message"
+
+
+def test_of_a_reduction_of_nothing_no_compiler_is_asked() -> None:
+    """MLIR's verifier reads its first input, which may end the process."""
+    (program,) = (p for id_, p in near_misses("reduce") if id_ == "C3" and not p.subject.operands)
+    with pytest.raises(Unsupported, match="reduction of nothing"):
+        open_session("cpu").compile(program)
 
 
 def test_the_cpu_backend_starts_no_other_platform():
