@@ -132,7 +132,7 @@ _ROWS = (
     Row("divide", ARITHMETIC, t.DIVIDED),
     Row("dot", CONTRACTION, contraction.CONTRACTED),
     Row("dot_general", CONTRACTION, contraction.CONTRACTED, weight=4),
-    Row("dynamic_broadcast_in_dim", DYNAMISM, t.DATA, weight=2),
+    Row("dynamic_broadcast_in_dim", DYNAMISM, t.DATA, weight=3),
     Row("dynamic_conv", CONTRACTION, convolution.CONVOLVED, weight=4),
     Row("dynamic_gather", GATHERING, gathering.GATHERED, weight=4),
     Row("dynamic_iota", DYNAMISM, t.DATA, weight=3),
