@@ -32,7 +32,7 @@ from conformance.errors import (
     UsageError,
     unknown,
 )
-from conformance.options import Expectations, Format, Jobs, LinesFormat, OpsFormat
+from conformance.options import Backend, Expectations, Format, Jobs, LinesFormat, Ops, OpsFormat
 
 if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must not wait for
     from conformance.campaign.planning import Options
@@ -67,14 +67,7 @@ def run(
             show_default="cpu",
         ),
     ] = None,
-    op: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"{options.OP_HELP} Repeatable.",
-            autocompletion=options.ops,
-            show_default="every op",
-        ),
-    ] = None,
+    op: Ops = None,
     element_type: Annotated[
         list[str] | None,
         typer.Option(
@@ -272,9 +265,7 @@ def check(
             metavar="FILE...", help="StableHLO modules: text, bytecode, or what jax.export writes."
         ),
     ],
-    backend: Annotated[
-        str, typer.Option(help=options.BACKEND_HELP, autocompletion=options.backends)
-    ] = "cpu",
+    backend: Backend = "cpu",
     inputs: Annotated[
         Path | None,
         typer.Option(

@@ -12,14 +12,11 @@ from typing import Annotated
 
 import typer
 
-from conformance import options
-from conformance.options import Expectations, Jobs
+from conformance.options import Backend, Expectations, Jobs, Ops
 
 
 def fuzz(
-    backend: Annotated[
-        str, typer.Option(help=options.BACKEND_HELP, autocompletion=options.backends)
-    ] = "cpu",
+    backend: Backend = "cpu",
     budget: Annotated[
         str, typer.Option(help="Time for the campaign, such as 90s, 30m or 8h.")
     ] = "10m",
@@ -29,14 +26,7 @@ def fuzz(
             min=0, help="Programs to try at most.", show_default="as many as there is time for"
         ),
     ] = 0,
-    op: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"{options.OP_HELP} Repeatable.",
-            autocompletion=options.ops,
-            show_default="every op",
-        ),
-    ] = None,
+    op: Ops = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all programs.")] = 0,
     jobs: Jobs = None,
     expectations: Expectations = None,
@@ -87,9 +77,7 @@ def reduce(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A StableHLO module that fails `check`.")
     ],
-    backend: Annotated[
-        str, typer.Option(help=options.BACKEND_HELP, autocompletion=options.backends)
-    ] = "cpu",
+    backend: Backend = "cpu",
     inputs: Annotated[
         Path | None,
         typer.Option(

@@ -28,16 +28,6 @@ EXPECTATIONS_HELP = (
 )
 
 
-Jobs = Annotated[
-    int | None,
-    typer.Option(min=1, help="Worker processes.", show_default="one per core, one for a plugin"),
-]
-Expectations = Annotated[
-    str | None,
-    typer.Option(help=EXPECTATIONS_HELP, show_default="those shipped for the backend"),
-]
-
-
 class Format(StrEnum):
     """How a listing is printed."""
 
@@ -93,3 +83,18 @@ def element_types(incomplete: str) -> list[str]:
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
+
+
+Backend = Annotated[str, typer.Option(help=BACKEND_HELP, autocompletion=backends)]
+Ops = Annotated[
+    list[str] | None,
+    typer.Option(help=f"{OP_HELP} Repeatable.", autocompletion=ops, show_default="every op"),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Worker processes.", show_default="one per core, one for a plugin"),
+]
+Expectations = Annotated[
+    str | None,
+    typer.Option(help=EXPECTATIONS_HELP, show_default="those shipped for the backend"),
+]

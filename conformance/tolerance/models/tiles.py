@@ -76,8 +76,7 @@ class _Fold:
 def by_tiles(parts: Reduction) -> Iterator[Rows]:
     """The results of a running fold for tiles of each size; none where windows are no such fold."""
     leaves = parts.leaves
-    axis = _running(leaves) if isinstance(leaves, Windows) else None
-    if axis is None or not isinstance(leaves, Windows):
+    if not isinstance(leaves, Windows) or (axis := _running(leaves)) is None:
         return
     inits = tuple(init.reshape(()) for init in parts.inits)
     fold = _Fold(parts.body.lanes, inits, backwards=leaves.padding[axis][0] == 0)
