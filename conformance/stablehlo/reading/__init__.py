@@ -1,0 +1,1 @@
+"""What MLIR has read of StableHLO's text, as parts of programs."""

@@ -1,0 +1,78 @@
+"""The attributes of an operation, as MLIR has read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from conformance.stablehlo.attributes import KINDS, Verbatim
+from conformance.stablehlo.configurations import CONFIGURATIONS
+from conformance.stablehlo.reading.constants import constant
+from conformance.stablehlo.reading.kinds import read_as
+from conformance.stablehlo.shardings import MANUAL, manual, replica_groups
+from conformance.stablehlo.structs import Struct, flat, struct_of
+from reference.ir.op import Structure
+from reference.ir.program import Attribute
+from reference.ops.table import OPS
+
+CONSTANTS = ("arith.constant", "stablehlo.constant")
+_INHERENT = frozenset({"layout", "operand_layouts", "result_accuracy", "result_layouts"})
+"""Attributes that ops of the dialect have and the specification does not."""
+
+_NOTHING_ASKED = re.compile(r"#(?:stablehlo|mhlo)\.result_accuracy<mode = .*<DEFAULT>>")
+
+
+def own_attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
+    """The attributes of the op's own dialect, sorted out by the table of kinds."""
+    if operation.name == MANUAL:
+        yield from manual(operation).items()
+        return
+    for name in operation.attributes:
+        configures = name in CONFIGURATIONS and operation.name == "stablehlo.custom_call"
+        if not configures and ("." in name or _is_discardable(operation.name, name)):
+            continue
+        if name == "value" and operation.name in CONSTANTS:
+            yield name, constant(operation)
+            continue
+        attribute = operation.attributes[name]
+        struct = struct_of(operation.name.removeprefix("stablehlo."), name)
+        if struct is not None:
+            yield from _of_struct(struct, attribute, operation)
+            continue
+        spelled = str(attribute)
+        groups = replica_groups(operation, spelled) if name == "replica_groups" else None
+        if groups is not None:
+            yield name, groups
+            continue
+        if name == "result_accuracy" and _NOTHING_ASKED.fullmatch(spelled):
+            continue
+        value = read_as(KINDS[name], attribute, operation) if name in KINDS else None
+        yield name, Verbatim(spelled) if value is None else value
+
+
+def _is_discardable(op: str, attribute: str) -> bool:
+    """Whether no meaning of an op of StableHLO hangs on an attribute, as it has none of that name.
+
+    A custom call may have any.
+    """
+    op = "constant" if op in CONSTANTS else op.removeprefix("stablehlo.")
+    if op not in OPS or attribute in _INHERENT:
+        return False
+    if OPS[op].structure is Structure.CALLS_TARGET:
+        return False
+    return attribute not in OPS[op].attributes and struct_of(op, attribute) is None
+
+
+def _of_struct(
+    struct: Struct, attribute: Any, operation: ir.Operation
+) -> Iterator[tuple[str, Attribute]]:
+    """A struct's fields; an empty one that the op does not have in the specification is none."""
+    known = OPS.get(operation.name.removeprefix("stablehlo."))
+    for name, value in flat(struct, attribute):
+        if known is not None and name in known.metadata:
+            continue
+        if value != () or known is None or name in known.attributes:
+            yield name, value

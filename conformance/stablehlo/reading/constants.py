@@ -1,0 +1,65 @@
+"""Constants, as MLIR has read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from conformance.stablehlo.elements import array_of
+from conformance.stablehlo.reading.refusal import refusal
+from conformance.stablehlo.reading.types import value_type
+from reference.ir.program import Dense, QuantizedType, TensorType, ValueType
+from reference.ir.types import ELEMENT_TYPES, from_mlir
+
+
+def constant(operation: ir.Operation) -> Dense:
+    """The value of a `constant`.
+
+    jaxlib has no class for dense attributes of complex elements: those are read from the text of
+    the operation, which holds them exactly.
+    """
+    of = value_type(operation.results[0].type, operation)
+    if not isinstance(of, TensorType):
+        raise refusal(operation, f"constants of type {operation.results[0].type} are not read")
+    if isinstance(of.element_type, QuantizedType):
+        return _codes(operation, of)
+    attribute: Any = None if of.element.is_complex else operation.attributes["value"]
+    if attribute is None:
+        spelled = str(operation.get_asm(print_generic_op_form=True))
+    else:
+        spelled = "" if isinstance(attribute, ir.DenseElementsAttr) else str(attribute)
+    value = dense(attribute, of, spelled)
+    if value is None:
+        raise refusal(operation, f"constants of this kind are not read: {spelled[:40]}")
+    return value
+
+
+def _codes(operation: ir.Operation, tensor_type: TensorType) -> Dense:
+    """The value of a `constant` of quantized type: MLIR has its codes as integers without sign."""
+    attribute = operation.attributes["value"]
+    integers = TensorType(tensor_type.shape, ELEMENT_TYPES[f"si{tensor_type.stored.bits}"])
+    value = dense(attribute, integers, str(attribute))
+    if value is None:
+        raise refusal(operation, f"constants of this kind are not read: {str(attribute)[:40]}")
+    return Dense(tensor_type, value.data)
+
+
+def spelled_dense(spelled: str) -> Dense | None:
+    """The constant that a text spells; None of any other text."""
+    try:
+        attribute = ir.Attribute.parse(spelled)
+    except ir.MLIRError:
+        return None
+    if not isinstance(attribute, ir.DenseElementsAttr):
+        return None
+    of = ir.RankedTensorType(attribute.type)
+    return dense(attribute, TensorType(tuple(of.shape), from_mlir(str(of.element_type))), spelled)
+
+
+def dense(attribute: Any, of: ValueType, spelled: str = "") -> Dense | None:
+    """The constant that an attribute is, whose text is `spelled`; None of another kind."""
+    if not isinstance(of, TensorType):
+        return None
+    array = array_of(attribute, of, spelled)
+    return None if array is None else Dense.of(array, of)

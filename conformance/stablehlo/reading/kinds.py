@@ -1,0 +1,135 @@
+"""Attributes of one kind, as MLIR has read them; None of an attribute of another kind.
+
+`conformance.stablehlo.attributes` says which kind an attribute is of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from conformance.stablehlo.attributes import AttributeKind
+from conformance.stablehlo.configurations import configuration
+from conformance.stablehlo.reading.constants import dense
+from conformance.stablehlo.reading.types import value_type
+from reference.ir.accuracy import MODES, ResultAccuracy
+from reference.ir.program import Attribute
+
+
+def _number(attribute: Any, kind: AttributeKind) -> int | None:
+    found = isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == kind.name
+    return int(attribute.value) if found else None
+
+
+def _float(attribute: Any, _: AttributeKind) -> float | None:
+    found = isinstance(attribute, ir.FloatAttr) and str(attribute.type) == "f32"
+    return float(attribute.value) if found else None
+
+
+def _bool(attribute: Any, _: AttributeKind) -> bool | None:
+    return bool(attribute.value) if isinstance(attribute, ir.BoolAttr) else None
+
+
+def _string(attribute: Any, _: AttributeKind) -> str | None:
+    return str(attribute.value) if isinstance(attribute, ir.StringAttr) else None
+
+
+def _symbol(attribute: Any, _: AttributeKind) -> str | None:
+    return str(attribute.value) if isinstance(attribute, ir.FlatSymbolRefAttr) else None
+
+
+_ASKED = {
+    "atol": re.compile(r"atol = ([^,>]+)"),
+    "rtol": re.compile(r"rtol = ([^,>]+)"),
+    "ulps": re.compile(r"ulps = (\d+)"),
+    "mode": re.compile(r"mode = [^>]*?\b([A-Z]+)>"),
+}
+
+
+def _accuracy(attribute: Any, _: AttributeKind) -> ResultAccuracy | None:
+    """What is not written is nothing; the attribute has no class of its own in jaxlib."""
+    said = {name: found[1] for name, one in _ASKED.items() if (found := one.search(str(attribute)))}
+    if said.get("mode") not in MODES:
+        return None
+    return ResultAccuracy(
+        said["mode"], float(said.get("atol", 0)), float(said.get("rtol", 0)),
+        int(said.get("ulps", 0)),
+    )  # fmt: skip
+
+
+def _i64_array(attribute: Any, _: AttributeKind) -> tuple[int, ...] | None:
+    return tuple(attribute) if isinstance(attribute, ir.DenseI64ArrayAttr) else None
+
+
+def _i32_array(attribute: Any, _: AttributeKind) -> tuple[int, ...] | None:
+    return tuple(attribute) if isinstance(attribute, ir.DenseI32ArrayAttr) else None
+
+
+def _bool_array(attribute: Any, _: AttributeKind) -> tuple[bool, ...] | None:
+    found = isinstance(attribute, ir.DenseBoolArrayAttr)
+    return tuple(bool(one) for one in attribute) if found else None
+
+
+def _enum(attribute: Any, kind: AttributeKind) -> str | None:
+    found = re.fullmatch(rf"#(?:stablehlo|chlo|mhlo)<{kind.keyword} (\w+)>", str(attribute))
+    return found[1] if found else None
+
+
+def _each(
+    read: Callable[[Any, AttributeKind], Attribute | None],
+) -> Callable[[Any, AttributeKind], tuple[Attribute, ...] | None]:
+    def all_of(attribute: Any, kind: AttributeKind) -> tuple[Attribute, ...] | None:
+        if not isinstance(attribute, ir.ArrayAttr):
+            return None
+        values = [read(one, kind) for one in attribute]
+        kept = tuple(value for value in values if value is not None)
+        return kept if len(kept) == len(values) else None
+
+    return all_of
+
+
+def _dictionary(attribute: Any, _: AttributeKind) -> tuple[Attribute, ...] | None:
+    if not isinstance(attribute, ir.DictAttr):
+        return None
+    pairs: list[tuple[str, bool | int | str]] = []
+    for entry in attribute:
+        found = entry.attr
+        if isinstance(found, ir.BoolAttr | ir.StringAttr):
+            pairs.append((str(entry.name), found.value))
+        elif isinstance(found, ir.IntegerAttr) and str(found.type) == "i64":
+            pairs.append((str(entry.name), int(found.value)))
+        else:
+            return None
+    return tuple(pairs)
+
+
+_READ: dict[str, Callable[[Any, AttributeKind], Attribute | None]] = {
+    "i64": _number,
+    "i32": _number,
+    "float": _float,
+    "bool": _bool,
+    "unit": lambda attribute, _: True if isinstance(attribute, ir.UnitAttr) else None,
+    "string": _string,
+    "symbol": _symbol,
+    "symbols": _each(_symbol),
+    "accuracy": _accuracy,
+    "i64_array": _i64_array,
+    "i32_array": _i32_array,
+    "bool_array": _bool_array,
+    "configuration": lambda attribute, _: configuration(attribute),
+    "dictionary": _dictionary,
+    "enum": _enum,
+    "enums": _each(_enum),
+}
+"""What reads an attribute of each kind of `stablehlo.attributes`; None when it is another."""
+
+
+def read_as(kind: AttributeKind, attribute: Any, owner: ir.Operation) -> Attribute | None:
+    """The attribute's value when it is of this kind, else None."""
+    if kind.name == "dense":
+        found = isinstance(attribute, ir.DenseElementsAttr)
+        return dense(attribute, value_type(attribute.type, owner)) if found else None
+    return _READ[kind.name](attribute, kind)

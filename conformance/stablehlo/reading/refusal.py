@@ -1,0 +1,21 @@
+"""Why a text is not read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.stablehlo.messages import place_of
+
+
+class ParseError(ValueError):
+    """A text is no valid module, or holds what programs cannot: one line, with where."""
+
+
+class Unreadable(ParseError):
+    """A valid module that holds what programs cannot."""
+
+
+def refusal(operation: Any, reason: str) -> Unreadable:
+    """The error that says where an operation stands, and why it is not read."""
+    place = place_of(str(operation.location))
+    return Unreadable(f"{place}: {operation.name}: {reason}" if place else reason)
