@@ -59,15 +59,19 @@ def _pair(one: Value, other: Value) -> Pair:
 class Column:
     """One column of an op: what its cases were offered and what they took.
 
-    `options` has the values of each dimension, `offers` what was offered at once, `met` each of
-    these with what had been taken then. `missing_values`, `missing_pairs` (none of the
-    column has taken them) and `new_pairs` (none of the op has) map what was offered to the values
-    that had been taken before it was. `rows` are the values of each planned case, `plans` what it
-    was told to take. `triples` are what the rows have of three values each, and `to_combine` those
-    that are aimed at next, once there is nothing else to aim at.
+    `options` has the values of each dimension with the index of the case that was first offered
+    each, `offered_pairs` the same of pairs, `aimed` the case that was first planned for a value or
+    a pair. `offers` is what was offered at once, `met` each of these with what had been taken then.
+    `missing_values`, `missing_pairs` (none of the column has taken them) and `new_pairs` (none of
+    the op has) map what was offered to the values that had been taken before it was. `rows` are the
+    values of each planned case, `plans` what it was told to take. `triples` are what the rows have
+    of three values each, and `to_combine` those that are aimed at next, once there is nothing else
+    to aim at.
     """
 
-    options: dict[str, dict[Value, None]] = field(default_factory=dict[str, dict[Value, None]])
+    options: dict[str, dict[Value, int]] = field(default_factory=dict[str, dict[Value, int]])
+    offered_pairs: dict[Pair, int] = field(default_factory=dict[Pair, int])
+    aimed: dict[Pair, int] = field(default_factory=dict[Pair, int])
     values: set[Value] = field(default_factory=set[Value])
     pairs: set[Pair] = field(default_factory=set[Pair])
     missing_values: dict[Value, tuple[Value, ...]] = field(
@@ -133,7 +137,6 @@ class Coverage:
         self._offers: dict[tuple[str, tuple[str, ...]], tuple[Value, ...]] = {}
         self._values: set[Value] = set()
         self._pairs: set[Pair] = set()
-        self.offered_pairs: set[Pair] = set()
 
     def planned(self, column: int, index: int) -> dict[str, str]:
         """The labels that the case of that index takes, by dimension."""
@@ -186,29 +189,41 @@ class Coverage:
         """What the cases of these indices reach, by the number of their column.
 
         `names` are the names of all columns. What is declared is what had been offered when the
-        last of these cases was planned, in the columns that have any.
+        last of these cases was planned, in the columns that have any: what was planned after them,
+        by whomever, changes nothing.
         """
         values = declared = out_of_reach = 0
         pairs: set[Pair] = set()
         missing: list[str] = []
         for number, indices in cases.items():
-            self.planned(number, max(indices))
+            last = max(indices)
+            self.planned(number, last)
             column = self.columns[number]
             rows = [set(column.rows[index]) for index in indices]
             met = set[Value]().union(*rows)
-            offered = [value for options in column.options.values() for value in options]
+            offered = _until(last, *column.options.values())
             lost = [value for value in offered if value not in met]
             values, declared = values + len(met), declared + len(offered)
-            out_of_reach += sum(value in column.tries for value in lost)
+            out_of_reach += sum(column.aimed.get(value, last + 1) <= last for value in lost)
             missing += [f"{names[number]}: {self._text(value)}" for value in lost]
             for row in rows:
                 shown = combinations(sorted(set(self._shown([*row]))), 2)
                 pairs.update(_pair(a, b) for a, b in shown)
-        pairs &= self.offered_pairs
-        lost_pairs = sorted(self.offered_pairs - pairs)[:MOST_NAMED]
+        declared_pairs = self._offered_pairs(cases)
+        pairs &= declared_pairs
+        lost_pairs = sorted(declared_pairs - pairs)[:MOST_NAMED]
         missing += [f"{self._text(p >> _SHIFT)}, {self._text(p & _LOW)}" for p in lost_pairs]
-        counts = (values, declared, out_of_reach, len(pairs), len(self.offered_pairs))
+        counts = (values, declared, out_of_reach, len(pairs), len(declared_pairs))
         return Reached(*counts, tuple(missing[:MOST_NAMED]))
+
+    def _offered_pairs(self, cases: Mapping[int, Collection[int]]) -> set[Pair]:
+        """The pairs that were offered when these cases were planned, and those beside them."""
+        together = min(max(map(max, cases.values()), default=-1), TOGETHER - 1)
+        pairs: set[Pair] = set()
+        for number, column in enumerate(self.columns):
+            last = max(cases[number]) if number in cases else together
+            pairs.update(_until(last, column.offered_pairs))
+        return pairs
 
     def dimensions(self) -> dict[str, list[str]]:
         """The dimensions with all values that have been offered, in the order of asking."""
@@ -313,7 +328,8 @@ class Coverage:
             before = tuple(value for value in taken if value not in self._empty)
             if offer not in column.offers:
                 column.offers.add(offer)
-                column.options.setdefault(asked.dimension, {}).update(dict.fromkeys(offer))
+                known = column.options.setdefault(asked.dimension, {})
+                known.update((value, len(column.plans)) for value in offer if value not in known)
             for value in offer:
                 if value not in column.values and column.tries.get(value, 0) < _TRIES:
                     column.missing_values.setdefault(value, before)
@@ -351,7 +367,7 @@ class Coverage:
                 pair = _pair(value, other)
                 if value in self._empty or pair in column.pairs:
                     continue
-                self.offered_pairs.add(pair)
+                column.offered_pairs.setdefault(pair, len(column.plans))
                 column.missing_pairs.setdefault(pair, before)
                 if pair not in self._pairs:
                     column.new_pairs.setdefault(pair, before)
@@ -374,6 +390,11 @@ class Coverage:
                 column.new_pairs.pop(pair, None)
 
 
+def _until(last: int, *firsts: Mapping[int, int]) -> list[int]:
+    """What was first offered by a case up to the one of index `last`."""
+    return [one for first in firsts for one, index in first.items() if index <= last]
+
+
 def _taken_in_turn(
     column: Column, missing: dict[int, tuple[Value, ...]], aimed: int
 ) -> tuple[Value, ...]:
@@ -382,6 +403,7 @@ def _taken_in_turn(
     It goes to the end of the others, where it stays until it is met, or was tried enough.
     """
     before = missing.pop(aimed)
+    column.aimed.setdefault(aimed, len(column.plans))
     column.tries[aimed] = column.tries.get(aimed, 0) + 1
     if column.tries[aimed] < _TRIES:
         missing[aimed] = before

@@ -29,6 +29,15 @@ def reached(op: str, profile: str, seed: int = 0) -> Reached:
     return plan.reached(op, seed, cases)
 
 
+def test_what_is_planned_later_changes_no_count() -> None:
+    """What a run reaches hangs on its cases alone, not on who planned more before, or after."""
+    before = reached("dynamic_broadcast_in_dim", "standard", seed=4)
+    for column in plan.valid_columns("dynamic_broadcast_in_dim"):
+        plan.case("dynamic_broadcast_in_dim", column, 4, 79)
+    assert reached("dynamic_broadcast_in_dim", "standard", seed=4) == before
+    assert reached("dynamic_broadcast_in_dim", "deep", seed=4) != before
+
+
 SPECIFIED = [op for op, row in CATALOG.items() if row.dialect == "stablehlo"]
 LOWERED = [op for op in CATALOG if op not in SPECIFIED]
 
