@@ -42,6 +42,19 @@ def failure_of(error: BackendError) -> tuple[Verdict, str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Settings:
+    """How a compiler is to work otherwise than it does by itself.
+
+    `without` are passes that it leaves out, by the names it gives them; `unoptimized` has it
+    generate code as it comes; `dump` is a folder for the program after each pass that changes it.
+    """
+
+    without: tuple[str, ...] = ()
+    unoptimized: bool = False
+    dump: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """What a backend is: name, platform, device kind and versions, as shown to people."""
 
@@ -77,6 +90,14 @@ class Backend(Protocol):
 
     def describe(self) -> Description:
         """What this backend is."""
+        ...
+
+    def configured(self, settings: Settings) -> Backend:
+        """This backend with its compiler set to work so, which leaves this one as it is.
+
+        Raises:
+            Unsupported: when it has no compiler that could be told.
+        """
         ...
 
     def refusal(self, program: Program) -> BackendError | None:

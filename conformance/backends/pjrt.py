@@ -6,12 +6,13 @@ starts the accelerators of a machine nor keeps them from being opened beside it.
 
 from __future__ import annotations
 
+import copy
 import os
 import platform as machine
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from conformance.backends.base import (
     BackendError,
     Description,
     Rejected,
+    Settings,
     Unsupported,
     only,
 )
@@ -270,7 +272,7 @@ def _together(parts: Sequence[Any], sharding: Any, of: TensorType) -> Array:
     return whole
 
 
-def _options(grid: tuple[int, int] | None, devices: list[Any]) -> Any:
+def _options(grid: tuple[int, int] | None, devices: list[Any], settings: Settings) -> Any:
     """The options to compile with for a process grid, whose processes have these devices."""
     import jaxlib._jax as private
     from jaxlib import xla_client
@@ -284,7 +286,20 @@ def _options(grid: tuple[int, int] | None, devices: list[Any]) -> Any:
         options.num_replicas = build.num_replicas = replicas
         options.num_partitions = build.num_partitions = partitions
         build.use_spmd_partitioning = partitions > 1
+    if settings != Settings():
+        _set(options.executable_build_options.debug_options, settings)
     return options
+
+
+def _set(options: Any, settings: Settings) -> None:
+    """Have XLA's own options say what settings do; what they leave open keeps its default."""
+    if settings.without:
+        options.xla_disable_hlo_passes = ",".join(settings.without)
+    if settings.unoptimized:
+        options.xla_backend_optimization_level = 0
+    if settings.dump:
+        options.xla_dump_to = settings.dump
+        options.xla_dump_hlo_pass_re = ".*"  # noqa: S105 - passes of a compiler
 
 
 class PjrtBackend:
@@ -297,9 +312,16 @@ class PjrtBackend:
             NotAvailable: when jax sees none of this platform, with how to mend it.
         """
         self.name = name
+        self._settings = Settings()
         self._device = device or _device(name)
         self._client = self._device.client
         self.hardware = _HARDWARE.get(str(self._client.platform), Hardware.CPU)
+
+    def configured(self, settings: Settings) -> Self:
+        """The same device, with other settings (see `conformance.backends.base.Backend`)."""
+        other = copy.copy(self)
+        other._settings = settings
+        return other
 
     def describe(self) -> Description:
         """The device, and the versions that decide what it answers."""
@@ -351,7 +373,7 @@ class PjrtBackend:
         shared = program.shared_among > 1
         devices = self._devices(max(program.process_count, program.shared_among))
         grid = (1, program.shared_among) if shared else program.process_grid
-        options = _options(grid, devices)
+        options = _options(grid, devices, self._settings)
         options.executable_build_options.use_shardy_partitioner = shared
         try:
             loaded = devices[0].client.compile_and_load(

@@ -16,6 +16,7 @@ from conformance.backends.base import (
     Description,
     Executable,
     Failed,
+    Settings,
     Unsupported,
 )
 from conformance.backends.registry import Choice, open_backend, parse
@@ -87,6 +88,14 @@ class Session:
     def hardware(self) -> Hardware:
         """The kind of hardware whose tolerance figures apply."""
         return self._backend.hardware
+
+    def configured(self, settings: Settings) -> Session:
+        """A session of the same backend, with its compiler set to work so.
+
+        Raises:
+            Unsupported: when it has no compiler that could be told.
+        """
+        return Session(self._backend.configured(settings), self._around)
 
     def describe(self) -> Description:
         """Name, platform, device and versions of the backend."""

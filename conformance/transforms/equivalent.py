@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from conformance.transforms.extract import with_main
 from conformance.transforms.values import can_be_result
-from reference.ir.program import Dense, Operation, Program, Region, Value
+from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
 from reference.ir.substitution import using
 from reference.ir.types import Array, ElementType
 from reference.ops.structure import is_constant
@@ -37,6 +37,26 @@ def with_constants_given(program: Program, inputs: Sequence[Array]) -> Given | N
     body = Region((*program.main.arguments, *parameters), tuple(kept))
     main = replace(program.main, body=body)
     return with_main(program, main), (*inputs, *arrays)
+
+
+def with_arguments_fixed(program: Program, inputs: Sequence[Array]) -> Given | None:
+    """The program with its inputs as constants of main; None where it takes none.
+
+    That is None too where an argument is of a type that no constant here is written in.
+    """
+    written: list[Operation] = []
+    for argument, array in zip(program.main.arguments, inputs, strict=True):
+        of = argument.type
+        if not (isinstance(of, TensorType) and of.is_static):
+            return None
+        if not isinstance(of.element_type, ElementType):
+            return None
+        value = Dense.of(array, of)
+        written.append(Operation("constant", (), (argument,), attributes=(("value", value),)))
+    if not written:
+        return None
+    body = Region((), (*written, *program.main.body.operations))
+    return with_main(program, replace(program.main, body=body)), ()
 
 
 def with_barriers(program: Program) -> Program | None:

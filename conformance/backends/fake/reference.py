@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from conformance.backends.base import BackendError, Description, Failed, Rejected, Unsupported
+from conformance.backends.base import (
+    Backend,
+    BackendError,
+    Description,
+    Failed,
+    Rejected,
+    Settings,
+    Unsupported,
+)
 from conformance.backends.fake.computation import Computation
 from conformance.backends.fake.faults import Execution, Fault, chosen
 from conformance.backends.fake.wrong_operations import Wrong
@@ -52,6 +60,11 @@ class ReferenceBackend:
         """What is wrong with it, and the version of numpy that it computes with."""
         versions = (("numpy", version("numpy")), ("ml_dtypes", version("ml_dtypes")))
         return Description(self.name, "reference", self._fault.description, versions)
+
+    def configured(self, settings: Settings) -> Backend:
+        """Nothing compiles here (see `conformance.backends.base.Backend`)."""
+        del settings
+        raise Unsupported(f"{self.name} has no compiler, and takes no options of one")
 
     def refusal(self, program: Program) -> BackendError | None:
         """Programs with a host to talk to: there is none here."""

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.backends.base import (
+    Backend,
     BackendError,
     Description,
     Failed,
+    Settings,
     Unsupported,
     only,
 )
@@ -69,6 +71,11 @@ class InterpreterBackend:
         dialect = ("StableHLO", str(self._dialect.get_current_version()))
         versions = (*of_distributions("jaxlib"), dialect)
         return Description(self.name, self.name, "StableHLO's interpreter", versions)
+
+    def configured(self, settings: Settings) -> Backend:
+        """Nothing compiles here (see `conformance.backends.base.Backend`)."""
+        del settings
+        raise Unsupported(f"{self.name} has no compiler, and takes no options of one")
 
     def refusal(self, program: Program) -> BackendError | None:
         """What it has no code for, or ends the process on."""

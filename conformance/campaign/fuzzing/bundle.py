@@ -1,7 +1,7 @@
 """The folder of a finding: program, inputs, results, and a script that shows it without us.
 
 program.mlir, inputs.npz, expected.npz, actual.npz, finding.json, reproduce.py, issue.md; `check`
-takes the first two, `replay` the folder.
+takes the first two.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,12 @@ def described(finding: Finding, versions: Mapping[str, str], command: str) -> di
         "known": list(finding.known),
         "signature": finding.signature,
         "operations": [one.name for one in working(finding.program)],
-        "votes": finding.votes,
+        "votes": finding.vote.line,
+        "attribution": {
+            "vanishes": finding.cause.vanishing,
+            "ways": finding.cause.ways,
+            "note": finding.cause.note,
+        },
         "backend": finding.backend,
         "versions": dict(versions),
         "found by": command,
@@ -181,8 +186,8 @@ def _few(array: Array) -> str:
     return f"{element_type_of(array)}{list(array.shape)}: {', '.join(flat)}{more}"
 
 
-def _votes(finding: Finding) -> Sequence[str]:
-    if not finding.votes:
-        return []
-    told = "; ".join(f"{name}: {vote}" for name, vote in finding.votes.items())
-    return [f"The same program otherwise: {told}.", ""]
+def _votes(finding: Finding) -> list[str]:
+    """What other ways of running the program, and the interpreter, say of it: paragraphs."""
+    told = [" ".join(finding.cause.sentences)] if finding.cause.sentences else []
+    told += [f"Votes: {finding.vote.line}."] if finding.vote.line else []
+    return [line for paragraph in told for line in (paragraph, "")]

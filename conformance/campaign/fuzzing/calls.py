@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from conformance.backends.passes import Passes
+from conformance.campaign.fuzzing.attribution.cause import Vote
+from conformance.campaign.fuzzing.attribution.ways import Plan, Way
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried
 from reference.ir.program import Program
@@ -40,6 +43,70 @@ def as_it_is(trial: Trial, hit: Hit) -> Finding:
     from conformance.campaign.fuzzing import reducing as work
 
     return work.as_it_is(trial, hit)
+
+
+def explained(trial: Trial, finding: Finding, seconds: float) -> Finding:
+    """In a worker: the finding with what causes it, and the third vote.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    from conformance.campaign.fuzzing.attribution import asking
+
+    return asking.explained(trial, finding, seconds)
+
+
+def plan(trial: Trial, finding: Finding) -> Plan:
+    """In a worker, which this may end: what may be asked about a finding's cause.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    from conformance.campaign.fuzzing.attribution import asking
+
+    return asking.plan(trial, finding)
+
+
+def asked(trial: Trial, finding: Finding, way: Way) -> str:
+    """In a worker, which this may end: what a finding's program comes to in another way.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    from conformance.campaign.fuzzing.attribution import asking
+
+    return asking.asked(trial, finding, way)
+
+
+def rewritings(finding: Finding) -> list[Way]:
+    """In a worker: the ways in which a finding's program can be written otherwise."""
+    from conformance.campaign.fuzzing.attribution import ways
+
+    return ways.rewritings(finding.program, finding.inputs)
+
+
+def readable(program: Program) -> str:
+    """In a worker: a program's text as people read it; "" where it cannot be written."""
+    from conformance.campaign.fuzzing import reducing
+
+    return reducing.readable(program)
+
+
+def vote(trial: Trial, finding: Finding) -> Vote:
+    """In a worker, which this may end: how StableHLO's interpreter votes on a finding."""
+    from conformance.campaign.fuzzing.attribution import third
+
+    return third.vote(trial, finding)
+
+
+def watched(trial: Trial, finding: Finding, seconds: float) -> tuple[tuple[str, ...], Passes]:
+    """In a worker: the passes that a program's process ended in, and those before.
+
+    The program is run in another process, for at most so many seconds.
+    """
+    from conformance.campaign.fuzzing.attribution import watched as work
+
+    return work.watched(trial, finding, seconds)
 
 
 def gives_answer(trial: Trial, program: Program, inputs: Inputs) -> bool:

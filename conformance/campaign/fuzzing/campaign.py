@@ -14,7 +14,8 @@ from time import monotonic
 
 from conformance.backends.registry import Choice
 from conformance.campaign.fuzzing import bundle
-from conformance.campaign.fuzzing.calls import as_it_is, reduced, run_trial
+from conformance.campaign.fuzzing.attribution.alone import explained_alone
+from conformance.campaign.fuzzing.calls import as_it_is, explained, reduced, run_trial
 from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.campaign.fuzzing.journal import Journal, Kept
 from conformance.campaign.fuzzing.lost import Losses
@@ -39,7 +40,13 @@ REDUCING_SECONDS = 20.0
 LEAST_SECONDS = 4.0
 """Seconds that it may take where the budget is nearly spent, or is."""
 
-NEEDED = ("conformance.campaign.fuzzing.reducing",)
+EXPLAINING_SECONDS = 20.0
+"""Seconds that looking for the cause of a finding may take."""
+
+NEEDED = (
+    "conformance.campaign.fuzzing.reducing",
+    "conformance.campaign.fuzzing.attribution.asking",
+)
 """What workers load once, before they are asked anything."""
 
 
@@ -66,6 +73,15 @@ class Campaign:
         return self.corpus or self.out / "findings"
 
 
+@dataclass(frozen=True, slots=True)
+class _Explaining:
+    """The name of a call that looks for the cause of a finding, which a hit of a place came to."""
+
+    place: str
+    hit: Hit
+    finding: Finding
+
+
 class Sitting:
     """The work of one call of `fuzz`: what is tried, minimised and kept."""
 
@@ -89,6 +105,7 @@ class Sitting:
         self._reducing: Counter[str] = Counter()
         self._losses = Losses(executor, campaign.timeout)
         self._lost: list[tuple[str, Hit]] = []
+        self._unexplained: list[_Explaining] = []
 
     @property
     def spent(self) -> float:
@@ -96,7 +113,10 @@ class Sitting:
         return self._spent + monotonic() - self._begun
 
     def work(self) -> None:
-        """Try programs until the budget is spent; then minimise what ended its process."""
+        """Try programs until the budget is spent; then minimise what ended its process.
+
+        Causes that a worker was lost in looking for are looked for at the end, too.
+        """
         self._count()
         self._watcher.start(self._tally)
         try:
@@ -108,6 +128,8 @@ class Sitting:
                     self._keep(ended)
                 self._tally.seconds = self.spent
                 self._watcher.update(self._tally)
+            for one in self._unexplained:
+                self._keep_finding(one.place, one.hit, self._explained_alone(one.hit, one.finding))
             for place, hit in self._lost:
                 self._reduce_lost(place, hit)
         finally:
@@ -146,11 +168,17 @@ class Sitting:
         return Call(trial, run_trial, (trial,), seconds)
 
     def _keep(self, ended: Ended) -> None:
-        """Keep what a call came to: a trial, or a hit that was minimised."""
-        if isinstance(ended.call.name, Trial):
-            self._keep_trial(ended.call.name, ended.value)
+        """Keep what a call came to: a trial, a hit that was minimised, a finding's cause."""
+        name = ended.call.name
+        if isinstance(name, Trial):
+            self._keep_trial(name, ended.value)
+        elif isinstance(name, _Explaining):
+            if isinstance(ended.value, Finding):
+                self._keep_finding(name.place, name.hit, ended.value)
+            else:
+                self._unexplained.append(name)
         else:
-            place, hit, again = ended.call.name
+            place, hit, again = name
             self._keep_reduced(place, hit, ended.value, again=again)
 
     def _keep_trial(self, trial: Trial, value: object) -> None:
@@ -197,7 +225,7 @@ class Sitting:
 
     def _asking(self, place: str, hit: Hit, *, again: bool = False) -> Call:
         """The call that minimises a hit; `again` takes it as it is, where that failed."""
-        trial = self._trial(hit.number, hit.number + 1)
+        trial = self._trial_of(hit)
         if again:
             return Call((place, hit, True), as_it_is, (trial, hit), self._campaign.timeout)
         left = self._campaign.seconds - self.spent if self._campaign.seconds else math.inf
@@ -210,24 +238,41 @@ class Sitting:
                 self._executor.push(self._asking(place, hit, again=True))
                 return
             value = self._losses.finding(hit, self._campaign.backend.name)
-        self._keep_finding(place, hit, value)
+        if self._is_kept(value):
+            self._keep_finding(place, hit, value)
+        else:
+            given = (self._trial_of(hit), value, EXPLAINING_SECONDS)
+            seconds = EXPLAINING_SECONDS + 40
+            self._executor.push(Call(_Explaining(place, hit, value), explained, given, seconds))
+
+    def _is_kept(self, finding: Finding) -> bool:
+        """Whether nothing more need be known of a finding: it is known, or was met before."""
+        names = {one.name for one in self._journal.findings()}
+        return bool(finding.known) or finding.name in names
+
+    def _explained_alone(self, hit: Hit, finding: Finding) -> Finding:
+        """The finding with its cause, each question asked in a worker."""
+        if self._is_kept(finding):
+            return finding
+        trial, seconds = self._trial_of(hit), self._campaign.timeout / 6
+        return explained_alone(self._executor, trial, finding, seconds)
+
+    def _trial_of(self, hit: Hit) -> Trial:
+        return self._trial(hit.number, hit.number + 1)
 
     def _reduce_lost(self, place: str, hit: Hit) -> None:
         """Minimise a program that ends its process, every try in a worker."""
         if self._places[place] >= PER_PLACE and (name := self._journal.finding_of_place(place)):
             self._journal.settle(hit.number, name)
             return
-        trial = self._trial(hit.number, hit.number + 1)
-        finding = self._losses.reduced(trial, hit, self._campaign.backend.name)
-        self._keep_finding(place, hit, finding)
+        finding = self._losses.reduced(self._trial_of(hit), hit, self._campaign.backend.name)
+        self._keep_finding(place, hit, self._explained_alone(hit, finding))
 
     def _keep_finding(self, place: str, hit: Hit, finding: Finding) -> None:
         self._reducing[place] -= 1
         self._places[place] += 1
-        if not finding.known:
-            names = {one.name for one in self._journal.findings()}
-            if finding.name not in names:
-                bundle.write(self._campaign.folder, finding, self._versions, self._campaign.command)
+        if not self._is_kept(finding):
+            bundle.write(self._campaign.folder, finding, self._versions, self._campaign.command)
         if self._journal.add_finding(hit.number, kept(finding)) and not finding.known:
             self._watcher.say(line_of(finding))
         self._count()
@@ -273,4 +318,6 @@ def line_of(finding: Finding) -> str:
     """A finding in a line."""
     ops = " + ".join(one.name for one in working(finding.program))
     kind = f" ({finding.kind})" if finding.kind else ""
-    return f"{finding.name}: {finding.verdict}{kind}: {ops}: {' '.join(finding.message.split())}"
+    message = " ".join(finding.message.split())
+    more = "; ".join(filter(None, (finding.cause.line, finding.vote.line)))
+    return f"{finding.name}: {finding.verdict}{kind}: {ops}: {message}" + (more and f" [{more}]")

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from conformance.campaign.fuzzing.attribution.cause import Cause, Vote
 from conformance.verdict import Element, Verdict
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array
@@ -18,7 +19,7 @@ class Finding:
 
     `text` is the program as people read it; `elements` are the first that are wrong, `known` the
     expectations that know all of it, `culprit` what they call the operation that goes wrong.
-    `votes` are what other ways of running the program came to, by name: "right" or "wrong".
+    `cause` is what other ways of running the program came to, `vote` the third one on it.
     """
 
     program: Program
@@ -34,7 +35,8 @@ class Finding:
     known: tuple[str, ...] = ()
     elements: tuple[Element, ...] = ()
     backend: str = ""
-    votes: dict[str, str] = field(default_factory=dict[str, str])
+    cause: Cause = field(default_factory=Cause)
+    vote: Vote = field(default_factory=Vote)
 
     @property
     def signature(self) -> str:

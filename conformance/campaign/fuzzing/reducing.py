@@ -1,4 +1,4 @@
-"""Hits made into findings: minimised on the backend, judged once more, voted on; in a worker."""
+"""Hits made into findings: minimised on the backend, judged once more; in a worker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
-from conformance.campaign.fuzzing.attribution import votes
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trial import judged_alone
 from conformance.campaign.fuzzing.trials import Hit, Trial
@@ -72,7 +71,7 @@ def flat(program: Program) -> Program:
 
 
 def found(trial: Trial, session: Session, hit: Hit) -> Finding:
-    """The finding of a program as it is: judged again, where it gives an answer, and voted on."""
+    """The finding of a program as it is: judged again, where it gives an answer."""
     program, inputs = hit.program, hit.inputs
     outcome = judged_alone(trial, session, program, inputs) or hit.outcome
     if not outcome.verdict.fails:  # it does not fail every time
@@ -97,7 +96,6 @@ def found(trial: Trial, session: Session, hit: Hit) -> Finding:
         known=outcome.known,
         elements=elements,
         backend=session.name,
-        votes=votes(session, trial, program, inputs, outcome),
     )
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from conformance.backends.registry import Choice, parse
 from conformance.campaign.fuzzing import bundle
-from conformance.campaign.fuzzing.calls import failing, reduced
+from conformance.campaign.fuzzing.attribution.alone import SECONDS, explained_alone
+from conformance.campaign.fuzzing.calls import explained, failing, reduced
+from conformance.campaign.fuzzing.campaign import NEEDED
 from conformance.campaign.fuzzing.command import seconds_of
 from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.campaign.fuzzing.lost import Losses
@@ -21,8 +23,6 @@ from conformance.executors.lost import why
 from conformance.frontends.arguments import load as load_inputs
 from conformance.gate.reading import load
 from conformance.results.versions import versions
-
-NEEDED = ("conformance.campaign.fuzzing.reducing",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,8 @@ def reduce(options: Options) -> int:
     with executor_of(backend, jobs=1, preload=NEEDED) as executor:
         describe(executor, backend)
         finding = _finding(executor, options, trial, backend, seconds)
+        if finding is not None:
+            finding = _explained(executor, options, trial, finding)
     if finding is None:
         sys.stdout.write(f"{options.file}: it does not fail on {backend.name}\n")
         return 0
@@ -74,7 +76,20 @@ def reduce(options: Options) -> int:
         f"{finding.text.rstrip()}\n{finding.verdict}{kind}: {' '.join(finding.message.split())}\n"
         f"{count} operation{'s' if count != 1 else ''}: {own}\n"
     )
+    for words in (finding.cause.line, finding.vote.line):
+        sys.stdout.write(f"{words}\n" if words else "")
     return 1
+
+
+def _explained(
+    executor: LocalExecutor, options: Options, trial: Trial, finding: Finding
+) -> Finding:
+    """The finding with its cause; where that ends workers, each question is asked in its own."""
+    call = Call("", explained, (trial, finding, SECONDS), SECONDS + options.timeout)
+    answer = executor.one(call)
+    if isinstance(answer, Finding):
+        return answer
+    return explained_alone(executor, trial, finding, options.timeout)
 
 
 def _finding(

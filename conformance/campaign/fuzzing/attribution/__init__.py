@@ -1,0 +1,1 @@
+"""What causes a finding: its program compiled and written otherwise; who else reads it so."""
