@@ -10,9 +10,9 @@ from enum import Enum
 from functools import cache, partial
 from typing import Any
 
+from benchmarks.mutants.reach import own_records
 from benchmarks.mutants.swapping import Impossible, Living, Mutant, sources
 from benchmarks.mutants.trials import Trial, Tried, trials_of, tried
-from reference.ops.table import OPS
 
 POOL = "deep"
 """The profile whose cases, under another seed, tell a wrong mutant from one that is none."""
@@ -177,7 +177,7 @@ ELSEWHERE = 8
 
 def sampled(op: str, mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
     """The mutants in random order, first more likely those in the op's own files."""
-    own = {_file_of(OPS[op].evaluate), _file_of(OPS[op].type_function)}
+    own = _own_files(op)
 
     def rank(mutant: Mutant) -> float:
         digest = hashlib.sha256(f"{seed} {op} {mutant.id}".encode()).digest()
@@ -185,6 +185,15 @@ def sampled(op: str, mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
         return -math.log(uniform) * (1 if mutant.source.name in own else ELSEWHERE)
 
     return sorted(mutants, key=rank)
+
+
+def _own_files(op: str) -> set[str]:
+    """The files in which an op is checked and evaluated, or brought into the form of its twin."""
+    functions: list[Any] = []
+    for record in own_records(op):
+        both = (record.evaluate, record.type_function)
+        functions += both if record.lower is None else (record.lower,)
+    return set(map(_file_of, functions))
 
 
 def _file_of(function: Any) -> str:

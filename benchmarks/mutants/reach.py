@@ -6,11 +6,13 @@ import functools
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any, TypeVar
 
 from benchmarks.mutants.swapping import files, forget, name_of
+from conformance.catalog import CATALOG
 from reference.ops.table import OPS, Op
 
 T = TypeVar("T")
@@ -34,34 +36,45 @@ class Reach:
 
 NOTHING = Reach(frozenset(), frozenset(), frozenset())
 
+_running: ContextVar[str] = ContextVar("running", default="")
+"""The op that is being checked, lowered or evaluated; each process of a grid has a context."""
+
+
+def own_records(op: str) -> tuple[Op, ...]:
+    """The op's record, and that of the instruction it is lowered to if nothing else is tried so."""
+    record = OPS[op]
+    alone = bool(record.twin) and record.twin not in CATALOG
+    return (record, OPS[record.twin]) if alone else (record,)
+
 
 class Tracer:
     """Follows computations, of programs about one op, with empty caches each time."""
 
     def __init__(self, op: str) -> None:
-        self._op = op
+        self._own = [record.name for record in own_records(op)]
         self._names = {str(path): name_of(path) for path in files()}
         self._kept: dict[Lines, Lines] = {}
-        self._running: list[str] = []
         self._right = dict(OPS)
         self._told = {name: self._telling(record) for name, record in OPS.items()}
 
     def _telling(self, record: Op) -> Op:
-        """An op that tells when it is checked or evaluated."""
+        """An op that tells when it is checked, lowered or evaluated."""
         told = {"type_function": record.type_function, "evaluate": record.evaluate}
         if record.check_values is not None:
             told["check_values"] = record.check_values
+        if record.lower is not None:
+            told["lower"] = record.lower
         functions = {key: self._wrapped(record.name, function) for key, function in told.items()}
         return replace(record, **functions)  # type: ignore[arg-type]
 
     def _wrapped(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def telling(*operands: Any, **attributes: Any) -> Any:
-            self._running.append(name)
+            before = _running.set(name)
             try:
                 return function(*operands, **attributes)
             finally:
-                self._running.pop()
+                _running.reset(before)
 
         return telling
 
@@ -72,7 +85,8 @@ class Tracer:
         with self._following(by_op):
             result = compute()
         every = frozenset[tuple[str, int]]().union(*by_op.values())
-        own, between = (frozenset(by_op.get(name, ())) for name in (self._op, ""))
+        own = frozenset[tuple[str, int]]().union(*(by_op.get(name, ()) for name in self._own))
+        between = frozenset(by_op.get("", ()))
         return result, Reach(*(self._kept.setdefault(some, some) for some in (every, own, between)))
 
     @contextmanager
@@ -81,7 +95,7 @@ class Tracer:
             name = self._names.get(frame.f_code.co_filename)
             if event != "call" or name is None:
                 return None
-            seen = by_op.setdefault(self._running[-1] if self._running else "", set())
+            seen = by_op.setdefault(_running.get(), set())
 
             def on_line(inner: FrameType, event: str, _: Any) -> Any:
                 if event == "line":
@@ -98,4 +112,3 @@ class Tracer:
         finally:
             sys.settrace(before)
             OPS.update(self._right)
-            self._running.clear()

@@ -80,6 +80,7 @@ def _name(function: Any) -> str:
     return getattr(function, "name", "<lambda>")
 
 
+@functools.cache
 def name_of(path: Path) -> str:
     """A file of the reference, seen from the repository."""
     return path.relative_to(ROOT.parent).as_posix()

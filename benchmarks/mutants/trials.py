@@ -15,16 +15,19 @@ import numpy as np
 from benchmarks.mutants.reach import NOTHING, Lines, Reach, Tracer
 from benchmarks.mutants.swapping import Living, Mutant, running
 from conformance.campaign.planning import plan_of
-from conformance.campaign.tasks import cases_of
+from conformance.campaign.tasks import Task, cases_of
 from conformance.catalog import Cell, cells
 from conformance.executors.limit import Clock, interrupted
 from conformance.judging.compare import judge
 from conformance.stablehlo.emit import EmitError, emit
+from generators.case.case import Case
 from generators.case.columns import Invalid
+from generators.cells.plan import cases
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import check, evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array, to_bits
+from reference.ops.xla.lowering import lowered
 
 SECONDS = 5
 """Seconds of computing after which an evaluation is taken to have no end."""
@@ -93,13 +96,21 @@ def _of_cell(cell: Cell, profile: str, seed: int, most: int, tracer: Tracer) -> 
             if _can_be_written(case.program)
         ]
     return [
-        _trial(cell, index, case.program, materialise(case.program, recipe), tracer)
+        _trial(cell, index, case.program, materialise(lowered(case.program), recipe), tracer)
         for task in tasks
-        if task.start < most
-        for index, case in enumerate(cases_of(task), task.start)
-        if index < most
+        for index, case in enumerate(_as_stated(task, most), task.start)
         for recipe in case.inputs
     ]
+
+
+def _as_stated(task: Task, most: int) -> list[Case]:
+    """The task's cases, of the cell's first so many, with XlaBuilder's ops as they are.
+
+    A run lowers them: what brings them into their twin's form is what is changed here.
+    """
+    cell, count = task.cell, max(min(task.stop, most) - task.start, 0)
+    assert not isinstance(cell.element_type, Invalid)
+    return cases(cell.op, cell.element_type, task.seed, count, task.start)
 
 
 def _can_be_written(program: Program) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 from collections import Counter
 from pathlib import Path
@@ -14,9 +15,15 @@ from benchmarks.mutants import trials
 from benchmarks.mutants.__main__ import chosen, main
 from benchmarks.mutants.changes import changes
 from benchmarks.mutants.measuring import Cases, Fate, Part, sampled, verdict_on
+from benchmarks.mutants.reach import Tracer, own_records
 from benchmarks.mutants.swapping import Living, Mutant, running, sources
 from benchmarks.mutants.trials import trials_of
+from reference.interpreter.evaluate import evaluate
+from reference.ir.constants import matrix
+from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, attributes
+from reference.ir.types import element_type
 from reference.ops import data_movement
+from reference.ops.distribution import distribution
 
 SAMPLE = """
 def middle(values: list[int], low: int = 3) -> int:
@@ -35,6 +42,8 @@ REVERSED = (
 )
 
 MOVEMENT, CONTROL = "reference/ops/data_movement.py", "reference/ops/control_flow.py"
+INSTRUCTIONS, WINDOWS = "reference/ops/mhlo.py", "reference/ops/xla/windows.py"
+COLLECTIVES = "reference/ops/distribution/distribution.py"
 
 
 def mutant(file: str, after: str) -> Mutant:
@@ -45,10 +54,10 @@ def mutant(file: str, after: str) -> Mutant:
     return Mutant(source, number)
 
 
-def fate(op: str, file: str, after: str) -> tuple[Fate, tuple[str, ...]]:
-    """What becomes of a mutant on the smoke profile's cases of f32 and the near misses."""
+def fate(op: str, file: str, after: str, profile: str = "smoke") -> tuple[Fate, tuple[str, ...]]:
+    """What becomes of a mutant on the profile's cases of f32 and the near misses."""
     cases = Cases(
-        op, {"smoke": trials_of(op, ["f32", "invalid"], "smoke", 0, 100)}, [], Living.now()
+        op, {profile: trials_of(op, ["f32", "invalid"], profile, 0, 100)}, [], Living.now()
     )
     one = verdict_on(cases, Part.EVALUATION, mutant(file, after))
     return one.fate, one.caught
@@ -72,6 +81,43 @@ def test_a_function_is_changed_in_all_the_ways_there_are() -> None:
 
 def test_a_mutant_that_moves_elements_elsewhere_is_caught() -> None:
     assert fate("reverse", MOVEMENT, REVERSED) == (Fate.WRONG, ("smoke",))
+
+
+def test_a_mutant_of_what_brings_an_op_into_its_twin_s_form_is_caught() -> None:
+    other_end = "return (added - added // 2, added // 2)"
+    caught = fate("ReduceWindow", WINDOWS, other_end, "standard")
+    assert caught == (Fate.WRONG, ("standard",))
+
+
+def test_an_instruction_that_is_tried_as_an_op_of_xlabuilder_alone_is_that_op_s_own() -> None:
+    reached = trials_of("TopK", ["f32"], "smoke", 0, 1)[0].evaluated
+    assert INSTRUCTIONS in {file for file, _ in reached.own}
+    assert [record.name for record in own_records("TopK")] == ["TopK", "mhlo.topk"]
+    assert [record.name for record in own_records("Rev")] == ["Rev"]
+
+
+def test_what_a_process_waits_in_is_not_taken_for_what_others_do_meanwhile() -> None:
+    ones, groups = Value("ones", TensorType((2,), element_type("f32"))), matrix([[0, 1]])
+    gathered = Value("gathered", TensorType((4,), element_type("f32")))
+    moved = Value("moved", gathered.type)
+    operations = (
+        Operation(
+            "all_gather", (ones,), (gathered,), attributes(all_gather_dim=0, replica_groups=groups)
+        ),
+        Operation(
+            "collective_permute", (gathered,), (moved,), attributes(source_target_pairs=groups)
+        ),
+        Operation("return", (moved,), ()),
+    )
+    main = Function("main", Region((ones,), operations), (moved.type,))
+    program = Program((main,), process_grid=(2, 1))
+    follow = Tracer("collective_permute").follow
+    results, reached = follow(lambda: evaluate(program, [np.ones(2, np.float32)] * 2))
+    assert [result.tolist() for result in results] == [[0.0] * 4, [1.0] * 4]
+    lines, first = inspect.getsourcelines(distribution.all_gather)
+    of_the_other = {(COLLECTIVES, first + n) for n in range(len(lines))}
+    assert of_the_other & reached.every
+    assert not of_the_other & reached.own
 
 
 def test_a_mutant_that_ends_in_an_error_does_not_count() -> None:
