@@ -1,0 +1,51 @@
+"""Bugs that others have published, as programs that are judged; see published_bugs.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+from packaging.specifiers import SpecifierSet
+
+from conformance.gate.expectations import FAILING, Counterexample, Expectation
+
+FILE = Path(__file__).with_suffix(".toml")
+
+
+class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A published bug, and what is said of a version that has it.
+
+    `inputs` are written as those of counterexamples are (conformance/gate/counterexamples.py).
+    `kinds` are the classes that it may show, any where there are none; `versions` the ones of
+    jaxlib that have it, all where that is "".
+    """
+
+    id: str
+    reason: str
+    link: str
+    program: str
+    inputs: tuple[str, ...]
+    verdict: str = "divergent"
+    kinds: tuple[str, ...] = ()
+    versions: str = ""
+
+    def is_in(self, jaxlib: str) -> bool:
+        """Whether that version of jaxlib has it."""
+        return SpecifierSet(self.versions).contains(jaxlib, prereleases=True)
+
+    @property
+    def expectation(self) -> Expectation:
+        """An expectation that has the bug as its counterexample, whatever goes wrong there."""
+        shown = Counterexample(self.program, self.inputs)
+        # what may end its process is tried by itself
+        verdicts = (self.verdict,) if self.verdict in FAILING else ()
+        return Expectation(
+            self.id, ("*",), self.reason, verdicts=verdicts, link=self.link, counterexample=shown
+        )
+
+
+def bugs() -> tuple[Bug, ...]:
+    """The bugs of the file, in its order."""
+    given = tomllib.loads(FILE.read_text("utf-8"))["bug"]
+    return tuple(msgspec.convert(one, Bug) for one in given)

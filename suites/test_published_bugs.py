@@ -1,0 +1,38 @@
+"""Published bugs on XLA's CPU: flagged where this version has them, and not accused where not."""
+
+from __future__ import annotations
+
+from conformance.backends.registry import parse
+from conformance.check.counterexamples import replayed
+from conformance.check.expectations import NEEDED
+from conformance.check.replayed import Replayed
+from conformance.executors.backend_workers import executor_of
+from conformance.results.versions import versions
+from suites.published_bugs import Bug, bugs
+
+BUGS = bugs()
+
+
+def test_flags_those_that_are_here_and_accuses_no_other() -> None:
+    jaxlib, backend = versions()["jaxlib"], parse("cpu")
+    with executor_of(backend, jobs=1, preload=NEEDED) as executor:
+        ended = replayed(executor, [bug.expectation for bug in BUGS], backend.spelling)
+        seen = {one.id: one for one in ended if one is not None}
+    wrong = [
+        f"{bug.id}: {seen[bug.id].verdict} ({seen[bug.id].kind}): {seen[bug.id].message}"
+        for bug in BUGS
+        if not as_published(bug, seen[bug.id], jaxlib)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def as_published(bug: Bug, found: Replayed, jaxlib: str) -> bool:
+    """Whether a program was judged as it should be of that version."""
+    if not bug.is_in(jaxlib):
+        return not found.verdict.fails
+    return found.verdict.value == bug.verdict and found.kind in (bug.kinds or (found.kind,))
+
+
+def test_ids_are_unique_and_each_says_where_it_was_published() -> None:
+    assert len({bug.id for bug in BUGS}) == len(BUGS)
+    assert all(bug.link.startswith("https://github.com/") for bug in BUGS)
