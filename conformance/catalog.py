@@ -175,7 +175,7 @@ _ROWS = (
     Row("reduce", REDUCTION, reduction.REDUCED, weight=3),
     Row("reduce_precision", CONVERSION, t.CONVERTED, weight=10),
     Row("reduce_scatter", DISTRIBUTION, reduction.REDUCED, weight=2),
-    Row("reduce_window", REDUCTION, reduction.WINDOWED, weight=5),
+    Row("reduce_window", REDUCTION, reduction.WINDOWED, weight=6),
     Row("remainder", ARITHMETIC, t.ROUNDED),
     Row("replica_id", DISTRIBUTION, t.DATA, weight=2),
     Row("reshape", MOVEMENT, t.DATA),

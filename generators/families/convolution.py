@@ -35,7 +35,7 @@ _LONG_WINDOWS = (7, 8, 9, 16, 17)
 _FEATURES = (1, 2, 3, 4, 1, 2, 3, 4, 5, 8, 16, 17)
 _PADDINGS = (
     (0, 0), (1, 1), (0, 1), (1, 0), (2, 2), (-1, 0), (0, -1), (-1, -1), (3, -1), (-2, 5), (4, 4),
-    (0, 8),
+    (0, 8), (-2, 1),
 )  # fmt: skip
 _DILATIONS = (1, 1, 1, 1, 1, 2, 2, 3, 5)
 _STRIDES = (1, 1, 1, 2, 2, 3, 4, 7)
@@ -83,7 +83,7 @@ def _shapes(pick: Pick, groups: tuple[int, int], spatial: int) -> _Shapes:
     if spatial and seldom(pick, 6, "long window"):
         window[pick(spatial)] = choose(pick, _LONG_WINDOWS)
     batch = choose(pick, (1, 1, 2, 3, 1, 2, 3, 5), "batch", more_than_one) * groups[1]
-    taken = choose(pick, _FEATURES, "input features", more_than_one)
+    taken = choose(pick, _FEATURES, "input features", _several)
     made = choose(pick, _FEATURES, "output features", more_than_one)
     if choose(pick, ("some",) * 39 + ("empty",), "data") == "empty":
         batch, taken, made = choose(pick, ((0, taken, made), (batch, 0, made), (batch, taken, 0)))
@@ -99,7 +99,14 @@ def _groups_label(groups: tuple[int, int]) -> str:
 def _signs(padding: tuple[int, int]) -> str:
     if padding == (0, 0):
         return "0"
-    return "more" if min(padding) >= 0 else "less" if max(padding) <= 0 else "more and less"
+    if min(padding) >= 0 or max(padding) <= 0:
+        return "more" if max(padding) > 0 else "less"
+    return "more and less" if padding[0] > 0 else "less and more"
+
+
+def _several(features: int) -> str:
+    """The kind of a number of features: kernels that work by eights take over at 8."""
+    return "1" if features == 1 else "more" if features < 8 else "8 or more"
 
 
 _REVERSALS = (0, 0, 0, 0, 1, 2, 3)
@@ -213,8 +220,11 @@ def _built(
     if spatial == 2 and groups == (1, 1) and is_large(pick, element_type):
         shapes = _Shapes((16, 15), (3, 3), 2, 8, 16)
     else:
+        some = choose(pick, ("some",) * 11 + ("empty",), "windows") == "some"
+        shapes = _fitted(shapes, geometry) if some else shapes
         while not _modest(shapes, geometry):
             shapes = _smaller(shapes)
+        shapes = _fitted(shapes, geometry) if some else shapes
     if form.named:
         padding = tuple(form.named(name, window) for window in shapes.window)
         geometry = replace(geometry, padding=padding)
@@ -249,6 +259,37 @@ def _modest(shapes: _Shapes, geometry: Geometry) -> bool:
         max(image, kernel) <= _MOST_ELEMENTS
         and results <= _MOST_RESULTS
         and products <= _MOST_PRODUCTS
+    )
+
+
+def _fitted(shapes: _Shapes, geometry: Geometry) -> _Shapes:
+    """Shapes in which every dimension has a window: longer images, or shorter windows where the
+    images would be too long."""
+    window = shapes.window
+    grown = shapes._replace(image=_holding(shapes.image, window, geometry))
+    if _modest(grown, geometry):
+        return grown
+    window = tuple(
+        min(size, max(_room(length, geometry, n) - 1, 0) // geometry.rhs_dilation[n] + 1)
+        for n, (length, size) in enumerate(_pairs(shapes))
+    )
+    return shapes._replace(image=_holding(shapes.image, window, geometry), window=window)
+
+
+def _room(length: int, geometry: Geometry, n: int) -> int:
+    """The length of an image along a dimension, with its holes and its padding."""
+    return (length - 1) * geometry.lhs_dilation[n] + 1 + sum(geometry.padding[n])
+
+
+def _holding(
+    image: tuple[int, ...], window: tuple[int, ...], geometry: Geometry
+) -> tuple[int, ...]:
+    """The images, those that hold no window as long as it takes to hold one; empty ones stay."""
+    needed = [(size - 1) * geometry.rhs_dilation[n] + 1 for n, size in enumerate(window)]
+    lacking = [need - _room(1, geometry, n) for n, need in enumerate(needed)]
+    return tuple(
+        length and max(length, 1 + max(0, -(-lack // geometry.lhs_dilation[n])))
+        for n, (length, lack) in enumerate(zip(image, lacking, strict=True))
     )
 
 

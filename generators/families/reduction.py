@@ -181,9 +181,16 @@ Along = tuple[int, int, int, int, tuple[int, int]]
 """Window, stride, dilations of base and window, padding: along one dimension."""
 
 
-def _window(pick: Pick, size: int) -> Along:
-    """Window, stride, dilations and padding along a dimension; sometimes a running fold."""
-    kinds = ("plain",) * 4 + ("dilated or cut",) * 3 + ("running fold",) * (size > 0)
+_LARGE_IN_WINDOWS = ((4200,), (64, 66), (3, 1400), (17, 16, 17))
+
+
+def _window(pick: Pick, size: int, *, large: bool) -> Along:
+    """Window, stride, dilations and padding along a dimension; sometimes a running fold.
+
+    Of `large` operands none: it would have too many elements to fold.
+    """
+    folds = size > 0 and not large
+    kinds = ("plain",) * 4 + ("dilated or cut",) * 3 + ("running fold",) * folds
     kind = choose(pick, kinds, "along a dimension")
     if kind == "running fold":
         ends = ((size - 1, 0), (0, size - 1))
@@ -220,15 +227,19 @@ def _sign(padding: int) -> str:
 def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
     sizes = _sizes(pick)
     body = monoid(element, pick)
+    large = len(body.inputs) == 1 and not body.few and is_large(pick, element)
+    if large:
+        sizes = choose(pick, _LARGE_IN_WINDOWS)
     if body.few:
         sizes = tuple(min(size, 9) for size in few(sizes))
-    along = [_window(pick, size) for size in sizes]
+    along = [_window(pick, size, large=large) for size in sizes]
     if choose(pick, ("some",) * 11 + ("empty",), "windows") == "some":
         along = [_fitting(size, row) for size, row in zip(sizes, along, strict=True)]
     counts = tuple(windows_along(n, *row) for n, row in zip(sizes, along, strict=True))
     window = tuple(row[0] for row in along)
     pick.nothing = 0 in counts
-    if math.prod(counts) * math.prod(window) > (_LARGEST_OF_FEW if body.few else _LARGEST):
+    most = _LARGEST_OF_FEW if body.few else _LARGEST << 2 * large
+    if math.prod(counts) * math.prod(window) > most:
         sizes, along, counts, window = (), [], (), ()
     optional: dict[str, tuple[int, ...]] = {
         "window_strides": tuple(row[1] for row in along),
