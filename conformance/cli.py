@@ -226,7 +226,13 @@ def _load_baseline(path: Path) -> RunData:
 
 @app.command()
 def replay(
-    id: Annotated[str, typer.Argument(metavar="ID", help="A case, such as add-f32-cpu-3.")],  # noqa: A002
+    id: Annotated[  # noqa: A002
+        str,
+        typer.Argument(
+            metavar="ID|FOLDER",
+            help="A case, such as add-f32-cpu-3, or the folder of a finding of `fuzz`.",
+        ),
+    ],
     db: Annotated[
         Path, typer.Option(help="The folder of the run, or its results.sqlite.")
     ] = DEFAULT_OUT,
@@ -235,9 +241,9 @@ def replay(
         bool, typer.Option("--generic", help="Show the program in MLIR's generic form.")
     ] = False,
     backend: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Backend to run it on.",
+            help="Backend to run it on. Repeatable.",
             autocompletion=options.backends,
             show_default="the one it was recorded on",
         ),
@@ -245,16 +251,25 @@ def replay(
 ) -> int:
     """Run a recorded case again: program, inputs, results, and the verdict then and now.
 
-    Exits with 1 when it still fails.
+    Of a finding of `fuzz` or `reduce`, given as its folder, it is told on which backends it is
+    there. Exits with 1 when it still fails, on any of them.
     """
     from conformance.campaign import replay as replaying
 
+    if Path(id).is_dir():
+        from conformance.campaign.fuzzing.keeping import replaying as findings
+
+        kept = findings.read(Path(id))
+        rows = findings.replayed(kept, backend or (), timeout)
+        _print(findings.lines(kept, rows))
+        return findings.exit_code(rows)
     case = replaying.find(db, id)
-    if backend is not None:
-        case = replace(case, backend=backend)
-    replayed = replaying.replay(case, timeout, generic=generic)
-    _print(replaying.lines(replayed, case.record))
-    return 1 if replayed.record.verdict.fails else 0
+    fails = False
+    for name in backend or [case.backend]:
+        replayed = replaying.replay(replace(case, backend=name), timeout, generic=generic)
+        _print(replaying.lines(replayed, case.record))
+        fails |= replayed.record.verdict.fails
+    return 1 if fails else 0
 
 
 @app.command()

@@ -9,6 +9,7 @@ from conformance.campaign.fuzzing.attribution.cause import Vote
 from conformance.campaign.fuzzing.attribution.ways import Plan, Way
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried
+from conformance.check.outcome import Outcome
 from reference.ir.program import Program
 
 
@@ -115,6 +116,18 @@ def gives_answer(trial: Trial, program: Program, inputs: Inputs) -> bool:
     from conformance.campaign.fuzzing.trial import judged_alone
 
     return judged_alone(trial, open_session(trial.backend), program, inputs) is not None
+
+
+def came_to(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
+    """In a worker, which this may end: what the program of a file comes to.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+        UsageError: when the file holds no program that can be tried.
+    """
+    from conformance.campaign.fuzzing import reading
+
+    return reading.came_to(trial, file, inputs)
 
 
 def failing(trial: Trial, file: Path, inputs: Path | None) -> Hit | None:

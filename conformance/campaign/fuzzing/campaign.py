@@ -13,11 +13,11 @@ from pathlib import Path
 from time import monotonic
 
 from conformance.backends.registry import Choice
-from conformance.campaign.fuzzing import bundle
 from conformance.campaign.fuzzing.attribution.alone import explained_alone
 from conformance.campaign.fuzzing.calls import as_it_is, explained, reduced, run_trial
 from conformance.campaign.fuzzing.finding import Finding, working
-from conformance.campaign.fuzzing.journal import Journal, Kept
+from conformance.campaign.fuzzing.keeping import bundle
+from conformance.campaign.fuzzing.keeping.journal import Journal, Kept
 from conformance.campaign.fuzzing.lost import Losses
 from conformance.campaign.fuzzing.tally import FuzzTally
 from conformance.campaign.fuzzing.trials import Hit, Trial, Tried

@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.backends.session import open_session
-from conformance.campaign.fuzzing.trial import judged_alone
+from conformance.campaign.fuzzing.trial import judged_alone, outcome_of
 from conformance.campaign.fuzzing.trials import Hit, Trial
-from conformance.check.outcome import Outcome
+from conformance.check.outcome import NotJudged, Outcome
 from conformance.errors import UsageError
-from conformance.executors.limit import limited
+from conformance.executors.limit import TooSlow, limited
 from conformance.frontends.arguments import given as taken
 from conformance.frontends.arguments import load
 from conformance.frontends.inputs.drawing import drawn
 from conformance.frontends.modules import NotChecked, Unit, units
 from conformance.frontends.naming import parameters
+from conformance.stablehlo.emit import EmitError
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.types import Array
@@ -55,6 +56,26 @@ def _sets(trial: Trial, unit: Unit, inputs: Path | None) -> list[tuple[Array, ..
         return drawn(program, trial.seed, evaluated)
     except EvaluationError as error:
         raise UsageError(f"no inputs can be drawn: {error}") from None
+
+
+def came_to(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
+    """What the program of a file comes to: on the first inputs that it fails on, or on all.
+
+    That is `unsupported` where it cannot be judged, with the reason.
+
+    Raises:
+        UsageError: see `given`.
+    """
+    session = open_session(trial.backend)
+    told = Outcome(Verdict.UNSUPPORTED)
+    for hit in given(trial, file, inputs):
+        try:
+            told = outcome_of(trial, session, hit.program, hit.inputs)
+        except (NotJudged, TooSlow, EvaluationError, EmitError) as error:
+            told = Outcome(Verdict.UNSUPPORTED, "not judged", " ".join(str(error).split()))
+        if told.verdict.fails:
+            break
+    return told
 
 
 def failing(trial: Trial, file: Path, inputs: Path | None) -> Hit | None:

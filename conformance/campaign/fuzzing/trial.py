@@ -187,12 +187,24 @@ def _is_right(
 def judged_alone(
     trial: Trial, session: Session, program: Program, inputs: Inputs
 ) -> Outcome | None:
-    """The outcome of a program that is compiled alone; None where the reference has no answer."""
+    """The outcome of a program that is compiled alone; None where it cannot be judged."""
     try:
-        work = Work(unit_of(program), session, trial.expectations, trial.seconds)
-        outcome = work.judged(inputs)
+        return outcome_of(trial, session, program, inputs)
     except (NotJudged, TooSlow, EvaluationError, EmitError):
         return None
+
+
+def outcome_of(trial: Trial, session: Session, program: Program, inputs: Inputs) -> Outcome:
+    """The outcome of a program that is compiled alone.
+
+    Raises:
+        NotJudged: when the backend does not implement it, or the reference has no answer.
+        TooSlow: when the reference takes too long.
+        EvaluationError: when the reference has no answer.
+        EmitError: when it cannot be written.
+    """
+    work = Work(unit_of(program), session, trial.expectations, trial.seconds)
+    outcome = work.judged(inputs)
     without = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)
     if not without or outcome.known or outcome.culprit:
         return outcome

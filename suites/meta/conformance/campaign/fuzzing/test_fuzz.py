@@ -14,7 +14,7 @@ import pytest
 
 from conformance.campaign.fuzzing import command
 from conformance.campaign.fuzzing.command import Options, fuzz, seconds_of
-from conformance.campaign.fuzzing.journal import FILE_NAME, Journal
+from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal
 from conformance.errors import UsageError
 
 

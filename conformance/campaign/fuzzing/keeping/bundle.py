@@ -1,7 +1,7 @@
 """The folder of a finding: program, inputs, results, and a script that shows it without us.
 
 program.mlir, inputs.npz, expected.npz, actual.npz, finding.json, reproduce.py, issue.md; `check`
-takes the first two.
+takes the first two, `replay` the folder.
 """
 
 from __future__ import annotations

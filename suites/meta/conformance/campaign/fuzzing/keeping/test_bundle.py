@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.campaign.fuzzing.bundle import write
 from conformance.campaign.fuzzing.finding import Finding
+from conformance.campaign.fuzzing.keeping.bundle import write
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Element, Verdict
 from suites.meta.support.small_programs import array, one, typed

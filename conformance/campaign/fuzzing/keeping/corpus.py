@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from conformance.campaign.fuzzing.calls import failing
-from conformance.campaign.fuzzing.trials import Hit, Trial
+from conformance.campaign.fuzzing.calls import came_to
+from conformance.campaign.fuzzing.trials import Trial
+from conformance.check.outcome import Outcome
 from conformance.check.saving import INPUTS, PROGRAM
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
+from conformance.verdict import Verdict
 
 STILL, GONE = "still there", "gone"
 
@@ -31,7 +33,7 @@ def replayed(
         NotAvailable: when the backend cannot be had.
     """
     calls = (
-        Call(path, failing, (trial, path / PROGRAM, path / INPUTS), timeout)
+        Call(path, came_to, (trial, path / PROGRAM, path / INPUTS), timeout)
         for path in folders(corpus)
     )
     for ended in executor.results(calls):
@@ -47,10 +49,11 @@ def _told(value: object) -> str:
     if isinstance(value, (Died, TimedOut)):
         verdict, kind, _ = why(value)
         return f"{STILL}: {verdict} ({kind})"
-    if isinstance(value, Hit):
-        outcome = value.outcome
-        known = f", known as {', '.join(outcome.known)}" if outcome.known else ""
-        return f"{STILL}: {outcome.verdict} ({outcome.kind}){known}"
-    if value is None:
+    if not isinstance(value, Outcome):
+        return f"not tried: {' '.join(str(value).split())}"
+    if value.verdict is Verdict.UNSUPPORTED:
+        return f"not tried: {value.message}"
+    if not value.verdict.fails:
         return GONE
-    return f"not tried: {' '.join(str(value).split())}"
+    known = f", known as {', '.join(value.known)}" if value.known else ""
+    return f"{STILL}: {value.verdict} ({value.kind}){known}"
