@@ -364,7 +364,7 @@ def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Re
     except BackendError as error:
         return refused(cell, prepared, error)
     turn = _changing(rounds)
-    if turn is not None:
+    if turn is not None and not _is_unsteady(prepared, rounds, bench):
         return _not_deterministic(cell, prepared, turn), Errors()
     alone = judge_all(prepared, rounds[0], bench)
     if worst_of(alone).verdict.fails:
@@ -382,6 +382,14 @@ def _changing(rounds: Sequence[Results]) -> int | None:
             if any(a.tobytes() != b.tobytes() for a, b in pairs):
                 return turn
     return None
+
+
+def _is_unsteady(prepared: Prepared, rounds: Sequence[Results], bench: Bench) -> bool:
+    """Whether a class explains all that is wrong each time, and that it is not always the same."""
+    labels = {one.label for one in bench.rule.deviations if one.unsteady}
+    return bool(labels) and all(
+        worst_of(judge_all(prepared, results, bench)).kind in labels for results in rounds
+    )
 
 
 def _not_deterministic(cell: Cell, prepared: Prepared, turn: int) -> Record:

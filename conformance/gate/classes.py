@@ -18,6 +18,7 @@ CLASSES = (
     "NaN left out", "bits that are not uniform", "bound that the index type has no room for",
     "contracted product", "dimension counted from the last", "distribution",
     "dropped window read elsewhere", "folded normalization", "gathered along the first dimension",
+    "image read beyond its end",
     "index vectors of no components", "no order of the updates", "no permutation of the elements",
     "one-pass variance", "operands taken for parts", "order of the elements",
     "order of the factors", "order of the process group", "order of the tiles", "out of range",

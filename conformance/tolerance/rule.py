@@ -77,13 +77,15 @@ class Deviation:
     An element that the rule does not permit, and whose error by `measure` is at most 1, has the
     class `label`: it is as good as rounded arithmetic makes that other formula. Where `flushes`
     the other formula is the same one with subnormal numbers along the way lost. With `signs` it
-    has signs of zeros of its own, which the measure looks at.
+    has signs of zeros of its own, which the measure looks at. Where it is `unsteady` the elements
+    may be others every time, as they are made of memory that is not the program's.
     """
 
     label: str
     measure: Measure
     flushes: bool = False
     signs: bool = False
+    unsteady: bool = False
 
 
 @dataclass(frozen=True, slots=True)

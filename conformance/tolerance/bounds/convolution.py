@@ -8,6 +8,7 @@ from math import prod
 from conformance.tolerance.bounds.products import Default, bounded, flushing, measured
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.models.image_overrun import read_on
 from conformance.tolerance.rule import Deviation, Rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
@@ -36,10 +37,15 @@ def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
 
 
 def _deviations(default: Default) -> tuple[Deviation, ...]:
-    """Subnormal numbers that are lost; and exact data, of which a transform (Winograd's) makes sums
-    that are not exact. The specification defines each result as a `dot_general`."""
+    """Subnormal numbers that are lost; exact data, of which a transform (Winograd's) makes sums
+    that are not exact, where the specification defines each result as a `dot_general`; and what
+    stands behind the image in place of padding."""
     transformed = measured(_summed, _depth, replace(default, exact=False))
-    return flushing(_summed, _depth, default), Deviation("transformed convolution", transformed)
+    return (
+        flushing(_summed, _depth, default),
+        Deviation("transformed convolution", transformed),
+        read_on(measured(_summed, _depth, default)),
+    )
 
 
 _TEXT = (

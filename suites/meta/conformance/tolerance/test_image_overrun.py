@@ -1,0 +1,62 @@
+"""Convolutions that take what lies behind the image for its padding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge
+from conformance.tolerance.models.image_overrun import LABEL
+from conformance.tolerance.rules import RULES
+from conformance.verdict import Verdict
+from generators.invalid.misses import tensor
+from reference.interpreter.evaluate import evaluate
+from reference.ir.constants import matrix
+from reference.ir.program import Attribute, Program, Value, single_op
+from reference.ir.types import Array, element_type
+
+F32 = element_type("f32")
+PLACES: dict[str, Attribute] = {
+    "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
+    "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
+    "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
+    "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
+    "feature_group_count": 1, "batch_group_count": 1,
+}  # fmt: skip
+
+
+def program(low: int, high: int) -> Program:
+    """Two images of 3 places and 2 features, cut or padded, under a window of one place."""
+    values = (Value("x", tensor(F32, 2, 3, 2)), Value("k", tensor(F32, 1, 2, 1)))
+    given: dict[str, Attribute] = {**PLACES, "padding": matrix([(low, high)])}
+    return single_op("convolution", values, (tensor(F32, 2, 3 + low + high, 1),), given, ())
+
+
+IMAGE = (1 + np.arange(12, dtype=np.float32)).reshape(2, 3, 2)
+KERNEL = np.ones((1, 2, 1), np.float32)
+
+
+def kind_of(low: int, high: int, *changes: tuple[tuple[int, int], float]) -> str:
+    """The class of a result in which some places of the images have other values."""
+    subject = program(low, high)
+    expected = evaluate(subject, (IMAGE, KERNEL))
+    actual: Array = expected[0].copy()
+    for (image, place), value in changes:
+        actual[image, place, 0] = value
+    judged = judge(subject, (IMAGE, KERNEL), expected, (actual,), RULES["convolution"])
+    return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
+
+
+def test_the_next_row_in_place_of_padding() -> None:
+    assert kind_of(-2, 1, ((0, 1), 7 + 8)) == LABEL
+
+
+@pytest.mark.parametrize("value", [1e9, -1.0])
+def test_behind_the_last_row_lies_anything(value: float) -> None:
+    assert kind_of(-2, 1, ((0, 1), 7 + 8), ((1, 1), value)) == LABEL
+
+
+def test_anything_else_is_just_wrong() -> None:
+    assert kind_of(-2, 1, ((0, 1), 7 + 9)) == "wrong value"
+    assert kind_of(-2, 1, ((0, 0), 7 + 8)) == "wrong value"
+    assert kind_of(1, 1, ((0, 4), 7 + 8)) == "wrong value"  # nothing is cut off
