@@ -185,7 +185,7 @@ def _print(lines: Iterable[str]) -> None:
 
 @app.command()
 def report(
-    db: Annotated[Path, typer.Argument(help="The folder of a run, or its results.sqlite.")],
+    db: Annotated[Path, typer.Argument(help="The folder of a run or a campaign, or its database.")],
     out: Annotated[
         Path | None, typer.Option(help="Folder to write to.", show_default="the run's own")
     ] = None,
@@ -197,17 +197,23 @@ def report(
         ),
     ] = None,
 ) -> int:
-    """Write the reports of a run again: HTML, JUnit, Markdown, JSON."""
+    """Write the reports of a run again: HTML, JUnit, Markdown, JSON; of a campaign its HTML."""
+    from conformance.campaign.fuzzing.keeping.summary import is_campaign
+    from conformance.campaign.fuzzing.keeping.summary import load as load_campaign
     from conformance.results.difference import changes, in_words
     from conformance.results.summary import load
+    from reports.campaigns.page import write_to
 
-    data = load(db)
-    other = None if baseline is None else _load_baseline(baseline)
     folder = out or (db if db.is_dir() else db.parent)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _RefusedError(f"cannot make {folder}: {error.strerror or error}") from error
+    if is_campaign(db):
+        _print([f"report: {write_to(load_campaign(db), folder)}"])
+        return 0
+    data = load(db)
+    other = None if baseline is None else _load_baseline(baseline)
     _write_reports(data, folder, other)
     since = [] if other is None else [f"since the baseline: {in_words(changes(data, other))}"]
     _print([*since, f"report: {folder / 'index.html'}"])

@@ -54,6 +54,7 @@ def fuzz(
     spent. Exits with 1 when there are findings that no expectation knows.
     """
     from conformance.campaign.fuzzing import command
+    from reports.campaigns.page import write
 
     return command.fuzz(
         command.Options(
@@ -69,7 +70,8 @@ def fuzz(
             timeout=timeout,
             fresh=fresh,
             command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
-        )
+        ),
+        write,
     )
 
 

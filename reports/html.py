@@ -70,7 +70,7 @@ def _html(seen: View, baseline: RunData | None, pretty: Mapping[str, str]) -> st
     sections = [
         _op_section(seen, number, op) for number, op in enumerate(seen.ops) if op.is_planned
     ]
-    return _template().render(
+    return template("index.html").render(
         view=seen,
         run=seen.run,
         totals=seen.totals,
@@ -92,7 +92,8 @@ def _html(seen: View, baseline: RunData | None, pretty: Mapping[str, str]) -> st
 
 
 @cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """A template of the pages, with what they have in common: filters, glyphs, escaping."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"),
         autoescape=True,
@@ -113,7 +114,7 @@ def _template() -> jinja2.Template:
         "program_limit": PROGRAM_LIMIT,
     }  # fmt: skip
     environment.globals.update(constants)
-    return environment.get_template("index.html")
+    return environment.get_template(name)
 
 
 def _without_controls(value: Any) -> Any:

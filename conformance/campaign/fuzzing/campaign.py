@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from conformance.backends.registry import Choice
 from conformance.campaign.fuzzing.attribution.alone import explained_alone
@@ -273,7 +274,8 @@ class Sitting:
         self._places[place] += 1
         if not self._is_kept(finding):
             bundle.write(self._campaign.folder, finding, self._versions, self._campaign.command)
-        if self._journal.add_finding(hit.number, kept(finding)) and not finding.known:
+        told = bundle.described(finding, self._versions, self._campaign.command)
+        if self._journal.add_finding(hit.number, kept(finding, told)) and not finding.known:
             self._watcher.say(line_of(finding))
         self._count()
 
@@ -293,14 +295,14 @@ def place_of(hit: Hit) -> str:
     return " | ".join(filter(None, (outcome.verdict.value, outcome.kind, culprit, known)))
 
 
-def kept(finding: Finding) -> Kept:
-    """A finding as the journal has it."""
+def kept(finding: Finding, told: dict[str, Any]) -> Kept:
+    """A finding as the journal has it; `told` is what its folder says."""
     program = finding.program
     return Kept(
         f"{finding.name}{'-known' if finding.known else ''}",
         finding.signature, ", ".join(finding.known), finding.verdict.value,
         finding.kind, finding.culprit, len(working(program)), elements_of(program), finding.text,
-        " ".join(finding.message.split()), 0,
+        " ".join(finding.message.split()), {} if finding.known else told,
     )  # fmt: skip
 
 
@@ -310,7 +312,7 @@ def of_known(hit: Hit) -> Kept:
     return Kept(
         f"known: {known}", known, known, outcome.verdict.value, outcome.kind, outcome.culprit,
         len(working(hit.program)), elements_of(hit.program), "",
-        " ".join(outcome.message.split()), 0,
+        " ".join(outcome.message.split()),
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -51,8 +51,12 @@ class Options:
     command: str = ""
 
 
-def fuzz(options: Options) -> int:
-    """Run a campaign, or go on with it, and return the exit code.
+Report = Callable[[Path], Path]
+"""report(folder): the page of a campaign, written into its folder; where it is."""
+
+
+def fuzz(options: Options, report: Report | None = None) -> int:
+    """Run a campaign, or go on with it, and return the exit code; `report` is called at the end.
 
     1 where there are findings that no expectation knows, 4 where nothing could be tested.
 
@@ -74,7 +78,9 @@ def fuzz(options: Options) -> int:
     with Journal(options.out) as journal:
         _identify(journal, campaign, options)
         with executor_of(backend, jobs=options.jobs, preload=NEEDED) as executor:
-            journal.set_meta({"backend": asdict(describe(executor, backend))})
+            seen = asdict(describe(executor, backend))
+            where = str(campaign.folder.resolve())
+            journal.set_meta({"backend": seen, "spelling": backend.spelling, "findings": where})
             shown = watcher(Console(stderr=True))
             _replay(executor, campaign, known, journal)
             sitting = Sitting(campaign, known, journal, executor, shown, versions())
@@ -82,7 +88,11 @@ def fuzz(options: Options) -> int:
                 sitting.work()
             finally:
                 _summarise(journal, campaign)
-        return _print(journal, campaign)
+                page = None if report is None else report(options.out)
+        code = _print(journal, campaign)
+    if page is not None:
+        sys.stdout.write(f"report: {page}\n")
+    return code
 
 
 def _replay(
@@ -170,6 +180,7 @@ def _summarise(journal: Journal, campaign: Campaign) -> None:
 
 def _as_json(one: Kept) -> dict[str, Any]:
     told = asdict(one)
+    del told["told"]  # it stands in the finding's folder
     return {("class" if name == "kind" else name): value for name, value in told.items()}
 
 

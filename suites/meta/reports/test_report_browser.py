@@ -16,6 +16,8 @@ from selenium.webdriver.common.keys import Keys
 from conformance.catalog import CATALOG
 from conformance.verdict import Verdict
 from reports import html, view
+from reports.campaigns.page import write_to
+from suites.meta.reports.test_campaign_page import DATA
 from suites.meta.support import synthetic_run as synthetic
 
 pytestmark = pytest.mark.browser
@@ -433,6 +435,21 @@ def test_text_has_contrast_in_both_schemes(browser, folder, scheme):
     assert len(ratios) > 14
     assert {name: ratio for name, ratio in ratios.items() if ratio < 4.5} == {}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_a_campaigns_page_fits_and_its_commands_can_be_copied(browser, tmp_path):
+    (tmp_path / "full").mkdir()
+    write_to(DATA, tmp_path / "full")
+    go(browser, tmp_path)
+    width = "return [document.documentElement.scrollWidth, innerWidth]"
+    needed, given = script(browser, width)
+    assert needed <= given
+    assert shown(browser, "#findings article .cause dd") == 6
+    marks = "return [...document.querySelectorAll('svg.pairs .met')].map(e => e.getBBox().width)"
+    assert sorted(map(bool, script(browser, marks))) == [False, True, True]
+    script(browser, "document.querySelector('.copy').click()")
+    wait(browser, "document.querySelector('.copy').textContent === 'Copied'")
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
 def test_prints_everything_opened_and_without_controls(browser, folder):

@@ -23,6 +23,9 @@ from reference.ir.types import Array, element_type_of, to_bits
 
 FINDING, SCRIPT, ISSUE = "finding.json", "reproduce.py", "issue.md"
 
+ELEMENTS = 4
+"""Elements that are shown of a finding."""
+
 _TEMPLATE = Path(__file__).with_name("reproduction.txt")
 """The script that is written into every folder, but for what it is told of the finding."""
 
@@ -117,6 +120,21 @@ def described(finding: Finding, versions: Mapping[str, str], command: str) -> di
         "known": list(finding.known),
         "signature": finding.signature,
         "operations": [one.name for one in working(finding.program)],
+        "inputs": {
+            of.name: _few(array)
+            for of, array in zip(finding.program.main.arguments, finding.inputs, strict=True)
+        },
+        "elements": [
+            {
+                "result": e.result,
+                "index": list(e.index),
+                "expected": e.expected,
+                "expected bits": e.expected_hex,
+                "actual": e.actual,
+                "actual bits": e.actual_hex,
+            }
+            for e in finding.elements[:ELEMENTS]
+        ],
         "votes": finding.vote.line,
         "attribution": {
             "vanishes": finding.cause.vanishing,
@@ -175,7 +193,7 @@ def _table(finding: Finding) -> list[str]:
         lines += [
             f"| {e.result} | {list(e.index)} | {e.expected} ({e.expected_hex}) "
             f"| {e.actual} ({e.actual_hex}) |"
-            for e in finding.elements[:4]
+            for e in finding.elements[:ELEMENTS]
         ]
     return [*lines, ""] if lines else []
 

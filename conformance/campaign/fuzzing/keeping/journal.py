@@ -12,7 +12,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,13 +30,16 @@ CREATE TABLE IF NOT EXISTS pairs (
 CREATE TABLE IF NOT EXISTS hits (number INTEGER PRIMARY KEY, place TEXT, hit BLOB, finding TEXT);
 CREATE TABLE IF NOT EXISTS findings (
   name TEXT PRIMARY KEY, signature TEXT, known TEXT, verdict TEXT, class TEXT, culprit TEXT,
-  operations INTEGER, elements INTEGER, text TEXT, message TEXT) WITHOUT ROWID;
+  operations INTEGER, elements INTEGER, text TEXT, message TEXT, told TEXT) WITHOUT ROWID;
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A finding as the journal has it: `count` is how many programs came to it."""
+    """A finding as the journal has it: `count` is how many programs came to it.
+
+    `told` is what finding.json says of it; nothing, of those that expectations know.
+    """
 
     name: str
     signature: str
@@ -48,7 +51,8 @@ class Kept:
     elements: int
     text: str
     message: str
-    count: int
+    told: dict[str, Any] = field(default_factory=dict[str, Any])
+    count: int = 0
 
 
 class Journal:
@@ -113,6 +117,14 @@ class Journal:
         """How many pairs of ops were met, one taking what the other makes."""
         return int(self._all("SELECT count(*) FROM pairs")[0][0])
 
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of ops that were met."""
+        return self._all("SELECT first, second FROM pairs ORDER BY first, second")
+
+    def modules(self) -> int:
+        """How many modules were compiled to try programs."""
+        return int(self._all("SELECT coalesce(sum(modules), 0) FROM trials")[0][0])
+
     def tried(self) -> list[tuple[int, int]]:
         """The trials that ended: first program, and the one after the last."""
         return self._all("SELECT start, stop FROM trials ORDER BY start")
@@ -149,10 +161,11 @@ class Journal:
     def add_finding(self, number: int, kept: Kept) -> bool:
         """Keep a finding that a hit came to; whether it is a new one."""
         row = (kept.name, kept.signature, kept.known, kept.verdict, kept.kind, kept.culprit,
-               kept.operations, kept.elements, kept.text, kept.message)  # fmt: skip
+               kept.operations, kept.elements, kept.text, kept.message,
+               json.dumps(kept.told))  # fmt: skip
         self._file.execute("BEGIN")
         added = self._file.execute(
-            "INSERT OR IGNORE INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
+            "INSERT OR IGNORE INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
         ).rowcount
         self.settle(number, kept.name)
         self._file.execute("COMMIT")
@@ -164,4 +177,4 @@ class Journal:
             "SELECT f.*, count(h.number) AS met FROM findings f LEFT JOIN hits h "
             "ON h.finding = f.name GROUP BY f.name ORDER BY met DESC, f.name"
         )
-        return [Kept(*row) for row in rows]
+        return [Kept(*row[:10], told=json.loads(row[10]), count=row[11]) for row in rows]

@@ -1,0 +1,1 @@
+"""The page of a campaign: what was found, tried and met."""

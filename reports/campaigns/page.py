@@ -1,0 +1,172 @@
+"""The page of a campaign: one offline HTML file, in the look of a run's report.
+
+Findings come first, each with its program, values, culprit, votes and what makes it vanish; then
+what programs came to, and which pairs of ops have been met, of those there are.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.campaign.fuzzing.keeping import summary
+from conformance.campaign.fuzzing.keeping.journal import Kept
+from conformance.campaign.fuzzing.keeping.summary import CampaignData
+from conformance.campaign.fuzzing.trials import KNOWN_TO_CRASH, NOT_EVALUATED, ONLY_TOGETHER
+from conformance.results.store import FILE_NAME as RESULTS
+from conformance.verdict import Verdict
+from reports import text
+from reports.campaigns.pairs import grid
+from reports.html import template
+
+PAGE, BESIDE_A_RUN = "index.html", "campaign.html"
+"""What the page is called, and where a run's report is in the same folder."""
+
+_MEANINGS = {
+    KNOWN_TO_CRASH: "not run: an expectation says that an operation ends its process",
+    NOT_EVALUATED: "the reference has no answer",
+    ONLY_TOGETHER: "fails in a module with others, and not alone",
+    "not judged": "a defect of hlo-conformance",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A finding as the page has it: its values, what makes it vanish, and how to see it again."""
+
+    kept: Kept
+    inputs: tuple[tuple[str, str], ...]
+    elements: tuple[dict[str, Any], ...]
+    facts: tuple[tuple[str, str], ...]
+    replay: str
+
+    @property
+    def anchor(self) -> str:
+        """Where it stands in the page."""
+        return f"finding-{text.slug(self.kept.name)}"
+
+
+def write(folder: Path) -> Path:
+    """Write the page of the campaign in a folder into that folder; where it is.
+
+    Raises:
+        UsageError: when the folder holds no campaign.
+        OSError: when it cannot be written.
+    """
+    return write_to(summary.load(folder), folder)
+
+
+def write_to(data: CampaignData, folder: Path) -> Path:
+    """Write the page of a campaign into a folder, beside the report of a run where there is one.
+
+    Raises:
+        OSError: when it cannot be written.
+    """
+    path = folder / (BESIDE_A_RUN if (folder / RESULTS).exists() else PAGE)
+    path.write_bytes(html(data).encode("utf-8", "backslashreplace"))
+    return path
+
+
+def html(data: CampaignData) -> str:
+    """The page as one HTML document."""
+    new = [_shown(data, one) for one in data.findings if not one.known]
+    known = [one for one in data.findings if one.known]
+    pairs = grid(data.ops, data.pairs)
+    return template("campaign.html").render(
+        headline=_headline(data, len(new)),
+        status="fails" if new else "empty" if not data.counts.total() else "passes",
+        data=data,
+        facts=_facts(data),
+        command=str(data.meta.get("command", "")),
+        programs=data.counts.total(),
+        new=new,
+        known=known,
+        outcomes=_outcomes(data),
+        pairs=pairs,
+        tested=_tested(data),
+    )
+
+
+def _headline(data: CampaignData, new: int) -> str:
+    backend = data.meta.get("identity", {}).get("backend", "this backend")
+    if new:
+        return f"{text.plural(new, 'finding')} on {backend}"
+    total = data.counts.total()
+    return f"Nothing new found on {backend} in {text.plural(total, 'program')}"
+
+
+def _tested(data: CampaignData) -> int:
+    """Programs that the backend gave an answer to which was judged."""
+    not_tested = (Verdict.UNSUPPORTED.value, KNOWN_TO_CRASH, NOT_EVALUATED, "not judged")
+    return sum(count for word, count in data.counts.items() if word not in not_tested)
+
+
+def _facts(data: CampaignData) -> list[tuple[str, str]]:
+    meta, identity = data.meta, data.meta.get("identity", {})
+    backend = meta.get("backend", {})
+    versions = ", ".join(f"{name} {number}" for name, number in backend.get("versions", ()))
+    about = (backend.get("platform", ""), backend.get("device", ""), versions)
+    shared = ", ".join(
+        f"{name.removeprefix('version of ')} {number}"
+        for name, number in sorted(identity.items())
+        if name.startswith("version of ")
+    )
+    began = str(meta.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
+    ops = ", ".join(identity.get("op", ())) or "every op"
+    spent = text.duration(float(meta.get("seconds", 0.0)))
+    return [
+        (f"Backend {identity.get('backend', '')}", " · ".join(filter(None, about))),
+        ("Versions", shared or "not recorded"),
+        ("Seed, ops, start", f"{identity.get('seed', 0)}, {ops}, {began or 'not recorded'}"),
+        ("Time", f"{spent}; {text.plural(data.modules, 'module')} compiled to try programs"),
+    ]
+
+
+def _shown(data: CampaignData, kept: Kept) -> Shown:
+    told, meta = kept.told, data.meta
+    command = ["hlo-conformance", "replay", str(Path(meta.get("findings", "")) / kept.name)]
+    if "spelling" in meta:
+        command += ["--backend", meta["spelling"]]
+    return Shown(
+        kept,
+        tuple((str(name), str(value)) for name, value in told.get("inputs", {}).items()),
+        tuple(told.get("elements", ())),
+        tuple(_cause(kept)),
+        shlex.join(command),
+    )
+
+
+def _cause(kept: Kept) -> list[tuple[str, str]]:
+    """Culprit, votes and attribution of a finding, as names and texts; those that there are."""
+    told = kept.told
+    found: dict[str, Any] = told.get("attribution", {})
+    ways: dict[str, str] = found.get("ways", {})
+    by_answer: dict[str, list[str]] = {}
+    for name, answer in ways.items():
+        by_answer.setdefault(answer, []).append(name)
+    rows = [
+        ("Goes wrong", str(told.get("operation") or kept.culprit)),
+        ("Votes", str(told.get("votes", ""))),
+        ("Vanishes", "; ".join(by_answer.get("right", ()))),
+        ("Stays", "; ".join(by_answer.get("wrong", ()))),
+        ("No answer", "; ".join(by_answer.get("no answer", ()))),
+        ("Not asked", str(found.get("note", ""))),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def _outcomes(data: CampaignData) -> list[tuple[str, str, int, str]]:
+    """What programs came to: (verdict or "", word, programs, meaning), the worst first."""
+    verdicts = {verdict.value: verdict for verdict in Verdict}
+    rows: list[tuple[int, str, str, int, str]] = []
+    for word, count in data.counts.items():
+        plain = word.removeprefix("known ")
+        verdict = verdicts.get(plain)
+        severity = -1 if verdict is None else verdict.severity
+        meaning = "as an expectation knows" if word.startswith("known ") and verdict else ""
+        name = "" if verdict is None else plain
+        rows.append((severity, name, word, count, meaning or _MEANINGS.get(word, "")))
+    rows.sort(key=lambda row: (-row[0], row[2]))
+    return [row[1:] for row in rows]

@@ -1,0 +1,76 @@
+"""Which pairs of ops a campaign has met, the second taking what the first makes: a grid of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from conformance.catalog import CATALOG
+
+STEP, MARK = 7, 6
+"""The side of a place in the grid, and of the mark in it, in pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An op that makes values: its row in the grid, and by how many ops these were taken."""
+
+    op: str
+    path: str
+    met: int
+    first_of_family: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The pairs of ops met, `met` of `possible` ones; `others` are of ops that are in no grid.
+
+    `side` is the width and height of the picture in pixels.
+    """
+
+    rows: tuple[Row, ...]
+    met: int
+    possible: int
+    others: int
+    side: int
+    lines: tuple[int, ...]
+
+    @property
+    def share(self) -> float:
+        """How many of the pairs that there are were met, in percent."""
+        return 100 * self.met / self.possible if self.possible else 0.0
+
+    @property
+    def fewest(self) -> list[Row]:
+        """The ops whose values were taken by the fewest others."""
+        return sorted(self.rows, key=lambda row: (row.met, row.op))
+
+
+def grid(ops: Sequence[str], met: Collection[tuple[str, str]]) -> Grid:
+    """The grid of these ops, by their families: a row for what makes, a column for what takes."""
+    families = list(dict.fromkeys(row.family for row in CATALOG.values()))
+    order = sorted(ops, key=lambda op: (families.index(CATALOG[op].family), op))
+    place = {op: number for number, op in enumerate(order)}
+    inside = [pair for pair in met if pair[0] in place and pair[1] in place]
+    count = Counter(first for first, _ in inside)
+    starts = [
+        number
+        for number, op in enumerate(order)
+        if number and CATALOG[op].family != CATALOG[order[number - 1]].family
+    ]
+    rows = tuple(
+        Row(op, _path(number, sorted(place[b] for a, b in inside if a == op)), count[op],
+            number in starts)
+        for op, number in place.items()
+    )  # fmt: skip
+    return Grid(
+        rows, len(inside), len(order) ** 2, len(met) - len(inside), STEP * len(order),
+        tuple(STEP * number for number in starts),
+    )  # fmt: skip
+
+
+def _path(row: int, columns: Sequence[int]) -> str:
+    """A square for each column of a row that was met."""
+    top = STEP * row
+    return "".join(f"M{STEP * column} {top}h{MARK}v{MARK}h-{MARK}z" for column in columns)

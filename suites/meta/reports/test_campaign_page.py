@@ -1,0 +1,133 @@
+"""The page of a campaign says what was found, tried and met, and lets nothing out of its place."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.fuzzing.command import Options, fuzz
+from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.campaign.fuzzing.keeping.summary import CampaignData, is_campaign, load
+from conformance.cli import app, guarded
+from conformance.errors import UsageError
+from reports.campaigns.page import BESIDE_A_RUN, html, write, write_to
+from reports.campaigns.pairs import grid
+
+EVIL = "<script>alert('x')</script>\u202e"
+
+TOLD = {
+    "operation": "multiply (line 3)",
+    "votes": "reference and interpreter against the backend",
+    "inputs": {"x": "f32[2]: 1.0, nan"},
+    "elements": [
+        {"result": 0, "index": [1], "expected": "7", "expected bits": "0x40E00000",
+         "actual": EVIL, "actual bits": "0x00000000"},
+    ],
+    "attribution": {
+        "vanishes": ["without pass algsimp"],
+        "ways": {"without pass algsimp": "right", "without pass fusion": "wrong",
+                 "without pass layout": "no answer"},
+        "note": "nothing else was asked",
+    },
+}  # fmt: skip
+
+NEW = Kept(
+    "multiply-1234", "divergent | NaN | multiply f32", "", "divergent", "NaN", "multiply f32", 1, 4,
+    f"func.func @main() {EVIL}", f"first wrong {EVIL}", TOLD, 7,
+)  # fmt: skip
+KNOWN = Kept("known: fold", "fold", "fold", "inaccurate", "", "power f16", 2, 4, "", "m", {}, 9)
+
+DATA = CampaignData(
+    Path("somewhere"),
+    {
+        "identity": {"backend": "cpu", "seed": 4, "op": [], "version of jax": "0.12"},
+        "backend": {"platform": "cpu", "device": "x", "versions": [["jaxlib", "0.12.0"]]},
+        "started": "2026-01-02T03:04:05+00:00", "seconds": 61.0, "command": "hlo-conformance fuzz",
+        "spelling": "cpu", "findings": "/some where/findings",
+    },
+    Counter({"pass": 100, "divergent": 7, "known inaccurate": 9, "only together": 2}),
+    (NEW, KNOWN),
+    frozenset({("add", "abs"), ("abs", "add"), ("constant", "add")}),
+    12,
+    ("abs", "add", "sort"),
+)  # fmt: skip
+
+
+def test_a_finding_is_shown_with_all_that_is_known_of_it() -> None:
+    page = html(DATA)
+    for part in (
+        "1 finding on cpu", "118", "multiply (line 3)", "f32[2]: 1.0, nan", "0x40E00000",
+        "reference and interpreter against the backend", "7 programs came to it",
+        "<dt>Vanishes</dt><dd>without pass algsimp</dd>", "<dt>Stays</dt><dd>without pass fusion",
+        "<dt>No answer</dt><dd>without pass layout", "<dt>Not asked</dt><dd>nothing else was asked",
+        "&#39;/some where/findings/multiply-1234&#39; --backend cpu", "divergent | NaN | multiply",
+        "jaxlib 0.12.0", "fold",
+    ):  # fmt: skip
+        assert part in page, part
+
+
+def test_what_programs_hold_stays_text() -> None:
+    page = html(DATA)
+    assert "<script>alert" not in page
+    assert page.count("&lt;script&gt;alert") == 3
+    assert "\u202e" not in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_pairs_are_counted_of_those_there_are() -> None:
+    found = grid(DATA.ops, DATA.pairs)
+    assert (found.met, found.possible, found.others) == (2, 9, 1)
+    assert {row.op: row.met for row in found.rows} == {"abs": 1, "add": 1, "sort": 0}
+    assert found.fewest[0].op == "sort"
+    marks = {row.op: row.path for row in found.rows}
+    assert marks["sort"] == ""
+    assert marks["abs"].startswith("M7 0h")
+    assert marks["add"].startswith("M0 7h")
+    assert "2 of 9 pairs (22.2 %)" in html(DATA)
+    assert grid((), frozenset()).share == 0
+
+
+def test_a_campaign_without_findings_says_so() -> None:
+    page = html(replace(DATA, findings=(), counts=Counter({"pass": 3})))
+    assert "Nothing new found on cpu in 3 programs" in page
+    assert "No program failed in a way" in page
+    assert "No program was judged." in html(replace(DATA, findings=(), counts=Counter()))
+
+
+def test_a_campaign_leaves_its_page_and_report_makes_it_again(tmp_path: Path, capsys) -> None:
+    options = Options(
+        tmp_path, "reference:floor_division", "60s", programs=32, ops=("divide",), jobs=1
+    )
+    assert fuzz(options, write) == 1
+    assert f"report: {tmp_path / 'index.html'}" in capsys.readouterr().out
+    first = (tmp_path / "index.html").read_text("utf-8")
+    (finding, *_) = json.loads((tmp_path / "campaign.json").read_text())["findings"]
+    assert finding["name"] in first
+    assert "reference and interpreter against the backend" in first
+    assert "takes no options of one" in first
+    other = tmp_path / "other"
+    code = guarded(
+        lambda: app(["report", str(tmp_path), "--out", str(other)], standalone_mode=False)
+    )
+    assert code == 0
+    assert (other / "index.html").read_text("utf-8") == first
+    assert is_campaign(tmp_path / FILE_NAME)
+    assert load(tmp_path / FILE_NAME) == load(tmp_path)
+
+
+def test_beside_a_run_the_page_has_another_name(tmp_path: Path) -> None:
+    (tmp_path / "results.sqlite").touch()
+    with Journal(tmp_path):
+        pass
+    assert not is_campaign(tmp_path)
+    assert write_to(DATA, tmp_path).name == BESIDE_A_RUN
+
+
+def test_what_is_no_campaign_is_a_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no campaign\.sqlite"):
+        load(tmp_path)
+    assert not is_campaign(tmp_path)
