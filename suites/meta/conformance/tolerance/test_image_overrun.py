@@ -56,7 +56,12 @@ def test_behind_the_last_row_lies_anything(value: float) -> None:
     assert kind_of(-2, 1, ((0, 1), 7 + 8), ((1, 1), value)) == LABEL
 
 
+def test_one_feature_of_the_next_row() -> None:
+    assert kind_of(-2, 1, ((0, 1), 7)) == LABEL
+
+
 def test_anything_else_is_just_wrong() -> None:
     assert kind_of(-2, 1, ((0, 1), 7 + 9)) == "wrong value"
+    assert kind_of(-2, 1, ((0, 1), -1)) == "wrong value"
     assert kind_of(-2, 1, ((0, 0), 7 + 8)) == "wrong value"
     assert kind_of(1, 1, ((0, 4), 7 + 8)) == "wrong value"  # nothing is cut off
