@@ -1,7 +1,8 @@
 """Several operands of all_gather, gathered along their first dimension, whichever is asked for.
 
 What each process gives then stands as a block in the result's memory, one behind the other: the
-elements are in other places, unless the dimension asked for is the first.
+elements are in other places, unless the dimension asked for is the first. The blocks may be in
+XLA's order of the process group beside that (process_order.py).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conformance.tolerance.models.operands_as_parts import alike
+from conformance.tolerance.models.process_order import replica_by_replica
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program, TensorType, Value, attributes
 from reference.ir.types import Array
@@ -19,6 +21,10 @@ LABEL = "gathered along the first dimension"
 
 def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
     """Whether a program of several processes gives just what that mistake makes of its inputs."""
+    return any(_makes(one, inputs, actual) for one in (program, replica_by_replica(program)) if one)
+
+
+def _makes(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
     subject, main = program.subject, program.main
     dimension = subject.attribute("all_gather_dim", 0)
     returned = main.body.operations[-1].operands

@@ -67,6 +67,21 @@ def test_several_operands_gathered_along_the_first_dimension() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
 
 
+def test_several_operands_gathered_so_in_another_order_of_the_group() -> None:
+    """The blocks of a group of replicas and partitions, replica by replica."""
+    values = (Value("x", tensor(F32, 2, 1)), Value("y", tensor(F32, 2, 1)))
+    given: dict[str, Any] = {
+        "all_gather_dim": 1, "replica_groups": matrix([[0, 1]]), "channel_id": 1,
+    }  # fmt: skip
+    program = single_op("all_gather", values, (tensor(F32, 2, 4),) * 2, given)
+    program = replace(program, process_grid=(2, 2))
+    inputs = tuple(np.arange(2 * n, 2 * n + 2, dtype=np.float32).reshape(2, 1) for n in range(8))
+    expected = evaluate(program, inputs)
+    blocks = [np.concatenate(inputs[n::2]).reshape(2, 4) for n in range(2)] * 4
+    found = judge(program, inputs, expected, blocks, CATALOG["all_gather"].tolerance)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, gathered_first.LABEL)
+
+
 def test_what_is_wrong_beside_the_order_of_the_group_is_named() -> None:
     """The parts go to processes in another order, and of a minimum NaN is left out."""
     given: dict[str, Any] = {
