@@ -16,7 +16,7 @@ CLASSES = (
     "subnormal result", "taken for iota", "tie rounding", "truncated to 32 bits", "wrong value",
     # elements, of some ops
     "NaN left out", "bits that are not uniform", "bound that the index type has no room for",
-    "contracted product", "dimension counted from the last", "distribution",
+    "contracted product", "dilation left out", "dimension counted from the last", "distribution",
     "dropped window read elsewhere", "folded normalization", "gathered along the first dimension",
     "image read beyond its end",
     "index vectors of no components", "no order of the updates", "no permutation of the elements",

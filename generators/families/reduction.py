@@ -187,11 +187,17 @@ _LARGE_IN_WINDOWS = ((4200,), (64, 66), (3, 1400), (17, 16, 17))
 def _window(pick: Pick, size: int, *, large: bool) -> Along:
     """Window, stride, dilations and padding along a dimension; sometimes a running fold.
 
-    Of `large` operands none: it would have too many elements to fold.
+    `large` operands, that would have too many elements to fold, have windows side by side instead,
+    for which compilers have kernels.
     """
-    folds = size > 0 and not large
-    kinds = ("plain",) * 4 + ("dilated or cut",) * 3 + ("running fold",) * folds
+    kinds = ("plain",) * 4 + ("dilated or cut",) * 3 + ("running fold",) * (size > 0)
+    if large:
+        kinds = ("side by side",) * 4 + ("plain", "dilated or cut")
     kind = choose(pick, kinds, "along a dimension")
+    if kind == "side by side":
+        window = choose(pick, _STEPS, "window", more_than_one)
+        base = choose(pick, _STEPS, "base dilation", more_than_one)
+        return window, window, base, 1, (0, 0)
     if kind == "running fold":
         ends = ((size - 1, 0), (0, size - 1))
         return size, 1, 1, 1, choose(pick, ends, "running from", _from)

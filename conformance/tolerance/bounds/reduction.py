@@ -17,6 +17,7 @@ import numpy as np
 
 from conformance.tolerance.models.extrema import DEVIATIONS
 from conformance.tolerance.models.orders import Labelled, out_of_order, without_padding
+from conformance.tolerance.models.undilated import undilated
 from conformance.tolerance.rule import Rule
 from conformance.transforms.values import nested
 from reference.interpreter.evaluate import body_of
@@ -272,7 +273,11 @@ _JUDGED: dict[str, Any] = {
 }
 REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED, deviations=DEVIATIONS)
 WINDOWED = Rule(
-    "windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED, deviations=DEVIATIONS
+    "windowed reduction",
+    "each window: " + _TEXT,
+    _SOURCE,
+    **_JUDGED,
+    deviations=(*DEVIATIONS, undilated(reduction_bound)),
 )
 SCATTERED = Rule("scatter", "each place: " + _TEXT, _SOURCE, **_JUDGED)
 MAPPED = Rule(

@@ -1,0 +1,80 @@
+"""Windows of one element over a dilated dimension, whose dilation is left out.
+
+XLA's CPU hands large reductions by windows that do not overlap to YNNPACK, and forgets the base
+dilation of dimensions whose window is 1. What comes out has fewer elements than the result: they
+stand at the beginning of its memory, one behind the other, and nobody knows what stands behind.
+
+Source: https://github.com/openxla/xla/issues/48714; jaxlib 0.10.2 and 0.12.0, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.rule import Deviation
+from conformance.tolerance.ulp import bound_distances
+from reference.interpreter.evaluate import apply, of_shape
+from reference.ir.program import Dense, Operation, attributes
+from reference.ir.types import Array
+from reference.numerics.contributions import windows_along
+from reference.unspecified.reduction import differ
+
+LABEL = "dilation left out"
+
+Bound = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
+
+
+def undilated(bound: Bound) -> Deviation:
+    """The deviation, where `bound` gives the largest permitted errors of a reduction's results."""
+
+    def measure(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        other = _without(operation, operands[0].shape)
+        if other is None:
+            return tuple(np.full(want.shape, np.inf) for want in expected)
+        results = apply(other, operands)
+        limits = bound(other, operands, results)
+        return tuple(map(_error, results, limits, actual))
+
+    return Deviation(LABEL, measure, unsteady=True)
+
+
+def _without(operation: Operation, sizes: tuple[int, ...]) -> Operation | None:
+    """The operation without the dilation that is forgotten; None where there is none."""
+    given: dict[str, Any] = dict(operation.attributes)
+    dilations, ones = given.get("base_dilations"), (1,) * len(sizes)
+    if operation.name != "reduce_window" or dilations is None:
+        return None
+    window = given["window_dimensions"]
+    kept = tuple(1 if size == 1 else by for size, by in zip(window, dilations, strict=True))
+    if kept == dilations:
+        return None
+    padding = given.get("padding")
+    pairs = padding.array.tolist() if isinstance(padding, Dense) else [(0, 0)] * len(sizes)
+    rows = zip(
+        sizes, window, given.get("window_strides", ones), kept,
+        given.get("window_dilations", ones), map(tuple, pairs), strict=True,
+    )  # fmt: skip
+    shape = tuple(windows_along(*row) for row in rows)
+    changed = replace(operation, attributes=attributes(**{**given, "base_dilations": kept}))
+    return of_shape(changed, shape)
+
+
+def _error(result: Array, limit: Array | None, got: Array) -> Array:
+    """Errors of what was got, as elements of the smaller result and what stands behind them."""
+    count = min(result.size, got.size)
+    want, have = result.reshape(-1)[:count], got.reshape(-1)[:count]
+    errors = np.zeros(got.size)
+    if limit is None:
+        errors[:count] = np.where(differ(want, have), np.inf, 0.0)
+    else:
+        errors[:count] = bound_distances(want, have, limit.reshape(-1)[:count])
+    return errors.reshape(got.shape)
