@@ -37,6 +37,13 @@ def fuzz(
             show_default="the folder findings in --out",
         ),
     ] = None,
+    seeds: Annotated[
+        Path | None,
+        typer.Option(
+            help="Programs of your own, a folder or a file: pieces of them are varied.",
+            show_default="patterns that come with hlo-conformance",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the campaign.")] = Path(
         "hlo-conformance-campaign"
     ),
@@ -69,6 +76,7 @@ def fuzz(
             expectations=expectations,
             timeout=timeout,
             fresh=fresh,
+            seeds=seeds,
             command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
         ),
         write,

@@ -46,8 +46,8 @@ def program(pick: Pick, ops: Ops = frozenset()) -> Case:
     for _ in range(choose(pick, (1, 2, 1, 2, 3))):
         _begin(chain, of)
     while chain.length < steps:
-        _step(chain, ops)
-    return chain.case(_results(chain))
+        step(chain, ops)
+    return chain.case(results(chain))
 
 
 def _element_type(pick: Pick, ops: Ops) -> ElementType:
@@ -69,7 +69,7 @@ def _begin(chain: Chain, of: ElementType) -> None:
     chain.data.append(chain.drawn(kind) if chain.pick(6) == 5 else chain.parameter(kind))
 
 
-def _step(chain: Chain, ops: Ops) -> None:
+def step(chain: Chain, ops: Ops) -> None:
     """One more pattern, or a case of an op; with ops asked for, of these two times in three."""
     value = _small_enough(chain, chain.some())
     if ops and chain.pick(3) < 2:
@@ -107,7 +107,7 @@ def _small_enough(chain: Chain, value: Value) -> Value:
     return fitted(chain, value, TensorType((17,), of.element))
 
 
-def _results(chain: Chain) -> list[Value]:
+def results(chain: Chain) -> list[Value]:
     """The last value, and of those that nothing uses all, or but some: the rest are dead ends."""
     made = [value for value in chain.data if value not in chain.parameters]
     used = chain.used()

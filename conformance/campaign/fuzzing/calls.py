@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from conformance.backends.passes import Passes
 from conformance.campaign.fuzzing.attribution.cause import Vote
@@ -11,6 +13,9 @@ from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried
 from conformance.check.outcome import Outcome
 from reference.ir.program import Program
+
+if TYPE_CHECKING:  # loads the reader of programs, which the parent need not wait for
+    from conformance.campaign.fuzzing.seeds.cutting import Cut
 
 
 def run_trial(trial: Trial) -> Tried:
@@ -55,6 +60,13 @@ def explained(trial: Trial, finding: Finding, seconds: float) -> Finding:
     from conformance.campaign.fuzzing.attribution import asking
 
     return asking.explained(trial, finding, seconds)
+
+
+def cut(files: Sequence[Path]) -> Cut:
+    """In a worker, which a file may end: the pieces of all programs in these files."""
+    from conformance.campaign.fuzzing.seeds import cutting
+
+    return cutting.cut(files)
 
 
 def plan(trial: Trial, finding: Finding) -> Plan:

@@ -94,8 +94,10 @@ class Sitting:
         executor: LocalExecutor,
         watcher: Watcher,
         versions: dict[str, str],
+        seeds: str = "",
     ) -> None:
-        """Go on where the journal ends."""
+        """Go on where the journal ends; `seeds` is the file of pieces that programs are made of."""
+        self._seeds = seeds
         self._campaign, self._expectations = campaign, tuple(expectations)
         self._journal, self._executor, self._watcher = journal, executor, watcher
         self._versions = versions
@@ -163,7 +165,8 @@ class Sitting:
     def _trial(self, start: int, stop: int) -> Trial:
         of = self._campaign
         spelling = of.backend.spelling
-        return Trial(spelling, of.seed, start, stop, of.ops, self._expectations, of.timeout / 8)
+        rest = (of.ops, self._expectations, of.timeout / 8, self._seeds)
+        return Trial(spelling, of.seed, start, stop, *rest)
 
     def _call(self, trial: Trial, seconds: float) -> Call:
         return Call(trial, run_trial, (trial,), seconds)

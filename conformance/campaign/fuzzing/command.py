@@ -18,6 +18,7 @@ from conformance.backends.registry import parse
 from conformance.campaign.fuzzing.campaign import NEEDED, Campaign, Sitting
 from conformance.campaign.fuzzing.keeping.corpus import replayed
 from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.campaign.fuzzing.seeds.material import Material, gathered, keep
 from conformance.campaign.fuzzing.trials import Trial
 from conformance.campaign.progress import watcher
 from conformance.errors import NOTHING_TESTED, UsageError, unknown
@@ -48,6 +49,7 @@ class Options:
     expectations: str | None = None
     timeout: float = 60.0
     fresh: bool = False
+    seeds: Path | None = None
     command: str = ""
 
 
@@ -76,14 +78,16 @@ def fuzz(options: Options, report: Report | None = None) -> int:
         for path in (options.out / FILE_NAME, options.out / f"{FILE_NAME}-wal"):
             path.unlink(missing_ok=True)
     with Journal(options.out) as journal:
-        _identify(journal, campaign, options)
         with executor_of(backend, jobs=options.jobs, preload=NEEDED) as executor:
+            material = gathered(executor, options.seeds)
+            _identify(journal, campaign, options, material)
             seen = asdict(describe(executor, backend))
             where = str(campaign.folder.resolve())
             journal.set_meta({"backend": seen, "spelling": backend.spelling, "findings": where})
             shown = watcher(Console(stderr=True))
             _replay(executor, campaign, known, journal)
-            sitting = Sitting(campaign, known, journal, executor, shown, versions())
+            seeds = str(keep(material, options.out))
+            sitting = Sitting(campaign, known, journal, executor, shown, versions(), seeds)
             try:
                 sitting.work()
             finally:
@@ -132,7 +136,7 @@ def _ops(patterns: Sequence[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _identify(journal: Journal, campaign: Campaign, options: Options) -> None:
+def _identify(journal: Journal, campaign: Campaign, options: Options, material: Material) -> None:
     """Make the journal that of this campaign, or see that it is.
 
     Raises:
@@ -142,6 +146,7 @@ def _identify(journal: Journal, campaign: Campaign, options: Options) -> None:
         "backend": campaign.backend.name,
         "op": sorted(campaign.ops),
         "seed": campaign.seed,
+        "seeds": f"{len(material.fragments)} pieces, {material.digest}",
         **{f"version of {name}": number for name, number in versions().items()},
         "build of hlo-conformance": build(),
     }

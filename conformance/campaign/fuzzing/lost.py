@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.campaign.fuzzing.calls import gives_answer
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.known import known_loss
+from conformance.campaign.fuzzing.seeds.material import case_of
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried, pairs_of
 from conformance.check.outcome import Outcome
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
@@ -13,7 +14,6 @@ from conformance.stablehlo.emit import EmitError, emit
 from conformance.triage.attribute import called
 from conformance.triage.minimise.minimise import minimised
 from conformance.verdict import Verdict
-from generators.chains.strategy import numbered
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -39,7 +39,7 @@ class Losses:
 
     def tried(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> Tried:
         """What a trial of one program came to that lost its worker."""
-        case = numbered(trial.seed, trial.start, trial.ops)
+        case = case_of(trial, trial.start)
         known = known_loss(case.program, trial.expectations, trial.backend, verdict, kind, message)
         outcome = Outcome(verdict, kind, message, known=known)
         hit = Hit(trial.start, case.program, materialise(case.program, case.inputs[0]), outcome)

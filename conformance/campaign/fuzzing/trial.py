@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
 from conformance.campaign.fuzzing.known import known_loss
+from conformance.campaign.fuzzing.seeds.material import case_of
 from conformance.campaign.fuzzing.trials import (
     KNOWN_TO_CRASH,
     NOT_EVALUATED,
@@ -37,7 +38,6 @@ from conformance.transforms.inline import inlined
 from conformance.transforms.merge import merge
 from conformance.triage.columns import column
 from conformance.verdict import Verdict
-from generators.chains.strategy import numbered
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -64,7 +64,7 @@ def run_trial(trial: Trial) -> Tried:
     prepared: list[_Prepared] = []
     pairs: set[tuple[str, str]] = set()
     for number in range(trial.start, trial.stop):
-        case = numbered(trial.seed, number, trial.ops)
+        case = case_of(trial, number)
         pairs |= pairs_of(case.program)
         if session.refusal(case.program) is not None:
             counts[Verdict.UNSUPPORTED.value] += 1

@@ -27,7 +27,7 @@ class Trial:
     """The programs of a campaign from number `start` to before `stop`.
 
     `ops` are those that it is about, none for all; `seconds` is what the reference may take for an
-    evaluation.
+    evaluation, `seeds` the file of the pieces that some programs are made of, "" for none.
     """
 
     backend: str
@@ -37,13 +37,14 @@ class Trial:
     ops: frozenset[str] = frozenset()
     expectations: tuple[Expectation, ...] = field(default=(), repr=False)
     seconds: float = 5.0
+    seeds: str = ""
 
     def __len__(self) -> int:
         return self.stop - self.start
 
     def singles(self) -> list[Trial]:
         """The same programs, each a trial of its own."""
-        rest = (self.ops, self.expectations, self.seconds)
+        rest = (self.ops, self.expectations, self.seconds, self.seeds)
         return [
             Trial(self.backend, self.seed, n, n + 1, *rest) for n in range(self.start, self.stop)
         ]

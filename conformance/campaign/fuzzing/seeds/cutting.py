@@ -1,0 +1,146 @@
+"""Pieces of two to eight operations cut out of programs, made small in sizes; in a worker."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.frontends.modules import NotChecked, units
+from conformance.transforms.extract import part
+from conformance.transforms.values import can_be_result, makers_of, used_by
+from generators.chains.links import linkable
+from generators.chains.seeds.fragment import Fragment, fits, renamed
+from reference.interpreter.verify import check
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.resizing import Sizes, resized, sizes_of
+from reference.ops.structure import is_constant
+from reference.ops.table import OPS
+
+LENGTHS = (2, 3, 5, 8)
+"""How many operations, constants not counted, the pieces have at most."""
+
+MOST_OF_A_FILE = 200
+"""Pieces that are kept of one file: those that end at operations evenly spread over it."""
+
+SMALL = 256
+"""Elements that values of a piece are made to have at most, where that can be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The pieces of some files, each once, and a line on each file that gave none."""
+
+    fragments: tuple[Fragment, ...]
+    notes: tuple[str, ...] = ()
+
+
+def cut(files: Sequence[Path]) -> Cut:
+    """The pieces of all programs in these files."""
+    found: dict[str, Fragment] = {}
+    notes: list[str] = []
+    for file in files:
+        pieces, why = _of_file(file)
+        found |= {piece.digest: piece for piece in pieces}
+        if not pieces:
+            notes.append(f"{file}: {why or 'nothing in it can stand in a chain'}")
+    return Cut(tuple(found.values()), tuple(notes))
+
+
+def _of_file(file: Path) -> tuple[list[Fragment], str]:
+    pieces: dict[str, Fragment] = {}
+    why = ""
+    try:
+        for unit in units(file):
+            if isinstance(unit, NotChecked):
+                why = unit.reason
+            else:
+                pieces |= {piece.digest: piece for piece in cuts(unit.flat.program)}
+    except OSError as error:
+        why = error.strerror or str(error)
+    return list(pieces.values())[:MOST_OF_A_FILE], " ".join(why.split())
+
+
+def cuts(program: Program) -> Iterator[Fragment]:
+    """The pieces of main: for operations spread over it, what leads to each, shorter and longer."""
+    makers = makers_of(program)
+    operations = program.main.body.operations[:-1]
+    ends = [number for number, one in enumerate(operations) if _stands(one)]
+    step = max(1, math.ceil(len(ends) * len(LENGTHS) / MOST_OF_A_FILE))
+    for end in ends[::-step]:
+        before: set[int] = set()
+        for length in LENGTHS:
+            kept = _leading_to(operations, makers, end, length)
+            if len(kept) < LENGTHS[0] or kept == before:
+                continue
+            before = kept
+            piece = _piece(program, kept, makers)
+            if piece is not None:
+                yield piece
+
+
+def _stands(operation: Operation) -> bool:
+    record = OPS.get(operation.name)
+    return record is not None and linkable(record) and not is_constant(operation)
+
+
+def _leading_to(
+    operations: Sequence[Operation], makers: dict[str, int], end: int, length: int
+) -> set[int]:
+    """So many operations, the nearest ones first, that lead to one; constants not counted."""
+    kept, waiting = {end}, [end]
+    while waiting and len(kept) < length:
+        for value in used_by(operations[waiting.pop(0)]):
+            maker = makers.get(value.name)
+            new = maker is not None and maker not in kept and _stands(operations[maker])
+            if maker is not None and new and len(kept) < length:
+                kept.add(maker)
+                waiting.append(maker)
+    return kept
+
+
+def _piece(program: Program, kept: set[int], makers: dict[str, int]) -> Fragment | None:
+    """The operations as a program of small sizes; None where that is not valid."""
+    operations = program.main.body.operations
+    inside = [operations[number] for number in sorted(kept)]
+    taken = {value.name for one in inside for value in used_by(one)}
+    ends: list[Value] = [v for one in inside for v in one.results if v.name not in taken]
+    if not ends or not all(map(can_be_result, ends)):
+        return None
+    whole = part(program, kept, ends, makers)
+    small = _small(Program((whole.main,)))
+    return None if small is None or not fits(small) else renamed(small, "v")
+
+
+def _small(piece: Fragment) -> Fragment | None:
+    """The piece with its largest sizes made smaller until its values are; None where none can."""
+    if check(piece):
+        return None
+    while _largest(piece) > SMALL:
+        smaller = (resized(piece, sizes) for sizes in _changes(piece))
+        shrunk = next((one for one in smaller if not check(one)), None)
+        if shrunk is None:
+            return piece  # whether it is too large, `fits` says
+        piece = shrunk
+    return piece
+
+
+def _changes(piece: Fragment) -> Iterator[Sizes]:
+    """Sizes to be replaced, the largest first, alone and with a multiple."""
+    found = sorted(sizes_of(piece), reverse=True)
+    for size in found:
+        for smaller in dict.fromkeys((8, 4, size // 2, size // 3, 3, 2)):
+            if 1 < smaller < size:
+                yield {size: smaller}
+                multiples = (one for one in found if one > size and one % size == 0)
+                for other in multiples:
+                    yield {size: smaller, other: other // size * smaller}
+
+
+def _largest(piece: Fragment) -> int:
+    values = [*piece.main.arguments]
+    values += [v for one in piece.main.body.operations for v in one.results]
+    types = [v.type for v in values]
+    return max((math.prod(of.static_shape) for of in types if isinstance(of, TensorType)
+                and of.is_static), default=0)  # fmt: skip

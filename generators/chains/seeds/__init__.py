@@ -1,0 +1,1 @@
+"""Pieces of programs as material: two to eight operations, varied, written into a chain."""

@@ -1,0 +1,121 @@
+"""Fragments: pieces of programs, and how types follow when something in one is changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from generators.chains.chain import LARGEST
+from generators.chains.links import linkable
+from reference.interpreter.verify import check, given_attributes
+from reference.ir.constraints import ConstraintViolation
+from reference.ir.program import (
+    Function,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+)
+from reference.ir.substitution import using
+from reference.ir.types import ElementType
+from reference.ops.structure import is_constant
+from reference.ops.table import OPS
+
+Fragment = Program
+"""A program of one function: its parameters are what its operations take from elsewhere."""
+
+MOST_ELEMENTS = 2 * LARGEST
+"""Elements that a value of a fragment may have."""
+
+
+def plain(of: ValueType) -> bool:
+    """Whether a value of a type can stand in a chain: a tensor of known sizes, not quantized."""
+    return isinstance(of, TensorType) and of.is_static and isinstance(of.element_type, ElementType)
+
+
+def fits(fragment: Fragment) -> bool:
+    """Whether a fragment is valid, of ops that can stand in a chain, and of small values."""
+    values = [*fragment.main.arguments]
+    for operation in fragment.main.body.operations[:-1]:
+        record = OPS.get(operation.name)
+        if record is None or not (is_constant(operation) or linkable(record)):
+            return False
+        values += operation.results
+    if not all(plain(value.type) and _size(value.type) <= MOST_ELEMENTS for value in values):
+        return False
+    return len(fragment.functions) == 1 and not check(fragment)
+
+
+def _size(of: ValueType) -> int:
+    assert isinstance(of, TensorType)
+    return math.prod(of.static_shape)
+
+
+def written(fragment: Fragment, operations: tuple[Operation, ...]) -> Fragment:
+    """The fragment with other operations; it returns what it returned, and has what they take."""
+    *inside, end = operations
+    made = {value.name for one in inside for value in one.results}
+    arguments = tuple(one for one in fragment.main.arguments if one.name not in made)
+    types = tuple(value.type for value in end.operands)
+    main = Function("main", Region(arguments, (*inside, end)), types)
+    return replace(fragment, functions=(main,))
+
+
+def solved(fragment: Fragment) -> Fragment | None:
+    """The fragment with the result types that follow from its operands; None where none do.
+
+    Where an op leaves its result type to the program, that is what was stated.
+    """
+    known: dict[str, Value] = {}
+    operations: list[Operation] = []
+    for operation in fragment.main.body.operations[:-1]:
+        taking = using(operation, known)
+        record = OPS[operation.name]
+        results = taking.results
+        if not record.needs_result and not is_constant(operation):
+            try:
+                found = record.infer(
+                    *(value.type for value in taking.operands),
+                    regions=taking.regions,
+                    **given_attributes(taking),
+                )
+            except ConstraintViolation:
+                return None
+            types: tuple[ValueType, ...] = found if record.several else (found,)
+            if len(types) != len(results):
+                return None
+            results = tuple(Value(value.name, of) for value, of in zip(results, types, strict=True))
+        operations.append(replace(taking, results=results))
+        known |= {value.name: value for value in results}
+    end = using(fragment.main.body.operations[-1], known)
+    return written(fragment, (*operations, end))
+
+
+def renamed(fragment: Fragment, prefix: str) -> Fragment:
+    """The fragment with names of its own for all values, regions' included."""
+    names: dict[str, str] = {}
+
+    def value(of: Value) -> Value:
+        return Value(names.setdefault(of.name, f"{prefix}{len(names)}"), of.type)
+
+    def region(of: Region) -> Region:
+        return Region(tuple(map(value, of.arguments)), tuple(map(operation, of.operations)))
+
+    def operation(of: Operation) -> Operation:
+        return replace(
+            of,
+            operands=tuple(map(value, of.operands)),
+            results=tuple(map(value, of.results)),
+            regions=tuple(map(region, of.regions)),
+        )
+
+    main = fragment.main
+    return replace(fragment, functions=(Function("main", region(main.body), main.result_types),))
+
+
+def with_values(fragment: Fragment, others: Mapping[str, Value]) -> tuple[Operation, ...]:
+    """The operations of a fragment but for the last, its parameters replaced by these values."""
+    return tuple(using(one, others) for one in fragment.main.body.operations[:-1])

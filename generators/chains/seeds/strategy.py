@@ -1,0 +1,74 @@
+"""Programs of a campaign that are made of fragments: varied, with steps before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from generators.case.case import Case
+from generators.case.choices import Pick, choose
+from generators.case.stream import stream
+from generators.chains.chain import Chain, element
+from generators.chains.patterns.pattern import Pattern
+from generators.chains.seeds.fragment import Fragment, renamed, with_values
+from generators.chains.seeds.variations import varied
+from generators.chains.strategy import PATTERNS, Ops, key, results, step
+from reference.ir.program import TensorType, Value
+
+MOST_VARIATIONS = 4
+"""Variations of a fragment are fewer than this."""
+
+
+def program(pick: Pick, fragments: Sequence[Fragment], ops: Ops = frozenset()) -> Case:
+    """A valid program around a fragment, or two."""
+    chain = Chain(pick, exact=bool(pick(2)))
+    for _ in range(choose(pick, (1, 1, 1, 2))):
+        _write(chain, varied(pick, choose(pick, fragments), pick(MOST_VARIATIONS)))
+    for _ in range(choose(pick, (0, 0, 1, 2))):
+        step(chain, ops)
+    return chain.case(results(chain))
+
+
+def _write(chain: Chain, fragment: Fragment) -> None:
+    """Write a fragment into a chain: its parameters are values there, or made of new ones."""
+    own = renamed(fragment, f"s{next(chain.names)}_")
+    given = {one.name: _given(chain, one) for one in own.main.arguments}
+    for operation in with_values(own, given):
+        chain.operations.append(operation)
+        chain.data += operation.results
+
+
+def _given(chain: Chain, argument: Value) -> Value:
+    """A value for a parameter: mostly a new parameter, else one at hand, a constant, or a pattern
+    written on a parameter."""
+    of = argument.type
+    assert isinstance(of, TensorType)
+    kind = chain.pick(8)
+    if kind < 5:
+        value = chain.parameter(of)
+    elif kind < 7:
+        value = chain.like(of)
+    else:
+        before = chain.parameter(of)
+        chain.data.append(before)
+        value = _rewritten(chain, before)
+    chain.data.append(value)
+    return value
+
+
+def _rewritten(chain: Chain, value: Value) -> Value:
+    """What a pattern makes of a value, where that is of the same type; the value where not."""
+    of = value.type
+    assert isinstance(of, TensorType)
+    patterns: list[Pattern] = [one for one in PATTERNS if one.takes(of)]
+    made = choose(chain.pick, patterns).write(chain, value) if patterns else value
+    chain.data.append(made)
+    return made if made.type == of and element(made) == element(value) else value
+
+
+def numbered(seed: int, index: int, fragments: Sequence[Fragment], ops: Ops = frozenset()) -> Case:
+    """The program number `index` of a seed: the same one everywhere, of the same fragments."""
+    return program(stream(key(seed, ops) ^ _SEEDS, index), fragments, ops)
+
+
+_SEEDS = 0x5EED
+"""What sets streams of these programs apart from those of chains."""

@@ -1,0 +1,260 @@
+"""Variations of a fragment: another size, type, op, attribute or operand, one more op, one less.
+
+Each gives a fragment that may be invalid, which is then not taken; the next one is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from generators.case.choices import Pick, choose
+from generators.chains.links import linkable
+from generators.chains.seeds.fragment import Fragment, fits, solved, written
+from reference.ir.op import Op
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    Function,
+    Operation,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+)
+from reference.ir.resizing import resized, sizes_of
+from reference.ir.substitution import using
+from reference.ir.types import ALL, ElementType
+from reference.ops.structure import is_constant
+from reference.ops.table import OPS
+
+Variation = Callable[[Pick, Fragment], Fragment | None]
+"""variation(pick, fragment): another fragment, which may be invalid; None where there is none."""
+
+_SIZES = (1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32, 33, 128, 129, 256)
+"""Sizes around those at which compilers do something else."""
+
+_WORDS = {"comparison_direction": ("LT", "LE", "GT", "GE", "EQ", "NE")}
+"""Attributes that are one of some words."""
+
+
+def other_size(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """Another size wherever one occurs, alone or with one of its multiples."""
+    found = sorted(sizes_of(fragment))
+    if not found:
+        return None
+    size = choose(pick, found)
+    new = choose(pick, [one for one in _SIZES if one != size])
+    multiples = [one for one in found if one > size and one % size == 0]
+    if multiples and pick(2):
+        other = choose(pick, multiples)
+        return resized(fragment, {size: new, other: other // size * new})
+    return resized(fragment, {size: new})
+
+
+def other_type(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """Another element type of the same kind wherever one occurs."""
+    values = [*fragment.main.arguments]
+    values += [value for one in fragment.main.body.operations for value in one.results]
+    found = list(dict.fromkeys(_element(value.type) for value in values))
+    old = choose(pick, found)
+    others = [one for one in ALL if one != old and _kind(one) == _kind(old)]
+    if not others:
+        return None
+    new = choose(pick, others)
+
+    def of(given: ValueType) -> ValueType:
+        if isinstance(given, TensorType) and given.element_type == old:
+            return replace(given, element_type=new)
+        return given
+
+    return _with_types(fragment, of)
+
+
+def _element(of: ValueType) -> ElementType:
+    assert isinstance(of, TensorType)
+    return of.element
+
+
+def _kind(of: ElementType) -> tuple[bool, ...]:
+    signed = of.is_integer and of.is_signed
+    narrow = of.is_float and of.bits < 16
+    return (of.is_float, of.is_complex, of.is_integer, of.is_boolean, signed, narrow)
+
+
+def _with_types(fragment: Fragment, of: Callable[[ValueType], ValueType]) -> Fragment:
+    def value(one: Value) -> Value:
+        return Value(one.name, of(one.type))
+
+    def attribute(given: Attribute) -> Attribute:
+        if not isinstance(given, Dense):
+            return given
+        to = of(given.type)
+        if to == given.type or not isinstance(to, TensorType):
+            return given
+        with np.errstate(all="ignore"):
+            return Dense.of(given.array.astype(to.element.storage), to)
+
+    def region(one: Region) -> Region:
+        return Region(tuple(map(value, one.arguments)), tuple(map(operation, one.operations)))
+
+    def operation(one: Operation) -> Operation:
+        return Operation(
+            one.name,
+            tuple(map(value, one.operands)),
+            tuple(map(value, one.results)),
+            tuple((name, attribute(given)) for name, given in one.attributes),
+            tuple(map(region, one.regions)),
+        )
+
+    main = fragment.main
+    types = tuple(map(of, main.result_types))
+    return replace(fragment, functions=(Function("main", region(main.body), types),))
+
+
+def other_op(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """Another op that works element by element, in the place of one."""
+    operations = fragment.main.body.operations
+    places = [
+        number for number, one in enumerate(operations[:-1]) if one.name in _plain_by_operands(0)
+    ]
+    if not places:
+        return None
+    at = choose(pick, places)
+    name = choose(pick, _plain_by_operands(len(operations[at].operands)))
+    return _replaced(fragment, at, replace(operations[at], name=name, attributes=()))
+
+
+@cache
+def _plain_by_operands(count: int) -> tuple[str, ...]:
+    """The ops without attributes that work element by element: of so many operands, 0 for any."""
+    found = [record for record in OPS.values() if _is_plain(record)]
+    return tuple(one.name for one in found if not count or len(one.operands) == count)
+
+
+def _is_plain(record: Op) -> bool:
+    stated = [name for name in record.attributes if name not in record.optional]
+    simple = record.lifts and not (record.needs_result or record.several or record.regions)
+    return linkable(record) and simple and not stated
+
+
+def other_attribute(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """Another value of an attribute: a truth value turned, a number one off, another word."""
+    operations = fragment.main.body.operations
+    places = [
+        (number, name)
+        for number, one in enumerate(operations[:-1])
+        for name, value in one.attributes
+        if _can_vary(name, value)
+    ]
+    if not places:
+        return None
+    at, name = choose(pick, places)
+    changed = tuple(
+        (other, _varied(pick, other, value) if other == name else value)
+        for other, value in operations[at].attributes
+    )
+    return _replaced(fragment, at, replace(operations[at], attributes=changed))
+
+
+def _can_vary(name: str, value: Attribute) -> bool:
+    several = isinstance(value, tuple) and bool(value) and all(type(v) is int for v in value)
+    return name in _WORDS or isinstance(value, (bool, int)) or several
+
+
+def _varied(pick: Pick, name: str, value: Attribute) -> Attribute:
+    if name in _WORDS:
+        return choose(pick, [word for word in _WORDS[name] if word != value])
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + choose(pick, (1, -1))
+    assert isinstance(value, tuple)
+    at = pick(len(value))
+    number = value[at]
+    assert isinstance(number, int)
+    return (*value[:at], choose(pick, (number + 1, number - 1, 0, 1)), *value[at + 1 :])
+
+
+def other_operand(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """Another value of the same type, made before, as an operand."""
+    operations = fragment.main.body.operations
+    at = pick(len(operations) - 1)
+    one = operations[at]
+    before = [*fragment.main.arguments, *(v for o in operations[:at] for v in o.results)]
+    places = [
+        (place, value)
+        for place, operand in enumerate(one.operands)
+        for value in before
+        if value.type == operand.type and value != operand
+    ]
+    if not places:
+        return None
+    place, value = choose(pick, places)
+    operands = (*one.operands[:place], value, *one.operands[place + 1 :])
+    return _replaced(fragment, at, replace(one, operands=operands))
+
+
+def one_less(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """An operation left out: what takes its result takes one of its operands."""
+    operations = fragment.main.body.operations
+    places = [
+        (number, operand)
+        for number, one in enumerate(operations[:-1])
+        for operand in one.operands
+        if len(one.results) == 1 and operand.type == one.results[0].type
+    ]
+    if not places or sum(not is_constant(one) for one in operations) <= 2:
+        return None
+    at, operand = choose(pick, places)
+    instead = {operations[at].results[0].name: operand}
+    after = tuple(using(one, instead) for one in operations[at + 1 :])
+    return written(fragment, (*operations[:at], *after))
+
+
+def one_more(pick: Pick, fragment: Fragment) -> Fragment | None:
+    """One more operation of one operand, or of one operand twice, behind a value."""
+    operations = fragment.main.body.operations
+    at = pick(len(operations) - 1)
+    results = operations[at].results
+    if not results:
+        return None
+    value = choose(pick, results)
+    count = 1 + (pick(3) == 2)
+    name = choose(pick, _plain_by_operands(count))
+    behind = Value(f"{value.name}_behind", value.type)
+    made = Operation(name, (value,) * count, (behind,))
+    after = (using(one, {value.name: behind}) for one in operations[at + 1 :])
+    return written(fragment, (*operations[: at + 1], made, *after))
+
+
+def _replaced(fragment: Fragment, at: int, operation: Operation) -> Fragment:
+    operations = fragment.main.body.operations
+    return written(fragment, (*operations[:at], operation, *operations[at + 1 :]))
+
+
+VARIATIONS: tuple[Variation, ...] = (
+    other_size, other_type, other_op, other_attribute, other_operand, one_less, one_more,
+)  # fmt: skip
+"""Every variation."""
+
+_TRIES = 4
+"""Variations that are drawn for one to be valid."""
+
+
+def varied(pick: Pick, fragment: Fragment, times: int) -> Fragment:
+    """The fragment varied so many times; fewer where what is drawn is invalid."""
+    for _ in range(times):
+        fragment = next(_valid(pick, fragment), fragment)
+    return fragment
+
+
+def _valid(pick: Pick, fragment: Fragment) -> Iterator[Fragment]:
+    for _ in range(_TRIES):
+        changed = choose(pick, VARIATIONS)(pick, fragment)
+        whole = None if changed is None else solved(changed)
+        if whole is not None and fits(whole):
+            yield whole

@@ -1,0 +1,69 @@
+"""Programs made of pieces: valid whatever is varied, the same everywhere, unlike each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.campaign.fuzzing.seeds.cutting import cut
+from conformance.campaign.fuzzing.seeds.material import PATTERNS
+from generators.case.stream import stream
+from generators.chains.seeds.fragment import Fragment, fits, renamed, solved
+from generators.chains.seeds.strategy import numbered
+from generators.chains.seeds.variations import VARIATIONS, Variation
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.interpreter.verify import check
+from reference.ir.program import TensorType
+from reference.ir.resizing import resized, sizes_of
+
+
+@pytest.fixture(scope="module")
+def fragments() -> tuple[Fragment, ...]:
+    names = ("softmax", "masked_scores", "split_heads", "best_few", "carried_state")
+    return cut([PATTERNS / f"{name}.mlir" for name in names]).fragments
+
+
+def test_programs_are_valid_and_can_be_evaluated(fragments) -> None:
+    for number in range(150):
+        case = numbered(3, number, fragments)
+        assert check(case.program) == []
+        if number < 30:
+            results = evaluate(case.program, materialise(case.program, case.inputs[0]))
+            types = [value.type for value in case.program.main.body.operations[-1].operands]
+            shapes = [of.static_shape for of in types if isinstance(of, TensorType)]
+            assert [array.shape for array in results] == shapes
+
+
+def test_a_number_is_the_same_program_everywhere(fragments) -> None:
+    first = [numbered(0, number, fragments) for number in range(20)]
+    assert first == [numbered(0, number, fragments) for number in range(20)]
+    assert len({case.program.digest for case in first}) == 20
+
+
+@pytest.mark.parametrize("variation", VARIATIONS, ids=lambda one: one.__name__)
+def test_every_variation_often_gives_another_valid_piece(fragments, variation: Variation) -> None:
+    found = 0
+    for number in range(120):
+        pick = stream(1, number)
+        before = fragments[pick(len(fragments))]
+        changed = variation(pick, before)
+        whole = None if changed is None else solved(changed)
+        if whole is not None and fits(whole):
+            found += whole != before
+    assert found >= 8
+
+
+def test_types_follow_what_was_changed(fragments) -> None:
+    piece = next(one for one in fragments if len(sizes_of(one)) > 1)
+    old = max(sizes_of(piece))
+    assert old + 1 not in sizes_of(piece)
+    assert old + 1 in sizes_of(resized(piece, {old: old + 1}))
+    assert solved(piece) == piece
+
+
+def test_names_are_made_anew_and_nothing_else(fragments) -> None:
+    for piece in fragments:
+        other = renamed(piece, "z")
+        assert all(v.name.startswith("z") for one in other.walk() for v in one.results)
+        assert renamed(other, "v") == renamed(piece, "v")
+        assert check(other) == []
