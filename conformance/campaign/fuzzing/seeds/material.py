@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -96,14 +96,17 @@ def keep(material: Material, folder: Path) -> Path:
 
 
 @cache
-def _read(path: str) -> Material:
-    return pickle.loads(Path(path).read_bytes())  # noqa: S301 - written by `keep`
+def _read(path: str, ops: frozenset[str]) -> Material:
+    """What `keep` has written; of pieces those in which one of `ops` is, where there are any."""
+    found: Material = pickle.loads(Path(path).read_bytes())  # noqa: S301 - our own
+    about = [one for one in found.fragments if not ops or any(o.name in ops for o in one.walk())]
+    return replace(found, fragments=tuple(about))
 
 
 def case_of(trial: Trial, number: int) -> Case:
     """The program of that number in a campaign, with recipes for its inputs."""
     if trial.seeds:
-        material = _read(trial.seeds)
+        material = _read(trial.seeds, trial.ops)
         if material.fragments and number % material.every == material.every - 1:
             return seeded.numbered(trial.seed, number, material.fragments, trial.ops)
     return strategy.numbered(trial.seed, number, trial.ops)

@@ -22,6 +22,7 @@ from conformance.campaign.fuzzing.trials import Trial
 from conformance.errors import UsageError
 from conformance.stablehlo.parse import parse_module
 from generators.chains.seeds.fragment import fits
+from generators.chains.strategy import numbered
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program, TensorType
 from reference.ops.structure import is_constant
@@ -98,6 +99,16 @@ def test_one_program_in_so_many_is_made_of_pieces(tmp_path: Path) -> None:
         else:
             assert case == plain
     assert differing == 20
+
+
+def test_of_ops_asked_for_only_pieces_that_have_one_are_taken(tmp_path: Path) -> None:
+    found = cut([PATTERNS / "softmax.mlir", PATTERNS / "split_heads.mlir"])
+    file = str(keep(Material(found.fragments, 1), tmp_path))
+    for op, there in (("exponential", True), ("fft", False)):
+        ops = frozenset({op})
+        trial = Trial("reference", 0, 0, 12, ops, seeds=file)
+        cases = [case_of(trial, number).program for number in range(12)]
+        assert any(case != numbered(0, n, ops).program for n, case in enumerate(cases)) is there
 
 
 def test_a_campaign_takes_programs_of_the_users_own(tmp_path: Path, capsys) -> None:
