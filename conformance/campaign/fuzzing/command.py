@@ -18,7 +18,8 @@ from conformance.backends.registry import parse
 from conformance.campaign.fuzzing.campaign import NEEDED, Campaign, Sitting
 from conformance.campaign.fuzzing.keeping.corpus import replayed
 from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
-from conformance.campaign.fuzzing.seeds.material import Material, gathered, keep
+from conformance.campaign.fuzzing.seeds.gathering import gathered
+from conformance.campaign.fuzzing.seeds.material import Material, keep
 from conformance.campaign.fuzzing.trials import Trial
 from conformance.campaign.progress import watcher
 from conformance.errors import NOTHING_TESTED, UsageError, unknown

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-import sys
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from conformance.campaign.fuzzing import calls
 from conformance.campaign.fuzzing.trials import Trial
-from conformance.errors import UsageError
-from conformance.executors.local import Call, LocalExecutor
 from generators.case.case import Case
 from generators.chains import strategy
 from generators.chains.seeds import strategy as seeded
@@ -20,17 +16,8 @@ from generators.chains.seeds.fragment import Fragment
 
 FILE_NAME = "seeds.pickle"
 
-PATTERNS = Path(__file__).with_name("patterns")
-"""The folder of patterns that come with the package."""
-
-SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
-"""What files of programs are called."""
-
 OFTEN, SELDOM = 2, 8
 """One program in so many is made of pieces: with the user's own among them, and without."""
-
-SECONDS = 600.0
-"""Seconds that cutting may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,47 +32,6 @@ class Material:
         """What tells it from other material, in a few hex digits."""
         told = " ".join(sorted(one.digest for one in self.fragments))
         return hashlib.sha256(f"{self.every} {told}".encode()).hexdigest()[:8]
-
-
-def gathered(executor: LocalExecutor, given: Path | None) -> Material:
-    """The pieces of the files in a folder of the user's, and of our patterns, cut in a worker.
-
-    A file that gives none is a line on standard error.
-
-    Raises:
-        UsageError: when there is no such folder or file, or nothing in it can be used.
-    """
-    own = _cut(executor, _files(PATTERNS))
-    if given is None:
-        return Material(own, SELDOM)
-    users = _cut(executor, _files(given))
-    if not users:
-        raise UsageError(f"--seeds: nothing in {given} can stand in a chain of operations")
-    return Material((*users, *own), OFTEN)
-
-
-def _files(given: Path) -> list[Path]:
-    if given.is_file():
-        return [given]
-    if not given.is_dir():
-        raise UsageError(f"--seeds: there is no {given}")
-    found = [path for path in sorted(given.rglob("*")) if path.suffix in SUFFIXES]
-    if not found:
-        raise UsageError(f"--seeds: {given} has no files called *{', *'.join(SUFFIXES)}")
-    return found
-
-
-def _cut(executor: LocalExecutor, files: list[Path]) -> tuple[Fragment, ...]:
-    from conformance.campaign.fuzzing.seeds.cutting import Cut
-
-    found: dict[str, Fragment] = {}
-    for file in files:  # one by one: parsing may end a worker
-        value = executor.one(Call(file, calls.cut, ((file,),), SECONDS))
-        cut = value if isinstance(value, Cut) else Cut((), (f"{file}: {value}",))
-        found |= {one.digest: one for one in cut.fragments}
-        for note in cut.notes:
-            sys.stderr.write(f"{note}\n")
-    return tuple(found.values())
 
 
 def keep(material: Material, folder: Path) -> Path:

@@ -10,10 +10,10 @@ import pytest
 
 from conformance.campaign.fuzzing.command import Options, fuzz
 from conformance.campaign.fuzzing.seeds.cutting import LENGTHS, SMALL, cut
+from conformance.campaign.fuzzing.seeds.gathering import PATTERNS
 from conformance.campaign.fuzzing.seeds.material import (
     FILE_NAME,
     OFTEN,
-    PATTERNS,
     Material,
     case_of,
     keep,

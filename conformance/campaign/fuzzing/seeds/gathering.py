@@ -1,0 +1,62 @@
+"""Gathering the material of a campaign: files of the user's, and patterns of ours, cut in workers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from conformance.campaign.fuzzing import calls
+from conformance.campaign.fuzzing.seeds.material import OFTEN, SELDOM, Material
+from conformance.errors import UsageError
+from conformance.executors.local import Call, LocalExecutor
+from generators.chains.seeds.fragment import Fragment
+
+PATTERNS = Path(__file__).with_name("patterns")
+"""The folder of patterns that come with the package."""
+
+SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
+"""What files of programs are called."""
+
+SECONDS = 600.0
+"""Seconds that cutting may take."""
+
+
+def gathered(executor: LocalExecutor, given: Path | None) -> Material:
+    """The pieces of the files in a folder of the user's, and of our patterns, cut in a worker.
+
+    A file that gives none is a line on standard error.
+
+    Raises:
+        UsageError: when there is no such folder or file, or nothing in it can be used.
+    """
+    own = _cut(executor, _files(PATTERNS))
+    if given is None:
+        return Material(own, SELDOM)
+    users = _cut(executor, _files(given))
+    if not users:
+        raise UsageError(f"--seeds: nothing in {given} can stand in a chain of operations")
+    return Material((*users, *own), OFTEN)
+
+
+def _files(given: Path) -> list[Path]:
+    if given.is_file():
+        return [given]
+    if not given.is_dir():
+        raise UsageError(f"--seeds: there is no {given}")
+    found = [path for path in sorted(given.rglob("*")) if path.suffix in SUFFIXES]
+    if not found:
+        raise UsageError(f"--seeds: {given} has no files called *{', *'.join(SUFFIXES)}")
+    return found
+
+
+def _cut(executor: LocalExecutor, files: list[Path]) -> tuple[Fragment, ...]:
+    from conformance.campaign.fuzzing.seeds.cutting import Cut
+
+    found: dict[str, Fragment] = {}
+    for file in files:  # one by one: parsing may end a worker
+        value = executor.one(Call(file, calls.cut, ((file,),), SECONDS))
+        cut = value if isinstance(value, Cut) else Cut((), (f"{file}: {value}",))
+        found |= {one.digest: one for one in cut.fragments}
+        for note in cut.notes:
+            sys.stderr.write(f"{note}\n")
+    return tuple(found.values())
