@@ -152,7 +152,7 @@ def _cause(kept: Kept) -> list[tuple[str, str]]:
         ("Vanishes", "; ".join(by_answer.get("right", ()))),
         ("Stays", "; ".join(by_answer.get("wrong", ()))),
         ("No answer", "; ".join(by_answer.get("no answer", ()))),
-        ("Not asked", str(found.get("note", ""))),
+        ("Note", str(found.get("note", ""))),
     ]
     return [(name, value) for name, value in rows if value]
 

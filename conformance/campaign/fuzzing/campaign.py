@@ -232,9 +232,13 @@ class Sitting:
         trial = self._trial_of(hit)
         if again:
             return Call((place, hit, True), as_it_is, (trial, hit), self._campaign.timeout)
-        left = self._campaign.seconds - self.spent if self._campaign.seconds else math.inf
-        seconds = max(min(REDUCING_SECONDS, left), LEAST_SECONDS)
+        seconds = self._seconds_for(REDUCING_SECONDS)
         return Call((place, hit, False), reduced, (trial, hit, seconds), seconds + 40)
+
+    def _seconds_for(self, most: float) -> float:
+        """What work on a hit may take: less where the budget is nearly spent."""
+        left = self._campaign.seconds - self.spent if self._campaign.seconds else math.inf
+        return max(min(most, left), LEAST_SECONDS)
 
     def _keep_reduced(self, place: str, hit: Hit, value: object, *, again: bool) -> None:
         if not isinstance(value, Finding):
@@ -245,9 +249,10 @@ class Sitting:
         if self._is_kept(value):
             self._keep_finding(place, hit, value)
         else:
-            given = (self._trial_of(hit), value, EXPLAINING_SECONDS)
-            seconds = EXPLAINING_SECONDS + 40
-            self._executor.push(Call(_Explaining(place, hit, value), explained, given, seconds))
+            seconds = self._seconds_for(EXPLAINING_SECONDS)
+            given = (self._trial_of(hit), value, seconds)
+            name = _Explaining(place, hit, value)
+            self._executor.push(Call(name, explained, given, seconds + 40))
 
     def _is_kept(self, finding: Finding) -> bool:
         """Whether nothing more need be known of a finding: it is known, or was met before."""

@@ -21,6 +21,9 @@ from conformance.errors import UsageError
 
 FILE_NAME = "campaign.sqlite"
 
+_VERSION = 2
+"""Counts the changes of the tables."""
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS trials (
@@ -69,9 +72,19 @@ class Journal:
             self._file = sqlite3.connect(folder / FILE_NAME, isolation_level=None)
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
+            made_by = self._all("PRAGMA user_version")[0][0]
+            if not made_by and not self._all("SELECT * FROM sqlite_master"):
+                self._file.execute(f"PRAGMA user_version = {_VERSION}")
+                made_by = _VERSION
             self._file.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"cannot write to {folder / FILE_NAME}: {error}") from error
+        if made_by != _VERSION:
+            self._file.close()
+            raise UsageError(
+                f"{folder / FILE_NAME} is of another version of hlo-conformance: "
+                "choose another --out, or start over with --fresh"
+            )
 
     def __enter__(self) -> Self:
         return self

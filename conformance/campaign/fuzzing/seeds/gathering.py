@@ -1,4 +1,4 @@
-"""Gathering the material of a campaign: files of the user's, and patterns of ours, cut in workers."""
+"""Gathering the material of a campaign: files of the user's and patterns of ours are cut."""
 
 from __future__ import annotations
 

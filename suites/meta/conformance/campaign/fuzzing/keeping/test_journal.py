@@ -1,0 +1,36 @@
+"""The journal of a campaign: what is told is kept, what is of another version is a line."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.errors import UsageError
+
+FINDING = Kept("add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {"votes": "two"})
+
+
+def test_findings_come_back_with_what_was_told_of_them(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        assert journal.add_finding(0, FINDING)
+        assert not journal.add_finding(1, FINDING)
+    with Journal(tmp_path) as journal:
+        assert journal.findings() == [FINDING]
+        assert journal.pairs() == []
+        assert journal.modules() == 0
+
+
+def test_a_journal_of_another_version_is_a_line(tmp_path: Path) -> None:
+    with Journal(tmp_path):
+        pass
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
+        file.execute("PRAGMA user_version = 1")
+    with pytest.raises(UsageError, match="another version of hlo-conformance"):
+        Journal(tmp_path)
+    (tmp_path / FILE_NAME).write_text("no database")
+    with pytest.raises(UsageError, match="cannot write"):
+        Journal(tmp_path)
