@@ -31,6 +31,7 @@ CLASSES = (
     "total order not kept", "zero point subtracted in 32 bits",
     # operations of a program together
     "negation moved out of a sum", "not a solution", "truth value as a selection",
+    "turns miscounted",
     # results, and how they came about
     "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",
     "wrong element type", "wrong shape",

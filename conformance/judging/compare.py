@@ -20,7 +20,12 @@ from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
 from conformance.judging.questions import Finding
-from conformance.tolerance.models import gathered_first, operands_as_parts, process_order
+from conformance.tolerance.models import (
+    gathered_first,
+    operands_as_parts,
+    process_order,
+    trip_counts,
+)
 from conformance.tolerance.rule import Deviation, Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated
@@ -217,7 +222,10 @@ def judge(
     parts = [_judge_result(program, number, rule, platform, together) for number in numbers]
     if not parts:
         return _nothing()
-    return parts[0] if len(parts) == 1 else combine(parts)
+    judgement = parts[0] if len(parts) == 1 else combine(parts)
+    if judgement.verdict is not Verdict.DIVERGENT:
+        return judgement
+    return _renamed(judgement, _by_mistake(program, inputs, actual, (judgement.kind, ""))[0])
 
 
 def _in_either_order(
@@ -244,6 +252,11 @@ def _in_either_order(
             message = f"{again.message}; and {process_order.LABEL}"
             return replace(again, message=message)
         kind = kind if again.verdict is judgement.verdict else process_order.LABEL
+    return _renamed(judgement, kind)
+
+
+def _renamed(judgement: Judgement, kind: str) -> Judgement:
+    """The judgement with the class of a mistake that explains all results."""
     if kind == judgement.kind:
         return judgement
     message = judgement.message.replace(judgement.kind, kind, 1)
@@ -252,21 +265,23 @@ def _in_either_order(
     return replace(judgement, verdict=divergent, kind=kind, message=message, findings=findings)
 
 
-_MISTAKES = (
+_OF_SEVERAL = (
     (operands_as_parts.LABEL, operands_as_parts.explains),
     (gathered_first.LABEL, gathered_first.explains),
 )
 """What is computed in place of a collective of several operands."""
+
+_OF_ONE = ((trip_counts.LABEL, trip_counts.explains),)
+"""What is computed in place of a program of one process."""
 
 
 def _by_mistake(
     program: Program, inputs: Sequence[Array], actual: Sequence[Array], otherwise: tuple[str, str]
 ) -> tuple[str, str]:
     """Kind and message: which mistake explains all results, or what else is wrong."""
-    if program.process_count > 1:
-        for label, explains in _MISTAKES:
-            if explains(program, inputs, actual):
-                return label, f"{label}: {otherwise[1]}"
+    for label, explains in _OF_SEVERAL if program.process_count > 1 else _OF_ONE:
+        if explains(program, inputs, actual):
+            return label, f"{label}: {otherwise[1]}"
     return otherwise
 
 

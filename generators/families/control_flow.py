@@ -6,6 +6,7 @@ XLA takes neither tokens nor tuples into main or out of it; a case makes them an
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
@@ -29,6 +30,31 @@ _DEPTH = 2
 
 _COUNTERS = ("si32", "si64", "ui32", "si8", "ui8", "si16")
 _INDICES = ("within:-1:4", "values:0", "values:1", "values:-2147483648", "values:2147483647")
+
+
+class _Counts(NamedTuple):
+    """How a loop counts: from where, by which op and step, and how it compares with the limit."""
+
+    start: int
+    op: str
+    step: int
+    direction: str
+
+
+_COUNTS = (
+    _Counts(0, "add", 1, "LT"), _Counts(0, "add", 1, "NE"), _Counts(0, "add", 1, "LE"),
+    _Counts(0, "add", 2, "LT"), _Counts(1, "add", 3, "LT"), _Counts(0, "add", 3, "LE"),
+    _Counts(5, "add", 2, "LE"), _Counts(7, "add", 1, "LT"), _Counts(5, "subtract", 1, "GT"),
+    _Counts(6, "subtract", 2, "GT"),
+)  # fmt: skip
+"""All of them end, of whatever type they count in: limits are numbers from 0 to 7."""
+
+
+def _counting(counts: _Counts) -> str:
+    by = "up" if counts.op == "add" else "down"
+    steps = "" if counts.step == 1 else f" by {counts.step}"
+    return f"{by}{steps} from {counts.start} while {counts.direction}"
+
 
 IDENTITIES = (
     "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
@@ -104,6 +130,7 @@ def _write_while(
     """A loop that counts; 0 turns and 1 are likely, what it carries changes places at each."""
     writer, pick = block.writer, block.writer.pick
     counter = scalar(choose(pick, _COUNTERS, _dimension("counter", within)))
+    counts = choose(pick, _COUNTS, _dimension("counts", within), _counting)
     if seldom(pick, 3, _dimension("limit is constant", within)):
         limit = block.number(
             choose(pick, (0, 1, 2, 3, 4, 5), _dimension("constant limit", within)), counter
@@ -111,28 +138,30 @@ def _write_while(
     else:
         limit = writer.parameter(counter, "within:0:4", "values:0", "values:1", "values:7")
     state: list[ValueType] = [counter, *[writer.of] * count]
-    start = [block.number(0, counter), *(block.some() for _ in range(count))]
+    start = [block.number(counts.start, counter), *(block.some() for _ in range(count))]
     regions = (
-        _condition(block, state, limit, within=within),
-        _turn(block, state, depth, within=within),
+        _condition(block, state, limit, counts.direction),
+        _turn(block, state, depth, counts, within=within),
     )
     return block.add("while", start, *state, regions=regions)[1:]
 
 
-def _condition(block: BlockWriter, state: list[ValueType], limit: Value, *, within: bool) -> Region:
+def _condition(block: BlockWriter, state: list[ValueType], limit: Value, direction: str) -> Region:
     arguments = tuple(block.writer.fresh(of) for of in state)
     inner = block.inner(*arguments)
-    direction = choose(block.writer.pick, ("LT", "NE"), _dimension("loop condition", within))
     given = {"comparison_direction": direction}
     holds = inner.add("compare", (arguments[0], limit), scalar("i1"), given=given)
     return inner.ended(holds)
 
 
-def _turn(block: BlockWriter, state: list[ValueType], depth: int, *, within: bool) -> Region:
+def _turn(
+    block: BlockWriter, state: list[ValueType], depth: int, counts: _Counts, *, within: bool
+) -> Region:
     arguments = tuple(block.writer.fresh(of) for of in state)
     inner = block.inner(*arguments)
     assert isinstance(state[0], TensorType)
-    (turn,) = inner.add("add", (arguments[0], inner.number(1, state[0])), state[0])
+    step = inner.number(counts.step, state[0])
+    (turn,) = inner.add(counts.op, (arguments[0], step), state[0])
     inner.steps(2)
     if depth and seldom(block.writer.pick, 4, _dimension("a construct in a loop", within)):
         _construct(inner, depth - 1)

@@ -1,0 +1,105 @@
+"""Loops with one turn too few, or too many, because their turns were counted wrongly beforehand.
+
+XLA counts the turns of a loop from a constant start to a constant limit by a constant step: of `<`
+it takes limit - start over the step, of `<=` one more, divided towards zero. So a loop whose first
+step goes beyond its limit has no turn, and one that starts just beyond its limit has one. Loops of
+no turn and of one are then replaced by what they give.
+
+Source: https://github.com/openxla/xla/pull/48454; jaxlib 0.10.2, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from conformance.tolerance.models.operands_as_parts import alike
+from reference.interpreter.evaluate import evaluate
+from reference.ir.monoid import ADD
+from reference.ir.op import Structure
+from reference.ir.program import Dense, Operation, Program, Region
+from reference.ir.types import Array
+from reference.ops.structure import structure_of
+from reference.ops.table import OPS
+
+LABEL = "turns miscounted"
+
+Numbers = Mapping[str, int]
+"""Constant scalars by the name of their value."""
+
+
+def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
+    """Whether a program gives just what that mistake makes of its loops."""
+    main = program.main
+    body = _miscounted(main.body, {})
+    if body == main.body:
+        return False
+    functions = tuple(replace(one, body=body) if one is main else one for one in program.functions)
+    predicted = evaluate(replace(program, functions=functions), inputs)
+    return len(predicted) == len(actual) and all(map(alike, predicted, actual))
+
+
+def _miscounted(region: Region, around: Numbers) -> Region:
+    """The region with the limits of such loops at their start."""
+    known = dict(around)
+    operations: list[Operation] = []
+    for operation in region.operations:
+        value = operation.attribute("value")
+        if structure_of(operation) is Structure.CONSTANT and isinstance(value, Dense):
+            number = _number(value)
+            known |= {} if number is None else {operation.results[0].name: number}
+        regions = tuple(_miscounted(one, known) for one in operation.regions)
+        changed = replace(operation, regions=regions) if operation.regions else operation
+        if structure_of(operation) is Structure.LOOPS:
+            changed = _loop(changed, known)
+        operations.append(changed)
+    return replace(region, operations=tuple(operations))
+
+
+def _number(value: Dense) -> int | None:
+    of = value.type
+    return int(value.array) if not of.shape and of.stored.is_integer else None
+
+
+def _loop(loop: Operation, known: Numbers) -> Operation:
+    """A loop with its start for its limit, where its turns are miscounted: `<` has none then, and
+    `<=` has one."""
+    condition, body = loop.regions
+    if len(condition.operations) != 2:
+        return loop
+    compare, end = condition.operations
+    places = {argument.name: n for n, argument in enumerate(condition.arguments)}
+    if compare.results != end.operands or len(compare.operands) != 2:
+        return loop
+    counter, limit = compare.operands
+    place = places.get(counter.name)
+    if place is None or limit.name not in known or loop.operands[place].name not in known:
+        return loop
+    step = _step(body, place, known)
+    distance = known[limit.name] - known[loop.operands[place].name]
+    direction = compare.attribute("comparison_direction")
+    jumps = 0 < distance < step if direction == "LT" else -step < distance < 0
+    if direction not in ("LT", "LE") or not jumps:
+        return loop
+    compare = replace(compare, operands=(counter, loop.operands[place]))
+    return replace(loop, regions=(replace(condition, operations=(compare, end)), body))
+
+
+def _step(body: Region, place: int, known: Numbers) -> int:
+    """By what constant a turn adds to a counter; 0 where it does something else."""
+    inside = {**known}
+    argument, next_ = body.arguments[place], body.operations[-1].operands[place]
+    for operation in body.operations:
+        value = operation.attribute("value")
+        if structure_of(operation) is Structure.CONSTANT and isinstance(value, Dense):
+            number = _number(value)
+            inside |= {} if number is None else {operation.results[0].name: number}
+        elif operation.results == (next_,) and _adds(operation):
+            others = [one.name for one in operation.operands if one != argument]
+            return inside.get(others[0], 0) if len(others) == 1 else 0
+    return 0
+
+
+def _adds(operation: Operation) -> bool:
+    record = OPS.get(operation.name)
+    return record is not None and record.monoid is ADD
