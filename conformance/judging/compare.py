@@ -30,13 +30,14 @@ from conformance.tolerance.rule import Deviation, Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated
 from conformance.tolerance.ulp import error_points, histogram_of
+from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.substitute import self_contained
 from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of, to_bits
-from reference.ops.structure import COMMUNICATION, is_constant
+from reference.ops.structure import is_constant
 from reference.ops.xla.lowering import lowered
 
 SHOWN = 8
@@ -215,7 +216,7 @@ def judge(
         kind, message = _by_mistake(program, inputs, actual, bad)
         return Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
     program = with_plain_bodies(program)
-    if program.process_count > 1 or program.subject.name in COMMUNICATION:
+    if program.process_count > 1 or collective_of(program) is not None:
         return _in_either_order(program, inputs, expected, actual, rule, platform)
     together = Together(rule, _tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))

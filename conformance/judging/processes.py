@@ -1,21 +1,24 @@
 """Programs of several processes, judged result by result as programs of one process.
 
 What a collective that folds gives in a process is a reduction of what the group's processes have
-given, without an init value; everything else is data.
+given, without an init value; everything else is data. Of one in a branch or a loop that is what it
+gave the last time, in those processes that came to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from conformance.transforms.extract import returning
+from conformance.transforms.collective import collective_of
+from conformance.transforms.replacing import with_operation
 from generators.regions.bodies import identity_of, number_of
-from reference.interpreter.evaluate import evaluate, given_attributes, shared_out
-from reference.interpreter.processes import visited
+from reference.interpreter.evaluate import evaluate, given_attributes
+from reference.interpreter.inlining import without_calls
+from reference.interpreter.processes import current_process, visited
 from reference.ir.monoid import ADD
 from reference.ir.processes import Process, ProcessId, processes
 from reference.ir.program import (
@@ -54,36 +57,53 @@ def parts_of(
     program: Program, inputs: Sequence[Array], expected: Sequence[Array], actual: Sequence[Array]
 ) -> Iterator[Part]:
     """The results of every process in turn, each as that of a program of one process."""
-    folded = (one for process in _folded(program, inputs) for one in process)
+    one = collective_of(program)
+    folded = (given for process in _folded(program, inputs, one) for given in process)
     for values, want, got in zip(folded, expected, actual, strict=True):
-        if values is None:
+        if values is None or one is None:
             yield _data(want, got)
         else:
-            yield _reduction(np.stack(values), program.subject.regions[0], want, got)
+            body = without_calls(one, program).regions[0]
+            yield _reduction(np.stack(values), body, want, got)
 
 
-def _folded(program: Program, inputs: Sequence[Array]) -> Iterator[list[Contributions]]:
-    """For each process what is folded to make each of its results, where something is."""
-    subject, grid = program.subject, program.process_grid or (1, 1)
-    results = program.main.body.operations[-1].operands
-    if results != subject.results:
-        for _ in processes(grid):
-            yield [None] * len(results)
-        return
-    before = returning(program, subject.operands)
-    shares = shared_out(program, evaluate(before, inputs))
-    record = OPS[subject.name]
-    given = {
-        process: record.grouped(share)[0] if share else ()
-        for process, share in zip(processes(grid), shares, strict=True)
-    }
-    for process, operands in given.items():
+def _folded(
+    program: Program, inputs: Sequence[Array], one: Operation | None
+) -> Iterator[list[Contributions]]:
+    """For each process what a collective folds to make each of the results, where it does.
 
-        def take(wanted: Sequence[ProcessId]) -> list[Any]:
-            return [given[one] for one in wanted]
+    The results are the last ones of main's last operation: of the collective, or of what holds it.
+    """
+    last, grid = program.main.body.operations[-1].operands, program.process_grid or (1, 1)
+    given: dict[ProcessId, Any] = {}
+    if one and one.regions and last == program.subject.results[-len(one.results) :]:
+        given = _given(program, inputs, one)
 
-        here = Process(process, grid, lambda _: None, take, lambda _: None)
-        yield contributions(subject, operands, here, given_attributes(subject))
+    def take(wanted: Sequence[ProcessId]) -> list[Any]:
+        return [given[process] for process in wanted]
+
+    for process in processes(grid):
+        if one is None or process not in given:
+            yield [None] * len(last)
+        else:
+            here = Process(process, grid, lambda _: None, take, lambda _: None)
+            yield contributions(one, given[process], here, given_attributes(one))
+
+
+def _given(program: Program, inputs: Sequence[Array], one: Operation) -> dict[ProcessId, Any]:
+    """The operands of an operation, grouped, in the processes that come to it: the last time."""
+    values = tuple(replace(value, name=f"{value.name} taken") for value in one.operands)
+    barrier = Operation("optimization_barrier", one.operands, values)
+    given: dict[ProcessId, Any] = {}
+
+    def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        if operation is barrier:
+            given[current_process()] = OPS[one.name].grouped(results)[0]
+        return results
+
+    watched = with_operation(program, one, barrier, replace(one, operands=values))
+    evaluate(watched, inputs, on_result=keep)
+    return given
 
 
 def folded_here(

@@ -141,9 +141,8 @@ def _operation(operation: Operation, qualified: str, indent: str, placed: str) -
     alone, structs = grouped(operation.name, operation.attributes)
     own = [write(name, value) for name, value in alone]
     texts = [*(in_dialect(operation.name, text) for text in own), *structs]
-    if len(operation.results) > 1:  # to XLA it gives a tuple, which no attribute here can speak of
-        placed = ""
-    given = ", ".join(filter(None, [*texts, placed]))
+    own_place = placed if len(operation.results) < 2 else ""  # no attribute speaks of XLA's tuples
+    given = ", ".join(filter(None, [*texts, own_place]))
     tail = f" {{{given}}}" if given else ""
     tail += f" : ({_types(operation.operands)}) -> {_returned(operation.results)}"
     if not operation.regions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from reference.ir.program import Operation, Program, Region
 
@@ -29,3 +30,22 @@ def _region(region: Region, replacements: Replacements) -> Region:
         make = replacements.get(operation.name)
         operations += [operation] if make is None else make(operation)
     return replace(region, operations=tuple(operations))
+
+
+def with_operation(program: Program, one: Operation, *others: Operation) -> Program:
+    """The program with other operations in the place of one, of this very object."""
+
+    def visit(region: Region) -> Region:
+        operations = (
+            others if each is one else (_inside(each, visit),) for each in region.operations
+        )
+        return replace(region, operations=tuple(chain.from_iterable(operations)))
+
+    functions = (replace(function, body=visit(function.body)) for function in program.functions)
+    return replace(program, functions=tuple(functions))
+
+
+def _inside(operation: Operation, visit: Callable[[Region], Region]) -> Operation:
+    if not operation.regions:
+        return operation
+    return replace(operation, regions=tuple(map(visit, operation.regions)))

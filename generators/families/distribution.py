@@ -17,6 +17,7 @@ from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import few, shape
 from generators.families.data_movement import LARGEST, modest, permutation, rows
 from generators.programs.building import Builder, around, inputs, operand
+from generators.programs.constructs import enclosed
 from generators.regions import bodies, forms
 from generators.regions.bodies import BodyBuilder, Monoid
 from generators.values.contents import profiles_of
@@ -362,5 +363,8 @@ _BUILD = {
     "replica_id": _id,
 }
 
-BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
+IN_MAIN: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
+"""What builds cases of each op that stand in main."""
+
+BUILDERS: dict[str, Builder] = {op: enclosed(build) for op, build in IN_MAIN.items()}
 """What builds the cases of each op."""

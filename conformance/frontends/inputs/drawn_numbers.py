@@ -67,9 +67,9 @@ def _truths(need: Need, tamer: str, shape: tuple[int, ...], words: Words) -> Arr
     """Mostly true, and so at the first place of each row, where something true is needed."""
     if not (tamer or need.low >= 0 or need.nonzero):
         return None
-    array = ~words.chance(math.prod(shape), 4).reshape(shape)
+    array = ~words.chance(math.prod(shape), 4).reshape(shape or (1,))
     array[..., :1] = True
-    return array
+    return array.reshape(shape)
 
 
 def _matrices(tensor_type: TensorType, form: str, seed: int) -> Array | None:

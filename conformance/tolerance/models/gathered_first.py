@@ -8,13 +8,15 @@ XLA's order of the process group beside that (process_order.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import Any
 
-from conformance.tolerance.models.operands_as_parts import alike
+from conformance.tolerance.models.mistaken import gives
 from conformance.tolerance.models.process_order import replica_by_replica
-from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Program, TensorType, Value, attributes
+from conformance.transforms.collective import collective_of
+from reference.ir.processes import Process
+from reference.ir.program import Program
 from reference.ir.types import Array
+from reference.ops.distribution.distribution import all_gather
 
 LABEL = "gathered along the first dimension"
 
@@ -25,31 +27,12 @@ def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array])
 
 
 def _makes(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
-    subject, main = program.subject, program.main
-    dimension = subject.attribute("all_gather_dim", 0)
-    returned = main.body.operations[-1].operands
-    if not isinstance(dimension, int) or not dimension or returned != subject.results:
+    one = collective_of(program)
+    if one is None or not one.attribute("all_gather_dim", 0) or len(one.operands) < 2:
         return False
-    pairs = zip(subject.operands, subject.results, strict=True)
-    results = tuple(_gathered(*pair, dimension) for pair in pairs)
-    if len(results) < 2:
-        return False
-    given = attributes(**{**dict(subject.attributes), "all_gather_dim": 0})
-    gather = replace(subject, results=results, attributes=given)
-    *before, _, end = main.body.operations
-    operations = (*before, gather, replace(end, operands=results))
-    types = tuple(result.type for result in results)
-    other = replace(main, body=replace(main.body, operations=operations), result_types=types)
-    functions = tuple(other if one is main else one for one in program.functions)
-    predicted = evaluate(replace(program, functions=functions), inputs)
-    return len(predicted) == len(actual) and all(map(alike, predicted, actual))
+    given: dict[str, Any] = {**dict(one.attributes), "all_gather_dim": 0}
 
+    def first(operands: tuple[Array, ...], process: Process) -> Sequence[Array]:
+        return all_gather(operands, process=process, results=(), **given)
 
-def _gathered(operand: Value, result: Value, dimension: int) -> Value:
-    """The result with the sizes that it has when gathered along the first dimension."""
-    taken, given = operand.type, result.type
-    assert isinstance(taken, TensorType)
-    assert isinstance(given, TensorType)
-    count = given.static_shape[dimension] // max(1, taken.static_shape[dimension])
-    first, *others = taken.static_shape
-    return replace(result, type=replace(given, shape=(first * count, *others)))
+    return gives(program, inputs, actual, one, first)

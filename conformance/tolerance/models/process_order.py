@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from conformance.transforms.collective import collective_of
+from conformance.transforms.replacing import with_operation
 from generators.families.distribution import padded
 from reference.ir.program import Dense, Operation, Program, attributes
 from reference.ops.distribution.groups import listed_ids
@@ -18,25 +20,23 @@ LABEL = "order of the process group"
 
 
 def replica_by_replica(program: Program) -> Program | None:
-    """The program with its last operation's process groups in XLA's order; None where it is alike.
+    """The program with its collective's process groups in XLA's order; None where it is alike.
 
     The groups are written as flattened ids, which have an order of their own.
     """
-    subject, (replicas, partitions) = program.subject, program.process_grid or (1, 1)
-    groups = subject.attribute("replica_groups")
-    if min(replicas, partitions) < 2 or not isinstance(groups, Dense) or not _mixes(subject):
+    one, (replicas, partitions) = collective_of(program), program.process_grid or (1, 1)
+    if one is None or min(replicas, partitions) < 2:
+        return None
+    groups = one.attribute("replica_groups")
+    if not isinstance(groups, Dense) or not _mixes(one):
         return None
     flattened = [
         [replica * partitions + p for replica in group for p in range(partitions)]
         for group in listed_ids(groups)
     ]
-    given: dict[str, Any] = dict(subject.attributes)
+    given: dict[str, Any] = dict(one.attributes)
     given |= {"replica_groups": padded(flattened), "use_global_device_ids": True}
-    *before, _, end = program.main.body.operations
-    operations = (*before, replace(subject, attributes=attributes(**given)), end)
-    main = replace(program.main, body=replace(program.main.body, operations=operations))
-    others = (one for one in program.functions if one is not program.main)
-    return replace(program, functions=(main, *others))
+    return with_operation(program, one, replace(one, attributes=attributes(**given)))
 
 
 def _mixes(operation: Operation) -> bool:

@@ -46,7 +46,7 @@ def _reduce_scatter(operation: Operation) -> dict[str, Any]:
 
 def _cross_replica_sum(element_type: ElementType, pick: Pick) -> Case:
     """A case of all_reduce among replicas, of which the sum is taken."""
-    made = distribution.BUILDERS["all_reduce"](element_type, pick)
+    made = distribution.IN_MAIN["all_reduce"](element_type, pick)
     main = made.program.main
     *before, subject, end = main.body.operations
     groups = subject.attribute("replica_groups")
@@ -89,7 +89,7 @@ RESTATED: dict[str, Restate] = {"AllGather": _all_gather, "ReduceScatter": _redu
 
 BUILDERS: dict[str, Builder] = (
     twins(
-        distribution.BUILDERS,
+        distribution.IN_MAIN,
         (record for record in RECORDS if record.name not in _OWN),
         RESTATED,
     )

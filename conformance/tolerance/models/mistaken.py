@@ -1,0 +1,46 @@
+"""Programs evaluated with a collective that does something else than it should."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from reference.interpreter.evaluate import evaluate
+from reference.interpreter.processes import visited
+from reference.ir.processes import Process
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+from reference.unspecified.reduction import differ
+
+Mistake = Callable[[tuple[Array, ...], Process], Sequence[Array]]
+"""mistake(operands, process): what the collective gives in a process, shaped anyhow."""
+
+
+def gives(
+    program: Program,
+    inputs: Sequence[Array],
+    actual: Sequence[Array],
+    one: Operation,
+    mistake: Mistake,
+) -> bool:
+    """Whether a program gives just what comes of a mistake of its operation `one`, whatever shape
+    its results are said to have."""
+
+    def mistaken(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        if operation is not one:
+            return results
+        here = visited()
+        (operands,) = here.take([here.id])
+        made = mistake(operands, here)
+        return tuple(np.reshape(mine, r.shape) for mine, r in zip(made, results, strict=True))
+
+    predicted = evaluate(program, inputs, on_result=mistaken)
+    return len(predicted) == len(actual) and all(map(_alike, predicted, actual))
+
+
+def _alike(mine: Array, got: Array) -> bool:
+    if mine.dtype != got.dtype or mine.size != got.size:
+        return False
+    return not differ(mine.reshape(-1), got.reshape(-1)).any()

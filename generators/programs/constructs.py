@@ -1,0 +1,269 @@
+"""Programs of one operation put into a construct: a branch, a loop, a start and the wait for it.
+
+Where an operation waits for other processes, those must come to it too. So what decides which way
+control goes is the same in every process of a group: a parameter with the same value in all, or a
+constant that has one for each process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from generators.case.case import Case, InputRecipe
+from generators.case.choices import Pick, choose
+from generators.programs.building import Builder, constant
+from generators.programs.writing import LARGEST_CONSTANT, scalar
+from generators.values.contents import profiles_of
+from reference.ir.program import (
+    Attribute,
+    Dense,
+    FutureType,
+    Operation,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+    attributes,
+)
+from reference.ops.distribution.groups import listed_ids
+from reference.ops.host import COLLECTIVES
+
+ALONE, IF, CASE, LOOP, STARTED = "in main", "in if", "in case", "in while", "in async_start"
+SOME_GROUPS = "in if of some groups"
+_OTHERS = (IF, CASE, LOOP)
+_BRANCHES = (2, 1, 3)
+_TURNS = (1, 0, 2, 3)
+_OF_NO_BRANCH = [-1, 9, 2**31 - 1, -(2**31)]
+_FOR_TAKEN = 4
+"""One in so many input sets does not come to the operation."""
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes operations around the subject of a case; `decides` has for each new parameter what
+    it holds in each of the input sets."""
+
+    pick: Pick
+    sets: int
+    operations: list[Operation] = field(default_factory=list[Operation])
+    decides: dict[Value, list[int]] = field(default_factory=dict[Value, list[int]])
+    names: Iterator[int] = field(default_factory=count)
+
+    def fresh(self, of: ValueType) -> Value:
+        """A new value."""
+        return Value(f"construct.{next(self.names)}", of)
+
+    def parameter(self, of: TensorType, numbers: Sequence[int]) -> Value:
+        """A new parameter, with a number for each input set that every process is given."""
+        value = self.fresh(of)
+        self.decides[value] = [*numbers]
+        return value
+
+    def add(
+        self,
+        name: str,
+        operands: Sequence[Value],
+        results: Sequence[ValueType],
+        regions: tuple[Region, ...] = (),
+        **given: Attribute,
+    ) -> tuple[Value, ...]:
+        """Append an operation; its results."""
+        values = tuple(map(self.fresh, results))
+        self.operations.append(
+            Operation(name, tuple(operands), values, attributes(**given), regions)
+        )
+        return values
+
+    def number(self, value: Any, of: TensorType) -> Value:
+        """A constant with these numbers."""
+        array = np.asarray(value, of.storage).reshape(of.static_shape)
+        return self.add("constant", (), (of,), value=Dense.of(array, of))[0]
+
+    def drawn(self, of: ValueType) -> Value:
+        """A constant with contents of some profile."""
+        assert isinstance(of, TensorType)
+        profile, seed = choose(self.pick, profiles_of(of.element)), self.pick(1 << 32)
+        large = int(np.prod(of.static_shape)) > LARGEST_CONSTANT
+        return self.add("constant", (), (of,), value=constant(of, profile, seed, splat=large))[0]
+
+    def block(self) -> _Writer:
+        """Writes a region within."""
+        return replace(self, operations=[])
+
+    def ended(self, results: Sequence[Value], *arguments: Value) -> Region:
+        """The region of what has been written, with these results."""
+        return Region(tuple(arguments), (*self.operations, Operation("return", tuple(results))))
+
+
+def enclosed(build: Builder) -> Builder:
+    """A builder of the same cases, with the operation in a construct in some of them."""
+
+    def built(element_type: Any, pick: Pick) -> Case:
+        made = build(element_type, pick)
+        way = choose(pick, _ways(made.program), "stands")
+        return made if way == ALONE else _enclosed(made, pick, _WRITE[way])
+
+    return built
+
+
+def _ways(program: Program) -> tuple[str, ...]:
+    subject, grid = program.subject, program.process_grid or (1, 1)
+    started = (STARTED,) * 2 * (subject.name in COLLECTIVES)
+    some = (SOME_GROUPS,) * (grid[0] > 1 and grid[1] == 1 and _groups(subject) is not None)
+    return (ALONE,) * 6 + _OTHERS + started + some
+
+
+Write = Callable[[_Writer, Program], tuple[Value, ...]]
+"""write(writer, program): writes a construct with the program's subject in it; its results."""
+
+
+def _enclosed(made: Case, pick: Pick, write: Write) -> Case:
+    main = made.program.main
+    *before, _, end = main.body.operations
+    writer = _Writer(pick, len(made.inputs))
+    results = write(writer, made.program)
+    operations = (*before, *writer.operations, replace(end, operands=results))
+    body = Region((*main.arguments, *writer.decides), operations)
+    changed = replace(main, body=body)
+    functions = tuple(changed if one is main else one for one in made.program.functions)
+    return Case(replace(made.program, functions=functions), _recipes(made, writer))
+
+
+def _recipes(made: Case, writer: _Writer) -> tuple[InputRecipe, ...]:
+    """The recipes of a case, with what decides in each."""
+    columns = zip(*writer.decides.values(), strict=True) if writer.decides else ()
+    more = [tuple(f"values:{number}" for number in numbers) for numbers in columns]
+    if not more:
+        return made.inputs
+    return tuple(
+        replace(recipe, profiles=(*recipe.profiles, *names))
+        for recipe, names in zip(made.inputs, more, strict=True)
+    )
+
+
+def _types(subject: Operation) -> tuple[ValueType, ...]:
+    return tuple(value.type for value in subject.results)
+
+
+def _taken(writer: _Writer) -> list[bool]:
+    """Which input sets come to the operation: the first, and most of the others."""
+    return [n == 0 or writer.pick(_FOR_TAKEN) < _FOR_TAKEN - 1 for n in range(writer.sets)]
+
+
+def _other(writer: _Writer, subject: Operation) -> Region:
+    """A branch without the operation: constants of the types of its results."""
+    block = writer.block()
+    return block.ended([block.drawn(of) for of in _types(subject)])
+
+
+def _if(writer: _Writer, program: Program) -> tuple[Value, ...]:
+    subject, first = program.subject, writer.pick(2) == 0
+    taken = _taken(writer)
+    predicate = writer.parameter(scalar("i1"), [int(one == first) for one in taken])
+    return _branching(writer, subject, predicate, first=first)
+
+
+def _branching(
+    writer: _Writer, subject: Operation, predicate: Value, *, first: bool
+) -> tuple[Value, ...]:
+    inside = Region((), (subject, Operation("return", subject.results)))
+    other = _other(writer, subject)
+    regions = (inside, other) if first else (other, inside)
+    return writer.add("if", (predicate,), _types(subject), regions)
+
+
+def _if_of_some_groups(writer: _Writer, program: Program) -> tuple[Value, ...]:
+    """An `if` that some of the process groups come to, as a table of all processes says."""
+    subject, (replicas, _) = program.subject, program.process_grid or (1, 1)
+    groups = _groups(subject) or []
+    inside = {id_ for group in groups if writer.pick(3) for id_ in group} or {*groups[0]}
+    table = writer.number(
+        [id_ in inside for id_ in range(replicas)],
+        TensorType((replicas,), scalar("i1").element_type),
+    )
+    (own,) = writer.add("replica_id", (), (scalar("ui32"),))
+    one = TensorType((1,), scalar("i1").element_type)
+    (mine,) = writer.add("dynamic_slice", (table, own), (one,), slice_sizes=(1,))
+    (predicate,) = writer.add("reshape", (mine,), (scalar("i1"),))
+    return _branching(writer, subject, predicate, first=True)
+
+
+def _groups(subject: Operation) -> list[list[int]] | None:
+    """The groups of replicas that execute the operation together; None where there are no such."""
+    groups, channel = subject.attribute("replica_groups"), subject.attribute("channel_id", 0)
+    if not isinstance(groups, Dense) or channel:
+        return None
+    return [[*group] for group in listed_ids(groups)]
+
+
+def _case(writer: _Writer, program: Program) -> tuple[Value, ...]:
+    """A `case`, by an index that may be one of no branch, which stands for the last."""
+    subject, branches = program.subject, choose(writer.pick, _BRANCHES)
+    place = writer.pick(branches)
+    to = [[n] for n in range(branches)]
+    to[-1] += _OF_NO_BRANCH
+    others = [index for n in range(branches) if n != place for index in to[n]]
+    indices = [choose(writer.pick, to[place] if one else others or to[place])
+               for one in _taken(writer)]  # fmt: skip
+    index = writer.parameter(scalar("si32"), indices)
+    inside = Region((), (subject, Operation("return", subject.results)))
+    regions = tuple(inside if n == place else _other(writer, subject) for n in range(branches))
+    return writer.add("case", (index,), _types(subject), regions)
+
+
+def _while(writer: _Writer, program: Program) -> tuple[Value, ...]:
+    """A loop: at each turn the operation on the first operand, which is then reversed."""
+    subject = program.subject
+    counter, types = scalar("si32"), _types(subject)
+    if writer.pick(3) == 2:
+        limit = writer.number(choose(writer.pick, _TURNS), counter)
+    else:
+        turns = [choose(writer.pick, _TURNS if n else _TURNS[:1]) for n in range(writer.sets)]
+        limit = writer.parameter(counter, turns)
+    carried = subject.operands[:1]
+    start = (writer.number(0, counter), *carried, *map(writer.drawn, types))
+    state = tuple(value.type for value in start)
+    before = tuple(map(writer.fresh, state))
+    test, turn = writer.block(), writer.block()
+    holds = test.add("compare", (before[0], limit), (scalar("i1"),), comparison_direction="LT")
+    condition = test.ended(holds, *before)
+    here = tuple(map(writer.fresh, state))
+    (next_,) = turn.add("add", (here[0], turn.number(1, counter)), (counter,))
+    operands = (*here[1 : 1 + len(carried)], *subject.operands[1:])
+    turn.operations.append(replace(subject, operands=operands))
+    moved = tuple(_reversed(turn, value) for value in operands[: len(carried)])
+    body = turn.ended((next_, *moved, *subject.results), *here)
+    return writer.add("while", start, state, (condition, body))[1 + len(carried) :]
+
+
+def _reversed(writer: _Writer, value: Value) -> Value:
+    assert isinstance(value.type, TensorType)
+    if not value.type.rank:
+        return value
+    return writer.add("reverse", (value,), (value.type,), dimensions=(0,))[0]
+
+
+def _started(writer: _Writer, program: Program) -> tuple[Value, ...]:
+    """The operation started, and waited for."""
+    subject = program.subject
+    arguments = tuple(writer.fresh(value.type) for value in subject.operands)
+    inside = replace(subject, operands=arguments)
+    body = Region(arguments, (inside, Operation("return", subject.results)))
+    future = FutureType(_types(subject))
+    started = writer.add("async_start", subject.operands, (future,), (body,))
+    return writer.add("async_done", started, _types(subject))
+
+
+_WRITE: dict[str, Write] = {
+    IF: _if,
+    CASE: _case,
+    LOOP: _while,
+    STARTED: _started,
+    SOME_GROUPS: _if_of_some_groups,
+}
