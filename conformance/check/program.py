@@ -79,7 +79,9 @@ class Work:
             raise NotJudged(str(error), "not implemented by the backend") from None
         except BackendError as error:
             refused = _refused(error)
-            return self._if_known(refused) if is_single(program) else _outcome(refused)
+            if is_single(program):
+                return self._if_known(refused)
+            return self._if_known_by_words(program, refused)
         if self._unit.assertions:
             outcome = self._by_assertions(permitted, actual)
         elif is_single(program):
@@ -189,6 +191,15 @@ class Work:
         operation = self._unit.flat.program.subject
         where, known = described(self._unit, operation), self._explainer.known(operation, judgement)
         return replace(outcome, operation=where, known=known, culprit=called((operation,)))
+
+    def _if_known_by_words(self, program: Program, refused: Judgement) -> Outcome:
+        """The outcome of a program of several operations that is refused."""
+        outcome, found = _outcome(refused), self._explainer.refusal(program, refused)
+        if found is None:
+            return outcome
+        operation, id_ = found
+        where = described(self._unit, operation)
+        return replace(outcome, operation=where, known=(id_,), culprit=called((operation,)))
 
     def _by_assertions(self, permitted: Permitted, actual: Sequence[Array]) -> Outcome:
         """The worst of a test program's own assertions."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.catalog import rule_of
 from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
@@ -216,7 +217,10 @@ def judge(
         kind, message = _by_mistake(program, inputs, actual, bad)
         return Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
     program = with_plain_bodies(program)
-    if program.process_count > 1 or collective_of(program) is not None:
+    collective = collective_of(program)
+    if program.process_count > 1 or collective is not None:
+        if collective is not None and collective is not program.subject:  # in some construct
+            rule = (rule_of(collective) or rule).on(platform)
         return _in_either_order(program, inputs, expected, actual, rule, platform)
     together = Together(rule, _tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))

@@ -190,6 +190,22 @@ class Explainer:
         """The expectations that together know all that is wrong with an operation, or none."""
         return self._ids((operation,), judgement)
 
+    def refusal(self, program: Program, judgement: Judgement) -> tuple[Operation, str] | None:
+        """The operation of a refused program whose refusal is known by its words, and as what.
+
+        Nothing tells which operation a refusal is about but what it says: expectations that go
+        without words know refusals of single operations alone.
+        """
+        telling = [one for one in self.expectations if all(one.words)]
+        for operation in program.walk():
+            name, of = operation.name, column(operation)
+            failure = Failure(
+                name, of, self.backend, judgement.verdict, judgement.kind, judgement.message
+            )
+            if id_ := known_by(telling, failure):
+                return operation, id_
+        return None
+
     def known_acceptance(self, operation: Operation, ids: Sequence[str]) -> tuple[str, ...]:
         """The expectations that together know that an operation which breaks these constraints is
         compiled, or none."""

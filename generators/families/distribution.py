@@ -366,5 +366,7 @@ _BUILD = {
 IN_MAIN: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
 """What builds cases of each op that stand in main."""
 
-BUILDERS: dict[str, Builder] = {op: enclosed(build) for op, build in IN_MAIN.items()}
+BUILDERS: dict[str, Builder] = {
+    op: enclosed(build, paired=_BUILD[op] is not _id) for op, build in IN_MAIN.items()
+}
 """What builds the cases of each op."""

@@ -13,7 +13,9 @@ import numpy as np
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import sizes_label
+from generators.families.distribution import IN_MAIN
 from generators.programs.building import Builder
+from generators.programs.constructs import STARTED, in_construct
 from generators.programs.writing import SHAPES, BlockWriter, Writer, scalar
 from reference.ir.program import (
     Attribute,
@@ -26,9 +28,10 @@ from reference.ir.program import (
     ValueType,
 )
 from reference.ir.types import ElementType, element_type
-from reference.ops.host import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
+from reference.ops.host import COLLECTIVES, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 
 TOKEN = TokenType()
+_COLLECTIVES = tuple(sorted(COLLECTIVES))
 SELF = Dense.of(np.zeros((1, 2), np.int64), TensorType((1, 2), element_type("si64")))
 """`source_target_pairs` of a process that sends to itself."""
 
@@ -84,11 +87,16 @@ def _channels(op: str, element: ElementType, pick: Pick) -> Case:
 
 
 def _asynchronous(op: str, element: ElementType, pick: Pick) -> Case:
-    """A slice of some kind, started and waited for."""
+    """A slice of some kind, or a collective, started and waited for."""
     del op
+    name = choose(
+        pick, ("slice", "dynamic_slice", "dynamic_update_slice", *_COLLECTIVES), "operation"
+    )
+    if name in _COLLECTIVES:  # what else varies of it, its own cells plan
+        drawn = Pick(pick)
+        return in_construct(IN_MAIN[name](element, drawn), STARTED, drawn)
     writer = Writer(pick, TensorType((2 + pick(4), 1 + pick(3)), element))
     operand = writer.parameter(writer.of)
-    name = choose(pick, ("slice", "dynamic_slice", "dynamic_update_slice"), "operation")
     small = TensorType((1 + pick(2), 1), element)
     at = scalar("si32")
     operands = [operand]

@@ -31,13 +31,14 @@ from reference.ir.program import (
     ValueType,
     attributes,
 )
+from reference.ir.types import ElementType
 from reference.ops.distribution.groups import listed_ids
 from reference.ops.host import COLLECTIVES
 
 ALONE, IF, CASE, LOOP, STARTED = "in main", "in if", "in case", "in while", "in async_start"
-SOME_GROUPS = "in if of some groups"
-_OTHERS = (IF, CASE, LOOP)
 _BRANCHES = (2, 1, 3)
+_BY_GROUP = 3
+"""One in so many branches is come to by some of the groups, where that can be."""
 _TURNS = (1, 0, 2, 3)
 _OF_NO_BRANCH = [-1, 9, 2**31 - 1, -(2**31)]
 _FOR_TAKEN = 4
@@ -101,33 +102,29 @@ class _Writer:
         return Region(tuple(arguments), (*self.operations, Operation("return", tuple(results))))
 
 
-def enclosed(build: Builder) -> Builder:
+def enclosed(build: Builder, *, paired: bool = True) -> Builder:
     """A builder of the same cases, with the operation in a construct in some of them."""
 
-    def built(element_type: Any, pick: Pick) -> Case:
+    def built(element_type: ElementType, pick: Pick) -> Case:
         made = build(element_type, pick)
-        way = choose(pick, _ways(made.program), "stands")
-        return made if way == ALONE else _enclosed(made, pick, _WRITE[way])
+        started = (STARTED,) * 2 * (made.program.subject.name in COLLECTIVES)
+        ways = (ALONE,) * 6 + (IF, IF, CASE, LOOP, LOOP) + started
+        way = choose(pick, ways, "stands", paired=paired)
+        return made if way == ALONE else in_construct(made, way, pick)
 
     return built
-
-
-def _ways(program: Program) -> tuple[str, ...]:
-    subject, grid = program.subject, program.process_grid or (1, 1)
-    started = (STARTED,) * 2 * (subject.name in COLLECTIVES)
-    some = (SOME_GROUPS,) * (grid[0] > 1 and grid[1] == 1 and _groups(subject) is not None)
-    return (ALONE,) * 6 + _OTHERS + started + some
 
 
 Write = Callable[[_Writer, Program], tuple[Value, ...]]
 """write(writer, program): writes a construct with the program's subject in it; its results."""
 
 
-def _enclosed(made: Case, pick: Pick, write: Write) -> Case:
+def in_construct(made: Case, way: str, pick: Pick) -> Case:
+    """A case of one operation with that operation in a construct of a kind."""
     main = made.program.main
     *before, _, end = main.body.operations
     writer = _Writer(pick, len(made.inputs))
-    results = write(writer, made.program)
+    results = _WRITE[way](writer, made.program)
     operations = (*before, *writer.operations, replace(end, operands=results))
     body = Region((*main.arguments, *writer.decides), operations)
     changed = replace(main, body=body)
@@ -164,6 +161,9 @@ def _other(writer: _Writer, subject: Operation) -> Region:
 
 def _if(writer: _Writer, program: Program) -> tuple[Value, ...]:
     subject, first = program.subject, writer.pick(2) == 0
+    groups = _groups(program)
+    if groups and writer.pick(_BY_GROUP) == _BY_GROUP - 1:
+        return _branching(writer, subject, _of_some_groups(writer, program, groups), first=True)
     taken = _taken(writer)
     predicate = writer.parameter(scalar("i1"), [int(one == first) for one in taken])
     return _branching(writer, subject, predicate, first=first)
@@ -178,26 +178,25 @@ def _branching(
     return writer.add("if", (predicate,), _types(subject), regions)
 
 
-def _if_of_some_groups(writer: _Writer, program: Program) -> tuple[Value, ...]:
-    """An `if` that some of the process groups come to, as a table of all processes says."""
-    subject, (replicas, _) = program.subject, program.process_grid or (1, 1)
-    groups = _groups(subject) or []
+def _of_some_groups(writer: _Writer, program: Program, groups: list[list[int]]) -> Value:
+    """A predicate that holds in some of the process groups, as a table of all processes says."""
+    replicas, _ = program.process_grid or (1, 1)
     inside = {id_ for group in groups if writer.pick(3) for id_ in group} or {*groups[0]}
+    truth = scalar("i1").element
     table = writer.number(
-        [id_ in inside for id_ in range(replicas)],
-        TensorType((replicas,), scalar("i1").element_type),
+        [id_ in inside for id_ in range(replicas)], TensorType((replicas,), truth)
     )
-    (own,) = writer.add("replica_id", (), (scalar("ui32"),))
-    one = TensorType((1,), scalar("i1").element_type)
-    (mine,) = writer.add("dynamic_slice", (table, own), (one,), slice_sizes=(1,))
-    (predicate,) = writer.add("reshape", (mine,), (scalar("i1"),))
-    return _branching(writer, subject, predicate, first=True)
+    own = writer.add("replica_id", (), (scalar("ui32"),))
+    one = TensorType((1,), truth)
+    mine = writer.add("dynamic_slice", (table, *own), (one,), slice_sizes=(1,))
+    return writer.add("reshape", mine, (scalar("i1"),))[0]
 
 
-def _groups(subject: Operation) -> list[list[int]] | None:
-    """The groups of replicas that execute the operation together; None where there are no such."""
+def _groups(program: Program) -> list[list[int]] | None:
+    """The groups of replicas that execute the subject together; None where there are no such."""
+    subject, (replicas, partitions) = program.subject, program.process_grid or (1, 1)
     groups, channel = subject.attribute("replica_groups"), subject.attribute("channel_id", 0)
-    if not isinstance(groups, Dense) or channel:
+    if not isinstance(groups, Dense) or channel or replicas == 1 or partitions > 1:
         return None
     return [[*group] for group in listed_ids(groups)]
 
@@ -265,5 +264,4 @@ _WRITE: dict[str, Write] = {
     CASE: _case,
     LOOP: _while,
     STARTED: _started,
-    SOME_GROUPS: _if_of_some_groups,
 }
