@@ -9,6 +9,7 @@ import numpy as np
 
 from reference.interpreter.evaluate import evaluate
 from reference.interpreter.processes import visited
+from reference.ir.errors import EvaluationError
 from reference.ir.processes import Process
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -34,9 +35,14 @@ def gives(
         here = visited()
         (operands,) = here.take([here.id])
         made = mistake(operands, here)
+        if any(mine.size != result.size for mine, result in zip(made, results, strict=True)):
+            raise EvaluationError("nothing of the size of the result comes of it")
         return tuple(np.reshape(mine, r.shape) for mine, r in zip(made, results, strict=True))
 
-    predicted = evaluate(program, inputs, on_result=mistaken)
+    try:
+        predicted = evaluate(program, inputs, on_result=mistaken)
+    except EvaluationError:
+        return False
     return len(predicted) == len(actual) and all(map(_alike, predicted, actual))
 
 

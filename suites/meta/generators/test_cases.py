@@ -4,6 +4,7 @@ import pytest
 
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose, parse_module
+from generators.case.case import Case
 from generators.cells.plan import cases
 from generators.families.table import BUILDERS
 from generators.values.contents import materialise
@@ -29,6 +30,14 @@ def test_every_op_with_cases_has_element_types() -> None:
 STRICTER = {"collective_reduce": "not seen in replica groups"}
 """What StableHLO's verifier refuses of an op though the specification admits it: ids left out."""
 
+ONE_RESULT = "'stablehlo.async_done' op requires one result"
+
+
+def gives_several(case: Case) -> bool:
+    """Whether a future of several values is waited for, which the verifier does not take."""
+    waits = [one for one in case.program.walk() if one.name == "async_done"]
+    return any(len(one.results) > 1 for one in waits)
+
 
 @pytest.mark.parametrize("op", BUILDERS)
 def test_cases_are_valid_and_can_be_evaluated(op: str) -> None:
@@ -50,7 +59,8 @@ def test_cases_are_written_and_read_back(op: str) -> None:
             if is_newer(text):
                 continue
             if (refused := diagnose(text)) is not None:
-                assert STRICTER.get(op, "?") in refused, text
+                words = ONE_RESULT if gives_several(one) else STRICTER.get(op, "?")
+                assert words in refused, text
                 continue
             read = parse_module(text)
             assert parse_module(emit(read)) == read
