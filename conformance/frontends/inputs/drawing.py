@@ -96,7 +96,11 @@ def drawn(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]:
 
 
 class _Sets:
-    """The input sets of one program, each by number, and in tamer versions."""
+    """The input sets of one program, each by number, and in tamer versions.
+
+    Where they are `alike`, integers and truth values of rank 0 are the same in all processes: they
+    say which way a program goes, and processes that wait for one another must go the same.
+    """
 
     def __init__(
         self, program: Program, needs: Sequence[Need], seed: int, size: int | None = None
@@ -104,18 +108,21 @@ class _Sets:
         arguments = program.main.arguments
         self._types = [_sized(number, a.type, size) for number, a in enumerate(arguments)]
         self._needs, self._seed, self._size = needs, seed, size
-        self._processes = program.process_count
+        self.processes = program.process_count
+        self.alike = False
         self.operations = sum(1 for _ in program.walk())
 
     def of(self, number: int, tamer: str = "") -> Inputs:
         return tuple(
             self._array(position, number, tamer, process << 96)
-            for process in range(self._processes)
+            for process in range(self.processes)
             for position in range(len(self._types))
         )
 
     def _array(self, position: int, number: int, tamer: str, offset: int) -> Array:
         of, need = self._types[position], self._needs[position]
+        if self.alike and of.rank == 0 and of.stored.is_integer:
+            offset = 0
         seed = self._seed + (number << 32) + (position << 64) + offset
         if self._size is not None and of.rank == 0 and of.stored.is_integer and of.stored.bits >= 8:
             return fill(of, f"values:{self._size}", seed)
@@ -160,6 +167,17 @@ def _improved(sets: _Sets, evaluate: Evaluate) -> list[Inputs]:
 
 def _best(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> str:
     """Which version of a set gives enough numbers as results, or else the most."""
+    best, most = _most(sets, number, evaluate, until)
+    if most < 0 and sets.processes > 1 and not sets.alike:
+        sets.alike = True
+        best, most = _most(sets, number, evaluate, until)
+        sets.alike = most >= 0
+    return best
+
+
+def _most(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> tuple[str, float]:
+    """The version with the most numbers, or the first with enough, and their share; below 0 where
+    there is none that can be evaluated."""
     best, most = "", -1.0
     for tamer in ("", *_TAMER):
         try:
@@ -170,7 +188,7 @@ def _best(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> str:
             best, most = tamer, share
         if most >= ENOUGH or time.monotonic() > until:
             break
-    return best
+    return best, most
 
 
 def finite_share(results: Sequence[Array]) -> float:

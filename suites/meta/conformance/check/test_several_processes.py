@@ -49,6 +49,49 @@ module attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32} {
 }
 """
 
+SUM = """"stablehlo.all_reduce"(%x) ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %s = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %s : tensor<f32>
+      }) {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>} : (tensor<3xf32>) ->
+      tensor<3xf32>
+"""
+_WRITTEN = {
+    "if": ("i1", f"""%0 = "stablehlo.if"(%p) ({{
+      %1 = {SUM}      stablehlo.return %1 : tensor<3xf32>
+    }}, {{
+      stablehlo.return %x : tensor<3xf32>
+    }}) : (tensor<i1>) -> tensor<3xf32>"""),
+    "case": ("i32", f"""%0 = "stablehlo.case"(%p) ({{
+      stablehlo.return %x : tensor<3xf32>
+    }}, {{
+      %1 = {SUM}      stablehlo.return %1 : tensor<3xf32>
+    }}) : (tensor<i32>) -> tensor<3xf32>"""),
+    "while": ("i32", f"""%z = stablehlo.constant dense<0> : tensor<i32>
+    %n, %0 = "stablehlo.while"(%z, %x) ({{
+    ^bb0(%c: tensor<i32>, %y: tensor<3xf32>):
+      %t = stablehlo.compare LT, %c, %p : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    }}, {{
+    ^bb0(%c: tensor<i32>, %y: tensor<3xf32>):
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %c, %one : tensor<i32>
+      %1 = {SUM.replace("%x", "%y")}      stablehlo.return %next, %1 : tensor<i32>, tensor<3xf32>
+    }}) : (tensor<i32>, tensor<3xf32>) -> (tensor<i32>, tensor<3xf32>)"""),
+}  # fmt: skip
+CHOSEN = {
+    name: f"""
+module attributes {{mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32}} {{
+  func.func @main(%p: tensor<{of}>, %x: tensor<3xf32>) -> tensor<3xf32> {{
+    {text}
+    return %0 : tensor<3xf32>
+  }}
+}}
+"""
+    for name, (of, text) in _WRITTEN.items()
+}
+"""Programs in which a parameter says whether, and how often, processes meet."""
+
 EXPORTED = """
 import sys
 from functools import partial
@@ -132,6 +175,13 @@ def test_the_interpreters_runs_of_several_processes_are_evaluated(
 
 def test_programs_of_replicas_are_judged_on_virtual_devices(tmp_path: Path) -> None:
     assert checked(tmp_path, REPLICAS, CPU).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("construct", ["if", "case", "while"])
+def test_drawn_inputs_lead_all_processes_the_same_way(tmp_path: Path, construct: str) -> None:
+    """A collective in a branch or a loop: processes that go other ways would wait for ever."""
+    found = checked(tmp_path, CHOSEN[construct], CPU)
+    assert found.verdict is Verdict.PASS, found
 
 
 def test_archives_of_inputs_have_the_processes_first(tmp_path: Path) -> None:

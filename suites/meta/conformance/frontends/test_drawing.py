@@ -464,3 +464,10 @@ def test_numbers_that_cannot_be_evaluated_are_left(tmp_path: Path) -> None:
 
     for inputs in sets_drawn(program, 0, evaluated):
         assert (inputs[0] > 0).all()
+
+
+def test_a_truth_value_of_rank_0_is_true_where_one_is_needed() -> None:
+    truth = TensorType((), element_type("i1"))
+    array = array_of(truth, NONZERO, 0, "eighths", 5)
+    assert array is not None
+    assert (array.shape, array.dtype, bool(array)) == ((), np.bool_, True)
