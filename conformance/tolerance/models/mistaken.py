@@ -43,10 +43,11 @@ def gives(
         predicted = evaluate(program, inputs, on_result=mistaken)
     except EvaluationError:
         return False
-    return len(predicted) == len(actual) and all(map(_alike, predicted, actual))
+    return len(predicted) == len(actual) and all(map(alike, predicted, actual))
 
 
-def _alike(mine: Array, got: Array) -> bool:
+def alike(mine: Array, got: Array) -> bool:
+    """Whether two arrays have the same elements, whatever shape they are said to have."""
     if mine.dtype != got.dtype or mine.size != got.size:
         return False
     return not differ(mine.reshape(-1), got.reshape(-1)).any()

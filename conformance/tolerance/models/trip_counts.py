@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from conformance.tolerance.models.operands_as_parts import alike
+from conformance.tolerance.models.mistaken import alike
 from reference.interpreter.evaluate import evaluate
 from reference.ir.monoid import ADD
 from reference.ir.op import Structure
