@@ -35,7 +35,10 @@ def _measure(
     """0 for what any part of the places behind the image makes of an element, else infinity."""
     padding = operands[2] if operation.name == "dynamic_conv" else None
     of = geometry(given_attributes(operation), operands[0].ndim - 2, padding)
-    behind = [high if low < 0 < high else 0 for low, high in of.padding]
+    behind = [
+        high if low < 0 < high and dilation == 1 else 0
+        for (low, high), dilation in zip(of.padding, of.lhs_dilation, strict=True)
+    ]
     to = element_type_of(expected[0])
     if not any(behind) or not operands[0].size or not to.is_float:
         return (np.full(expected[0].shape, np.inf),)

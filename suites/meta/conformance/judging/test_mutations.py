@@ -194,6 +194,7 @@ def test_what_has_no_effect_has_none(op: str, about: str) -> None:
         for of, case in cases_with_elements(op, FEW)
         for mutation in mutations(case.program, op, about, pool)
     }
+    verdicts.discard(Verdict.CRASHED)  # not valid on these operands, where they tell the sizes
     assert verdicts
     assert verdicts <= {Verdict.PASS, Verdict.UNSPECIFIED}
 
