@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from generators.chains.chain import LARGEST
@@ -46,7 +46,29 @@ def fits(fragment: Fragment) -> bool:
         values += operation.results
     if not all(plain(value.type) and _size(value.type) <= MOST_ELEMENTS for value in values):
         return False
-    return len(fragment.functions) == 1 and not check(fragment)
+    return len(fragment.functions) == 1 and _is_written_well(fragment) and not check(fragment)
+
+
+def _is_written_well(fragment: Fragment) -> bool:
+    """Whether every value of main is made once, and before it is taken."""
+    known = {argument.name for argument in fragment.main.arguments}
+    for operation in fragment.main.body.operations:
+        made = {value.name for value in operation.results}
+        taken = {value.name for value in _taken_by(operation)}
+        if made & known or not taken <= known:
+            return False
+        known |= made
+    return True
+
+
+def _taken_by(operation: Operation) -> Iterator[Value]:
+    """The values that an operation takes from around it, its regions included."""
+    yield from operation.operands
+    for region in operation.regions:
+        own = {value.name for value in region.arguments}
+        for inner in region.operations:
+            yield from (value for value in _taken_by(inner) if value.name not in own)
+            own |= {value.name for value in inner.results}
 
 
 def _size(of: ValueType) -> int:

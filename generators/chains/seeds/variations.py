@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import count as count_from
 
 import numpy as np
 
@@ -225,7 +226,9 @@ def one_more(pick: Pick, fragment: Fragment) -> Fragment | None:
     value = choose(pick, results)
     count = 1 + (pick(3) == 2)
     name = choose(pick, _plain_by_operands(count))
-    behind = Value(f"{value.name}_behind", value.type)
+    taken = {one.name for operation in fragment.walk() for one in operation.results}
+    free = next(n for n in count_from(1) if f"{value.name}_{n}" not in taken)
+    behind = Value(f"{value.name}_{free}", value.type)
     made = Operation(name, (value,) * count, (behind,))
     after = (using(one, {value.name: behind}) for one in operations[at + 1 :])
     return written(fragment, (*operations[: at + 1], made, *after))

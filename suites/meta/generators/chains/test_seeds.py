@@ -7,9 +7,9 @@ import pytest
 from conformance.campaign.fuzzing.seeds.cutting import cut
 from conformance.campaign.fuzzing.seeds.gathering import PATTERNS
 from generators.case.stream import stream
-from generators.chains.seeds.fragment import Fragment, fits, renamed, solved
+from generators.chains.seeds.fragment import Fragment, fits, renamed, solved, written
 from generators.chains.seeds.strategy import numbered
-from generators.chains.seeds.variations import VARIATIONS, Variation
+from generators.chains.seeds.variations import VARIATIONS, Variation, one_more
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.interpreter.verify import check
@@ -24,9 +24,11 @@ def fragments() -> tuple[Fragment, ...]:
 
 
 def test_programs_are_valid_and_can_be_evaluated(fragments) -> None:
-    for number in range(150):
+    for number in range(400):
         case = numbered(3, number, fragments)
         assert check(case.program) == []
+        made = [value.name for one in case.program.walk() for value in one.results]
+        assert len(made) == len(set(made))
         if number < 30:
             results = evaluate(case.program, materialise(case.program, case.inputs[0]))
             types = [value.type for value in case.program.main.body.operations[-1].operands]
@@ -38,6 +40,23 @@ def test_a_number_is_the_same_program_everywhere(fragments) -> None:
     first = [numbered(0, number, fragments) for number in range(20)]
     assert first == [numbered(0, number, fragments) for number in range(20)]
     assert len({case.program.digest for case in first}) == 20
+
+
+def test_one_more_operation_can_stand_behind_a_value_twice(fragments) -> None:
+    softmax = fragments[0]
+    for number in range(40):
+        once = one_more(stream(2, number), softmax)
+        twice = None if once is None else one_more(stream(2, number), once)
+        assert twice is not None
+        whole = solved(twice)
+        assert whole is None or fits(whole)
+
+
+def test_a_piece_that_takes_what_nothing_makes_does_not_fit(fragments) -> None:
+    for piece in fragments:
+        first, *rest = piece.main.body.operations
+        if any(value in one.operands for one in rest for value in first.results):
+            assert not fits(written(piece, tuple(rest)))
 
 
 @pytest.mark.parametrize("variation", VARIATIONS, ids=lambda one: one.__name__)
