@@ -11,21 +11,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from generators.case.case import Case, InputRecipe
+from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import axis, shape
 from generators.families import data_movement as movement
-from generators.programs.building import Builder, case, constant, inputs
+from generators.programs.bounded import Writer, bounded, ways_to_look
+from generators.programs.building import Builder, case
 from generators.values.profiles import ProfileRow
 from reference.ir.program import (
-    Dense,
-    Function,
-    Operation,
-    Program,
-    Region,
     TensorType,
-    Value,
-    attributes,
 )
 from reference.ir.types import ElementType
 from reference.ops.dynamism import SIZE
@@ -36,6 +30,9 @@ _SELDOM = 32
 """One case in so many is of a kind that XLA does not translate: each costs its batch a lot."""
 
 _BYTE = 8
+
+WHOLE = "the operand"
+"""What is looked at where a size is set to what it is."""
 
 
 class Numbers(NamedTuple):
@@ -196,36 +193,30 @@ def _real_dynamic_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 
 def _set_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:
-    """All of a dimension, which leaves the operand as it is; or less, and the size asked back.
+    """All of a dimension, which leaves the operand as it is; or less, and what is left looked at.
 
-    What is left of the operand cannot be looked at: a module's results have static shapes.
+    A module's results have static shapes: what is left cannot be a result itself.
     """
     sizes = shape(pick, min_rank=1)
     dimension = axis(pick, len(sizes), "dimension")
     operand, given = TensorType(sizes, element_type), {"dimension": dimension}
-    if not seldom(pick, 2, "cut"):
+    ways = ways_to_look(element_type)
+    way = choose(pick, (*[WHOLE] * len(ways), *ways), "looked at")
+    if way == WHOLE:
         rows = movement.rows(element_type, (f"values:{sizes[dimension]}",))
         types = {"operand": operand, "size": SIZE}
         return case(pick, op, types, (operand,), rows, dict(given))
+    writer = Writer(pick)
+    whole = writer.parameter("operand", operand, "")
     left = pick(sizes[dimension] + 1)
-    cut = TensorType(
-        tuple(None if d == dimension else n for d, n in enumerate(sizes)), element_type
-    )
-    whole, shortened, size = Value("operand", operand), Value("r0", cut), Value("size", SIZE)
-    profile, known = f"values:{left}", attributes(dimension=dimension)
-    body: list[Operation] = []
     if seldom(pick, 4, "size is constant"):
-        value: Dense = constant(SIZE, profile, 0)
-        body.append(Operation("constant", (), (size,), attributes(value=value)))
-    asked = Value("r1", SIZE)
-    body.append(Operation(op, (whole, size), (shortened,), known))
-    body.append(Operation("get_dimension_size", (shortened,), (asked,), known))
-    body.append(Operation("return", (asked,)))
-    placed = (whole,) if body[0].name == "constant" else (whole, size)
-    main = Function("main", Region(placed, tuple(body)), (SIZE,))
-    row = (profile,) if len(placed) == 2 else ()
-    recipes: tuple[InputRecipe, ...] = inputs(pick, placed, movement.rows(element_type, row))
-    return Case(Program((main,)), recipes)
+        size = writer.number(left)
+    else:
+        size = writer.parameter("size", SIZE, f"values:{left}")
+    free = [d == dimension for d in range(len(sizes))]
+    cut = writer.add(op, (whole, size), bounded(sizes, free, element_type), **given)
+    now = tuple(left if d == dimension else n for d, n in enumerate(sizes))
+    return writer.case(writer.look(cut, now, way), movement.rows(element_type))
 
 
 _BUILD = {

@@ -11,11 +11,13 @@ from generators.case.shapes import capped, shape
 from generators.families import data_movement, elementwise, gathering, sorting
 from generators.families.dynamism import BUILDERS as DYNAMIC
 from generators.families.xla.twins import Restate, twins
+from generators.programs.bounded import NOT_LOOKED_AT, Writer, bounded, ways_to_look
 from generators.programs.building import Builder, case
 from generators.values import profiles
 from reference.ir.program import Operation, TensorType
 from reference.ir.types import ElementType
 from reference.ir.types import element_type as type_of
+from reference.ops.dynamism import SIZE
 from reference.ops.xla.movement import OPS as RECORDS
 from reference.ops.xla.movement import collapsed
 from reference.ops.xla.shapes import shape_of
@@ -85,23 +87,53 @@ _most = capped(3)
 _INDEX_TYPES = ("si32", "si64")
 
 
+FULL, BELOW = "at their bounds", "below their bounds"
+
+
+def _new_sizes(sizes: tuple[int, ...], kind: str) -> tuple[int, ...]:
+    """A shape with as many elements."""
+    whole = {"another order": sizes[::-1], "in one": (math.prod(sizes),), "as it is": sizes}
+    return whole.get(kind, (1, *sizes, 1))
+
+
 def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
-    """The sizes of another shape of as many elements, each as an operand."""
-    sizes = shape(pick)
-    before = TensorType(sizes, element_type)
+    """The sizes of another shape of as many elements, each as an operand.
+
+    Sizes that are dynamic stay below their bounds where those of the operand do.
+    """
     kinds = ("another order", "in one", "as it is", "with ones")
+    sizes = shape(pick)
     kind = choose(pick, kinds, "new shape")
-    after = {"another order": sizes[::-1], "in one": (math.prod(sizes),), "as it is": sizes}.get(
-        kind, (1, *sizes, 1)
-    )
     index = TensorType((), type_of(choose(pick, _INDEX_TYPES, "index type")))
-    types = {"operand": before} | {f"size{n}": index for n in range(len(after))}
-    rows = tuple(
-        (row[0], *(f"values:{size}" for size in after)) for row in profiles.rows(element_type)
-    )
+    ways = ways_to_look(element_type)
+    way = choose(pick, (*[NOT_LOOKED_AT] * len(ways), *ways), "looked at")
+    after = _new_sizes(sizes, kind)
     given: dict[str, Any] = {"new_size_bounds": after, "dims_are_dynamic": (False,) * len(after)}
-    result = TensorType(after, element_type)
-    return case(pick, "DynamicReshape", types, (result,), rows, given)
+    before, result = TensorType(sizes, element_type), TensorType(after, element_type)
+    if way == NOT_LOOKED_AT or not sizes:
+        types = {"operand": before} | {f"size{n}": index for n in range(len(after))}
+        rows = tuple(
+            (row[0], *(f"values:{size}" for size in after)) for row in profiles.rows(element_type)
+        )
+        return case(pick, "DynamicReshape", types, (result,), rows, given)
+    writer = Writer(pick)
+    value = writer.parameter("operand", before, "")
+    now = sizes
+    if choose(pick, (FULL, BELOW)) == BELOW:
+        now = (pick(sizes[0] + 1), *sizes[1:])
+        free = (True, *[False] * (len(sizes) - 1))
+        left = writer.parameter("left", SIZE, f"values:{now[0]}")
+        cut = bounded(sizes, free, element_type)
+        value = writer.add("set_dimension_size", (value, left), cut, dimension=0)
+    then = _new_sizes(now, kind)
+    dynamic = tuple(then[n] != after[n] or not pick(3) for n in range(len(after)))
+    if not any(dynamic):
+        dynamic = (True, *dynamic[1:])
+    wanted = [writer.parameter(f"size{n}", index, f"values:{size}") for n, size in enumerate(then)]
+    given["dims_are_dynamic"] = dynamic
+    made = bounded(after, dynamic, element_type)
+    reshaped = writer.add("DynamicReshape", (value, *wanted), made, **given)
+    return writer.case(writer.look(reshaped, then, way), profiles.rows(element_type))
 
 
 def _how_many(dimensions: tuple[int, ...]) -> str:

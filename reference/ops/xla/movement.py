@@ -139,20 +139,26 @@ def _pad(
     )  # fmt: skip
 
 
+def _bounds(tensor_type: TensorType) -> Sizes:
+    """The sizes of a type, or what they may be at most where they are not known."""
+    bounds = tensor_type.bounds or (None,) * tensor_type.rank
+    pairs = zip(tensor_type.shape, bounds, strict=True)
+    return tuple((bound or 0) if size is None else size for size, bound in pairs)
+
+
 def _dynamic_reshape_conditions(
     operand: TensorType, dim_sizes: tuple[TensorType, ...], *, new_size_bounds: Sizes, **_: Any
 ) -> None:
     """P1: a size and a bound for each dimension. P2: bounds that have room for the elements."""
     require("P1", len(dim_sizes) == len(new_size_bounds), new_size_bounds)
-    require("P2", math.prod(new_size_bounds) == math.prod(operand.static_shape), new_size_bounds)
+    require("P2", math.prod(new_size_bounds) == math.prod(_bounds(operand)), new_size_bounds)
 
 
 def _dynamic_reshape(
     building: Building, operand: Value, dim_sizes: tuple[Value, ...], *, new_size_bounds: Sizes,
     dims_are_dynamic: tuple[bool, ...],
 ) -> Value:  # fmt: skip
-    """The result is of the bounds: sizes that stay below them no tensor of StableHLO has."""
-    del dims_are_dynamic
+    """The sizes of the result are its bounds, but for dimensions that are dynamic."""
     index = tensor_of(dim_sizes[0]).element_type if dim_sizes else element_type("si32")
     sizes = [building.op("reshape", one, result=TensorType((1,), index)) for one in dim_sizes]
     if sizes:
@@ -160,7 +166,14 @@ def _dynamic_reshape(
     else:
         none = TensorType((0,), index)
         shape = building.op("constant", value=Dense(none, b""))
-    result = TensorType(new_size_bounds, tensor_of(operand).element_type)
+    pairs = tuple(zip(new_size_bounds, dims_are_dynamic, strict=True))
+    result = TensorType(
+        tuple(None if dynamic else size for size, dynamic in pairs),
+        tensor_of(operand).element_type,
+        tuple(size if dynamic else None for size, dynamic in pairs)
+        if any(dims_are_dynamic)
+        else (),
+    )
     return building.op("dynamic_reshape", operand, shape, result=result)
 
 
