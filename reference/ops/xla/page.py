@@ -38,11 +38,6 @@ HEADINGS: dict[str, tuple[str, ...]] = {
 }
 """The ops of each heading of which there are any."""
 
-_BOUNDED = (
-    "sizes below a bound, which SetDimensionSize and DynamicReshape may give, do not come out of "
-    "jaxlib, which returns buffers of the bound: cases of one op have static results; `check` "
-    "reads programs of several whose results are static, and a test has the page's example"
-)
 LEFT_OUT: dict[str, str] = {
     "AddDependency": _INTERNAL,
     "AllGatherStart, AllGatherDone": _PART,
@@ -56,12 +51,18 @@ LEFT_OUT: dict[str, str] = {
     "Fusion": _INTERNAL,
     "Parameter": "the argument of a computation: what every program here has",
     "RecvDone": _PART,
-    "RngBernoulli": "stands on an older page only: XlaBuilder has no such call any more",
+    "RngBernoulli": "stands on one page only, the oldest: a call of ComputationBuilder, which came "
+    "before XlaBuilder and took an F32 mean and a U32 shape. XlaBuilder has no such call, HLO no "
+    "such distribution (`expects random distribution but sees: rng_bernoulli`, say jaxlib 0.10.2 "
+    "and 0.12), and no page says what else makes such numbers: nothing is left to be run",
     "RngGetAndUpdateState": _INTERNAL,
-    "ScaledDot": "the page says that it is like DotGeneral, and not what the scales do: how they "
-    "meet operands of other sizes, in which type, and what is rounded; jax writes it as a "
-    "composite that brings its own decomposition (xla.scaled_dot), which `check` reads and judges",
-    "SetDimensionSize, DynamicReshape: bounded sizes": _BOUNDED,
+    "ScaledDot": "stands on the newest page only, which says that it is like DotGeneral, and not "
+    "what the scales do: how they meet operands of other sizes, in which type, and what is "
+    "rounded; jax writes it as a composite that brings its own decomposition (xla.scaled_dot), "
+    "which `check` reads and judges",
+    "SetDimensionSize, DynamicReshape: results of bounded sizes": "jaxlib returns buffers of the "
+    "bound, and not the size: what these ops leave is looked at within the program instead (its "
+    "size, some of its elements, all of them added up), in the cells of both",
     "SendDone": _PART,
 }
 """Headings, or parts of what one says, without an op: the reason."""

@@ -1,0 +1,64 @@
+"""Sizes below a bound: what is left is looked at, and what was cut away is no part of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from generators.cells import plan
+from generators.programs.bounded import ALL, PART, bounded, bounds_of, ways_to_look
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Operation, Program, TensorType
+from reference.ir.types import element_type
+from reference.ops.xla.lowering import lowered
+
+F32 = element_type("f32")
+
+
+def uncut(program: Program) -> Program:
+    """The program for a backend that forgets to cut: sizes are set to what they are."""
+
+    def whole(one: Operation) -> Operation:
+        return replace(one, name="optimization_barrier", operands=one.operands[:1], attributes=())
+
+    main = program.main
+    operations = tuple(
+        whole(one) if one.name == "set_dimension_size" else one for one in main.body.operations
+    )
+    body = replace(main.body, operations=operations)
+    return replace(program, functions=(replace(main, body=body),))
+
+
+@pytest.mark.parametrize("op", ["SetDimensionSize", "DynamicReshape"])
+def test_a_size_that_is_not_cut_is_seen(op: str) -> None:
+    seen = cut = 0
+    for made in plan.cases(op, F32, 0, 16):
+        program = lowered(made.program)
+        if not any(one.name == "set_dimension_size" for one in program.walk()):
+            continue
+        cut += 1
+        inputs = materialise(program, made.inputs[0])
+        expected = evaluate(program, inputs)
+        try:
+            wrong = evaluate(uncut(program), inputs)
+        except EvaluationError:
+            seen += 1
+            continue
+        seen += any(not np.array_equal(a, b) for a, b in zip(expected, wrong, strict=True))
+    assert cut >= 3
+    assert seen >= 2
+
+
+def test_a_type_of_bounded_sizes_knows_its_bounds() -> None:
+    of = bounded((4, 3), (True, False), F32)
+    assert (of.shape, of.bounds, bounds_of(of)) == ((None, 3), (4, None), (4, 3))
+    assert bounds_of(TensorType((2, 5), F32)) == (2, 5)
+
+
+def test_bits_are_added_up_where_there_are_integers_of_as_many() -> None:
+    assert ALL in ways_to_look(F32)
+    assert ALL not in ways_to_look(element_type("f6E2M3FN"))
+    assert PART in ways_to_look(element_type("complex<f32>"))
