@@ -64,6 +64,16 @@ def _square_of_root(chain: Chain, value: Value) -> Value:
     return chain.op("multiply", root, root)
 
 
+def _exponential_and_its_reciprocal(chain: Chain, value: Value) -> Value:
+    """What is 1 only where the exponential is neither 0 nor infinite."""
+    raised = chain.op("exponential", value)
+    if chain.pick(2):
+        lowered = chain.op("exponential", chain.op("negate", value))
+    else:
+        lowered = chain.op("divide", chain.number(1, tensor(value)), raised)
+    return chain.op("multiply", lowered, raised)
+
+
 def _product_of_exponentials(chain: Chain, value: Value) -> Value:
     other = chain.like(tensor(value))
     return chain.op("multiply", chain.op("exponential", value), chain.op("exponential", other))
@@ -115,6 +125,31 @@ def _sign_times_size(chain: Chain, value: Value) -> Value:
 def _with_itself(chain: Chain, value: Value) -> Value:
     op = choose(chain.pick, ("subtract", "add", "multiply", "maximum", "minimum"))
     return chain.op(op, value, value)
+
+
+def _of_its_square(chain: Chain, value: Value) -> Value:
+    """The size or the sign of a square: of integers that wrap around it may be negative."""
+    square = chain.op("multiply", value, value)
+    op = choose(chain.pick, ("compare", "abs", "sign", "maximum", "sqrt of abs"))
+    zero = chain.number(0, tensor(value))
+    if op == "compare":
+        return chain.compare(square, zero, choose(chain.pick, ("LT", "GE", "GT")))
+    if op == "maximum":
+        return chain.op(op, square, zero)
+    if op == "sqrt of abs" and element(value).is_float:
+        return chain.op("sqrt", chain.op("abs", square))
+    signed_ = not element(value).is_unsigned
+    return chain.op(op if op == "sign" else "abs", square) if signed_ else square
+
+
+def _zeros_found_late(chain: Chain, value: Value) -> Value:
+    """Zeros that are no constants, as arguments of what is singular there."""
+    other = chain.like(tensor(value))
+    ways = [chain.compare(value, other, "GT") for _ in range(2)]
+    of = choose(chain.pick, ("f32", "f64", "f16"))
+    zeros = chain.convert(chain.op("xor", *ways), ELEMENT_TYPES[of])
+    op = choose(chain.pick, ("atan2", "divide", "power", "log", "rsqrt", "remainder"))
+    return chain.op(op, zeros) if op in ("log", "rsqrt") else chain.op(op, zeros, zeros)
 
 
 def _bits_with_themselves(chain: Chain, value: Value) -> Value:
@@ -369,6 +404,7 @@ PATTERNS = (
     Pattern(_function_and_inverse, continuous),
     Pattern(_root_of_square, continuous),
     Pattern(_square_of_root, continuous),
+    Pattern(_exponential_and_its_reciprocal, continuous),
     Pattern(_product_of_exponentials, continuous),
     Pattern(_quotient_by_exponential, continuous),
     Pattern(_log_of_power, _real),
@@ -378,6 +414,8 @@ PATTERNS = (
     Pattern(_parts_put_together, complexes),
     Pattern(_sign_times_size, floats),
     Pattern(_with_itself, numbers),
+    Pattern(_of_its_square, ordered),
+    Pattern(_zeros_found_late, ordered),
     Pattern(_bits_with_themselves, bits),
     Pattern(_divided_by_itself, numbers),
     Pattern(_with_a_neutral_number, numbers),

@@ -120,6 +120,47 @@ def _windows(chain: Chain, value: Value) -> Value:
     )  # fmt: skip
 
 
+def _windows_of_cropped(chain: Chain, value: Value) -> Value:
+    """Windows with padding over what a pad has cut off there."""
+    rank = tensor(value).rank
+    axis = chain.pick(rank)
+    cut = tuple(-1 if d == axis and shape_of(value)[d] > 1 else 0 for d in range(rank))
+    filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
+    front = chain.pick(2)
+    none = (0,) * rank
+    cropped = chain.op(
+        "pad", value, filling, edge_padding_low=cut if front else none,
+        edge_padding_high=none if front else cut, interior_padding=(chain.pick(2),) * rank,
+    )  # fmt: skip
+    body, init = _fold(chain, element(value))
+    window = tuple(2 if d == axis else 1 for d in range(rank))
+    pairs = [(front, 1 - front) if d == axis else (0, 0) for d in range(rank)]
+    return chain.op(
+        "reduce_window", cropped, init, window_dimensions=window, padding=padding_of(pairs),
+        regions=(body,),
+    )  # fmt: skip
+
+
+_MANY_DIMENSIONS = ((3, 1, 2, 2, 8, 8, 8), (2, 2, 3, 4, 4, 1, 4, 8), (1, 2, 1, 3, 2, 2, 2))
+
+
+def _sum_of_products_of_many_dimensions(chain: Chain, value: Value) -> Value:
+    """A sum along one of many dimensions, of products with what is repeated along some."""
+    shape = choose(chain.pick, _MANY_DIMENSIONS)
+    of = TensorType(shape, element(value))
+    few = TensorType(shape[:3], element(value))
+    narrow = fitted(chain, value, few)
+    wide = chain.broadcast(narrow, shape, 0, 1, 2)
+    product = chain.op("multiply", wide, chain.parameter(of))
+    scalar = TensorType((), element(value))
+    inner = chain.apart(scalar, scalar)
+    body = inner.ended(inner.op("add", *inner.arguments))
+    along = choose(chain.pick, (3, 2, 0, len(shape) - 1))
+    return chain.op(
+        "reduce", product, chain.number(0, scalar), dimensions=(along,), regions=(body,)
+    )
+
+
 def _product_of_two(chain: Chain, value: Value) -> Value:
     """A matrix product with what has dimensions of size 1, none contracted, or of a transpose."""
     of = element(value)
@@ -247,6 +288,8 @@ PATTERNS = (
     Pattern(_reduced_of_joined, _reducible_dimensions),
     Pattern(_reduced_of_padded, _reducible_dimensions),
     Pattern(_windows, _few_reducible),
+    Pattern(_windows_of_cropped, _few_reducible),
+    Pattern(_sum_of_products_of_many_dimensions, _multiplied),
     Pattern(_product_of_two, _multiplied),
     Pattern(_product_with_ones, _multiplied_dimensions),
     Pattern(_product_of_products, _multiplied),

@@ -1,0 +1,79 @@
+"""Which published bugs a campaign finds without a hint: `python benchmarks/recall.py --budget 15m`.
+
+A campaign with no expectations is run on XLA's CPU, and each of its findings compared with the bugs
+of suites/published_bugs.toml that the installed jaxlib has: it is one of them where its minimal
+program has the same operations, and it fails in the same way. Printed are, for each bug, how long
+it took to find it, and how many were found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from conformance.campaign.fuzzing import command
+from conformance.campaign.fuzzing.finding import working
+from conformance.results.versions import versions
+from conformance.stablehlo.parse import ParseError, parse_module
+from suites.published_bugs import Bug, bugs
+
+PROGRAM, FINDING = "program.mlir", "finding.json"
+
+
+def operations(text: str) -> frozenset[str]:
+    """The mnemonics of what a program computes."""
+    return frozenset(one.name for one in working(parse_module(text)))
+
+
+def is_one(bug: Bug, folder: Path) -> bool:
+    """Whether a finding is that bug."""
+    told = json.loads((folder / FINDING).read_text("utf-8"))
+    if told["verdict"] != bug.verdict or told["class"] not in (bug.kinds or (told["class"],)):
+        return False
+    try:
+        return operations((folder / PROGRAM).read_text("utf-8")) == operations(bug.program)
+    except ParseError:
+        return False
+
+
+def main() -> int:
+    """Run the campaign and print the table; 0 where half of the bugs or more were found."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--budget", default="15m", help="time for the campaign, such as 15m")
+    asked.add_argument("--seed", type=int, default=0, help="seed of its programs")
+    asked.add_argument("--out", type=Path, help="folder to keep the campaign in")
+    given = asked.parse_args()
+    jaxlib = versions()["jaxlib"]
+    here = [bug for bug in bugs() if bug.is_in(jaxlib) and bug.verdict != "unspecified"]
+    with tempfile.TemporaryDirectory() as temporary:
+        out = given.out or Path(temporary)
+        start = time.time()
+        command.fuzz(
+            command.Options(
+                out=out, budget=given.budget, seed=given.seed, expectations="none", fresh=True
+            )
+        )
+        found = sorted(
+            (one.parent for one in out.rglob(FINDING)), key=lambda one: one.stat().st_mtime
+        )
+        after: dict[str, float] = {}
+        for folder in found:
+            for bug in here:
+                if bug.id not in after and is_one(bug, folder):
+                    after[bug.id] = (folder / FINDING).stat().st_mtime - start
+    for bug in here:
+        told = f"after {after[bug.id]:.0f} s" if bug.id in after else "not found"
+        sys.stdout.write(f"{bug.id}: {told}\n")
+    sys.stdout.write(
+        f"{len(after)} of {len(here)} published bugs of jaxlib {jaxlib} in {given.budget}, "
+        f"among {len(found)} findings\n"
+    )
+    return 0 if 2 * len(after) >= len(here) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
