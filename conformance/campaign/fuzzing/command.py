@@ -198,7 +198,10 @@ def _print(journal: Journal, campaign: Campaign) -> int:
             kind = f" ({one.kind})" if one.kind else ""
             times = f"{one.count} programs" if one.count > 1 else "1 program"
             where = campaign.folder / one.name
-            sys.stdout.write(f"{one.verdict}{kind}: {one.culprit or one.name}, {times}: {where}\n")
+            gone = ", ".join(one.told.get("attribution", {}).get("vanishes", ()))
+            cause = f", gone {gone}" if gone else ""
+            what = one.culprit or one.name
+            sys.stdout.write(f"{one.verdict}{kind}: {what}, {times}{cause}: {where}\n")
     new = sum(not one.known for one in found)
     told = ", ".join(f"{word} {count}" for word, count in sorted(counts.items()))
     sys.stdout.write(

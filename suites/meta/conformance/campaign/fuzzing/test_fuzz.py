@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance.campaign.fuzzing import command
 from conformance.campaign.fuzzing.command import Options, fuzz, seconds_of
-from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal
+from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
 from conformance.errors import UsageError
 
 
@@ -48,6 +49,18 @@ def test_a_fault_is_found_made_small_and_kept(tmp_path: Path) -> None:
     assert names >= {"program.mlir", "inputs.npz", "expected.npz", "actual.npz", "finding.json"}
     assert names >= {"reproduce.py", "issue.md"}
     assert "reproduce.py" in (folder / "issue.md").read_text()
+
+
+def test_what_makes_a_finding_vanish_is_told_on_the_console(tmp_path: Path, capsys) -> None:
+    given = Kept("add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {})
+    told = {"attribution": {"vanishes": ["without pass algsimp"]}}
+    with Journal(tmp_path) as journal:
+        journal.add_finding(0, replace(given, told=told))
+        journal.add_finding(1, replace(given, name="add-2"))
+    assert campaign(tmp_path, "reference", 1) == 1
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert ", gone without pass algsimp: " in first
+    assert "gone" not in second
 
 
 def test_a_corpus_is_looked_at_first(tmp_path: Path, capsys) -> None:
