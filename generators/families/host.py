@@ -1,11 +1,12 @@
 """Cases of the ops of reference/ops/host.py.
 
-What goes out comes in again: the host is an echo, and on a channel a process sends to itself. So
-a program needs no data but its inputs.
+What goes out comes in again: the host is an echo, one for each process, and on a channel a process
+sends to itself or to another of the program. So a program needs no data but its inputs.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,10 +14,12 @@ import numpy as np
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import sizes_label
-from generators.families.distribution import IN_MAIN
+from generators.families.data_movement import permutation
+from generators.families.distribution import IN_MAIN, grid_label
 from generators.programs.building import Builder
 from generators.programs.constructs import STARTED, in_construct
 from generators.programs.writing import SHAPES, BlockWriter, Writer, scalar
+from reference.ir.processes import ProcessGrid
 from reference.ir.program import (
     Attribute,
     Dense,
@@ -36,6 +39,23 @@ SELF = Dense.of(np.zeros((1, 2), np.int64), TensorType((1, 2), element_type("si6
 """`source_target_pairs` of a process that sends to itself."""
 
 
+_GRIDS: tuple[ProcessGrid | None, ...] = (None, None, (2, 1), (4, 1), (1, 2))
+"""Of one process, of replicas, of partitions."""
+
+
+def _grid_label(grid: ProcessGrid | None) -> str:
+    return "of one process" if grid is None else grid_label(grid)
+
+
+def _routes(pick: Pick, grid: ProcessGrid | None) -> Dense:
+    """Pairs of the processes that send and receive: each sends to one, and receives from one."""
+    if grid is None:
+        return SELF
+    targets = permutation(pick, max(grid))
+    pairs = np.array([*enumerate(targets)], np.int64)
+    return Dense.of(pairs, TensorType(pairs.shape, element_type("si64")))
+
+
 def _begun(element: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[Value]]:
     """A writer with parameters of several shapes, which are what is transferred."""
     size = choose(pick, SHAPES, "data", sizes_label)
@@ -51,6 +71,7 @@ def _feeds(op: str, element: ElementType, pick: Pick) -> Case:
     """Out to the host and in again; twice, so that the order shows."""
     del op
     writer, block, payload = _begun(element, pick)
+    grid = choose(pick, _GRIDS, "grid", _grid_label)
     (token,) = block.add("after_all", (), TOKEN)
     turns = choose(pick, (1, 2), "turns")
     for number in range(turns):
@@ -66,24 +87,32 @@ def _feeds(op: str, element: ElementType, pick: Pick) -> Case:
         given = {"infeed_config": "feed"} if seldom(pick, 2, "infeed_config given") else {}
         *values, token = block.add("infeed", (token,), *ordered, TOKEN, given=given)
         results += values
-    return writer.case(block, results)
+    return _of(grid, writer.case(block, results))
+
+
+def _of(grid: ProcessGrid | None, made: Case) -> Case:
+    """The case executed by that many processes."""
+    return replace(made, program=replace(made.program, process_grid=grid))
 
 
 def _channels(op: str, element: ElementType, pick: Pick) -> Case:
-    """Sent to the host and back, or to oneself."""
+    """Sent to the host and back, to oneself, or from each process to another."""
     del op
     writer, block, payload = _begun(element, pick)
+    grid: ProcessGrid | None = None
     (token,) = block.add("after_all", (), TOKEN)
     channel, types = 1 + pick(9), [value.type for value in payload]
     if seldom(pick, 2, "is_host_transfer"):
         there: dict[str, Attribute] = {"is_host_transfer": True, "channel_type": DEVICE_TO_HOST}
         back: dict[str, Attribute] = {"is_host_transfer": True, "channel_type": HOST_TO_DEVICE}
     else:
-        there = {"channel_type": DEVICE_TO_DEVICE, "source_target_pairs": SELF}
+        grid = choose(pick, _GRIDS, "grid", _grid_label)
+        pairs = _routes(pick, grid)
+        there = {"channel_type": DEVICE_TO_DEVICE, "source_target_pairs": pairs}
         back = there
     (token,) = block.add("send", (*payload, token), TOKEN, given=there | {"channel_id": channel})
     results = block.add("recv", (token,), *types, TOKEN, given=back | {"channel_id": channel})
-    return writer.case(block, results[:-1])
+    return _of(grid, writer.case(block, results[:-1]))
 
 
 def _asynchronous(op: str, element: ElementType, pick: Pick) -> Case:

@@ -65,6 +65,8 @@ INF = float("inf")
 POOL = f32([10000, 1000, 100, 10, 1])
 LESS = BodyBuilder.of(*[element_type(n) for n in ("si32", "si32", "si32", "si32", "f32", "f32")])
 BY_FIRST = LESS.returns(LESS.compare(LESS.arguments[0], LESS.arguments[1], "LT"))
+PAIR_OF_F32 = BodyBuilder.of(F32, F32)
+GREATER = PAIR_OF_F32.returns(PAIR_OF_F32.compare(*PAIR_OF_F32.arguments, "GE"))
 
 EXAMPLES: list[tuple[str, tuple[Array, ...], tuple[Array, ...], dict[str, Any], tuple[Region, ...]]]
 EXAMPLES = [
@@ -111,6 +113,10 @@ EXAMPLES = [
      (s32([1, 200, 300, 4]),), {}, ()),
     ("Select", (np.array(True), s32([1, 2, 3, 4]), s32([100, 200, 300, 400])),
      (s32([1, 2, 3, 4]),), {}, ()),
+    # of the page's figure (2) what the text says: 9 is selected by both windows, and 8 is 2 + 6
+    ("SelectAndScatter", (f32([[1, 2, 0, 3, 1], [4, 5, 9, 6, 2]]), f32([[2, 6]]), f32(0)),
+     (f32([[0, 0, 0, 0, 0], [0, 0, 8, 0, 0]]),),
+     {"window_dimensions": (2, 3), "window_strides": (2, 2), "padding": "VALID"}, (GREATER, ADD)),
     ("Slice", (A,), (f32([2, 3]),),
      {"start_indices": (2,), "limit_indices": (4,), "strides": (1,)}, ()),
     ("Slice", (B,), (f32([[7, 8], [10, 11]]),),
@@ -290,3 +296,28 @@ def test_one_of_two_tuples_is_selected_whole(chosen: bool) -> None:
     found = evaluate(program, (np.array(chosen), f32([1, 2]), f32([3, 4])))
     ordered = [[1, 2], [3, 4]]
     assert [one.tolist() for one in found] == (ordered if chosen else ordered[::-1])
+
+
+@pytest.mark.parametrize(
+    ("size", "op", "initial", "expected"),
+    [(5, "add", 0, 15), (5, "multiply", 1, 120), (6, "add", 0, 21)],
+)
+def test_padding_is_no_part_of_sums_and_products(
+    size: int, op: str, initial: int, expected: int
+) -> None:
+    """SetDimensionSize: the sum and the product of the first five, and the sum of the first six."""
+    of, scalar = TensorType((10,), F32), TensorType((), F32)
+    v, val, init = Value("v", of), Value("val", TensorType((), S32)), Value("init", scalar)
+    padded, result = Value("padded", TensorType((None,), F32, (10,))), Value("result", scalar)
+    body = (
+        Operation("SetDimensionSize", (v, val), (padded,), attributes(dimension=0)),
+        Operation(
+            "Reduce", (padded, init), (result,), attributes(dimensions_to_reduce=(0,)),
+            (fold_of(op, F32).region,),
+        ),
+        Operation("return", (result,)),
+    )  # fmt: skip
+    program = Program((Function("main", Region((v, val, init), body), (scalar,)),))
+    assert check(program) == []
+    (found,) = evaluate(program, (f32(range(1, 11)), s32(size), f32(initial)))
+    assert found == expected
