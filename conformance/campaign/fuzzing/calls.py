@@ -126,8 +126,9 @@ def gives_answer(trial: Trial, program: Program, inputs: Inputs) -> bool:
     """In a worker, which this may end: whether a program gives an answer."""
     from conformance.backends.session import open_session
     from conformance.campaign.fuzzing.trial import judged_alone
+    from conformance.phases import phase
 
-    return judged_alone(trial, open_session(trial.backend), program, inputs) is not None
+    return judged_alone(trial, open_session(trial.backend, phase), program, inputs) is not None
 
 
 def came_to(trial: Trial, file: Path, inputs: Path | None) -> Outcome:

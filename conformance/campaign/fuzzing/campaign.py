@@ -19,9 +19,9 @@ from conformance.campaign.fuzzing.calls import as_it_is, explained, reduced, run
 from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.campaign.fuzzing.keeping import bundle
 from conformance.campaign.fuzzing.keeping.journal import Journal, Kept
-from conformance.campaign.fuzzing.lost import Losses
+from conformance.campaign.fuzzing.lost import Losses, is_ours
 from conformance.campaign.fuzzing.tally import FuzzTally
-from conformance.campaign.fuzzing.trials import Hit, Trial, Tried
+from conformance.campaign.fuzzing.trials import NOT_EVALUATED, Hit, Trial, Tried
 from conformance.campaign.progress import Watcher
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
@@ -43,6 +43,9 @@ LEAST_SECONDS = 4.0
 
 EXPLAINING_SECONDS = 20.0
 """Seconds that looking for the cause of a finding may take."""
+
+NOT_AGAIN = "not again"
+"""What hits come to that are no findings: no answer in time at first, and one when asked again."""
 
 NEEDED = (
     "conformance.campaign.fuzzing.reducing",
@@ -193,7 +196,10 @@ class Sitting:
                 for one in trial.singles():
                     self._executor.push(self._call(one, self._campaign.timeout / 3))
                 return
-            value = self._losses.tried(trial, *why(value))
+            if is_ours(value):
+                value = Tried({NOT_EVALUATED: 1}, (), frozenset(), 0, 0.0)
+            else:
+                value = self._losses.tried(trial, *why(value))
         if not isinstance(value, Tried):
             self._watcher.say(
                 f"programs {trial.start} to {trial.stop - 1}: {type(value).__name__}: {value}; "
@@ -275,6 +281,11 @@ class Sitting:
             self._journal.settle(hit.number, name)
             return
         finding = self._losses.reduced(self._trial_of(hit), hit, self._campaign.backend.name)
+        if finding is None:
+            self._reducing[place] -= 1
+            self._journal.settle(hit.number, NOT_AGAIN)
+            self._watcher.say(f"program {hit.number}: no answer in time, but one when asked again")
+            return
         self._keep_finding(place, hit, self._explained_alone(hit, finding))
 
     def _keep_finding(self, place: str, hit: Hit, finding: Finding) -> None:

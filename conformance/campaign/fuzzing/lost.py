@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.backends.session import COMPILATION, EXECUTION
 from conformance.campaign.fuzzing.calls import gives_answer
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.known import known_loss
@@ -30,6 +31,14 @@ INTERNAL_ERROR = "internal error"
 LOST = (Verdict.CRASHED, Verdict.TIMED_OUT)
 
 
+def is_ours(lost: Died | TimedOut) -> bool:
+    """Whether the time of a call ran out on the harness: the backend was not at work just then."""
+    if isinstance(lost, Died):
+        return False
+    going_on = [one.name for one in lost.phases if one.ended is None]
+    return not going_on or going_on[-1] not in (COMPILATION, EXECUTION)
+
+
 class Losses:
     """What becomes of programs that workers were lost over."""
 
@@ -50,10 +59,18 @@ class Losses:
         """Whether a hit is one of those: what a backend says by itself ends no worker."""
         return hit.outcome.verdict in LOST and hit.outcome.kind != INTERNAL_ERROR
 
-    def reduced(self, trial: Trial, hit: Hit, backend: str, seconds: float = SECONDS) -> Finding:
-        """The finding that a hit comes to, its program minimised where it fails every time."""
-        if hit.outcome.known or not self._is_lost_again(trial, hit.program, hit.inputs, hit):
+    def reduced(
+        self, trial: Trial, hit: Hit, backend: str, seconds: float = SECONDS
+    ) -> Finding | None:
+        """The finding that a hit comes to, its program minimised where it fails every time.
+
+        None where a program that had given no answer in time gives one now: the machine was slow.
+        """
+        if hit.outcome.known:
             return self.finding(hit, backend)
+        if not self._is_lost_again(trial, hit.program, hit.inputs, hit):
+            was_slow = hit.outcome.verdict is Verdict.TIMED_OUT
+            return None if was_slow else self.finding(hit, backend)
 
         def fails(program: Program, inputs: Inputs) -> bool:
             return self._is_lost_again(trial, program, inputs, hit)
@@ -74,7 +91,7 @@ class Losses:
     def _is_lost_again(self, trial: Trial, program: Program, inputs: Inputs, hit: Hit) -> bool:
         call = Call("", gives_answer, (trial, program, inputs), self._seconds)
         value = self._executor.one(call)
-        if not isinstance(value, (Died, TimedOut)):
+        if not isinstance(value, (Died, TimedOut)) or is_ours(value):
             return False
         verdict, kind, _ = why(value)
         return verdict is hit.outcome.verdict and kind == hit.outcome.kind

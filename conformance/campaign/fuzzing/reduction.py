@@ -105,7 +105,8 @@ def _finding(
             raise UsageError(f"{options.file}: {given}")
         verdict, kind, message = why(value)
         hit = replace(given, outcome=Outcome(verdict, kind, message))
-        return losses.reduced(trial, hit, backend.name, seconds)
+        smaller = losses.reduced(trial, hit, backend.name, seconds)
+        return smaller or losses.finding(hit, backend.name)
     if value is None:
         return None
     if not isinstance(value, Hit):

@@ -10,6 +10,7 @@ from conformance.campaign.fuzzing.attribution.cause import NO_ANSWER, NO_VOTE, W
 from conformance.campaign.fuzzing.attribution.search import searched
 from conformance.campaign.fuzzing.attribution.ways import UNOPTIMIZED, Plan, Way
 from conformance.campaign.fuzzing.finding import Finding
+from conformance.campaign.fuzzing.lost import is_ours
 from conformance.campaign.fuzzing.trials import Trial
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
@@ -31,7 +32,7 @@ def explained_alone(
         value = executor.one(Call("", calls.asked, (trial, finding, way), timeout))
         if isinstance(value, (Died, TimedOut)):
             verdict, *_ = why(value)
-            return WRONG if verdict is finding.verdict else NO_ANSWER
+            return WRONG if verdict is finding.verdict and not is_ours(value) else NO_ANSWER
         return value if isinstance(value, str) else NO_ANSWER
 
     cause = searched(asked, _plan(executor, trial, finding, timeout), SECONDS)

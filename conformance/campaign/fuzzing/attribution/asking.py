@@ -24,6 +24,7 @@ from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trial import judged_alone
 from conformance.campaign.fuzzing.trials import Trial
 from conformance.check.outcome import Outcome
+from conformance.phases import phase
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.numerics.alike import alike
@@ -72,7 +73,7 @@ def asked(trial: Trial, finding: Finding, way: Way) -> str:
         rewritten = REWRITINGS[way.rewriting](program, inputs)
         assert rewritten is not None
         program, inputs = rewritten
-    session = open_session(trial.backend)
+    session = open_session(trial.backend, phase)
     try:
         if way.settings != Settings():
             session = session.configured(way.settings)

@@ -1,0 +1,57 @@
+"""Time that runs out is a backend's fault only where the backend was at work, and again so."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.backends.registry import parse
+from conformance.campaign.fuzzing.lost import Losses, is_ours
+from conformance.campaign.fuzzing.trials import Hit, Trial
+from conformance.check.outcome import Outcome
+from conformance.executors.backend_workers import executor_of
+from conformance.executors.local import Died, TimedOut
+from conformance.phases import Phase
+from conformance.verdict import Verdict
+from suites.meta.support.small_programs import array, one, typed
+
+
+@pytest.mark.parametrize(
+    ("names", "ours"),
+    [
+        ((), True),
+        (("execution",), False),
+        (("locating", "compilation"), False),
+        (("locating",), True),
+        (("evaluation",), True),
+    ],
+)
+def test_whose_time_it_was_is_told_by_what_was_going_on(names: tuple[str, ...], ours: bool) -> None:
+    before = Phase("execution", 0, 0, 0.1, 0.2)
+    phases = tuple(Phase(name, 0, 0, 1.0) for name in names)
+    assert is_ours(TimedOut(5.0, (before, *phases))) is ours
+    assert not is_ours(Died("SIGSEGV"))
+
+
+def hit(verdict: Verdict, kind: str) -> Hit:
+    program = one("abs", [typed(2)], typed(2))
+    return Hit(0, program, (array([-1.0, 2.0]),), Outcome(verdict, kind))
+
+
+def test_what_was_slow_once_is_no_finding_but_what_died_once_is() -> None:
+    with executor_of(parse("reference"), jobs=1) as executor:
+        losses, trial = Losses(executor, 60.0), Trial("reference", 0, 0, 1)
+        slow, dead = hit(Verdict.TIMED_OUT, "no answer"), hit(Verdict.CRASHED, "abort")
+        assert losses.reduced(trial, slow, "reference") is None
+        found = losses.reduced(trial, dead, "reference")
+    assert found is not None
+    assert found.verdict is Verdict.CRASHED
+
+
+def test_a_backend_that_hangs_every_time_is_found() -> None:
+    with executor_of(parse("reference:hang"), jobs=1) as executor:
+        losses, trial = Losses(executor, 6.0), Trial("reference:hang", 0, 0, 1)
+        slow = hit(Verdict.TIMED_OUT, "no answer")
+        found = losses.reduced(trial, slow, "reference:hang", seconds=3.0)
+    assert found is not None
+    assert found.verdict is Verdict.TIMED_OUT
+    assert [one.name for one in found.program.walk()] == ["abs", "return"]
