@@ -181,6 +181,8 @@ _ANY_BODY = ("f64", "si32")
 type, and ends the process."""
 
 ONE_OP, KEPT, WIDER, SWAPPED = "one op", "an argument", "wider type", "swapped"
+OF_THE_TYPE = (ONE_OP, ONE_OP, KEPT, SWAPPED, forms.IN_FUNCTIONS)
+"""Kinds of bodies whose results are of the operands' type."""
 
 
 def computation(element: ElementType, pick: Pick) -> Monoid:

@@ -15,7 +15,7 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import sizes_label
 from generators.families.data_movement import permutation
-from generators.families.distribution import IN_MAIN, grid_label
+from generators.families.distribution import IN_MAIN, OF_THE_TYPE, grid_label
 from generators.programs.building import Builder
 from generators.programs.constructs import STARTED, in_construct
 from generators.programs.writing import SHAPES, BlockWriter, Writer, scalar
@@ -32,6 +32,7 @@ from reference.ir.program import (
 )
 from reference.ir.types import ElementType, element_type
 from reference.ops.host import COLLECTIVES, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
+from reference.ops.table import OPS
 
 TOKEN = TokenType()
 _COLLECTIVES = tuple(sorted(COLLECTIVES))
@@ -117,12 +118,12 @@ def _channels(op: str, element: ElementType, pick: Pick) -> Case:
 
 def _asynchronous(op: str, element: ElementType, pick: Pick) -> Case:
     """A slice of some kind, or a collective, started and waited for."""
-    del op
     name = choose(
         pick, ("slice", "dynamic_slice", "dynamic_update_slice", *_COLLECTIVES), "operation"
     )
     if name in _COLLECTIVES:  # what else varies of it, its own cells plan
-        drawn = Pick(pick)
+        of_results = OPS[op].principal.of_results  # which name the cell: they are of its type
+        drawn = Pick(pick, {"body": choose(pick, OF_THE_TYPE)} if of_results else {})
         return in_construct(IN_MAIN[name](element, drawn), STARTED, drawn)
     writer = Writer(pick, TensorType((2 + pick(4), 1 + pick(3)), element))
     operand = writer.parameter(writer.of)
