@@ -15,7 +15,7 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import axis, shape
 from generators.families import data_movement as movement
-from generators.programs.bounded import Writer, bounded, ways_to_look
+from generators.families.bounded import Writer, bounded, ways_to_look
 from generators.programs.building import Builder, case
 from generators.values.profiles import ProfileRow
 from reference.ir.program import (

@@ -9,9 +9,9 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose
 from generators.case.shapes import capped, shape
 from generators.families import data_movement, elementwise, gathering, sorting
+from generators.families.bounded import NOT_LOOKED_AT, Writer, bounded, ways_to_look
 from generators.families.dynamism import BUILDERS as DYNAMIC
 from generators.families.xla.twins import Restate, twins
-from generators.programs.bounded import NOT_LOOKED_AT, Writer, bounded, ways_to_look
 from generators.programs.building import Builder, case
 from generators.values import profiles
 from reference.ir.program import Operation, TensorType
