@@ -73,7 +73,7 @@ class Mutation:
             replace(function, body=_changed(function.body, self.op, self.change))
             for function in program.functions
         )
-        return Program(tuple(functions))
+        return replace(program, functions=tuple(functions))
 
 
 def _changed(region: Region, op: str, change: Change) -> Region:

@@ -48,7 +48,19 @@ NAMED = "says what the operation is called, not what it computes"
 ANY_STATE = "the numbers are left open, and any state and algorithm gives random ones"
 HOSTS = "says something to the host, and the reference plays a host that does not listen"
 
+ALONE = "groups of one process; of larger ones the types say which it is"
+SAID_TWICE = "where another is valid the groups are the same: types and ids say it, too"
+
 WITHOUT_EFFECT: dict[tuple[str, str], str] = {
+    ("all_gather", "attribute all_gather_dim"): ALONE,
+    ("all_gather", "attribute channel_id"): SAID_TWICE,
+    ("all_gather", "attribute use_global_device_ids"): SAID_TWICE,
+    ("all_reduce", "attribute use_global_device_ids"): SAID_TWICE,
+    ("all_to_all", "attribute split_dimension"): ALONE,
+    ("all_to_all", "attribute concat_dimension"): ALONE,
+    ("reduce_scatter", "attribute scatter_dimension"): ALONE,
+    ("reduce_scatter", "attribute channel_id"): SAID_TWICE,
+    ("reduce_scatter", "attribute use_global_device_ids"): SAID_TWICE,
     **{
         (op, "attribute precision_config"): "the reference has one precision, the best"
         for op in ("convolution", "dot", "dot_general", "dynamic_conv")
