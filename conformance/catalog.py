@@ -198,7 +198,7 @@ _ROWS = (
     Row("slice", MOVEMENT, t.DATA, weight=4),
     Row("sort", GATHERING, sorting.SORTED, weight=4),
     Row("sqrt", ELEMENTARY, t.SQUARE_ROOT),
-    Row("subtract", ARITHMETIC, t.ROUNDED),
+    Row("subtract", ARITHMETIC, t.ADDED),
     Row("tan", ELEMENTARY, t.TANGENT),
     Row("tanh", ELEMENTARY, t.TANH),
     Row("torch_index_select", GATHERING, t.DATA, weight=2),

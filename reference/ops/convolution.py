@@ -373,7 +373,7 @@ def _spread(image: Array, of: Geometry, padding: float) -> Array:
     """lhs (batch, spatial..., feature) with its base dilation and padding, which may cut."""
     sizes = image.shape[1:-1]
     padded = tuple(max(0, _padded(of, n, size)) for n, size in enumerate(sizes))
-    if padded == sizes and not any(low for low, _ in of.padding):
+    if not any(map(any, of.padding)) and set(of.lhs_dilation) <= {1}:
         return image
     whole = np.full((image.shape[0], *padded, image.shape[-1]), padding, image.dtype)
     source, target = [slice(None)], [slice(None)]

@@ -12,6 +12,7 @@ from conformance.tolerance.bounds.convolution import CONVOLVED
 from conformance.verdict import Verdict
 from generators.cells import plan
 from reference.interpreter.evaluate import EvaluationError, check, evaluate, violations
+from reference.ir.constants import matrix
 from reference.ir.program import (
     Attribute,
     Dense,
@@ -250,6 +251,23 @@ def test_padding_is_made_of_zeros_that_count() -> None:
     lhs, rhs = np.ones((1, 2, 1), np.float32), np.array([np.inf, 1], np.float32).reshape(2, 1, 1)
     (actual,) = evaluate(program, (lhs, rhs))
     np.testing.assert_array_equal(actual.ravel(), np.array([np.nan, np.inf], np.float32))
+
+
+def test_padding_that_cuts_off_as_much_as_dilation_adds() -> None:
+    """The image has as many places as before, and others: found by a campaign, and two votes."""
+    lhs, kernel = np.array([3.0, 5.0], np.float32).reshape(1, 2, 1), np.ones((1, 1, 1), np.float32)
+    given: dict[str, Attribute] = {
+        "lhs_dilation": (2,), "padding": matrix([(0, -1)]),
+        "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
+        "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
+        "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
+        "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
+        "feature_group_count": 1, "batch_group_count": 1,
+    }  # fmt: skip
+    of = TensorType((1, 2, 1), TYPES["f32"])
+    program = program_of(of, TensorType((1, 1, 1), TYPES["f32"]), of, **given)
+    (actual,) = evaluate(program, (lhs, kernel))
+    assert actual.reshape(-1).tolist() == [3.0, 0.0]
 
 
 def test_booleans_and_wider_results() -> None:
