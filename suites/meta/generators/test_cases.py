@@ -4,14 +4,13 @@ import pytest
 
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose, parse_module
-from generators.case.case import Case
 from generators.cells.plan import cases
 from generators.families.table import BUILDERS
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import check, evaluate
 from reference.ir.types import ALL
 from reference.ops.table import OPS
-from suites.meta.support.dialects import is_newer
+from suites.meta.support.dialects import is_newer, waits_for_several
 
 CASES = 3
 """Cases of each cell."""
@@ -31,12 +30,6 @@ STRICTER = {"collective_reduce": "not seen in replica groups"}
 """What StableHLO's verifier refuses of an op though the specification admits it: ids left out."""
 
 ONE_RESULT = "'stablehlo.async_done' op requires one result"
-
-
-def gives_several(case: Case) -> bool:
-    """Whether a future of several values is waited for, which the verifier does not take."""
-    waits = [one for one in case.program.walk() if one.name == "async_done"]
-    return any(len(one.results) > 1 for one in waits)
 
 
 @pytest.mark.parametrize("op", BUILDERS)
@@ -59,7 +52,7 @@ def test_cases_are_written_and_read_back(op: str) -> None:
             if is_newer(text):
                 continue
             if (refused := diagnose(text)) is not None:
-                words = ONE_RESULT if gives_several(one) else STRICTER.get(op, "?")
+                words = ONE_RESULT if waits_for_several(one.program) else STRICTER.get(op, "?")
                 assert words in refused, text
                 continue
             read = parse_module(text)
