@@ -273,10 +273,12 @@ def _start_worker(
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # one that hangs in a compiler ends at once
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    log = os.open(Path(logs) / str(os.getpid()), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    path = Path(logs) / str(os.getpid())
+    # an earlier worker may have had the same number, and left its last words
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    threading.Thread(target=_end_early, args=(Path(logs) / str(os.getpid()),), daemon=True).start()
+    threading.Thread(target=_end_early, args=(path,), daemon=True).start()
     try:
         limited = warm_up is None or warm_up()
         gc.freeze()  # modules are no garbage: collections need neither walk nor copy them

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 from conformance.executors.local import Call, Died, LocalExecutor
 
@@ -30,3 +33,19 @@ def test_other_words_end_no_worker() -> None:
     said = b"E" + FAILED[1:] + b"note: " + FAILED[:40] + b"\n" + FAILED.rstrip()
     with LocalExecutor(1) as executor:
         assert executor.one(Call("others", _say, (said,), 30.0)) == "went on"
+
+
+def test_a_worker_does_not_die_of_another_ones_last_words(tmp_path: Path) -> None:
+    """Numbers of processes come round again, and logs are named by them."""
+    script = (
+        "import os, sys, time\n"
+        "from pathlib import Path\n"
+        "from conformance.executors import local\n"
+        "log = Path(sys.argv[1]) / str(os.getpid())\n"
+        "log.write_text('F0000 00:00:1.2   99 hlo.cc:1] Check failed: false\\n')\n"
+        "local._start_worker(None, 0, sys.argv[1], os.getppid())\n"
+        "time.sleep(10 * local._LOOK)\n"
+        "os._exit(7)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    assert ended.returncode == 7
