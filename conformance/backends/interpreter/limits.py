@@ -16,6 +16,7 @@ from reference.ir.program import (
     QuantizedType,
     Region,
     TensorType,
+    TupleType,
     Value,
 )
 from reference.ops.structure import structure_of
@@ -54,6 +55,8 @@ CHLO = "chlo."
 
 def why_not(program: Program) -> str | None:
     """Why the interpreter cannot run a program, in one line; None where it is to be asked."""
+    if any(isinstance(value.type, TupleType) for value in program.main.arguments):
+        return "main: tuples are not passed to it"
     return next(_reasons(program), None)
 
 
