@@ -41,13 +41,9 @@ def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array])
 
 def _miscounted(region: Region, around: Numbers) -> Region:
     """The region with the limits of such loops at their start."""
-    known = dict(around)
+    known = {**around, **_numbers(region)}
     operations: list[Operation] = []
     for operation in region.operations:
-        value = operation.attribute("value")
-        if structure_of(operation) is Structure.CONSTANT and isinstance(value, Dense):
-            number = _number(value)
-            known |= {} if number is None else {operation.results[0].name: number}
         regions = tuple(_miscounted(one, known) for one in operation.regions)
         changed = replace(operation, regions=regions) if operation.regions else operation
         if structure_of(operation) is Structure.LOOPS:
@@ -56,9 +52,16 @@ def _miscounted(region: Region, around: Numbers) -> Region:
     return replace(region, operations=tuple(operations))
 
 
-def _number(value: Dense) -> int | None:
-    of = value.type
-    return int(value.array) if not of.shape and of.stored.is_integer else None
+def _numbers(region: Region) -> Numbers:
+    """The constant scalars of a region itself, integers that they are."""
+    found: dict[str, int] = {}
+    for operation in region.operations:
+        value = operation.attribute("value")
+        if structure_of(operation) is Structure.CONSTANT and isinstance(value, Dense):
+            of = value.type
+            if not of.shape and of.stored.is_integer:
+                found[operation.results[0].name] = int(value.array)
+    return found
 
 
 def _loop(loop: Operation, known: Numbers) -> Operation:
@@ -87,14 +90,10 @@ def _loop(loop: Operation, known: Numbers) -> Operation:
 
 def _step(body: Region, place: int, known: Numbers) -> int:
     """By what constant a turn adds to a counter; 0 where it does something else."""
-    inside = {**known}
+    inside = {**known, **_numbers(body)}
     argument, next_ = body.arguments[place], body.operations[-1].operands[place]
     for operation in body.operations:
-        value = operation.attribute("value")
-        if structure_of(operation) is Structure.CONSTANT and isinstance(value, Dense):
-            number = _number(value)
-            inside |= {} if number is None else {operation.results[0].name: number}
-        elif operation.results == (next_,) and _adds(operation):
+        if operation.results == (next_,) and _adds(operation):
             others = [one.name for one in operation.operands if one != argument]
             return inside.get(others[0], 0) if len(others) == 1 else 0
     return 0
