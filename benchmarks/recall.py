@@ -17,11 +17,11 @@ from pathlib import Path
 
 from conformance.campaign.fuzzing import command
 from conformance.campaign.fuzzing.finding import working
+from conformance.campaign.fuzzing.keeping.bundle import FINDING
+from conformance.check.saving import PROGRAM
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import ParseError, parse_module
 from suites.published_bugs import Bug, bugs
-
-PROGRAM, FINDING = "program.mlir", "finding.json"
 
 
 def operations(text: str) -> frozenset[str]:

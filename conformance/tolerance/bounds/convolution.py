@@ -8,7 +8,7 @@ from math import prod
 from conformance.tolerance.bounds.products import Default, bounded, flushing, measured
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.models.image_overrun import IMAGE_OVERRUN
+from conformance.tolerance.models.image_overrun import image_overrun
 from conformance.tolerance.rule import Deviation, Rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
@@ -44,7 +44,7 @@ def _deviations(default: Default) -> tuple[Deviation, ...]:
     return (
         flushing(_summed, _depth, default),
         Deviation("transformed convolution", transformed),
-        IMAGE_OVERRUN,
+        image_overrun(_geometry),
     )
 
 

@@ -11,51 +11,56 @@ Source: https://github.com/openxla/xla/issues/48713; jaxlib 0.10.2, measured.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from conformance.tolerance.rule import Deviation
-from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.products import wide
-from reference.ops.convolution import Geometry, convolved, geometry
+from reference.ops.convolution import Geometry, convolved
 
 LABEL = "image read beyond its end"
 
+GeometryOf = Callable[[Operation, tuple[Array, ...]], Geometry]
+"""geometry_of(operation, operands): what the attributes say, and operands where it is dynamic."""
 
-def _measure(
-    operation: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
-    """0 for what any part of the places behind the image makes of an element, else infinity."""
-    padding = operands[2] if operation.name == "dynamic_conv" else None
-    of = geometry(given_attributes(operation), operands[0].ndim - 2, padding)
-    behind = [
-        high if low < 0 < high and dilation == 1 else 0
-        for (low, high), dilation in zip(of.padding, of.lhs_dilation, strict=True)
-    ]
-    to = element_type_of(expected[0])
-    if not any(behind) or not operands[0].size or not to.is_float:
-        return (np.full(expected[0].shape, np.inf),)
-    rest = [(low, high - more) for (low, high), more in zip(of.padding, behind, strict=True)]
-    longer, read, unknown = _longer(operands[0], of, behind)
-    memory, kernel = (wide(one).astype(np.float64) for one in (longer, operands[1]))
-    of = replace(of, padding=tuple(rest))
-    most, least = (
-        sum(_sums(np.where(read, one, 0.0), two, of) for one, two in pairs)
-        for pairs in _pairs(memory, kernel)
-    )
-    lost = _sums(unknown * 1.0, np.ones_like(kernel), of) > 0
-    right, got = (wide(one).astype(np.float64) for one in (expected[0], actual[0]))
-    slack = 2.0 ** (1 - to.float_format.precision) * (np.abs(right) + most - least)
-    between = (got >= right + least - slack) & (got <= right + most + slack)
-    open_ = ~np.isfinite(most - least) | lost
-    return (np.where(between | open_, 0.0, np.inf),)
+
+def image_overrun(geometry_of: GeometryOf) -> Deviation:
+    """The deviation: 0 for what any part of the places behind the image makes of an element."""
+
+    def measure(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        of = geometry_of(operation, operands)
+        behind = [
+            high if low < 0 < high and dilation == 1 else 0
+            for (low, high), dilation in zip(of.padding, of.lhs_dilation, strict=True)
+        ]
+        to = element_type_of(expected[0])
+        if not any(behind) or not operands[0].size or not to.is_float:
+            return (np.full(expected[0].shape, np.inf),)
+        rest = [(low, high - more) for (low, high), more in zip(of.padding, behind, strict=True)]
+        longer, read, unknown = _longer(operands[0], of, behind)
+        memory, kernel = (wide(one).astype(np.float64) for one in (longer, operands[1]))
+        of = replace(of, padding=tuple(rest))
+        most, least = (
+            sum(_sums(np.where(read, one, 0.0), two, of) for one, two in pairs)
+            for pairs in _pairs(memory, kernel)
+        )
+        lost = _sums(unknown * 1.0, np.ones_like(kernel), of) > 0
+        right, got = (wide(one).astype(np.float64) for one in (expected[0], actual[0]))
+        slack = 2.0 ** (1 - to.float_format.precision) * (np.abs(right) + most - least)
+        between = (got >= right + least - slack) & (got <= right + most + slack)
+        open_ = ~np.isfinite(most - least) | lost
+        return (np.where(between | open_, 0.0, np.inf),)
+
+    return Deviation(LABEL, measure, unsteady=True)
 
 
 def _pairs(memory: Array, kernel: Array) -> tuple[tuple[tuple[Array, Array], ...], ...]:
@@ -85,7 +90,3 @@ def _longer(lhs: Array, of: Geometry, behind: Sequence[int]) -> tuple[Array, Arr
     longer = stored.reshape(-1)[np.where(unknown, 0, places)]
     back = np.argsort(of.input_dimensions)
     return np.transpose(longer, back), np.transpose(read, back), np.transpose(unknown, back)
-
-
-IMAGE_OVERRUN = Deviation(LABEL, _measure, unsteady=True)
-"""What lies behind the images in place of padding."""
