@@ -55,10 +55,11 @@ class Losses:
     def tried(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> Tried:
         """What a trial of one program came to that lost its worker."""
         case = case_of(trial, trial.start)
-        known = known_loss(case.program, trial.expectations, trial.backend, verdict, kind, message)
-        outcome = Outcome(verdict, kind, message, known=known)
+        outcome = known_loss(
+            case.program, trial.expectations, trial.backend, Outcome(verdict, kind, message)
+        )
         hit = Hit(trial.start, case.program, materialise(case.program, case.inputs[0]), outcome)
-        word = f"known {verdict}" if known else verdict.value
+        word = f"known {verdict}" if outcome.known else verdict.value
         return Tried({word: 1}, (hit,), frozenset(pairs_of(case.program)), 1, 0.0)
 
     def is_loss(self, hit: Hit) -> bool:
@@ -82,16 +83,9 @@ class Losses:
             return self._is_lost_again(trial, program, inputs, hit)
 
         small = minimised(fails, hit.program, hit.inputs, seconds, TRIES)
-        outcome = hit.outcome
-        known = known_loss(
-            small.program,
-            trial.expectations,
-            backend,
-            outcome.verdict,
-            outcome.kind,
-            outcome.message,
-        )
-        smaller = Outcome(outcome.verdict, outcome.kind, outcome.message, known=known)
+        told = hit.outcome  # what it says of operations is not of the smaller program
+        said = Outcome(told.verdict, told.kind, told.message)
+        smaller = known_loss(small.program, trial.expectations, backend, said)
         return self.finding(Hit(hit.number, small.program, small.inputs, smaller), backend)
 
     def _is_lost_again(self, trial: Trial, program: Program, inputs: Inputs, hit: Hit) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
@@ -208,7 +208,4 @@ def outcome_of(trial: Trial, session: Session, program: Program, inputs: Inputs)
     without = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)
     if not without or outcome.known or outcome.culprit:
         return outcome
-    known = known_loss(
-        program, trial.expectations, session.name, outcome.verdict, outcome.kind, outcome.message
-    )
-    return replace(outcome, known=known)
+    return known_loss(program, trial.expectations, session.name, outcome)
