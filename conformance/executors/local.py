@@ -58,8 +58,8 @@ _STARTS = 3  # pools that may break one after the other before we give up
 _TELLING = re.compile(r"check failed:|LLVM ERROR|what\(\)|assertion|fatal", re.I)
 _CHANGING = re.compile(r"^[FEWI]\d{4} [\d:.]+\s+\d+ |0x[0-9a-f]+|\bpid \d+\b", re.I)
 _NOTES = ".phases"  # how the files end in which workers note what they are doing
-_FATAL = re.compile(rb"^F\d{4} [\d:.]+ +\d+ .*\n", re.M)
-"""The line that Abseil writes when a check has failed, before the stack and the end."""
+_FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ .*\n", re.M)
+"""The line that Abseil writes at what is fatal, a failed check or not, before stack and end."""
 _LOG_READ = 1 << 18  # bytes of a log's end, where a stack trace may follow the telling line
 
 
@@ -251,15 +251,20 @@ def _reason(code: int) -> str:
 
 
 def _last_words(log: Path) -> str:
-    """The last telling line of a worker's output, without what changes from run to run."""
+    """The line of a worker's output that says why it ended, "" where none does.
+
+    That is the last fatal one of its log, or else the last that tells of an end in some other way;
+    without what changes from run to run.
+    """
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - _LOG_READ))
-            lines = file.read().decode("utf-8", "replace").splitlines()
+            text = file.read().decode("utf-8", "replace")
     except OSError:
         return ""
-    telling = [line.strip() for line in lines if _TELLING.search(line)]
-    return _CHANGING.sub("", telling[-1])[:300].strip() if telling else ""
+    fatal = _FATAL.findall(text + "\n")
+    telling = fatal or [line for line in text.splitlines() if _TELLING.search(line)]
+    return _CHANGING.sub("", telling[-1].strip())[:300].strip() if telling else ""
 
 
 _failed_to_start: BaseException | None = None
@@ -301,13 +306,13 @@ def _end_early(log: Path) -> None:
     up the names of the functions on its stack, which nobody reads.
     """
     with log.open("rb") as file:
-        line = b""
+        line = ""
         while True:
             time.sleep(_LOOK)
-            line += file.read()
+            line += file.read().decode("latin-1")  # no byte is cut in two
             if _FATAL.search(line):
                 os.abort()
-            line = line[line.rfind(b"\n") + 1 :]
+            line = line[line.rfind("\n") + 1 :]
 
 
 def _end_with(parent: int) -> None:

@@ -16,7 +16,7 @@ FAILED = b"F1122 15:59:26.730449   19264 some_pass.cc:58] Check failed: width ==
 def _say(lines: bytes) -> str:
     """Write to the log as a compiler does, and go on for longer than a test may wait."""
     os.write(2, lines)
-    time.sleep(0.5 if FAILED not in lines else 60)
+    time.sleep(60 if lines.startswith(b"F") else 0.5)
     return "went on"
 
 
@@ -26,6 +26,16 @@ def test_a_worker_whose_compiler_says_that_a_check_failed_is_not_waited_for() ->
     assert isinstance(value, Died)
     assert value.reason == "SIGABRT"
     assert value.last_words == "some_pass.cc:58] Check failed: width == 8 (4 vs. 8)"
+
+
+def test_what_is_fatal_and_no_check_is_told_too() -> None:
+    """The line has words of no kind that is looked for elsewhere; the stack after it has some."""
+    said = FAILED.replace(b"Check failed: width == 8", b"unhandled direction")
+    stack = b"*** Check failure stack trace: ***\n    @     0x7f70342 LogMessageFatal::~\n"
+    with LocalExecutor(1) as executor:
+        value = executor.one(Call("fatal", _say, (said + stack,), 30.0))
+    assert isinstance(value, Died)
+    assert value.last_words == "some_pass.cc:58] unhandled direction (4 vs. 8)"
 
 
 def test_other_words_end_no_worker() -> None:
