@@ -48,19 +48,32 @@ def _top_k(element_type: ElementType, pick: Pick) -> Case:
 
 
 _OPS = ("add", "maximum", "minimum", "multiply", "subtract")
+_LEFT_OUT, _NO, _YES = "left out", "no", "yes"
 _RUNNING, _BEFORE, _KEPT = "what is carried then", "what was carried", "the element"
 
 
+def _associative(element_type: ElementType) -> tuple[str, ...]:
+    """Ops whose results are the same in whatever order they are applied."""
+    return ("maximum", "minimum") if element_type.is_float else _OPS[:-1]
+
+
 def _scan(element_type: ElementType, pick: Pick) -> Case:
-    """A running fold whose outputs are what it carries, before or after, or its inputs."""
+    """A running fold whose outputs are what it carries, before or after, or its inputs.
+
+    Where it is said to be associative it is: each element goes to a carry of its own, and comes out
+    of it.
+    """
+    said = choose(pick, (_LEFT_OUT, _LEFT_OUT, _YES, _NO), "is_associative")
     sizes = shape(pick, min_rank=1)
     dimension = axis(pick, len(sizes), "dimension")
     whole = TensorType(sizes, element_type)
     part = TensorType((*sizes[:dimension], *sizes[dimension + 1 :]), element_type)
     carries = choose(pick, (1, 2), "carries")
-    inputs = choose(pick, (1, 2), "inputs")
-    kinds = [choose(pick, (_RUNNING, _BEFORE, _KEPT), "output") for _ in range(1 + pick(2))]
-    name = choose(pick, _OPS, "op of the body")
+    inputs = carries if said == _YES else choose(pick, (1, 2), "inputs")
+    outputs = (_RUNNING,) if said == _YES else (_RUNNING, _BEFORE, _KEPT)
+    kinds = [choose(pick, outputs, "output") for _ in range(1 + pick(2))]
+    ops = _associative(element_type) if said == _YES else _OPS
+    name = choose(pick, ops, "op of the body")
     slices = tuple(Value(f"slice{n}", part) for n in range(inputs))
     before = tuple(Value(f"carried{n}", part) for n in range(carries))
     after = tuple(Value(f"next{n}", part) for n in range(carries))
@@ -75,6 +88,7 @@ def _scan(element_type: ElementType, pick: Pick) -> Case:
         "dimension": dimension, "is_reverse": choose(pick, (False, True), "is_reverse"),
         "operandSegmentSizes": (inputs, carries), "resultSegmentSizes": (len(kinds), carries),
     }  # fmt: skip
+    given |= {} if said == _LEFT_OUT else {"is_associative": said == _YES}
     types = {f"input{n}": whole for n in range(inputs)}
     types |= {f"init{n}": part for n in range(carries)}
     results = (*(whole for _ in kinds), *(part for _ in after))

@@ -15,11 +15,11 @@ from reference.ops.xla.extended import OPS as RECORDS
 
 def _scan(operation: Operation) -> dict[str, Any]:
     given: dict[str, Any] = dict(operation.attributes)
+    said = {name: given[name] for name in ("is_reverse", "is_associative") if name in given}
     return {
         "scan_dimension": given["dimension"],
         "num_carries": given["operandSegmentSizes"][1],
-        "is_reverse": given["is_reverse"],
-    }
+    } | said
 
 
 BUILDERS: dict[str, Builder] = twins(mhlo.BUILDERS, RECORDS, {"Scan": _scan}) | {
