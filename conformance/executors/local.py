@@ -135,6 +135,11 @@ class LocalExecutor:
             context=_context(self._preload),
         )
 
+    @property
+    def jobs(self) -> int:
+        """How many workers there are."""
+        return self._jobs
+
     def __enter__(self) -> Self:
         return self
 

@@ -73,6 +73,10 @@ class Pick:
         self.asked: list[Asked] = []
         self.nothing = False
 
+    def aim(self, planned: Mapping[str, str]) -> None:
+        """Plan these values of dimensions for what is asked next, and nothing else."""
+        self._left = dict(planned)
+
     def __call__(self, count: int) -> int:
         """One of 0, ..., `count` - 1."""
         return self._draw(count)

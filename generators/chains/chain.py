@@ -15,6 +15,7 @@ import numpy as np
 
 from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick, choose
+from generators.chains.guide import Guide
 from generators.programs.building import constant
 from generators.regions.bodies import number_of
 from generators.values.contents import PROFILES, profiles_of
@@ -73,7 +74,8 @@ def shape_of(value: Value) -> tuple[int, ...]:
 class Chain:
     """A block being written: what is picked, its operations, and the values at hand.
 
-    `exact` wants data with which little is rounded. `parameters` are those of main, with the
+    `exact` wants data with which little is rounded, `guide` has steps seldom met drawn more often.
+    `parameters` are those of main, with the
     profiles that their contents may have; blocks within share them, and the names.
     """
 
@@ -85,6 +87,7 @@ class Chain:
     operations: list[Operation] = field(default_factory=list[Operation])
     functions: list[Function] = field(default_factory=list[Function])
     names: Iterator[int] = field(default_factory=itertools.count)
+    guide: Guide = field(default_factory=Guide)
 
     @property
     def length(self) -> int:
@@ -135,6 +138,11 @@ class Chain:
         """One of the values at hand, mostly one of the last."""
         last = len(self.data) - 1
         return self.data[last - min(self.pick(len(self.data)), self.pick(len(self.data)))]
+
+    def maker(self, value: Value) -> str:
+        """The op that makes a value; "" where that is a parameter."""
+        makers = (one.name for one in reversed(self.operations) if value in one.results)
+        return next(makers, "")
 
     def like(self, tensor_type: TensorType) -> Value:
         """A value of this type: one at hand, a constant, or a new parameter."""
@@ -206,8 +214,9 @@ class Chain:
         arguments = tuple(map(self.fresh, types))
         data = [*self.data, *arguments]
         return Chain(
-            self.pick, self.exact, arguments, data, self.parameters, [], self.functions, self.names
-        )
+            self.pick, self.exact, arguments, data, self.parameters, [], self.functions, self.names,
+            self.guide,
+        )  # fmt: skip
 
     def apart(self, *types: TensorType) -> Chain:
         """A block that sees nothing around it, with arguments of these types."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from generators.case.case import Case
-from generators.case.choices import choose
+from generators.case.choices import Asked
 from generators.chains.chain import Chain, element, shape_of, size_of
 from generators.chains.fitting import fitted
 from generators.families.table import BUILDERS
@@ -60,14 +60,26 @@ def link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
     names = linked_ops(of, ops)
     if not names:
         return False
-    op = choose(chain.pick, names)
-    chain.pick.shape = shape_of(value)
-    case = BUILDERS[op](of, chain.pick)
-    chain.pick.shape = None
+    op = chain.guide.op(chain.pick, names, chain.maker(value), of)
+    case, asked = _built(chain, op, value)
     if not _is_plain(case.program):
         return False
     _write(chain, value, case, OPS[op])
+    chain.guide.steps.append((op, of))
+    chain.guide.asked += [(op, one) for one in asked]
     return True
+
+
+def _built(chain: Chain, op: str, value: Value) -> tuple[Case, list[Asked]]:
+    """A case of an op, asked for the shape of a value, and the named choices that made it."""
+    pick = chain.pick
+    before = len(pick.asked)
+    pick.shape = shape_of(value)
+    chain.guide.aim(pick, op)
+    case = BUILDERS[op](element(value), pick)
+    pick.shape = None
+    pick.aim({})
+    return case, pick.asked[before:]
 
 
 def _is_plain(program: Program) -> bool:

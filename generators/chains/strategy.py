@@ -8,6 +8,7 @@ from generators.case.shapes import shape
 from generators.case.stream import key_of, stream
 from generators.chains.chain import LARGEST, Chain, element, size_of, tensor
 from generators.chains.fitting import fitted
+from generators.chains.guide import Guide
 from generators.chains.links import link, linked_ops
 from generators.chains.patterns import algebra, control, folds, movement
 from generators.chains.patterns.pattern import Pattern, numbers
@@ -21,6 +22,12 @@ PATTERNS: tuple[Pattern, ...] = (
     *control.PATTERNS,
 )
 """Every pattern."""
+
+STEPS = {
+    of: {*linked_ops(of), *(one.name for one in PATTERNS if one.takes(TensorType((3,), of)))}
+    for of in ALL
+}
+"""The steps that there are for a small value of each element type, by name."""
 
 MOST = 12
 """Operations that a program has at most, constants not counted, before its last step."""
@@ -38,11 +45,11 @@ Ops = frozenset[str]
 """The ops that a campaign is about; none for all."""
 
 
-def program(pick: Pick, ops: Ops = frozenset()) -> Case:
+def program(pick: Pick, ops: Ops = frozenset(), guide: Guide | None = None) -> Case:
     """A valid program of 1 to some 12 operations, with several sets of inputs."""
     steps = 1 + min(pick(MOST), pick(MOST))
-    chain = Chain(pick, exact=bool(pick(2)))
-    of = _element_type(pick, ops)
+    chain = Chain(pick, exact=bool(pick(2)), guide=guide or Guide())
+    of = _element_type(pick, ops, chain.guide)
     for _ in range(choose(pick, (1, 2, 1, 2, 3))):
         _begin(chain, of)
     while chain.length < steps:
@@ -50,9 +57,9 @@ def program(pick: Pick, ops: Ops = frozenset()) -> Case:
     return chain.case(results(chain))
 
 
-def _element_type(pick: Pick, ops: Ops) -> ElementType:
+def _element_type(pick: Pick, ops: Ops, guide: Guide) -> ElementType:
     """Mostly a common type; one that some of the ops have cases of."""
-    of = choose(pick, _COMMON) if pick(12) < 11 else choose(pick, ALL)
+    of = choose(pick, _COMMON) if pick(12) < 10 else guide.element_type(pick)
     if ops and not linked_ops(of, ops):
         fitting = [one for one in ALL if linked_ops(one, ops)] or list(ALL)
         common = [one for one in _COMMON if one in fitting]
@@ -71,19 +78,21 @@ def _begin(chain: Chain, of: ElementType) -> None:
 
 def step(chain: Chain, ops: Ops) -> None:
     """One more pattern, or a case of an op; with ops asked for, of these two times in three."""
-    value = _small_enough(chain, chain.some())
+    value = chain.some()
+    if chain.guide.met is not None and not chain.maker(value):
+        value = chain.some()  # once more: what no op makes meets no new pair
+    value = _small_enough(chain, value)
     if ops and chain.pick(3) < 2:
         if not link(chain, value, ops):
             _retyped(chain, value, ops)
         return
-    if chain.pick(5) < 2 and link(chain, value):
+    if chain.pick(10) < chain.guide.links and link(chain, value):
         return
-    patterns = _of(tensor(value))
-    chain.data.append(choose(chain.pick, patterns).write(chain, value))
-
-
-def _of(of: TensorType) -> list[Pattern]:
-    return [pattern for pattern in PATTERNS if pattern.takes(of)]
+    of, guide = tensor(value), chain.guide
+    patterns = [pattern for pattern in PATTERNS if pattern.takes(of)]
+    chosen = patterns[guide.pattern(chain.pick, [one.name for one in patterns], of.element)]
+    chain.data.append(chosen.write(chain, value))
+    guide.steps.append((chosen.name, of.element))
 
 
 def _retyped(chain: Chain, value: Value, ops: Ops) -> None:
@@ -122,6 +131,6 @@ def key(seed: int, ops: Ops = frozenset()) -> int:
     return key_of(f"chains {seed} {' '.join(sorted(ops))}")
 
 
-def numbered(seed: int, index: int, ops: Ops = frozenset()) -> Case:
-    """The program number `index` of a seed: the same one everywhere."""
-    return program(stream(key(seed, ops), index), ops)
+def numbered(seed: int, index: int, ops: Ops = frozenset(), guide: Guide | None = None) -> Case:
+    """The program number `index` of a seed: where guided alike the same one everywhere."""
+    return program(stream(key(seed, ops), index), ops, guide)

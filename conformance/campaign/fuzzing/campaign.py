@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -20,6 +20,8 @@ from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.campaign.fuzzing.keeping import bundle
 from conformance.campaign.fuzzing.keeping.journal import Journal, Kept
 from conformance.campaign.fuzzing.lost import Losses, is_ours
+from conformance.campaign.fuzzing.steering.meetings import Meetings
+from conformance.campaign.fuzzing.steering.steering import Steering
 from conformance.campaign.fuzzing.tally import FuzzTally
 from conformance.campaign.fuzzing.trials import NOT_EVALUATED, Hit, Trial, Tried
 from conformance.campaign.progress import Watcher
@@ -109,6 +111,7 @@ class Sitting:
         self._tally = FuzzTally(campaign.seconds, campaign.programs, self._spent)
         self._places = journal.place_counts()
         self._reducing: Counter[str] = Counter()
+        self._steering = Steering(journal.met(), executor.jobs, PER_TRIAL)
         self._losses = Losses(executor, campaign.timeout)
         self._lost: list[tuple[str, Hit]] = []
         self._unexplained: list[_Explaining] = []
@@ -157,11 +160,11 @@ class Sitting:
             if self._campaign.programs:
                 stop = min(stop, self._campaign.programs)
             if len(left) == PER_TRIAL:
-                yield self._call(self._trial(start, stop), self._campaign.timeout)
+                yield self._call(self._steered(start, stop), self._campaign.timeout)
             else:  # what a sitting before began
                 for number in sorted(left):
                     if number < stop:
-                        one = self._trial(number, number + 1)
+                        one = self._steered(number, number + 1)
                         yield self._call(one, self._campaign.timeout / 3)
             start += PER_TRIAL
 
@@ -170,6 +173,10 @@ class Sitting:
         spelling = of.backend.spelling
         rest = (of.ops, self._expectations, of.timeout / 8, self._seeds)
         return Trial(spelling, of.seed, start, stop, *rest)
+
+    def _steered(self, start: int, stop: int) -> Trial:
+        """The trial, told what was met so that it meets something else."""
+        return replace(self._trial(start, stop), met=self._steering.met(start))
 
     def _call(self, trial: Trial, seconds: float) -> Call:
         return Call(trial, run_trial, (trial,), seconds)
@@ -197,7 +204,7 @@ class Sitting:
                     self._executor.push(self._call(one, self._campaign.timeout / 3))
                 return
             if is_ours(value):
-                value = Tried({NOT_EVALUATED: 1}, (), frozenset(), 0, 0.0)
+                value = Tried({NOT_EVALUATED: 1}, (), Meetings(), 0, 0.0)
             else:
                 value = self._losses.tried(trial, *why(value))
         if not isinstance(value, Tried):
@@ -205,10 +212,11 @@ class Sitting:
                 f"programs {trial.start} to {trial.stop - 1}: {type(value).__name__}: {value}; "
                 "a defect of hlo-conformance, please report it"
             )
-            value = Tried({"not judged": len(trial)}, (), frozenset(), 0, 0.0)
+            value = Tried({"not judged": len(trial)}, (), Meetings(), 0, 0.0)
         places = {hit.number: place_of(hit) for hit in value.hits}
         met = self._journal.add(trial.start, trial.stop, value, places)
         self._tally.add(value, met)
+        self._steering.add(trial.start, value.met)
         self._journal.set_meta({"seconds": self.spent})
         for hit in value.hits:
             self._take_up(places[hit.number], hit)

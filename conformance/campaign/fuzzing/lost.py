@@ -7,7 +7,8 @@ from conformance.campaign.fuzzing.calls import gives_answer
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.known import known_loss
 from conformance.campaign.fuzzing.seeds.material import case_of
-from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried, pairs_of
+from conformance.campaign.fuzzing.steering.meetings import Meetings
+from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried
 from conformance.check.outcome import Outcome
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
@@ -15,6 +16,7 @@ from conformance.stablehlo.emit import EmitError, emit
 from conformance.triage.attribute import called
 from conformance.triage.minimise.minimise import minimised
 from conformance.verdict import Verdict
+from generators.chains.guide import Guide
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -54,13 +56,15 @@ class Losses:
 
     def tried(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> Tried:
         """What a trial of one program came to that lost its worker."""
-        case = case_of(trial, trial.start)
+        guide, met = Guide(trial.met), Meetings()
+        case = case_of(trial, trial.start, guide)
+        met.note(case.program, guide)
         outcome = known_loss(
             case.program, trial.expectations, trial.backend, Outcome(verdict, kind, message)
         )
         hit = Hit(trial.start, case.program, materialise(case.program, case.inputs[0]), outcome)
         word = f"known {verdict}" if outcome.known else verdict.value
-        return Tried({word: 1}, (hit,), frozenset(pairs_of(case.program)), 1, 0.0)
+        return Tried({word: 1}, (hit,), met, 1, 0.0)
 
     def is_loss(self, hit: Hit) -> bool:
         """Whether a hit is one of those: what a backend says by itself ends no worker."""

@@ -14,6 +14,7 @@ from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
 from conformance.campaign.fuzzing.known import known_loss
 from conformance.campaign.fuzzing.seeds.material import case_of
+from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.campaign.fuzzing.trials import (
     KNOWN_TO_CRASH,
     NOT_EVALUATED,
@@ -22,7 +23,6 @@ from conformance.campaign.fuzzing.trials import (
     Inputs,
     Trial,
     Tried,
-    pairs_of,
 )
 from conformance.campaign.tasks import peak_rss_mb
 from conformance.check.made import unit_of
@@ -38,6 +38,7 @@ from conformance.transforms.inline import inlined
 from conformance.transforms.merge import merge
 from conformance.triage.columns import column
 from conformance.verdict import Verdict
+from generators.chains.guide import Guide
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -62,10 +63,11 @@ def run_trial(trial: Trial) -> Tried:
     session = open_session(trial.backend, phase)
     counts: Counter[str] = Counter()
     prepared: list[_Prepared] = []
-    pairs: set[tuple[str, str]] = set()
+    met = Meetings()
     for number in range(trial.start, trial.stop):
-        case = case_of(trial, number)
-        pairs |= pairs_of(case.program)
+        guide = Guide(trial.met)
+        case = case_of(trial, number, guide)
+        met.note(case.program, guide)
         if session.refusal(case.program) is not None:
             counts[Verdict.UNSUPPORTED.value] += 1
             continue
@@ -84,7 +86,7 @@ def run_trial(trial: Trial) -> Tried:
     for one, results in _ran(session, prepared):
         word = _judged(trial, session, one, results, hits)
         counts[word] += 1
-    return Tried(dict(counts), tuple(hits), frozenset(pairs), session.compilations, peak_rss_mb())
+    return Tried(dict(counts), tuple(hits), met, session.compilations, peak_rss_mb())
 
 
 def _is_known_to_crash(trial: Trial, backend: str, program: Program) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.check.outcome import Outcome
 from conformance.gate.expectations import Expectation
+from generators.chains.guide import Met
 from reference.ir.program import Program
 from reference.ir.types import Array
 
@@ -27,7 +29,8 @@ class Trial:
     """The programs of a campaign from number `start` to before `stop`.
 
     `ops` are those that it is about, none for all; `seconds` is what the reference may take for an
-    evaluation, `seeds` the file of the pieces that some programs are made of, "" for none.
+    evaluation, `seeds` the file of the pieces that some programs are made of, "" for none. `met` is
+    what the campaign had met some trials before, and draws less often; None steers nothing.
     """
 
     backend: str
@@ -38,16 +41,14 @@ class Trial:
     expectations: tuple[Expectation, ...] = field(default=(), repr=False)
     seconds: float = 5.0
     seeds: str = ""
+    met: Met | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return self.stop - self.start
 
     def singles(self) -> list[Trial]:
         """The same programs, each a trial of its own."""
-        rest = (self.ops, self.expectations, self.seconds, self.seeds)
-        return [
-            Trial(self.backend, self.seed, n, n + 1, *rest) for n in range(self.start, self.stop)
-        ]
+        return [replace(self, start=n, stop=n + 1) for n in range(self.start, self.stop)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +63,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a trial came to: how many programs by verdict, what fails, modules, peak memory.
-
-    `pairs` are the pairs of ops of which one takes what the other makes.
-    """
+    """What a trial came to: programs by verdict, what fails, what was met, modules, peak memory."""
 
     counts: dict[str, int]
     hits: tuple[Hit, ...]
-    pairs: frozenset[tuple[str, str]]
+    met: Meetings
     modules: int
     peak_rss_mb: float
-
-
-def pairs_of(program: Program) -> set[tuple[str, str]]:
-    """The pairs of ops of main of which the second takes what the first makes."""
-    makers: dict[str, str] = {}
-    found: set[tuple[str, str]] = set()
-    for operation in program.main.body.operations[:-1]:
-        found |= {
-            (makers[value.name], operation.name)
-            for value in operation.operands
-            if value.name in makers
-        }
-        makers |= {value.name: operation.name for value in operation.results}
-    return found

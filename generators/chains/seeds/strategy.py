@@ -8,6 +8,7 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose
 from generators.case.stream import stream
 from generators.chains.chain import Chain, element
+from generators.chains.guide import Guide
 from generators.chains.patterns.pattern import Pattern
 from generators.chains.seeds.fragment import Fragment, renamed, with_values
 from generators.chains.seeds.variations import varied
@@ -18,9 +19,11 @@ MOST_VARIATIONS = 4
 """Variations of a fragment are fewer than this."""
 
 
-def program(pick: Pick, fragments: Sequence[Fragment], ops: Ops = frozenset()) -> Case:
+def program(
+    pick: Pick, fragments: Sequence[Fragment], ops: Ops = frozenset(), guide: Guide | None = None
+) -> Case:
     """A valid program around a fragment, or two."""
-    chain = Chain(pick, exact=bool(pick(2)))
+    chain = Chain(pick, exact=bool(pick(2)), guide=guide or Guide())
     for _ in range(choose(pick, (1, 1, 1, 2))):
         _write(chain, varied(pick, choose(pick, fragments), pick(MOST_VARIATIONS)))
     for _ in range(choose(pick, (0, 0, 1, 2))):
@@ -65,9 +68,16 @@ def _rewritten(chain: Chain, value: Value) -> Value:
     return made if made.type == of and element(made) == element(value) else value
 
 
-def numbered(seed: int, index: int, fragments: Sequence[Fragment], ops: Ops = frozenset()) -> Case:
-    """The program number `index` of a seed: the same one everywhere, of the same fragments."""
-    return program(stream(key(seed, ops) ^ _SEEDS, index), fragments, ops)
+def numbered(
+    seed: int,
+    index: int,
+    fragments: Sequence[Fragment],
+    ops: Ops = frozenset(),
+    guide: Guide | None = None,
+) -> Case:
+    """The program number `index` of a seed: the same one everywhere, of the same fragments and
+    where guided alike."""
+    return program(stream(key(seed, ops) ^ _SEEDS, index), fragments, ops, guide)
 
 
 _SEEDS = 0x5EED

@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.campaign.fuzzing.trials import Hit, Tried
 from conformance.errors import UsageError
 
 FILE_NAME = "campaign.sqlite"
 
-_VERSION = 2
+_VERSION = 3
 """Counts the changes of the tables."""
 
 _SCHEMA = """
@@ -29,12 +30,30 @@ CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITH
 CREATE TABLE IF NOT EXISTS trials (
   start INTEGER PRIMARY KEY, stop INTEGER, counts TEXT, modules INTEGER, peak_rss_mb REAL);
 CREATE TABLE IF NOT EXISTS pairs (
-  first TEXT, second TEXT, PRIMARY KEY (first, second)) WITHOUT ROWID;
+  first TEXT, second TEXT, met INTEGER, PRIMARY KEY (first, second)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS steps (
+  step TEXT, element_type TEXT, met INTEGER, PRIMARY KEY (step, element_type)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS choices (
+  op TEXT, dimension TEXT, label TEXT, met INTEGER,
+  PRIMARY KEY (op, dimension, label)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS hits (number INTEGER PRIMARY KEY, place TEXT, hit BLOB, finding TEXT);
 CREATE TABLE IF NOT EXISTS findings (
   name TEXT PRIMARY KEY, signature TEXT, known TEXT, verdict TEXT, class TEXT, culprit TEXT,
   operations INTEGER, elements INTEGER, text TEXT, message TEXT, told TEXT) WITHOUT ROWID;
 """
+
+
+_COUNTING = (
+    "INSERT INTO pairs VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET met = met + excluded.met",
+    "INSERT INTO steps VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET met = met + excluded.met",
+    "INSERT INTO choices VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET met = met + excluded.met",
+)
+_COUNTED = ("SELECT * FROM pairs", "SELECT * FROM steps", "SELECT * FROM choices")
+"""How what was met is counted and read again, in the order of `_counters`."""
+
+
+def _counters(met: Meetings) -> tuple[Counter[Any], Counter[Any], Counter[Any]]:
+    return (met.pairs, met.steps, met.choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +136,9 @@ class Journal:
             "INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?)",
             (start, stop, json.dumps(tried.counts), tried.modules, tried.peak_rss_mb),
         )
-        self._file.executemany("INSERT OR IGNORE INTO pairs VALUES (?, ?)", sorted(tried.pairs))
+        for counting, counts in zip(_COUNTING, _counters(tried.met), strict=True):
+            rows = [(*key, count) for key, count in sorted(counts.items())]
+            self._file.executemany(counting, rows)
         self._file.executemany(
             "INSERT OR REPLACE INTO hits VALUES (?, ?, ?, NULL)",
             [(hit.number, places[hit.number], pickle.dumps(hit)) for hit in tried.hits],
@@ -125,6 +146,13 @@ class Journal:
         met = self.pair_count() - before
         self._file.execute("COMMIT")
         return met
+
+    def met(self) -> Meetings:
+        """What was met, and how often."""
+        found = Meetings()
+        for query, counts in zip(_COUNTED, _counters(found), strict=True):
+            counts.update({tuple(row[:-1]): row[-1] for row in self._all(query)})
+        return found
 
     def pair_count(self) -> int:
         """How many pairs of ops were met, one taking what the other makes."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from conformance.campaign.fuzzing.trials import Trial
 from generators.case.case import Case
 from generators.chains import strategy
+from generators.chains.guide import Guide
 from generators.chains.seeds import strategy as seeded
 from generators.chains.seeds.fragment import Fragment
 
@@ -49,10 +50,10 @@ def _read(path: str, ops: frozenset[str]) -> Material:
     return replace(found, fragments=tuple(about))
 
 
-def case_of(trial: Trial, number: int) -> Case:
+def case_of(trial: Trial, number: int, guide: Guide | None = None) -> Case:
     """The program of that number in a campaign, with recipes for its inputs."""
     if trial.seeds:
         material = _read(trial.seeds, trial.ops)
         if material.fragments and number % material.every == material.every - 1:
-            return seeded.numbered(trial.seed, number, material.fragments, trial.ops)
-    return strategy.numbered(trial.seed, number, trial.ops)
+            return seeded.numbered(trial.seed, number, material.fragments, trial.ops, guide)
+    return strategy.numbered(trial.seed, number, trial.ops, guide)

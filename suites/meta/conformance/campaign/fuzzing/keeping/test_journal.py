@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.campaign.fuzzing.steering.meetings import Meetings
+from conformance.campaign.fuzzing.trials import Tried
 from conformance.errors import UsageError
 
 FINDING = Kept("add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {"votes": "two"})
@@ -34,3 +36,18 @@ def test_a_journal_of_another_version_is_a_line(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text("no database")
     with pytest.raises(UsageError, match="cannot write"):
         Journal(tmp_path)
+
+
+def test_what_was_met_is_counted_over_trials(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        for start in (0, 16):
+            met = Meetings()
+            met.pairs["add", "abs"] += 2
+            met.steps["add", "f32"] += 1
+            met.choices["pad", "interior", "2"] += start // 16
+            journal.add(start, start + 16, Tried({"pass": 16}, (), met, 1, 0.0), {})
+        assert journal.pairs() == [("add", "abs")]
+        found = journal.met()
+    assert found.pairs == {("add", "abs"): 4}
+    assert found.steps == {("add", "f32"): 2}
+    assert found.choices == {("pad", "interior", "2"): 1}

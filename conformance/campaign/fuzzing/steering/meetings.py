@@ -1,0 +1,56 @@
+"""What programs meet: pairs of ops, steps by element type, values of named choices; counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from generators.chains.guide import Guide
+from reference.ir.program import Program
+
+Pair = tuple[str, str]
+"""An op, and one that takes what it makes."""
+
+Step = tuple[str, str]
+"""A step by name, and the element type of the value that it begins with."""
+
+Choice = tuple[str, str, str]
+"""An op, a dimension in which its cases vary, and a value of that."""
+
+
+@dataclass(slots=True)
+class Meetings:
+    """How often what was met; choices that were only offered were met 0 times."""
+
+    pairs: Counter[Pair] = field(default_factory=Counter[Pair])
+    steps: Counter[Step] = field(default_factory=Counter[Step])
+    choices: Counter[Choice] = field(default_factory=Counter[Choice])
+
+    def note(self, program: Program, guide: Guide) -> None:
+        """Count what a program has, and what it was made by."""
+        self.pairs.update(pairs_of(program))
+        self.steps.update((name, str(of)) for name, of in guide.steps)
+        for op, asked in guide.asked:
+            for label in asked.offered:
+                self.choices[op, asked.dimension, label] += label == asked.taken
+
+    def add(self, other: Meetings) -> None:
+        """Count what others have met, too."""
+        self.pairs.update(other.pairs)
+        self.steps.update(other.steps)
+        self.choices.update(other.choices)
+
+
+def pairs_of(program: Program) -> set[Pair]:
+    """The pairs of ops of main of which the second takes what the first makes."""
+    return set(_pairs(program))
+
+
+def _pairs(program: Program) -> Iterator[Pair]:
+    makers: dict[str, str] = {}
+    for operation in program.main.body.operations[:-1]:
+        for value in operation.operands:
+            if value.name in makers:
+                yield makers[value.name], operation.name
+        makers |= {value.name: operation.name for value in operation.results}
