@@ -5,6 +5,7 @@ What is below the seam, one class per backend, is driven by `conformance.backend
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -31,14 +32,22 @@ class Failed(BackendError):
     """The backend broke in an orderly way: an internal error, a runtime error."""
 
 
+ANSWERED = {
+    "out of memory": re.compile(r"RESOURCE_EXHAUSTED|(?i:out of memory)"),
+    "internal error": re.compile(""),
+}
+"""The classes of what a backend that broke answers, by its words: the first that is right.
+
+Its process goes on, as it does not where the verdict is `crashed` and the class another.
+"""
+
+
 def failure_of(error: BackendError) -> tuple[Verdict, str]:
     """The verdict and the class of a valid program that was refused, or that broke the backend."""
-    message = str(error)
     if isinstance(error, Rejected):
         return Verdict.REJECTED, "refused as invalid"
-    if "RESOURCE_EXHAUSTED" in message or "out of memory" in message.lower():
-        return Verdict.CRASHED, "out of memory"
-    return Verdict.CRASHED, "internal error"
+    said = str(error)
+    return Verdict.CRASHED, next(kind for kind, words in ANSWERED.items() if words.search(said))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from conformance.backends.base import ANSWERED
 from conformance.results.store import CellKey
 from conformance.verdict import Record, Verdict
 from reference.ops.table import OPS
@@ -120,6 +121,10 @@ def known_by(expectations: Sequence[Expectation], failure: Failure | Record) -> 
 
 
 def crashes(expectations: Sequence[Expectation], cell: CellKey) -> bool:
-    """Whether the cell's programs are known to end their process, and not just now and then."""
+    """Whether the cell's programs are known to end their process, and not just now and then.
+
+    After an answer, such as an internal error, the process goes on.
+    """
     only = (Verdict.CRASHED.value,)
-    return any(e.verdicts == only and not e.rare and e.applies(cell) for e in expectations)
+    ending = (e for e in expectations if e.verdicts == only and not ANSWERED.keys() >= {*e.kinds})
+    return any(not e.rare and e.applies(cell) for e in ending)

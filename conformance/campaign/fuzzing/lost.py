@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.backends.base import ANSWERED
 from conformance.backends.session import COMPILATION, EXECUTION
 from conformance.campaign.fuzzing.calls import gives_answer
 from conformance.campaign.fuzzing.finding import Finding
@@ -26,9 +27,6 @@ TRIES = 60
 
 SECONDS = 40.0
 """Seconds that it may take."""
-
-INTERNAL_ERROR = "internal error"
-"""The class of what a backend answers where it breaks in an orderly way."""
 
 LOST = (Verdict.CRASHED, Verdict.TIMED_OUT)
 
@@ -68,7 +66,7 @@ class Losses:
 
     def is_loss(self, hit: Hit) -> bool:
         """Whether a hit is one of those: what a backend says by itself ends no worker."""
-        return hit.outcome.verdict in LOST and hit.outcome.kind != INTERNAL_ERROR
+        return hit.outcome.verdict in LOST and hit.outcome.kind not in ANSWERED
 
     def reduced(
         self, trial: Trial, hit: Hit, backend: str, seconds: float = SECONDS

@@ -12,7 +12,7 @@ import pytest
 import conformance
 from conformance.catalog import CATALOG
 from conformance.gate.classes import CLASSES
-from conformance.gate.expectations import Counterexample, Expectation, Failure, known_by
+from conformance.gate.expectations import Counterexample, Expectation, Failure, crashes, known_by
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.tolerance.bounds.sorting import NEGATIVE
 from conformance.tolerance.models.interpreter.table import DEVIATIONS
@@ -77,6 +77,34 @@ def test_failures_without_a_record_are_known_alike(tmp_path: Path) -> None:
     failure = Failure("atan2", "f32", "cpu", Verdict.DIVERGENT, "signed zero")
     assert known_by(found, failure) == "zeros"
     assert known_by(found, replace(failure, kind="NaN")) == ""
+
+
+@pytest.mark.parametrize(
+    ("entry", "ends"),
+    [
+        ("kinds = ['abort']", True),
+        ("kinds = ['internal error', 'abort']", True),
+        ("", True),
+        ("kinds = ['internal error']", False),
+        ("kinds = ['internal error', 'out of memory']", False),
+        ("rare = true", False),
+    ],
+)
+def test_processes_are_known_to_end_where_the_backend_gives_no_answer(
+    tmp_path: Path, entry: str, ends: bool
+) -> None:
+    head = "[[known]]\nid = 'a'\nop = 'abs'\nreason = 'r'\nverdicts = ['crashed']\n"
+    found = read(written(tmp_path, head + entry))
+    assert crashes(found, ("abs", "f32", "cpu")) is ends
+    assert not crashes(found, ("add", "f32", "cpu"))
+
+
+@pytest.mark.parametrize("jaxlib", ["0.10.2", "0.12.0.1"])
+def test_every_op_of_f32_is_there_for_campaigns(jaxlib: str) -> None:
+    """They leave out the cells that are known to end processes."""
+    shipped = load(None, ("cpu",), {"jaxlib": jaxlib})
+    left = [name for name in CATALOG if crashes(shipped, (name, "f32", "cpu"))]
+    assert left == []
 
 
 def test_an_entry_may_have_a_counterexample(tmp_path: Path) -> None:

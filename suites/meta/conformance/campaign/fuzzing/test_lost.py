@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.backends.base import Failed, failure_of
 from conformance.backends.registry import parse
 from conformance.campaign.fuzzing.lost import Losses, is_ours
 from conformance.campaign.fuzzing.trials import Hit, Trial
@@ -36,6 +37,22 @@ def test_whose_time_it_was_is_told_by_what_was_going_on(names: tuple[str, ...], 
 def hit(verdict: Verdict, kind: str) -> Hit:
     program = one("abs", [typed(2)], typed(2))
     return Hit(0, program, (array([-1.0, 2.0]),), Outcome(verdict, kind))
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("INTERNAL: no layout", "internal error"),
+        ("RESOURCE_EXHAUSTED: 12 bytes", "out of memory"),
+        ("Out of memory", "out of memory"),
+    ],
+)
+def test_what_a_backend_answers_has_lost_no_worker(words: str, kind: str) -> None:
+    assert failure_of(Failed(words)) == (Verdict.CRASHED, kind)
+    with executor_of(parse("reference"), jobs=1) as executor:
+        losses = Losses(executor, 60.0)
+        assert not losses.is_loss(hit(Verdict.CRASHED, kind))
+        assert losses.is_loss(hit(Verdict.CRASHED, "abort"))
 
 
 def test_what_was_slow_once_is_no_finding_but_what_died_once_is() -> None:
