@@ -18,7 +18,7 @@ from pathlib import Path
 from conformance.campaign.fuzzing import command
 from conformance.campaign.fuzzing.finding import working
 from conformance.campaign.fuzzing.keeping.bundle import FINDING
-from conformance.check.saving import PROGRAM
+from conformance.check.saving import INPUTS, PROGRAM
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import ParseError, parse_module
 from suites.published_bugs import Bug, bugs
@@ -40,11 +40,17 @@ def is_one(bug: Bug, folder: Path) -> bool:
         return False
 
 
+def found_at(folder: Path) -> float:
+    """When a finding was kept: its inputs are written once, its cause comes later."""
+    return (folder / INPUTS).stat().st_mtime
+
+
 def main() -> int:
     """Run the campaign and print the table; 0 where half of the bugs or more were found."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--budget", default="15m", help="time for the campaign, such as 15m")
     asked.add_argument("--seed", type=int, default=0, help="seed of its programs")
+    asked.add_argument("--jobs", type=int, help="worker processes")
     asked.add_argument("--out", type=Path, help="folder to keep the campaign in")
     given = asked.parse_args()
     jaxlib = versions()["jaxlib"]
@@ -54,17 +60,20 @@ def main() -> int:
         start = time.time()
         command.fuzz(
             command.Options(
-                out=out, budget=given.budget, seed=given.seed, expectations="none", fresh=True
+                out=out,
+                budget=given.budget,
+                seed=given.seed,
+                jobs=given.jobs,
+                expectations="none",
+                fresh=True,
             )
         )
-        found = sorted(
-            (one.parent for one in out.rglob(FINDING)), key=lambda one: one.stat().st_mtime
-        )
+        found = sorted((one.parent for one in out.rglob(FINDING)), key=found_at)
         after: dict[str, float] = {}
         for folder in found:
             for bug in here:
                 if bug.id not in after and is_one(bug, folder):
-                    after[bug.id] = (folder / FINDING).stat().st_mtime - start
+                    after[bug.id] = found_at(folder) - start
     for bug in here:
         told = f"after {after[bug.id]:.0f} s" if bug.id in after else "not found"
         sys.stdout.write(f"{bug.id}: {told}\n")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from conformance.backends.passes import Passes
@@ -16,6 +18,21 @@ from reference.ir.program import Program
 
 if TYPE_CHECKING:  # loads the reader of programs, which the parent need not wait for
     from conformance.campaign.fuzzing.seeds.cutting import Cut
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What a call came to, and the seconds that a worker spent on it."""
+
+    value: object
+    seconds: float
+
+
+def timed(function: Callable[..., object], *given: object) -> Timed:
+    """In a worker: what a call comes to, and how long it takes."""
+    begun = monotonic()
+    value = function(*given)
+    return Timed(value, monotonic() - begun)
 
 
 def run_trial(trial: Trial) -> Tried:

@@ -27,8 +27,11 @@ def smaller_shapes(attempts: Attempts) -> bool:
 
 
 def _changes(program: Program) -> Iterator[Sizes]:
-    """Sizes to be replaced, the largest first, the largest steps first."""
+    """Sizes to be replaced: all at once, then the largest first, the largest steps first."""
     found = sorted(sizes_of(program), reverse=True)
+    if len(found) > 1:
+        for most in (1, 2, 3):
+            yield {size: min(size, most) for size in found}
     for size in found:
         for smaller in dict.fromkeys((1, 2, 3, size // 2, size - 1)):
             if not 0 < smaller < size:

@@ -55,19 +55,40 @@ def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: 
     return own
 
 
-def _fill(own: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
+def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
+    """Write what is said of a finding anew into its folder, where it has that: its cause is known.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    own = parent / finding.name
+    if not own.is_dir():
+        return
+    try:
+        _tell(own, finding, versions, command)
+    except OSError as error:
+        raise UsageError(f"cannot write to {own}: {error.strerror or error}") from error
+
+
+def _tell(own: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
+    """Write the files that people read of a finding."""
     try:
         generic = emit(finding.program)
     except EmitError:
         generic = ""
+    told = described(finding, versions, command)
     (own / PROGRAM).write_text(finding.text or generic, "utf-8")
+    (own / FINDING).write_text(json.dumps(told, indent=2) + "\n", "utf-8")
+    (own / ISSUE).write_text(issue(finding, versions), "utf-8")
+
+
+def _fill(own: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
+    _tell(own, finding, versions, command)
     arguments = finding.program.main.arguments
     names = [argument.name for argument in arguments]
     write_arrays(own / INPUTS, dict(zip(names, finding.inputs, strict=True)))
     for name, results in ((EXPECTED, finding.expected), (ACTUAL, finding.actual)):
         write_arrays(own / name, {f"result_{n}": array for n, array in enumerate(results)})
-    told = described(finding, versions, command)
-    (own / FINDING).write_text(json.dumps(told, indent=2) + "\n", "utf-8")
     script = _TEMPLATE.read_text("utf-8").split(_MARK)
     facts = {
         "verdict": finding.verdict.value,
@@ -80,7 +101,6 @@ def _fill(own: Path, finding: Finding, versions: Mapping[str, str], command: str
     }
     lines = "".join(f"{name.upper()} = {value!r}\n" for name, value in facts.items())
     (own / SCRIPT).write_text(script[0] + _MARK + lines + script[2], "utf-8")
-    (own / ISSUE).write_text(issue(finding, versions), "utf-8")
 
 
 def _spelled(of: object) -> tuple[str, list[int]]:

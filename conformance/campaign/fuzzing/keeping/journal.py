@@ -182,6 +182,15 @@ class Journal:
         rows = self._all("SELECT place, hit FROM hits WHERE finding IS NULL ORDER BY number")
         return [(place, pickle.loads(hit)) for place, hit in rows]  # noqa: S301 - our own
 
+    def open_count(self) -> int:
+        """How many hits wait to be minimised."""
+        return int(self._all("SELECT count(*) FROM hits WHERE finding IS NULL")[0][0])
+
+    def hit(self, number: int) -> Hit:
+        """The hit of a program that waits to be minimised."""
+        ((hit,),) = self._all("SELECT hit FROM hits WHERE number = ?", number)
+        return pickle.loads(hit)  # noqa: S301 - our own
+
     def place_counts(self) -> Counter[str]:
         """How many hits of each place have come to findings."""
         rows = self._all("SELECT place, count(*) FROM hits WHERE finding NOT NULL GROUP BY place")
@@ -211,6 +220,10 @@ class Journal:
         self.settle(number, kept.name)
         self._file.execute("COMMIT")
         return added > 0
+
+    def explain(self, name: str, told: Mapping[str, Any]) -> None:
+        """Keep what is said of a finding, now that its cause is known."""
+        self._file.execute("UPDATE findings SET told = ? WHERE name = ?", (json.dumps(told), name))
 
     def findings(self) -> list[Kept]:
         """All findings, those met most often first."""

@@ -1,0 +1,79 @@
+"""Findings kept: in the journal, in their folders, and told to people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from conformance.campaign.fuzzing.finding import Finding, working
+from conformance.campaign.fuzzing.keeping import bundle
+from conformance.campaign.fuzzing.keeping.journal import Journal, Kept
+from conformance.campaign.fuzzing.trials import Hit
+from conformance.triage.minimise.shapes import elements_of
+
+
+class Keeping:
+    """Where findings are written: the journal, their folders, the console."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        folder: Path,
+        versions: Mapping[str, str],
+        command: str,
+        say: Callable[[str], None],
+    ) -> None:
+        """Write into this journal and folder, and tell people with `say`."""
+        self._journal, self._folder, self.say = journal, folder, say
+        self._told = (versions, command)
+
+    def finding(self, number: int, finding: Finding) -> bool:
+        """Keep what a program came to; whether it is a finding that is new, and not known."""
+        told = bundle.described(finding, *self._told)
+        new = self._journal.add_finding(number, kept(finding, told)) and not finding.known
+        if new:
+            bundle.write(self._folder, finding, *self._told)
+            self.say(line_of(finding))
+        return new
+
+    def cause(self, finding: Finding) -> None:
+        """Keep a finding's cause."""
+        bundle.explain(self._folder, finding, *self._told)
+        self._journal.explain(finding.name, bundle.described(finding, *self._told))
+        if told := cause_of(finding):
+            self.say(f"{finding.name}: {told}")
+
+
+def kept(finding: Finding, told: dict[str, Any]) -> Kept:
+    """A finding as the journal has it; `told` is what its folder says."""
+    program = finding.program
+    return Kept(
+        f"{finding.name}{'-known' if finding.known else ''}",
+        finding.signature, ", ".join(finding.known), finding.verdict.value,
+        finding.kind, finding.culprit, len(working(program)), elements_of(program), finding.text,
+        " ".join(finding.message.split()), {} if finding.known else told,
+    )  # fmt: skip
+
+
+def of_known(hit: Hit) -> Kept:
+    """What the journal has of hits that expectations know: these alone tell them apart."""
+    outcome, known = hit.outcome, ", ".join(hit.outcome.known)
+    return Kept(
+        f"known: {known}", known, known, outcome.verdict.value, outcome.kind, outcome.culprit,
+        len(working(hit.program)), elements_of(hit.program), "",
+        " ".join(outcome.message.split()),
+    )  # fmt: skip
+
+
+def line_of(finding: Finding) -> str:
+    """A finding in a line."""
+    ops = " + ".join(one.name for one in working(finding.program))
+    kind = f" ({finding.kind})" if finding.kind else ""
+    message = " ".join(finding.message.split())
+    return f"{finding.name}: {finding.verdict}{kind}: {ops}: {message}"
+
+
+def cause_of(finding: Finding) -> str:
+    """What makes a finding vanish and who votes how, in a line; "" where nothing is known."""
+    return "; ".join(filter(None, (finding.cause.line, finding.vote.line)))
