@@ -9,6 +9,8 @@ multiplication", 2012), complex numbers likewise; the sum is rounded once. Integ
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, from_bits
@@ -87,16 +89,26 @@ def sums(lhs: Array, rhs: Array) -> Array:
     """The products of matrices of wide elements before they are rounded."""
     of = np.result_type(lhs, rhs)
     lhs, rhs = lhs.astype(of, copy=False), rhs.astype(of, copy=False)
-    if of != np.longdouble and of != np.clongdouble:
+    long = of == np.longdouble or of == np.clongdouble
+    if of.kind != "c":
+        return _long(lhs, rhs) if long else np.matmul(lhs, rhs)
+    if long and lhs.size * rhs.shape[-1] < _MANY:
+        return _extended(lhs, rhs)
+    if not long and np.isfinite(lhs).all() and np.isfinite(rhs).all():
         return np.matmul(lhs, rhs)
-    work = lhs.size * rhs.shape[-1]
-    if of == np.clongdouble:
-        if work < _MANY:
-            return _extended(lhs, rhs)
-        a, b, c, d = np.real(lhs), np.imag(lhs), np.real(rhs), np.imag(rhs)
-        real = _long(a, c) - _long(b, d)
-        return real + np.clongdouble(1j) * (_long(a, d) + _long(b, c))
-    return _long(lhs, rhs)
+    return _by_parts(lhs, rhs, _long if long else np.matmul)
+
+
+def _by_parts(lhs: Array, rhs: Array, multiply: Callable[[Array, Array], Array]) -> Array:
+    """Products of complex matrices from products of real ones.
+
+    BLAS has factors beside those of the product, and makes (NaN, NaN) of (inf, 1) times (1, 0).
+    """
+    a, b, c, d = np.real(lhs), np.imag(lhs), np.real(rhs), np.imag(rhs)
+    real = multiply(a, c) - multiply(b, d)
+    product = np.empty(real.shape, lhs.dtype)
+    product.real, product.imag = real, multiply(a, d) + multiply(b, c)
+    return product
 
 
 def _extended(lhs: Array, rhs: Array) -> Array:

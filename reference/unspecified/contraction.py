@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.unspecified.reasons import Open, Reason
+
+FACTORS = 2
+"""Operands that are multiplied, before those that are sizes."""
 
 
 def no_zero(
@@ -27,7 +31,24 @@ def no_zero(
     return []
 
 
+def complex_exception(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> Sequence[Open]:
+    """Sums of complex products of what is not finite, or that may overflow in some order.
+
+    Source: the specification's `dot_general` is made of `multiply` and `add`, and its section
+    "Floating-point exceptions" leaves those of complex arithmetic to the implementation. Where none
+    can be met the sum of the magnitudes is finite.
+    """
+    del number
+    if not element_type_of(result).is_complex:
+        return []
+    sizes = [np.abs(one.astype(np.complex128)) for one in operands[:FACTORS]]
+    total = apply(operation, (*sizes, *operands[FACTORS:]))[0]
+    return [("exception in complex arithmetic", ~np.isfinite(total))]
+
+
 REASONS: dict[str, tuple[Reason, ...]] = dict.fromkeys(
-    ("dot", "dot_general", "einsum", "unary_einsum"), (no_zero,)
+    ("dot", "dot_general", "einsum", "unary_einsum"), (no_zero, complex_exception)
 )
 """The reasons by op."""

@@ -191,6 +191,22 @@ def test_complex_sums() -> None:
     assert verdict(lhs, rhs, (lhs @ rhs.conj())) is not Verdict.PASS
 
 
+def test_exceptions_of_complex_products_are_open() -> None:
+    """As those of `multiply` are; sums without any are not, beside them in the same result."""
+    lhs = np.array([[1, 2], [1j, complex(3, np.inf)], [1e20, -1e20]], np.complex64)
+    rhs = np.array([[1, 0], [0, 1]], np.complex64)
+    (expected,) = evaluate(dot_general(lhs, rhs)[0], (lhs, rhs))
+    assert np.imag(expected)[1, 1] == np.inf
+    other = expected.copy()
+    other[1, 1] = complex(np.nan, np.nan)
+    found = judged(lhs, rhs, other)
+    assert (found.verdict, found.kind) == (Verdict.UNSPECIFIED, "exception in complex arithmetic")
+    other[0, 0] += 1
+    assert judged(lhs, rhs, other).verdict is Verdict.DIVERGENT
+    many, few = np.full((1, 4), 5e37, np.complex64), np.array([[1, -1, 1, -1]], np.complex64).T
+    assert judged(many, few, np.array([[np.nan]], np.complex64)).verdict is Verdict.DIVERGENT
+
+
 def test_old_ops_have_the_same_rule() -> None:
     lhs, rhs = _normal(10, 40)
     for op, given in (("dot", {}), ("einsum", {"einsum_config": "ij,jk->ik"})):
