@@ -12,6 +12,7 @@ from generators.families import distribution
 from generators.families.exchanging import ragged_all_to_all
 from generators.families.xla.twins import Restate, renamed, twins
 from generators.programs.building import Builder
+from generators.programs.constructs import enclosed
 from reference.ir.constants import matrix
 from reference.ir.program import Operation, TensorType
 from reference.ir.types import ElementType
@@ -85,14 +86,22 @@ _OWN: dict[str, Builder] = {
     "CrossReplicaSum": _cross_replica_sum, "RaggedAllToAll": _ragged_all_to_all,
 }  # fmt: skip
 
+_STANDING = ("RaggedAllToAll",)
+"""What only stands in main, as its twin does."""
+
 RESTATED: dict[str, Restate] = {"AllGather": _all_gather, "ReduceScatter": _reduce_scatter}
 
-BUILDERS: dict[str, Builder] = (
-    twins(
+_IN_MAIN: dict[str, Builder] = {
+    **twins(
         distribution.IN_MAIN,
         (record for record in RECORDS if record.name not in _OWN),
         RESTATED,
-    )
-    | _OWN
-)
-"""What builds the cases of each op."""
+    ),
+    **_OWN,
+}
+
+BUILDERS: dict[str, Builder] = {
+    name: build if name in _STANDING else enclosed(build, paired=False)
+    for name, build in _IN_MAIN.items()
+}
+"""What builds the cases of each op; what starts and waits for one is no op of the builder."""
