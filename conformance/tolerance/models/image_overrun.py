@@ -58,7 +58,8 @@ def image_overrun(geometry_of: GeometryOf) -> Deviation:
         slack = 2.0 ** (1 - to.float_format.precision) * (np.abs(right) + most - least)
         between = (got >= right + least - slack) & (got <= right + most + slack)
         open_ = ~np.isfinite(most - least) | lost
-        return (np.where(between | open_, 0.0, np.inf),)
+        left_out = np.isnan(right) & ~np.isnan(got)  # nothing that is added makes that of NaN
+        return (np.where((between | open_) & ~left_out, 0.0, np.inf),)
 
     return Deviation(LABEL, measure, unsteady=True)
 

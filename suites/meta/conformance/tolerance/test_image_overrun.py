@@ -36,14 +36,16 @@ IMAGE = (1 + np.arange(12, dtype=np.float32)).reshape(2, 3, 2)
 KERNEL = np.ones((1, 2, 1), np.float32)
 
 
-def kind_of(low: int, high: int, *changes: tuple[tuple[int, int], float]) -> str:
+def kind_of(
+    low: int, high: int, *changes: tuple[tuple[int, int], float], kernel: Array = KERNEL
+) -> str:
     """The class of a result in which some places of the images have other values."""
     subject = program(low, high)
-    expected = evaluate(subject, (IMAGE, KERNEL))
+    expected = evaluate(subject, (IMAGE, kernel))
     actual: Array = expected[0].copy()
     for (image, place), value in changes:
         actual[image, place, 0] = value
-    judged = judge(subject, (IMAGE, KERNEL), expected, (actual,), RULES["convolution"])
+    judged = judge(subject, (IMAGE, kernel), expected, (actual,), RULES["convolution"])
     return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
 
 
@@ -65,3 +67,10 @@ def test_anything_else_is_just_wrong() -> None:
     assert kind_of(-2, 1, ((0, 1), -1)) == "wrong value"
     assert kind_of(-2, 1, ((0, 0), 7 + 8)) == "wrong value"
     assert kind_of(1, 1, ((0, 4), 7 + 8)) == "wrong value"  # nothing is cut off
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_kernel_that_padding_is_not_multiplied_with_is_another_matter(value: float) -> None:
+    """0 * NaN is NaN: products with the padding are left out where it is 0."""
+    kernel = np.full_like(KERNEL, value)
+    assert kind_of(-2, 1, ((0, 1), 0), ((1, 1), 0), kernel=kernel) == "NaN"
