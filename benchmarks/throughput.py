@@ -27,9 +27,9 @@ from pathlib import Path
 from time import perf_counter
 
 from conformance.backends.session import opened
-from conformance.campaign.planning import PROFILES
+from conformance.campaign.planning import PROFILES, Options, bundles, plan
 from conformance.campaign.progress import Watcher
-from conformance.campaign.runner import Options, plan, run
+from conformance.campaign.runner import run
 from conformance.results.summary import RunData
 
 MIX = (
@@ -126,11 +126,11 @@ def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
     recorder = Recorder(opened("cpu"))
     session.opened = lambda _: recorder
     files = []
-    chosen = plan(options_of(arguments, folder)).tasks
+    chosen = bundles(plan(options_of(arguments, folder)).tasks)
     for worker in range(arguments.jobs):
         recorder.kept = []
-        for task in chosen[worker :: arguments.jobs]:
-            tasks.run_task(task)
+        for bundle in chosen[worker :: arguments.jobs]:
+            tasks.run_tasks(bundle)
         files.append(folder / f"modules-{worker}.pickle")
         files[-1].write_bytes(pickle.dumps(recorder.kept))
     return files

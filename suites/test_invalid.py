@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.campaign.isolation import run_isolated
-from conformance.campaign.planning import plan_of
+from conformance.campaign.planning import bundles, plan_of
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.gate.expectations import known_by
@@ -20,7 +20,7 @@ from suites.running import TIMEOUT, expectations_of, explained
 def test_refuses(invalid_cell: Cell, executors, pytestconfig: pytest.Config) -> None:
     tasks = plan_of(invalid_cell, pytestconfig.getoption("profile") or "smoke", 0)
     try:
-        done = run_isolated(executors(invalid_cell.backend), tasks, TIMEOUT, pytest.fail)
+        done = run_isolated(executors(invalid_cell.backend), bundles(tasks), TIMEOUT, pytest.fail)
         records = [record for one in done if one is not None for record in one[1].records]
     except NotAvailable as error:
         pytest.fail(str(error), pytrace=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.campaign.isolation import run_isolated
-from conformance.campaign.planning import plan_of
+from conformance.campaign.planning import bundles, plan_of
 from conformance.campaign.tasks import Task
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
@@ -24,7 +24,7 @@ def test_conforms(cell: Cell, executors, pytestconfig: pytest.Config) -> None:
     profile, seed = pytestconfig.getoption("profile"), pytestconfig.getoption("case_seed")
     tasks = plan_of(cell, profile, seed) if profile else [Task(cell, seed, 0, QUICK)]
     try:
-        done = run_isolated(executors(cell.backend), tasks, TIMEOUT, pytest.fail)
+        done = run_isolated(executors(cell.backend), bundles(tasks), TIMEOUT, pytest.fail)
         records = [record for one in done if one is not None for record in one[1].records]
     except NotAvailable as error:
         pytest.fail(str(error), pytrace=False)

@@ -1,11 +1,12 @@
-"""Tasks in workers: where a worker is lost, the cases of its task one by one."""
+"""Tasks in workers: several at once, and where a worker is lost, one by one and case by case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
-from conformance.campaign.tasks import Task, TaskResult, joined, lost_record, run_task
+from conformance.campaign.tasks import Task, TaskResult, joined, lost_record, run_tasks
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
@@ -13,87 +14,125 @@ from conformance.verdict import Errors, Timing, Verdict
 
 Notice = Callable[[str], None]
 
+Bundle = tuple[Task, ...]
+"""Tasks that are one call of a worker: they are compiled as one module where that can be."""
+
 
 @dataclass(slots=True)
-class _Split:
-    """A task whose cases are each on their own, as far as they have ended.
+class _Lost:
+    """A bundle whose worker was lost, or whose cases nobody tried together (`why` is "" then).
 
-    `why` says how its worker was lost, "" when nobody tried it as a whole.
+    Its parts are its tasks or, of a single task, its cases; `left` of them have not ended.
     """
 
-    task: Task
+    bundle: Bundle
     why: str
-    parts: list[TaskResult] = field(default_factory=list[TaskResult])
+    left: int
+    results: list[TaskResult] = field(default_factory=list[TaskResult])
+
+    def blames_nobody(self) -> bool:
+        """Whether a worker was lost, and with none of the parts alone."""
+        lost = (Verdict.CRASHED, Verdict.TIMED_OUT)
+        records = (record for result in self.results for record in result.records)
+        return bool(self.why) and not any(record.verdict in lost for record in records)
 
 
 def run_isolated(
     executor: LocalExecutor,
-    tasks: Sequence[Task],
+    bundles: Iterable[Bundle],
     timeout: float,
     notice: Notice,
     apart: Container[Task] = (),
 ) -> Generator[tuple[Task, TaskResult] | None]:
-    """Do the tasks in workers and yield each with its result, in the order of ending.
+    """Do the tasks of these bundles in workers and yield each with its result, as they end.
 
-    A task may take `timeout` seconds, a single case of one whose worker was lost a third of that.
-    All cases apart cost hardly more than halving, and a hang is waited for once more, not five
-    times. Cases of the tasks in `apart`, which are known to lose workers, are on their own from the
-    start. What belongs to no case goes to `notice`: a task that broke the harness, which has no
-    result; and workers that were lost over cases of which none alone is to blame. Yields None
-    now and then, while nothing ends.
+    A bundle may take `timeout` seconds, a single case of one whose worker was lost a third of that.
+    Where a worker is lost, the tasks of the bundle go on one by one, and the cases of a task: that
+    costs hardly more than halving, and a hang is waited for twice more, not five times. Cases of
+    the tasks in `apart`, which are known to lose workers and are no part of larger bundles, are on
+    their own from the start. What belongs to no case goes to `notice`: a task that broke the
+    harness, which has no result; and workers that were lost over cases of which none alone is to
+    blame. Yields None now and then, while nothing ends.
 
     Raises:
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
-    splits: dict[Task, _Split] = {}
+    parts = _Parts(timeout, notice)
 
-    def split(task: Task, why: str) -> list[Call]:
-        begun = _Split(task, why)
-        splits.update(dict.fromkeys(task.singles(), begun))
-        return [Call(single, run_task, (single,), timeout / 3) for single in task.singles()]
+    def calls() -> Generator[Call]:
+        for bundle in bundles:
+            begins_apart = any(len(task) > 1 and task in apart for task in bundle)
+            yield from parts.of(bundle, "") if begins_apart else [_call(bundle, timeout)]
 
-    calls: list[Call] = []
-    for task in tasks:
-        begins_apart = len(task) > 1 and task in apart
-        calls += split(task, "") if begins_apart else [Call(task, run_task, (task,), timeout)]
-    for ended in executor.results(calls):
+    for ended in executor.results(calls()):
         if ended is None:
             yield None
             continue
-        task: Task = ended.call.name
-        result = _result_of(ended, notice)
-        if result is None and isinstance(ended.value, (Died, TimedOut)):
-            for call in split(task, why(ended.value)[2]):
+        bundle: Bundle = ended.call.name
+        results = _results_of(ended, notice)
+        for task, result in zip(bundle, results, strict=False):  # none where it goes on in parts
+            yield from parts.ended(task, result)
+        if not results and (len(bundle) > 1 or isinstance(ended.value, (Died, TimedOut))):
+            for call in parts.of(bundle, _why(ended.value)):
                 executor.push(call)
-        elif result is not None and task in splits:
-            whole = _gathered(splits[task], result, notice)
-            if whole is not None:
-                yield whole
-        elif result is not None:
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The bundles that go on in parts, by each part that has not ended."""
+
+    timeout: float
+    notice: Notice
+    lost: dict[Task, _Lost] = field(default_factory=dict["Task", "_Lost"])
+
+    def of(self, bundle: Bundle, why: str) -> list[Call]:
+        """The calls of a bundle's parts, from now on awaited."""
+        parts = [*bundle] if len(bundle) > 1 else [one for task in bundle for one in task.singles()]
+        self.lost.update(dict.fromkeys(parts, _Lost(bundle, why, len(parts))))
+        seconds = self.timeout if len(bundle) > 1 else self.timeout / 3
+        return [_call((one,), seconds) for one in parts]
+
+    def ended(self, task: Task, result: TaskResult) -> Generator[tuple[Task, TaskResult]]:
+        """What is done with this result of a task: a task as it was planned, or a case of one."""
+        whole = self.lost.pop(task, None)
+        if whole is None or len(whole.bundle) > 1:
             yield task, result
+        if whole is None:
+            return
+        whole.results.append(result)
+        whole.left -= 1
+        if whole.left:
+            return
+        if whole.blames_nobody():
+            self.notice(f"{_name(whole.bundle)}: {whole.why}, and with none of these cases alone")
+        if len(whole.bundle) == 1:
+            yield from self.ended(whole.bundle[0], joined(whole.results))
 
 
-def _result_of(ended: Ended, notice: Notice) -> TaskResult | None:
-    """The result, made up for a single case that lost its worker; None where there is none."""
-    task, value = ended.call.name, ended.value
-    if isinstance(value, TaskResult):
+def _call(bundle: Bundle, timeout: float) -> Call:
+    return Call(bundle, run_tasks, (bundle,), timeout)
+
+
+def _name(bundle: Bundle) -> str:
+    return bundle[0].id if len(bundle) == 1 else f"{bundle[0].id} to {bundle[-1].id}"
+
+
+def _why(value: Any) -> str:
+    return why(value)[2] if isinstance(value, (Died, TimedOut)) else ""
+
+
+def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
+    """The results of each task, made up for a single case that lost its worker; or none."""
+    bundle, value = ended.call.name, ended.value
+    if isinstance(value, list):
         return value
     if isinstance(value, NotAvailable):
         raise value
+    if len(bundle) > 1:
+        return []  # there is an answer for each of its tasks
     if not isinstance(value, (Died, TimedOut)):
-        notice(f"{task.id}: {type(value).__name__}: {value}")
-        return None
-    if len(task) > 1:
-        return None
-    return TaskResult((lost_record(task, *why(value)),), Errors(), Timing(), 0, 0.0)
-
-
-def _gathered(split: _Split, part: TaskResult, notice: Notice) -> tuple[Task, TaskResult] | None:
-    split.parts.append(part)
-    if len(split.parts) < len(split.task):
-        return None
-    whole = joined(split.parts)
-    lost = (Verdict.CRASHED, Verdict.TIMED_OUT)
-    if split.why and not any(record.verdict in lost for record in whole.records):
-        notice(f"{split.task.id}: {split.why}, and with none of these cases alone")
-    return split.task, whole
+        notice(f"{_name(bundle)}: {type(value).__name__}: {value}")
+        return []
+    if len(bundle[0]) > 1:
+        return []
+    return [TaskResult((lost_record(bundle[0], *why(value)),), Errors(), Timing(), 0, 0.0)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from generators.cells.columns import miss_count
 from reference.ops.table import OPS
 
 CASES_PER_MODULE = 32
-"""The cases of a task, compiled as one module: with more, a case costs hardly less (measured)."""
+"""The cases of a bundle of tasks, compiled as one module: with more, a case costs hardly less
+(measured)."""
 
 PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
 """Cases per cell, to be multiplied by the weight of the op's row."""
@@ -91,6 +93,29 @@ def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
         Task(cell, seed, start, min(start + CASES_PER_MODULE, count))
         for start in range(0, count, CASES_PER_MODULE)
     ]
+
+
+def bundles(tasks: Iterable[Task], apart: Container[Task] = ()) -> list[tuple[Task, ...]]:
+    """Tasks in order, in bundles of one op and backend that can be one module.
+
+    To compile a module takes twice as long as to compile one more small program within it. Near
+    misses are compiled each alone, and so are the cases of the tasks in `apart`.
+    """
+    found: list[list[Task]] = []
+    room = 0
+    for task in tasks:
+        alone = task in apart or isinstance(task.cell.element_type, Invalid)
+        before = found[-1][-1].cell if found else None
+        same = before is not None and (before.op, before.backend) == (
+            task.cell.op,
+            task.cell.backend,
+        )
+        if alone or not same or len(task) > room:
+            found.append([])
+            room = 0 if alone else CASES_PER_MODULE
+        found[-1].append(task)
+        room -= len(task)
+    return [tuple(bundle) for bundle in found]
 
 
 def key(cell: Cell) -> CellKey:

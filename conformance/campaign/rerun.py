@@ -6,24 +6,21 @@ import numpy as np
 
 from conformance.backends.base import BackendError
 from conformance.backends.registry import parse
-from conformance.campaign.planning import plan_of
+from conformance.campaign.batch import Prepared, Ran, Results, bench_of
+from conformance.campaign.planning import bundles, plan_of
 from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.campaign.tasks import (
     ONLY_IN_BATCH,
-    Prepared,
-    Ran,
-    Results,
     Task,
-    bench_of,
     cases_of,
     conclude,
     judge_all,
     lost_record,
     refused,
-    run_task,
+    run_tasks,
     worst_of,
 )
-from conformance.catalog import CATALOG, Cell
+from conformance.catalog import CATALOG, Cell, cells
 from conformance.executors.local import Died, TimedOut
 from conformance.executors.lost import why
 from conformance.results.inputs import unpack_inputs
@@ -46,11 +43,21 @@ def rerun(case: RecordedCase, generic: bool) -> Replay:
     cell = Cell(record.op, column(record.element_type), parse(case.backend).name)
     task = Task(cell, case.seed, record.index, record.index + 1)
     if isinstance(cell.element_type, Invalid):
-        return _again_in_batch(task, record, generic)
+        return _again_in_batch((task,), record, generic)
     if record.kind == ONLY_IN_BATCH:
-        (task,) = (t for t in plan_of(cell, case.profile, case.seed) if record.index in t)
-        return _again_in_batch(task, record, generic)
+        return _again_in_batch(_bundle_of(cell, record.index, case), record, generic)
     return _again(task, record, generic)
+
+
+def _bundle_of(cell: Cell, index: int, case: RecordedCase) -> tuple[Task, ...]:
+    """The tasks that the case of that index was compiled with in a run of the op's every cell."""
+    beside = cells([cell.op], backends=[cell.backend])
+    tasks = [task for one in beside for task in plan_of(one, case.profile, case.seed)]
+    return next(
+        bundle
+        for bundle in bundles(tasks)
+        if any(task.cell == cell and index in task for task in bundle)
+    )
 
 
 def lost(case: RecordedCase, reason: Died | TimedOut) -> Replay:
@@ -62,8 +69,13 @@ def lost(case: RecordedCase, reason: Died | TimedOut) -> Replay:
     return Replay(new, new.detail.program if new.detail else "")
 
 
-def _again_in_batch(task: Task, record: Record, generic: bool) -> Replay:
-    (new,) = (r for r in run_task(task).records if r.index == record.index)
+def _again_in_batch(bundle: tuple[Task, ...], record: Record, generic: bool) -> Replay:
+    (new,) = (
+        found
+        for result in run_tasks(bundle)
+        for found in result.records
+        if (found.element_type, found.index) == (record.element_type, record.index)
+    )
     return Replay(new, _program(new.detail.program, generic) if new.detail else "")
 
 

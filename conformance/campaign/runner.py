@@ -5,7 +5,7 @@ The parent plans, stores and shows. It never loads a backend, nor computes what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from conformance.backends.base import Description
 from conformance.backends.registry import Choice, parse_all
 from conformance.campaign.coverage import coverage_of
 from conformance.campaign.isolation import run_isolated
-from conformance.campaign.planning import PROFILES, Options, Plan, key, plan
+from conformance.campaign.planning import PROFILES, Options, Plan, bundles, key, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.tasks import Task, TaskResult, peak_rss_mb
 from conformance.catalog import Cell
@@ -231,6 +231,7 @@ class _Sitting:
         before = store.meta()
         self._seconds: float = before.get("seconds", 0.0)
         self._storage: float = before.get("storage_seconds", 0.0)
+        self._planning: float = before.get("planning_seconds", 0.0)
         self._incidents: list[str] = before.get("incidents", [])
         self._begun = begun
 
@@ -240,12 +241,9 @@ class _Sitting:
         self._watcher.start(self._tally)
         try:
             for choice, executor in workers.items():
-                todo = [
-                    task
-                    for task in self._plan.tasks
-                    if task.cell.backend == choice.name and task.id not in finished
-                ]
-                crashing = {t for t in todo if crashes(self._expectations, key(t.cell))}
+                tasks = [t for t in self._plan.tasks if t.cell.backend == choice.name]
+                crashing = {t for t in tasks if crashes(self._expectations, key(t.cell))}
+                todo = self._planned(bundles(tasks, crashing), finished)
                 timeout = self._options.timeout
                 for done in run_isolated(executor, todo, timeout, self._incident, crashing):
                     if done is not None:
@@ -254,6 +252,19 @@ class _Sitting:
                 executor.rest()
         finally:
             self._watcher.stop()
+
+    def _planned(
+        self, whole: Sequence[tuple[Task, ...]], finished: set[str]
+    ) -> Generator[tuple[Task, ...]]:
+        """What is left to do of these bundles, planned as workers ask for it: a plan is of all
+        cells of an op, and each worker would make the whole of it."""
+        for bundle in whole:
+            left = [task for task in bundle if task.id not in finished]
+            if left:
+                begun = perf_counter()
+                planned = tuple(task.planned() for task in left)
+                self._planning += perf_counter() - begun
+                yield planned
 
     def _count(self, finished: set[str]) -> None:
         tally = self._tally
@@ -278,6 +289,7 @@ class _Sitting:
             meta={
                 "seconds": self._seconds + monotonic() - self._begun,
                 "storage_seconds": self._storage,
+                "planning_seconds": self._planning,
             },
         )
         self._storage += perf_counter() - begun

@@ -8,56 +8,59 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import reduce
-from time import perf_counter
 
-from conformance.backends.base import BackendError, Failed, Rejected, Unsupported, failure_of
-from conformance.backends.session import EMISSION, Compiled, Session, open_session
+from conformance.backends.base import BackendError, Rejected, Unsupported, failure_of
+from conformance.backends.session import Session, open_session
+from conformance.campaign.batch import (
+    Bench,
+    Inputs,
+    Prepared,
+    Ran,
+    Results,
+    StopWatch,
+    inputs_of,
+    run_all,
+)
 from conformance.catalog import Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.compare import Judgement, combine, judge, merge_errors
 from conformance.results.inputs import pack_inputs
 from conformance.stablehlo.emit import EmitError, emit
-from conformance.tolerance.rule import Rule
 from conformance.transforms.merge import merge
 from conformance.verdict import Detail, Errors, Record, Timing, Verdict
 from generators.case.case import Case
 from generators.case.columns import Invalid
+from generators.cells import plan
 from generators.cells.columns import ordered_misses
-from generators.cells.plan import cases
 from generators.values.contents import materialise
-from reference.interpreter.evaluate import evaluate, shared_out
+from reference.interpreter.evaluate import evaluate
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import Program
-from reference.ir.types import Array
-from reference.ops.structure import is_constant
 from reference.ops.xla.lowering import lowered
 
 ONLY_IN_BATCH = "only in batch"
 """The kind of a divergence that does not show when the case is compiled alone."""
 
-ROUNDS = 3
-"""How often a failing case is run alone, to see whether its results change."""
-
 INPUTS_KEPT = 1 << 20
 """Archives of inputs over this many bytes are not stored: `replay` makes them again by seed."""
-
-Inputs = tuple[Array, ...]
-Results = list[list[Array]]
-"""What a case gave: the results of each of its input sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The cases of a cell from index `start` to before `stop`."""
+    """The cases of a cell from index `start` to before `stop`.
+
+    `plans` is what they take of their op's dimensions of variation, as the plan of all its cells
+    has it: whoever has made that plan can spare others to make it again.
+    """
 
     cell: Cell
     seed: int
     start: int
     stop: int
+    plans: tuple[Mapping[str, str], ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -72,7 +75,20 @@ class Task:
 
     def singles(self) -> list[Task]:
         """The same cases, each a task of its own."""
-        return [Task(self.cell, self.seed, i, i + 1) for i in range(self.start, self.stop)]
+        return [self._single(index) for index in range(self.start, self.stop)]
+
+    def _single(self, index: int) -> Task:
+        at = index - self.start
+        plans = None if self.plans is None else self.plans[at : at + 1]
+        return Task(self.cell, self.seed, index, index + 1, plans)
+
+    def planned(self) -> Task:
+        """The same task with its plans, which takes the plan of its op to be made so far."""
+        cell = self.cell
+        if isinstance(cell.element_type, Invalid):
+            return self
+        made = plan.plans(cell.op, cell.element_type, self.seed, range(self.start, self.stop))
+        return replace(self, plans=tuple(made))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,156 +102,47 @@ class TaskResult:
     peak_rss_mb: float
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A case ready to run: its input sets, and what the reference makes of each."""
-
-    index: int
-    program: Program
-    inputs: list[Inputs]
-    expected: list[Inputs]
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """How a case went: its results or the backend's refusal, and the cases that ran with it."""
-
-    outcome: Results | BackendError
-    together: Sequence[Prepared]
-
-
-@dataclass(frozen=True, slots=True)
-class StopWatch:
-    """The seconds that each part of `Timing` took."""
-
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-
-    @contextmanager
-    def timed(self, part: str) -> Generator[None]:
-        """Count the block's seconds towards a part of `Timing`."""
-        begun = perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[part] = self.seconds.get(part, 0.0) + perf_counter() - begun
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """What the cases of a cell are run and judged with; the watch takes the session's time too."""
-
-    session: Session
-    rule: Rule
-    watch: StopWatch
-
-    def run(self, group: Sequence[Prepared]) -> list[Results]:
-        """Compile the group as one module and run it on every input set.
-
-        The k-th execution takes the k-th input set of each case, or the last of a case with fewer.
-
-        Raises:
-            BackendError: when the backend does not give results.
-        """
-        compiled = self.compile(group)
-        results: list[Results] = [[] for _ in group]
-        for turn in range(max(len(p.inputs) for p in group)):
-            outputs = compiled.run(inputs_of(group, turn))
-            _deal(outputs, group, turn, results)
-        return results
-
-    def run_alone(self, prepared: Prepared, verdict: Verdict) -> list[Results]:
-        """Compile a failing case alone and run each input set several times on end.
-
-        A divergent program with constants is compiled anew each time: a compiler that folds them
-        wrongly may read memory which is not theirs, and keep what it finds for every execution.
-
-        Returns:
-            The results of the first time, of the second time, and so on.
-
-        Raises:
-            BackendError: when the backend does not give results.
-        """
-        folds = any(map(is_constant, prepared.program.walk()))
-        again = folds and verdict is Verdict.DIVERGENT
-        programs = [self.compile([prepared]) for _ in range(ROUNDS if again else 1)]
-        times = [compiled for compiled in programs for _ in range(ROUNDS)]
-        sets = [[compiled.run(inputs) for compiled in times] for inputs in prepared.inputs]
-        return [list(results) for results in zip(*sets, strict=True)]
-
-    def compile(self, group: Sequence[Prepared]) -> Compiled:
-        """Compile the group as one module.
-
-        Raises:
-            EmitError: when a program of it cannot be written.
-            BackendError: when the backend refuses it.
-        """
-        with self.watch.timed(EMISSION):
-            program = group[0].program if len(group) == 1 else merge([p.program for p in group])
-        return self.session.compile(program)
-
-
-def inputs_of(group: Sequence[Prepared], turn: int) -> Inputs:
-    """The arguments of a batch: of each case its input set of that number, or its last.
-
-    Those of a process come together, as they are the arguments of one main.
-    """
-    shares = [shared_out(p.program, p.inputs[min(turn, len(p.inputs) - 1)]) for p in group]
-    return tuple(
-        array for process in zip(*shares, strict=True) for share in process for array in share
-    )
-
-
-def _deal(
-    outputs: list[Array], group: Sequence[Prepared], turn: int, results: list[Results]
-) -> None:
-    """Share a batch's outputs out to its cases."""
-    wanted = sum(len(p.expected[0]) for p in group)
-    if len(group) > 1 and len(outputs) != wanted:
-        raise Failed(f"{wanted} results expected of the batch, got {len(outputs)}")
-    dealt: list[list[Array]] = [[] for _ in group]
-    for share in shared_out(group[0].program, outputs):
-        at = 0
-        for prepared, mine in zip(group, dealt, strict=True):
-            processes = prepared.program.process_count
-            count = len(share) if len(group) == 1 else len(prepared.expected[0]) // processes
-            mine += share[at : at + count]
-            at += count
-    for prepared, mine, kept in zip(group, dealt, results, strict=True):
-        if turn < len(prepared.inputs):
-            kept.append(mine)
-
-
-def bench_of(cell: Cell) -> Bench:
-    """A session of the cell's backend, with the rule of its op and a new stop-watch.
-
-    Raises:
-        NotAvailable: when the backend cannot be had.
-    """
-    watch = StopWatch()
-    return Bench(open_session(cell.backend, watch.timed), cell.rule, watch)
-
-
 def run_task(task: Task) -> TaskResult:
     """Generate, evaluate, compile, run and judge the task's cases.
 
     Raises:
         NotAvailable: when the backend cannot be had.
     """
-    bench = bench_of(task.cell)
-    if isinstance(task.cell.element_type, Invalid):
-        return _run_misses(task, bench)
-    prepared = _prepare(task, bench)
-    concluded = [
-        conclude(task.cell, one, ran, bench)
-        for one, ran in zip(prepared, _run_all(bench, prepared), strict=True)
+    return run_tasks([task])[0]
+
+
+def run_tasks(tasks: Sequence[Task]) -> list[TaskResult]:
+    """Do tasks of one backend, their cases as one module where it takes that.
+
+    The seconds and the modules are of all together: the tasks share the seconds by their cases,
+    and the first has the modules.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    watch = StopWatch()
+    session = open_session(tasks[0].cell.backend, watch.timed)
+    benches = [Bench(session, task.cell.rule, watch) for task in tasks]
+    if any(isinstance(task.cell.element_type, Invalid) for task in tasks):
+        concluded = [_run_misses(task, bench) for task, bench in zip(tasks, benches, strict=True)]
+    else:
+        prepared = [_prepare(task, bench) for task, bench in zip(tasks, benches, strict=True)]
+        ran = run_all(benches[0], prepared)
+        concluded = [
+            [conclude(task.cell, one, how, bench) for one, how in zip(group, went, strict=True)]
+            for task, bench, group, went in zip(tasks, benches, prepared, ran, strict=True)
+        ]
+    whole = sum(map(len, tasks))
+    return [
+        TaskResult(
+            tuple(record for record, _ in own),
+            reduce(merge_errors, (errors for _, errors in own), Errors()),
+            Timing(**{part: s * len(task) / whole for part, s in watch.seconds.items()}),
+            0 if number else session.compilations,
+            peak_rss_mb(),
+        )
+        for number, (task, own) in enumerate(zip(tasks, concluded, strict=True))
     ]
-    return TaskResult(
-        tuple(record for record, _ in concluded),
-        reduce(merge_errors, (errors for _, errors in concluded), Errors()),
-        Timing(**bench.watch.seconds),
-        bench.session.compilations,
-        peak_rss_mb(),
-    )
 
 
 def cases_of(task: Task) -> list[Case]:
@@ -244,19 +151,20 @@ def cases_of(task: Task) -> list[Case]:
     if isinstance(cell.element_type, Invalid):
         misses = ordered_misses(cell.op)[task.start : task.stop]
         return [Case(program, ()) for _, program in misses]
-    made = cases(cell.op, cell.element_type, task.seed, len(task), task.start)
-    return [replace(case, program=lowered(case.program)) for case in made]
+    made = [
+        plan.case(cell.op, cell.element_type, task.seed, index, planned)
+        for index, planned in enumerate(task.plans or [None] * len(task), task.start)
+    ]
+    return [replace(one, program=lowered(one.program)) for one in made]
 
 
-def _run_misses(task: Task, bench: Bench) -> TaskResult:
+def _run_misses(task: Task, bench: Bench) -> list[tuple[Record, Errors]]:
     """Compile each near miss on its own: a backend that does accepts an invalid program."""
     misses = ordered_misses(task.cell.op)[task.start : task.stop]
-    records = [
-        _miss_record(task.cell, Prepared(number, program, [()], []), id_, bench)
+    return [
+        (_miss_record(task.cell, Prepared(number, program, [()], []), id_, bench), Errors())
         for number, (id_, program) in enumerate(misses, task.start)
     ]
-    timing = Timing(**bench.watch.seconds)
-    return TaskResult(tuple(records), Errors(), timing, bench.session.compilations, peak_rss_mb())
 
 
 def _miss_record(cell: Cell, prepared: Prepared, id_: str, bench: Bench) -> Record:
@@ -292,7 +200,7 @@ def peak_rss_mb() -> float:
 def _prepare(task: Task, bench: Bench) -> list[Prepared]:
     with bench.watch.timed("generation"):
         chosen = cases_of(task)
-        inputs = [[materialise(case.program, recipe) for recipe in case.inputs] for case in chosen]
+        inputs = [[materialise(one.program, recipe) for recipe in one.inputs] for one in chosen]
     with bench.watch.timed("reference"):
         return [
             Prepared(index, case.program, sets, _expected(case.program, sets, bench.session))
@@ -305,47 +213,6 @@ def _prepare(task: Task, bench: Bench) -> list[Prepared]:
 def _expected(program: Program, sets: list[Inputs], session: Session) -> list[Inputs]:
     """What the reference makes of each input set; nothing of a program that will not be run."""
     return [] if session.refusal(program) else [evaluate(program, one) for one in sets]
-
-
-def _run_all(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
-    """Run a task's cases, those that the backend would refuse unseen not even in the batch."""
-    refusals = [bench.session.refusal(one.program) for one in group]
-    together = [one for one, error in zip(group, refusals, strict=True) if error is None]
-    ran: dict[int, Ran] = {}
-    for same in _by_grid(together):
-        found = _run_together(bench, same)
-        ran |= {one.index: outcome for one, outcome in zip(same, found, strict=True)}
-    return [
-        ran[one.index] if error is None else Ran(error, [one])
-        for one, error in zip(group, refusals, strict=True)
-    ]
-
-
-def _by_grid(group: Sequence[Prepared]) -> list[list[Prepared]]:
-    """The cases that can be one module: those of one process grid."""
-    grids: dict[tuple[int, int] | None, list[Prepared]] = {}
-    for one in group:
-        grids.setdefault(one.program.process_grid, []).append(one)
-    return list(grids.values())
-
-
-def _run_together(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
-    """Run a group as one module; where the backend refuses it, find out which cases it refuses."""
-    try:
-        return [Ran(results, group) for results in bench.run(group)]
-    except BackendError as error:
-        if len(group) == 1:
-            return [Ran(error, group)]
-    ran: list[Ran] = []
-    for one in group:  # alone until one is taken: most likely the backend refuses the whole cell
-        ran += _run_together(bench, [one])
-        if not isinstance(ran[-1].outcome, BackendError):
-            break
-    rest = group[len(ran) :]
-    middle = (len(rest) + 1) // 2
-    for part in (rest[:middle], rest[middle:]):
-        ran += _run_together(bench, part) if part else []
-    return ran
 
 
 def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Record, Errors]:

@@ -103,7 +103,11 @@ def read(store: Store) -> RunData:
     given: dict[str, Any] = {"seed": 0, "profile": "", "versions": {}, "planned": ()}
     given |= {key: decoded(value, types[key]) for key, value in stored.items() if key in types}
     given["peak_rss_mb"] = {"parent": 0.0, **given.get("peak_rss_mb", {}), "worker": worker}
-    timing = replace(timing, storage=stored.get("storage_seconds", 0.0))
+    timing = replace(
+        timing,
+        generation=timing.generation + stored.get("planning_seconds", 0.0),
+        storage=stored.get("storage_seconds", 0.0),
+    )
     given |= {"timing": timing, "modules": modules}
     place = {cell: number for number, cell in enumerate(given["planned"])}
     records = store.records()

@@ -7,7 +7,7 @@ those behind the Hypothesis strategies, which serve to shrink what a batch has f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 
 from generators.case.case import Case
@@ -25,7 +25,7 @@ _INPUT_SETS = 5
 """By so many places the turns of a cell go on from case to case: most cases have as many."""
 
 
-def _picker(key: int, index: int, planned: dict[str, str]) -> Pick:
+def _picker(key: int, index: int, planned: Mapping[str, str]) -> Pick:
     """Choices as planned, the others from a stream of their own."""
     return stream(key, index, planned, (key >> 100) + index * _INPUT_SETS)
 
@@ -77,8 +77,31 @@ def _built(op: str, column: ElementType | QuantizedColumn, pick: Pick) -> Case:
     return builder(op)(column, pick)
 
 
-def case(op: str, column: ElementType | QuantizedColumn, seed: int, index: int) -> Case:
+def case(
+    op: str,
+    column: ElementType | QuantizedColumn,
+    seed: int,
+    index: int,
+    planned: Mapping[str, str] | None = None,
+) -> Case:
     """The case number `index` (from 0) of a cell under a seed.
+
+    `planned` is what `plans` gives for it; without it, the op's cells are planned here as far as
+    that takes, which may be longer than making the case.
+
+    Raises:
+        KeyError: for an op without cases.
+        ValueError: when the op does not take the element type.
+    """
+    if planned is None:
+        (planned,) = plans(op, column, seed, [index])
+    return _built(op, column, _picker(_key(op, column, seed), index, planned))
+
+
+def plans(
+    op: str, column: ElementType | QuantizedColumn, seed: int, indices: Iterable[int]
+) -> list[dict[str, str]]:
+    """What the cases of these indices take of the op's dimensions of variation, by name.
 
     Raises:
         KeyError: for an op without cases.
@@ -87,8 +110,8 @@ def case(op: str, column: ElementType | QuantizedColumn, seed: int, index: int) 
     columns = valid_columns(op)
     if column not in columns:
         raise ValueError(f"{op} takes no tensor of {column}")
-    planned = coverage(op, seed).planned(columns.index(column), index)
-    return _built(op, column, _picker(_key(op, column, seed), index, planned))
+    number = columns.index(column)
+    return [coverage(op, seed).planned(number, index) for index in indices]
 
 
 def cases(

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaign.planning import PROFILES, Options, plan
-from conformance.catalog import CATALOG, cells
+from conformance.campaign.planning import CASES_PER_MODULE, PROFILES, Options, bundles, plan
+from conformance.campaign.tasks import Task, cases_of
+from conformance.catalog import CATALOG, Cell, cells
 from conformance.errors import UsageError
+from generators.case.columns import INVALID
+from generators.cells.plan import coverage
+from reference.ir.types import ELEMENT_TYPES
 from reference.ops.table import OPS
 
 
@@ -66,3 +70,31 @@ def test_the_fastest_profile_has_one_case_of_a_dear_op(tmp_path: Path) -> None:
     all_cases = PROFILES["standard"] * CATALOG["cholesky"].weight
     assert (cases("cholesky", "smoke"), cases("cholesky", "standard")) == (1, all_cases)
     assert cases("add", "smoke") == PROFILES["smoke"]
+
+
+def test_bundles_have_every_task_once_and_what_can_be_one_module(tmp_path: Path) -> None:
+    tasks = plan(Options(tmp_path, ops=("a*", "scatter"), profile="standard")).tasks
+    apart = {
+        task for task in tasks if task.cell.op == "atan2" and task.cell.element_type.name < "f"
+    }
+    found = bundles(tasks, apart)
+    assert [task for bundle in found for task in bundle] == list(tasks)
+    for bundle in found:
+        assert len({(task.cell.op, task.cell.backend) for task in bundle}) == 1
+        assert sum(map(len, bundle)) <= CASES_PER_MODULE or len(bundle) == 1
+        alone = any(task in apart or task.cell.element_type is INVALID for task in bundle)
+        assert len(bundle) == 1 or not alone
+    assert apart
+    assert max(map(len, found)) == CASES_PER_MODULE // PROFILES["standard"]
+
+
+def test_a_planned_task_has_the_cases_that_it_would_have_planned_itself() -> None:
+    task = Task(Cell("compare", ELEMENT_TYPES["f32"], "reference"), 3, 2, 7)
+    planned = task.planned()
+    assert planned == task
+    assert planned.plans
+    coverage.cache_clear()
+    assert cases_of(planned) == cases_of(task)
+    coverage.cache_clear()
+    made = [case for single in planned.singles() for case in cases_of(single)]
+    assert made == cases_of(task)

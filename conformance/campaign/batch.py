@@ -1,0 +1,217 @@
+"""Batches: prepared cases as one module on a backend, and each case's share of what comes back.
+
+Where the backend refuses the whole, it is asked for parts, until each case has its own answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from conformance.backends.base import BackendError, Failed
+from conformance.backends.session import EMISSION, Compiled, Session, open_session
+from conformance.catalog import Cell
+from conformance.tolerance.rule import Rule
+from conformance.transforms.merge import merge
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import shared_out
+from reference.ir.program import Program
+from reference.ir.types import Array
+from reference.ops.structure import is_constant
+
+ROUNDS = 3
+"""How often a failing case is run alone, to see whether its results change."""
+
+Inputs = tuple[Array, ...]
+Results = list[list[Array]]
+"""What a case gave: the results of each of its input sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A case ready to run: its input sets, and what the reference makes of each."""
+
+    index: int
+    program: Program
+    inputs: list[Inputs]
+    expected: list[Inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a case went: its results or the backend's refusal, and the cases that ran with it."""
+
+    outcome: Results | BackendError
+    together: Sequence[Prepared]
+
+
+@dataclass(frozen=True, slots=True)
+class StopWatch:
+    """The seconds that each part of `Timing` took."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def timed(self, part: str) -> Generator[None]:
+        """Count the block's seconds towards a part of `Timing`."""
+        begun = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[part] = self.seconds.get(part, 0.0) + perf_counter() - begun
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the cases of a cell are run and judged with; the watch takes the session's time too."""
+
+    session: Session
+    rule: Rule
+    watch: StopWatch
+
+    def run(self, group: Sequence[Prepared]) -> list[Results]:
+        """Compile the group as one module and run it on every input set.
+
+        The k-th execution takes the k-th input set of each case, or the last of a case with fewer.
+
+        Raises:
+            BackendError: when the backend does not give results.
+        """
+        compiled = self.compile(group)
+        results: list[Results] = [[] for _ in group]
+        for turn in range(max(len(p.inputs) for p in group)):
+            outputs = compiled.run(inputs_of(group, turn))
+            _deal(outputs, group, turn, results)
+        return results
+
+    def run_alone(self, prepared: Prepared, verdict: Verdict) -> list[Results]:
+        """Compile a failing case alone and run each input set several times on end.
+
+        A divergent program with constants is compiled anew each time: a compiler that folds them
+        wrongly may read memory which is not theirs, and keep what it finds for every execution.
+
+        Returns:
+            The results of the first time, of the second time, and so on.
+
+        Raises:
+            BackendError: when the backend does not give results.
+        """
+        folds = any(map(is_constant, prepared.program.walk()))
+        again = folds and verdict is Verdict.DIVERGENT
+        programs = [self.compile([prepared]) for _ in range(ROUNDS if again else 1)]
+        times = [compiled for compiled in programs for _ in range(ROUNDS)]
+        sets = [[compiled.run(inputs) for compiled in times] for inputs in prepared.inputs]
+        return [list(results) for results in zip(*sets, strict=True)]
+
+    def compile(self, group: Sequence[Prepared]) -> Compiled:
+        """Compile the group as one module.
+
+        Raises:
+            EmitError: when a program of it cannot be written.
+            BackendError: when the backend refuses it.
+        """
+        with self.watch.timed(EMISSION):
+            program = group[0].program if len(group) == 1 else merge([p.program for p in group])
+        return self.session.compile(program)
+
+
+def inputs_of(group: Sequence[Prepared], turn: int) -> Inputs:
+    """The arguments of a batch: of each case its input set of that number, or its last.
+
+    Those of a process come together, as they are the arguments of one main.
+    """
+    shares = [shared_out(p.program, p.inputs[min(turn, len(p.inputs) - 1)]) for p in group]
+    return tuple(
+        array for process in zip(*shares, strict=True) for share in process for array in share
+    )
+
+
+def _deal(
+    outputs: list[Array], group: Sequence[Prepared], turn: int, results: list[Results]
+) -> None:
+    """Share a batch's outputs out to its cases."""
+    wanted = sum(len(p.expected[0]) for p in group)
+    if len(group) > 1 and len(outputs) != wanted:
+        raise Failed(f"{wanted} results expected of the batch, got {len(outputs)}")
+    dealt: list[list[Array]] = [[] for _ in group]
+    for share in shared_out(group[0].program, outputs):
+        at = 0
+        for prepared, mine in zip(group, dealt, strict=True):
+            processes = prepared.program.process_count
+            count = len(share) if len(group) == 1 else len(prepared.expected[0]) // processes
+            mine += share[at : at + count]
+            at += count
+    for prepared, mine, kept in zip(group, dealt, results, strict=True):
+        if turn < len(prepared.inputs):
+            kept.append(mine)
+
+
+def bench_of(cell: Cell) -> Bench:
+    """A session of the cell's backend, with the rule of its op and a new stop-watch.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    watch = StopWatch()
+    return Bench(open_session(cell.backend, watch.timed), cell.rule, watch)
+
+
+def run_all(bench: Bench, groups: Sequence[Sequence[Prepared]]) -> list[list[Ran]]:
+    """Run several groups of cases: as one module where the backend takes it, else group by group.
+
+    Cases that it would refuse unseen are not even in the module; those of different process grids
+    cannot be in the same.
+
+    Returns:
+        How the cases of each group went.
+    """
+    ran: dict[int, Ran] = {}  # by identity: cases of different cells have the same index
+    grids: dict[tuple[int, int] | None, list[list[Prepared]]] = {}
+    for group in groups:
+        taken: dict[tuple[int, int] | None, list[Prepared]] = {}
+        for one in group:
+            error = bench.session.refusal(one.program)
+            if error is None:
+                taken.setdefault(one.program.process_grid, []).append(one)
+            else:
+                ran[id(one)] = Ran(error, [one])
+        for grid, part in taken.items():
+            grids.setdefault(grid, []).append(part)
+    for parts in grids.values():
+        for part, how in zip(parts, _run_groups(bench, parts), strict=True):
+            ran |= {id(one): each for one, each in zip(part, how, strict=True)}
+    return [[ran[id(one)] for one in group] for group in groups]
+
+
+def _run_groups(bench: Bench, groups: Sequence[Sequence[Prepared]]) -> list[list[Ran]]:
+    """Run groups of one process grid."""
+    if len(groups) > 1:
+        together = [one for group in groups for one in group]
+        try:
+            results = iter(bench.run(together))
+        except BackendError:  # there is another answer for each of them
+            pass
+        else:
+            return [[Ran(next(results), together) for _ in group] for group in groups]
+    return [_run_together(bench, group) for group in groups]
+
+
+def _run_together(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
+    """Run a group as one module; where the backend refuses it, find out which cases it refuses."""
+    try:
+        return [Ran(results, group) for results in bench.run(group)]
+    except BackendError as error:
+        if len(group) == 1:
+            return [Ran(error, group)]
+    ran: list[Ran] = []
+    for one in group:  # alone until one is taken: most likely the backend refuses the whole cell
+        ran += _run_together(bench, [one])
+        if not isinstance(ran[-1].outcome, BackendError):
+            break
+    rest = group[len(ran) :]
+    middle = (len(rest) + 1) // 2
+    for part in (rest[:middle], rest[middle:]):
+        ran += _run_together(bench, part) if part else []
+    return ran

@@ -1,0 +1,89 @@
+"""Tasks in workers: what goes on in parts when a worker is lost, and who is blamed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from conformance.campaign.isolation import run_isolated
+from conformance.campaign.tasks import Task, TaskResult, run_tasks
+from conformance.catalog import Cell
+from conformance.executors.local import Call, Died, Ended
+from conformance.verdict import Verdict
+from reference.ir.types import ELEMENT_TYPES
+
+TIMEOUT = 60.0
+TASKS = [Task(Cell("add", ELEMENT_TYPES[of], "reference"), 0, 0, 3) for of in ("f32", "si8", "i1")]
+
+
+class Workers:
+    """An executor without processes: `loses` says with which calls' tasks a worker is lost."""
+
+    def __init__(self, answer: Callable[[tuple[Task, ...]], Any]) -> None:
+        self.answer = answer
+        self.urgent: deque[Call] = deque()
+        self.asked: list[tuple[tuple[Task, ...], float]] = []
+
+    def push(self, call: Call) -> None:
+        self.urgent.append(call)
+
+    def results(self, calls: Iterable[Call]) -> Iterator[Ended | None]:
+        waiting = iter(calls)
+        while (call := self.urgent.popleft() if self.urgent else next(waiting, None)) is not None:
+            self.asked.append((call.name, call.timeout))
+            yield Ended(call, self.answer(call.name))
+
+
+def outcomes(
+    answer: Callable[[tuple[Task, ...]], Any], apart: Iterable[Task] = ()
+) -> tuple[dict[Task, TaskResult], list[str], Workers]:
+    """What becomes of one bundle of all tasks, what was noticed, and the workers asked."""
+    workers, noticed = Workers(answer), list[str]()
+    done = run_isolated(workers, [tuple(TASKS)], TIMEOUT, noticed.append, set(apart))  # type: ignore[arg-type]
+    return dict(one for one in done if one is not None), noticed, workers
+
+
+def test_a_bundle_is_asked_once_where_all_is_well() -> None:
+    results, noticed, workers = outcomes(run_tasks)
+    assert workers.asked == [(tuple(TASKS), TIMEOUT)]
+    assert not noticed
+    assert set(results) == set(TASKS)
+    for task in TASKS:
+        assert results[task].records == run_tasks([task])[0].records
+
+
+def test_of_a_bundle_only_the_case_that_loses_its_worker_is_blamed() -> None:
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        guilty = any(task.cell == TASKS[1].cell and 2 in task for task in tasks)
+        return Died("SIGSEGV") if guilty else run_tasks(tasks)
+
+    results, noticed, workers = outcomes(answer)
+    assert not noticed
+    assert {task: [r.verdict for r in results[task].records] for task in TASKS} == {
+        TASKS[0]: [Verdict.PASS] * 3,
+        TASKS[1]: [Verdict.PASS, Verdict.PASS, Verdict.CRASHED],
+        TASKS[2]: [Verdict.PASS] * 3,
+    }
+    assert workers.asked == [
+        (tuple(TASKS), TIMEOUT),
+        *(((task,), TIMEOUT) for task in TASKS),
+        *(((single,), TIMEOUT / 3) for single in TASKS[1].singles()),
+    ]
+
+
+def test_what_only_the_whole_bundle_loses_is_noticed() -> None:
+    results, noticed, _ = outcomes(lambda ts: Died("SIGSEGV") if len(ts) > 1 else run_tasks(ts))
+    assert set(results) == set(TASKS)
+    (line,) = noticed
+    assert line.startswith(f"{TASKS[0].id} to {TASKS[2].id}: ")
+    assert line.endswith("none of these cases alone")
+
+
+def test_a_task_that_breaks_the_harness_has_no_result_and_the_others_have_theirs() -> None:
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        return KeyError("x") if TASKS[1] in tasks else run_tasks(tasks)
+
+    results, noticed, _ = outcomes(answer)
+    assert set(results) == {TASKS[0], TASKS[2]}
+    assert noticed == [f"{TASKS[1].id}: KeyError: 'x'"]
