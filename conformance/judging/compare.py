@@ -179,6 +179,10 @@ def _all_results(program: Program, inputs: Sequence[Array]) -> dict[str, Array]:
     return known
 
 
+MALFORMED = ("missing result", "wrong element type", "wrong shape")
+"""The classes of results that cannot even be compared."""
+
+
 def malformed(expected: Sequence[Array], actual: Sequence[Array]) -> tuple[str, str] | None:
     """Kind and message when the results are not even of the right number, types and shapes."""
     if len(actual) != len(expected):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
 from conformance.gate.expectations import Expectation, Failure, known_by
-from conformance.judging.compare import Judgement, judge, malformed
+from conformance.judging.compare import MALFORMED, Judgement, judge, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Override
@@ -146,7 +146,10 @@ class Explainer:
         if found is None:
             return Explained()
         fault = Fault.of(found)
-        ids = self._ids(fault.group, found.judgement) if len(fault.group) > 1 else ()
+        # of what comes after a result of another type nothing can be told
+        is_all = len(fault.group) > 1 or found.judgement.kind in MALFORMED
+        group = fault.group or (fault.operation,)
+        ids = self._ids(group, found.judgement) if is_all else ()
         if ids:
             return Explained(ids, fault, None, passed(judgement.total))
         return Explained((), fault, fault)

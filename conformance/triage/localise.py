@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.backends.base import BackendError
-from conformance.judging.compare import Judgement
+from conformance.judging.compare import Judgement, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.transforms.extract import part, prefix
@@ -95,7 +95,7 @@ class Search:
             return None
         (actual,) = self.run(program, [inputs])
         permitted = Permitted(program, inputs, self.platform)
-        if len(actual) != len(permitted.expected):
+        if malformed(permitted.expected, actual) is not None:
             judged: Iterable[Judgement] = [judge_program(permitted, actual)]
         else:
             judged = (judge_result(permitted, n, array) for n, array in enumerate(actual))

@@ -263,6 +263,41 @@ def test_known_of_xla(text: str, verdict: Verdict, known: tuple[str, ...], tmp_p
     assert (found.verdict, found.known, found.fails) == (verdict, (), True)
 
 
+SIZES = """
+func.func @main(%x: tensor<1xf32>) -> tensor<1x1xi32> {
+  %0 = stablehlo.get_dimension_size %x, dim = 0 : (tensor<1xf32>) -> tensor<i32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<i32>) -> tensor<1x2xi32>
+  %2 = stablehlo.constant dense<[[1500000000], [1500000001]]> : tensor<2x1xi32>
+  %3 = stablehlo.convolution(%1, %2) dim_numbers = [b, f]x[i, o]->[b, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x2xi32>, tensor<2x1xi32>) -> tensor<1x1xi32>
+  return %3 : tensor<1x1xi32>
+}"""
+BITS = """
+func.func @main(%x: tensor<2xui64>) -> tensor<999xf16> {
+  %0, %1 = stablehlo.rng_bit_generator %x, algorithm = PHILOX
+    : (tensor<2xui64>) -> (tensor<2xui64>, tensor<999xf64>)
+  %2 = stablehlo.convert %1 : (tensor<999xf64>) -> tensor<999xf16>
+  return %2 : tensor<999xf16>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "id_", "first"),
+    [
+        (SIZES, "fold-integer-convolution", "convolution"),
+        (BITS, "random-bits-are-unsigned", "rng_bit_generator"),
+    ],
+)
+def test_what_is_made_of_it_is_known_too(text: str, id_: str, first: str, tmp_path: Path) -> None:
+    """Sizes are folded as constants are; after a result of another type nothing can be right."""
+    found = checked(tmp_path, text, Settings("cpu", expectations=SHIPPED))
+    assert (found.verdict, found.known) == (Verdict.DIVERGENT, (id_,))
+    assert found.operation.startswith(first)
+    others = tuple(one for one in SHIPPED if one.id != id_)
+    assert checked(tmp_path, text, Settings("cpu", expectations=others)).fails
+
+
 def test_a_constant_stays_one_in_an_operation_looked_at_alone() -> None:
     program = parse_module("""
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
