@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from generators.case.choices import Pick, choose, seldom
+from generators.case.choices import SCALAR, Pick, choose, seldom
 from reference.ir.types import ElementType
 
 _RANKS = (0,) * 8 + (1,) * 40 + (2,) * 22 + (3,) * 13 + (4,) * 8 + (5,) * 6 + (6,) * 2 + (7,)
@@ -46,17 +46,24 @@ def _of_rank(rank: int, table: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
     return table[min(rank, len(table) - 1)]
 
 
-def shape(pick: Pick, *, min_rank: int = 0, empty: str = EMPTY) -> tuple[int, ...]:
+def shape(
+    pick: Pick,
+    *,
+    min_rank: int = 0,
+    empty: str = EMPTY,
+    label: Callable[[int], str] | None = None,
+) -> tuple[int, ...]:
     """A static shape of at least `min_rank` dimensions (at most 1 may be asked for).
 
     Most have at most 64 elements, some about 1,000, one in 200 about 8,000. `empty` is what the
     value with a size of 0 is called: by its usual name it hides other values (`EMPTINESS`).
-    The shape that `pick` has been given comes first, where it has enough dimensions.
+    `label` names the ranks otherwise than `rank_label`. The shape that `pick` has been given comes
+    first, where it has enough dimensions.
     """
     if pick.shape is not None and len(pick.shape) >= min_rank:
         given, pick.shape = pick.shape, None
         return given
-    rank = choose(pick, tuple(r for r in _RANKS if r >= min_rank), "rank", rank_label)
+    rank = choose(pick, tuple(r for r in _RANKS if r >= min_rank), "rank", label or rank_label)
     if rank == 0:
         return ()
     kind = choose(pick, (*_KINDS, empty, empty, empty), "sizes")
@@ -135,3 +142,8 @@ def capped(most: int) -> Callable[[int], str]:
 
 rank_label = capped(4)
 """A rank as a value of a dimension."""
+
+
+def scalars_late(rank: int) -> str:
+    """A rank as such a value, by which the first cases of a column are no scalars."""
+    return rank_label(rank) if rank else SCALAR

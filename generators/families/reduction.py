@@ -10,7 +10,7 @@ import numpy as np
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, name_of, seldom
-from generators.case.shapes import few, is_large, more_than_one, shape, size_label
+from generators.case.shapes import few, is_large, more_than_one, scalars_late, shape, size_label
 from generators.programs.building import Builder, around, constant, inputs, operand
 from generators.regions import bodies, forms
 from generators.regions.bodies import BodyBuilder, Monoid
@@ -168,7 +168,7 @@ _PADS = (0, 0, 0, 0, 1, 1, 1, 2, 3, -1, -2)
 
 
 def _sizes(pick: Pick, ranks: tuple[int, ...] = _WINDOW_RANKS) -> tuple[int, ...]:
-    rank = choose(pick, ranks, "rank")
+    rank = choose(pick, ranks, "rank", scalars_late)
     return tuple(choose(pick, _WINDOW_SIZES[rank], "size", size_label) for _ in range(rank))
 
 
@@ -426,7 +426,7 @@ _CALLED = ("f32", "si32")
 
 
 def _map(op: str, element: ElementType, pick: Pick) -> Case:
-    sizes = shape(pick)
+    sizes = shape(pick, label=scalars_late)
     makers = (*_MAPPINGS, *(_in_functions,) * (element.name in _CALLED))
     maker = choose(pick, makers, "body", name_of)
     types, region = maker(element, pick)

@@ -82,6 +82,18 @@ def test_every_pair_of_types_is_converted() -> None:
             assert len(targets) == len(offered["to"])
 
 
+def test_the_first_cases_are_seldom_scalars_where_these_come_late() -> None:
+    for op in ("map", "select_and_scatter"):
+        columns = plan.valid_columns(op)
+        made = [one for column in columns for one in plan.cases(op, column, 0, 2)]
+        scalars = [
+            one
+            for one in made
+            if getattr(one.program.subject.operands[0].type, "shape", None) == ()
+        ]
+        assert 0 < len(scalars) <= 0.1 * len(made)
+
+
 def test_fft_types_occur_in_every_complex_column() -> None:
     made = plan.cases("fft", ELEMENT_TYPES["complex<f32>"], 0, 16)
     kinds = {one.program.subject.attribute("fft_type") for one in made}
