@@ -43,7 +43,6 @@ DEFAULT_OUT = Path("hlo-conformance-results")
 
 app = typer.Typer(
     name=NAME,
-    help="Test how a compiler or device computes StableHLO ops, against a reference.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -55,6 +54,11 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 
 class _RefusedError(Exception):
     """Something asked for that cannot be; its text is the line to print."""
+
+
+@app.callback()
+def everywhere(version: options.Version = False) -> None:
+    """Test how a compiler or device computes StableHLO ops, against a reference."""
 
 
 @app.command()

@@ -81,6 +81,18 @@ def element_types(incomplete: str) -> list[str]:
     return _beginning(plain, incomplete)
 
 
+def _tell_version(asked: bool) -> None:
+    """Print the version with all that decides a run's records, and leave."""
+    if asked:
+        from conformance.results.versions import build, versions
+
+        name = "hlo-conformance"
+        found = versions()
+        others = ", ".join(f"{one} {number}" for one, number in found.items() if one != name)
+        typer.echo(f"{name} {found[name]} (build {build()}; {others})")
+        raise typer.Exit
+
+
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
@@ -97,4 +109,10 @@ Jobs = Annotated[
 Expectations = Annotated[
     str | None,
     typer.Option(help=EXPECTATIONS_HELP, show_default="those shipped for the backend"),
+]
+Version = Annotated[
+    bool,
+    typer.Option(
+        "--version", callback=_tell_version, is_eager=True, help="Print the versions, and exit."
+    ),
 ]

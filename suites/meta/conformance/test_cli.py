@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from conformance.campaign.planning import PROFILES
 from conformance.catalog import CATALOG
 from conformance.cli import app, guarded
 from conformance.results.store import FILE_NAME
+from conformance.results.versions import build
 
 FILES = ["index.html", "junit.xml", "results.sqlite", "summary.json", "summary.md"]
 SMOKE = ("--op", "add", "--element-type", "f32", "--profile", "smoke")
@@ -226,6 +228,13 @@ def test_ops_are_listed(call) -> None:
     code, out, _ = call("ops", "tanh")
     assert code == 0
     assert "hyperbolic tangent" in out
+
+
+def test_the_version_comes_with_all_that_decides_records(call) -> None:
+    code, out, _ = call("--version")
+    assert code == 0
+    assert out.startswith(f"hlo-conformance {version('hlo-conformance')} (build {build()}; ")
+    assert f"jaxlib {version('jaxlib')}" in out
 
 
 def test_backends_are_listed(call) -> None:
