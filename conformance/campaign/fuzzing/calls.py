@@ -17,7 +17,7 @@ from conformance.check.outcome import Outcome
 from reference.ir.program import Program
 
 if TYPE_CHECKING:  # loads the reader of programs, which the parent need not wait for
-    from conformance.campaign.fuzzing.seeds.cutting import Cut
+    from conformance.campaign.fuzzing.seeds.files import Cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ def explained(trial: Trial, finding: Finding, seconds: float) -> Finding:
 
 def cut(files: Sequence[Path]) -> Cut:
     """In a worker, which a file may end: the pieces of all programs in these files."""
-    from conformance.campaign.fuzzing.seeds import cutting
+    from conformance.campaign.fuzzing.seeds import files as work
 
-    return cutting.cut(files)
+    return work.cut(files)
 
 
 def plan(trial: Trial, finding: Finding) -> Plan:

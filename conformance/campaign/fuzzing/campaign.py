@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
@@ -27,6 +27,7 @@ from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
+from generators.chains.seeds.fragment import Fragment
 
 PER_TRIAL = 16
 """Programs of a trial, compiled as one module: with more, one costs hardly less."""
@@ -73,15 +74,17 @@ class Sitting:
         watcher: Watcher,
         versions: dict[str, str],
         seeds: str = "",
+        varied: Sequence[Fragment] = (),
     ) -> None:
-        """Go on where the journal ends; `seeds` is the file of pieces that programs are made of."""
+        """Go on where the journal ends; `seeds` is the file of pieces that programs are made of,
+        `varied` what there is already to be varied."""
         self._seeds = seeds
         self._campaign, self._expectations = campaign, tuple(expectations)
         self._journal, self._executor, self._watcher = journal, executor, watcher
         self._spent = float(journal.meta().get("seconds", 0.0))
         self._begun = monotonic()
         self._tally = FuzzTally(campaign.seconds, campaign.programs, self._spent)
-        self._steering = Steering(journal.met(), executor.jobs, PER_TRIAL)
+        self._steering = Steering(journal.met(), executor.jobs, PER_TRIAL, campaign.seed, varied)
         self._losses = Losses(executor, campaign.timeout)
         keeping = Keeping(journal, campaign.folder, versions, campaign.command, watcher.say)
         self._hits = Hits(
@@ -164,7 +167,7 @@ class Sitting:
 
     def _steered(self, start: int, stop: int) -> Trial:
         """The trial, told what was met so that it meets something else."""
-        return replace(self._trial(start, stop), met=self._steering.met(start))
+        return self._steering.steered(self._trial(start, stop))
 
     def _call(self, trial: Trial, seconds: float) -> Call:
         return Call(trial, run_trial, (trial,), seconds)
@@ -198,7 +201,8 @@ class Sitting:
         places = {hit.number: place_of(hit) for hit in value.hits}
         met = self._journal.add(trial.start, trial.stop, value, places)
         self._tally.add(value, met)
-        self._steering.add(trial.start, value.met)
+        failing = {places[hit.number]: hit.program for hit in value.hits if not hit.outcome.known}
+        self._steering.add(trial.start, value, failing)
         self._journal.set_meta({"seconds": self.spent})
         for hit in value.hits:
             self._hits.take_up(places[hit.number], hit)

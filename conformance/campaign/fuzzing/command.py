@@ -16,12 +16,13 @@ from rich.console import Console
 
 from conformance.backends.registry import parse
 from conformance.campaign.fuzzing.campaign import NEEDED, Campaign, Sitting
-from conformance.campaign.fuzzing.keeping.corpus import replayed
+from conformance.campaign.fuzzing.keeping.corpus import folders, replayed
 from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
-from conformance.campaign.fuzzing.seeds.gathering import gathered
+from conformance.campaign.fuzzing.seeds.gathering import corpus_pieces, gathered
 from conformance.campaign.fuzzing.seeds.material import Material, keep
 from conformance.campaign.fuzzing.trials import Trial
 from conformance.campaign.progress import watcher
+from conformance.check.saving import PROGRAM
 from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
@@ -29,6 +30,7 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.results.versions import build, versions
 from generators.chains.links import linkable
+from generators.chains.seeds.fragment import Fragment
 from reference.ops.table import OPS
 
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
@@ -88,7 +90,8 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             shown = watcher(Console(stderr=True))
             _replay(executor, campaign, known, journal)
             seeds = str(keep(material, options.out))
-            sitting = Sitting(campaign, known, journal, executor, shown, versions(), seeds)
+            varied = _pieces(executor, campaign)
+            sitting = Sitting(campaign, known, journal, executor, shown, versions(), seeds, varied)
             try:
                 sitting.work()
             finally:
@@ -112,6 +115,13 @@ def _replay(
     for name, words in told.items():
         sys.stderr.write(f"{name}: {words}\n")
     journal.set_meta({"corpus": told})
+
+
+def _pieces(executor: LocalExecutor, campaign: Campaign) -> tuple[Fragment, ...]:
+    """What there is to be varied in a corpus."""
+    if campaign.corpus is None:
+        return ()
+    return corpus_pieces(executor, [path / PROGRAM for path in folders(campaign.corpus)])
 
 
 def seconds_of(budget: str) -> float:

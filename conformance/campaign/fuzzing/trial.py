@@ -14,7 +14,8 @@ from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
 from conformance.campaign.fuzzing.known import known_loss
 from conformance.campaign.fuzzing.seeds.material import case_of
-from conformance.campaign.fuzzing.steering.meetings import Meetings
+from conformance.campaign.fuzzing.steering.meetings import Meetings, Pair
+from conformance.campaign.fuzzing.steering.pool import NEW_PER_TRIAL, pieces
 from conformance.campaign.fuzzing.trials import (
     KNOWN_TO_CRASH,
     NOT_EVALUATED,
@@ -39,6 +40,7 @@ from conformance.transforms.merge import merge
 from conformance.triage.columns import column
 from conformance.verdict import Verdict
 from generators.chains.guide import Guide
+from generators.chains.seeds.fragment import Fragment
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -63,11 +65,13 @@ def run_trial(trial: Trial) -> Tried:
     session = open_session(trial.backend, phase)
     counts: Counter[str] = Counter()
     prepared: list[_Prepared] = []
-    met = Meetings()
+    met, new, seen = Meetings(), list[Fragment](), set[Pair]()
     for number in range(trial.start, trial.stop):
         guide = Guide(trial.met)
         case = case_of(trial, number, guide)
         met.note(case.program, guide)
+        if len(new) < NEW_PER_TRIAL:
+            new += pieces(case.program, trial.met, seen)
         if session.refusal(case.program) is not None:
             counts[Verdict.UNSUPPORTED.value] += 1
             continue
@@ -86,7 +90,10 @@ def run_trial(trial: Trial) -> Tried:
     for one, results in _ran(session, prepared):
         word = _judged(trial, session, one, results, hits)
         counts[word] += 1
-    return Tried(dict(counts), tuple(hits), met, session.compilations, peak_rss_mb())
+    return Tried(
+        dict(counts), tuple(hits), met, session.compilations, peak_rss_mb(),
+        tuple(new[:NEW_PER_TRIAL]),
+    )  # fmt: skip
 
 
 def _is_known_to_crash(trial: Trial, backend: str, program: Program) -> bool:

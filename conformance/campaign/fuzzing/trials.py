@@ -8,6 +8,7 @@ from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.check.outcome import Outcome
 from conformance.gate.expectations import Expectation
 from generators.chains.guide import Met
+from generators.chains.seeds.fragment import Fragment
 from reference.ir.program import Program
 from reference.ir.types import Array
 
@@ -31,6 +32,7 @@ class Trial:
     `ops` are those that it is about, none for all; `seconds` is what the reference may take for an
     evaluation, `seeds` the file of the pieces that some programs are made of, "" for none. `met` is
     what the campaign had met some trials before, and draws less often; None steers nothing.
+    `varied` are programs of the campaign's own that some are variations of.
     """
 
     backend: str
@@ -42,6 +44,7 @@ class Trial:
     seconds: float = 5.0
     seeds: str = ""
     met: Met | None = field(default=None, repr=False, compare=False)
+    varied: tuple[Fragment, ...] = field(default=(), repr=False, compare=False)
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -63,10 +66,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a trial came to: programs by verdict, what fails, what was met, modules, peak memory."""
+    """What a trial came to: programs by verdict, what fails, what was met, modules, peak memory.
+
+    `new` are pieces of programs that met a new pair of ops.
+    """
 
     counts: dict[str, int]
     hits: tuple[Hit, ...]
     met: Meetings
     modules: int
     peak_rss_mb: float
+    new: tuple[Fragment, ...] = ()

@@ -1,13 +1,10 @@
-"""Pieces of two to eight operations cut out of programs, made small in sizes; in a worker."""
+"""Pieces of two to eight operations cut out of programs, made small in sizes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
-from conformance.frontends.modules import NotChecked, units
 from conformance.transforms.extract import part
 from conformance.transforms.values import can_be_result, makers_of, used_by
 from generators.chains.links import linkable
@@ -28,40 +25,6 @@ SMALL = 256
 """Elements that values of a piece are made to have at most, where that can be done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The pieces of some files, each once, and a line on each file that gave none."""
-
-    fragments: tuple[Fragment, ...]
-    notes: tuple[str, ...] = ()
-
-
-def cut(files: Sequence[Path]) -> Cut:
-    """The pieces of all programs in these files."""
-    found: dict[str, Fragment] = {}
-    notes: list[str] = []
-    for file in files:
-        pieces, why = _of_file(file)
-        found |= {piece.digest: piece for piece in pieces}
-        if not pieces:
-            notes.append(f"{file}: {why or 'nothing in it can stand in a chain'}")
-    return Cut(tuple(found.values()), tuple(notes))
-
-
-def _of_file(file: Path) -> tuple[list[Fragment], str]:
-    pieces: dict[str, Fragment] = {}
-    why = ""
-    try:
-        for unit in units(file):
-            if isinstance(unit, NotChecked):
-                why = unit.reason
-            else:
-                pieces |= {piece.digest: piece for piece in cuts(unit.flat.program)}
-    except OSError as error:
-        why = error.strerror or str(error)
-    return list(pieces.values())[:MOST_OF_A_FILE], " ".join(why.split())
-
-
 def cuts(program: Program) -> Iterator[Fragment]:
     """The pieces of main: for operations spread over it, what leads to each, shorter and longer."""
     makers = makers_of(program)
@@ -78,6 +41,16 @@ def cuts(program: Program) -> Iterator[Fragment]:
             piece = _piece(program, kept, makers)
             if piece is not None:
                 yield piece
+
+
+def leading_to(program: Program, end: int, length: int) -> Fragment | None:
+    """The operation of main of a number, and up to so many more that lead to it; None where that
+    cannot stand in a chain."""
+    operations = program.main.body.operations[:-1]
+    makers = makers_of(program)
+    if not _stands(operations[end]):
+        return None
+    return _piece(program, _leading_to(operations, makers, end, length), makers)
 
 
 def _stands(operation: Operation) -> bool:

@@ -38,6 +38,11 @@ def gathered(executor: LocalExecutor, given: Path | None) -> Material:
     return Material((*users, *own), OFTEN)
 
 
+def corpus_pieces(executor: LocalExecutor, programs: list[Path]) -> tuple[Fragment, ...]:
+    """The pieces of the programs of a corpus, cut in a worker, of those that give any."""
+    return _cut(executor, programs, told=False)
+
+
 def _files(given: Path) -> list[Path]:
     if given.is_file():
         return [given]
@@ -49,14 +54,14 @@ def _files(given: Path) -> list[Path]:
     return found
 
 
-def _cut(executor: LocalExecutor, files: list[Path]) -> tuple[Fragment, ...]:
-    from conformance.campaign.fuzzing.seeds.cutting import Cut
+def _cut(executor: LocalExecutor, files: list[Path], *, told: bool = True) -> tuple[Fragment, ...]:
+    from conformance.campaign.fuzzing.seeds.files import Cut
 
     found: dict[str, Fragment] = {}
     for file in files:  # one by one: parsing may end a worker
         value = executor.one(Call(file, calls.cut, ((file,),), SECONDS))
         cut = value if isinstance(value, Cut) else Cut((), (f"{file}: {value}",))
         found |= {one.digest: one for one in cut.fragments}
-        for note in cut.notes:
+        for note in cut.notes if told else ():
             sys.stderr.write(f"{note}\n")
     return tuple(found.values())

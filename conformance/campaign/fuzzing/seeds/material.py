@@ -21,6 +21,10 @@ OFTEN, SELDOM = 2, 8
 """One program in so many is made of pieces: with the user's own among them, and without."""
 
 
+VARIED = 8
+"""One program in so many varies what the campaign has come by itself to vary."""
+
+
 @dataclass(frozen=True, slots=True)
 class Material:
     """Pieces of programs; one program in `every` is made of them."""
@@ -56,4 +60,6 @@ def case_of(trial: Trial, number: int, guide: Guide | None = None) -> Case:
         material = _read(trial.seeds, trial.ops)
         if material.fragments and number % material.every == material.every - 1:
             return seeded.numbered(trial.seed, number, material.fragments, trial.ops, guide)
+    if trial.varied and number % VARIED == VARIED // 2:
+        return seeded.numbered(trial.seed, number, trial.varied, trial.ops, guide)
     return strategy.numbered(trial.seed, number, trial.ops, guide)

@@ -1,4 +1,5 @@
-"""Steering a campaign: what it met seldom is to be drawn more often by the trials that follow.
+"""Steering a campaign: what it met seldom is to be drawn more often by the trials that follow, and
+what failed, or met something new, is varied by them.
 
 A trial is steered by what the trials some way before it have met, by their numbers and not by the
 time at which they ended: with one worker the same seed steers in the same way.
@@ -7,12 +8,17 @@ time at which they ended: with one worker the same seed steers in the same way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 
 from conformance.campaign.fuzzing.steering.meetings import Choice, Meetings
+from conformance.campaign.fuzzing.steering.pool import Pool
+from conformance.campaign.fuzzing.trials import Trial, Tried
 from generators.chains.guide import COLUMN, ENOUGH, TYPE, Met
+from generators.chains.seeds.fragment import Fragment
 from generators.chains.strategy import STEPS
+from reference.ir.program import Program
 from reference.ir.types import ALL
 
 LAG = 4
@@ -30,28 +36,44 @@ _TYPES = {str(of): TYPE[of] for of in ALL}
 class Steering:
     """What was met, as trials are told of it."""
 
-    def __init__(self, met: Meetings, jobs: int, per_trial: int) -> None:
-        """Begin with what sittings before have met."""
+    def __init__(
+        self,
+        met: Meetings,
+        jobs: int,
+        per_trial: int,
+        seed: int = 0,
+        varied: Sequence[Fragment] = (),
+    ) -> None:
+        """Begin with what sittings before have met, and programs that there are to be varied."""
         self._lag = LAG * jobs * per_trial
         self._pairs: dict[str, bytearray] = {}
         self._steps: dict[str, bytearray] = {}
         self._choices: dict[str, Counter[Choice]] = {}
         self._wanted: dict[str, tuple[tuple[str, str], ...]] = {}
         self._left = [len(STEPS[of]) for of in ALL]
-        self._waiting: list[tuple[int, int, Meetings]] = []
+        self._waiting: list[tuple[int, int, Tried, dict[str, Program]]] = []
+        self._pool, self._seed = Pool(), seed
+        self._pool.add_new(varied)
         self._order = 0
         self._take(met)
 
-    def add(self, start: int, met: Meetings) -> None:
-        """Take what the trial met that begins with this program."""
+    def add(self, start: int, tried: Tried, failing: dict[str, Program]) -> None:
+        """Take what the trial came to that begins with this program; `failing` are programs that
+        failed, by place."""
         self._order += 1
-        heappush(self._waiting, (start, self._order, met))
+        heappush(self._waiting, (start, self._order, tried, failing))
 
-    def met(self, start: int) -> Met:
-        """What the trial that begins with this program is told."""
-        while self._waiting and self._waiting[0][0] <= start - self._lag:
-            self._take(heappop(self._waiting)[-1])
-        return Met(_frozen(self._pairs), _frozen(self._steps), self._wanted, tuple(self._left))
+    def steered(self, trial: Trial) -> Trial:
+        """The trial, told what was met and what to vary."""
+        while self._waiting and self._waiting[0][0] <= trial.start - self._lag:
+            *_, tried, failing = heappop(self._waiting)
+            self._take(tried.met)
+            self._pool.add_new(tried.new)
+            for place, program in failing.items():
+                self._pool.add_failing(place, program)
+        met = Met(_frozen(self._pairs), _frozen(self._steps), self._wanted, tuple(self._left))
+        varied = self._pool.drawn(self._seed << 32 | trial.start)
+        return replace(trial, met=met, varied=varied)
 
     def _take(self, met: Meetings) -> None:
         for (maker, op), count in met.pairs.items():

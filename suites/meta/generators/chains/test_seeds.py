@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.campaign.fuzzing.seeds.cutting import cut
+from conformance.campaign.fuzzing.seeds.files import cut
 from conformance.campaign.fuzzing.seeds.gathering import PATTERNS
 from generators.case.stream import stream
 from generators.chains.seeds.fragment import Fragment, fits, renamed, solved, written

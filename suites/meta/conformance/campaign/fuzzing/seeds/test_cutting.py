@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from conformance.campaign.fuzzing.command import Options, fuzz
-from conformance.campaign.fuzzing.seeds.cutting import LENGTHS, SMALL, cut
+from conformance.campaign.fuzzing.seeds.cutting import LENGTHS, SMALL
+from conformance.campaign.fuzzing.seeds.files import cut
 from conformance.campaign.fuzzing.seeds.gathering import PATTERNS
 from conformance.campaign.fuzzing.seeds.material import (
     FILE_NAME,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.campaign.fuzzing.steering.steering import LAG, Steering
+from conformance.campaign.fuzzing.trials import Trial, Tried
 from generators.chains.guide import Guide, weighed
 from generators.chains.strategy import numbered
 from reference.interpreter.verify import check
@@ -12,16 +13,21 @@ from reference.ir.program import Program
 PROGRAMS, PER_TRIAL = 384, 16
 
 
+def tried(met: Meetings) -> Tried:
+    return Tried({}, (), met, 0, 0.0)
+
+
 def campaign(*, guided: bool) -> tuple[Meetings, list[Program]]:
     """What so many programs meet, tried one after the other, and the programs."""
     steering, total, programs = Steering(Meetings(), 1, PER_TRIAL), Meetings(), list[Program]()
     for start in range(0, PROGRAMS, PER_TRIAL):
-        told, met = steering.met(start) if guided else None, Meetings()
+        trial, met = Trial("reference", 5, start, start + PER_TRIAL), Meetings()
+        told = steering.steered(trial).met if guided else None
         for number in range(start, start + PER_TRIAL):
             guide = Guide(told)
             programs.append(numbered(5, number, guide=guide).program)
             met.note(programs[-1], guide)
-        steering.add(start, met)
+        steering.add(start, tried(met), {})
         total.add(met)
     return total, programs
 
@@ -39,19 +45,20 @@ def test_more_is_met_with_as_many_programs_all_of_them_valid() -> None:
 
 
 def test_it_goes_by_the_numbers_of_trials_and_not_by_when_they_end() -> None:
-    ended: list[Meetings] = []
+    ended: list[Tried] = []
     for number in range(2 * LAG):
         met = Meetings()
         met.pairs["add", ("abs", "negate")[number % 2]] += 1
         met.steps["add", "f32"] += 1
-        ended.append(met)
+        ended.append(tried(met))
     orders = range(2 * LAG), (*range(1, 2 * LAG), 0)
     told = []
     for order in orders:
         steering = Steering(Meetings(), 1, PER_TRIAL)
         for number in order:
-            steering.add(PER_TRIAL * number, ended[number])
-        told.append(steering.met(PER_TRIAL * (LAG + 2)))
+            steering.add(PER_TRIAL * number, ended[number], {})
+        told.append(steering.steered(Trial("", 0, PER_TRIAL * (LAG + 2), 0)).met)
+    assert told[0] is not None
     assert told[0] == told[1]
     assert max(told[0].pairs["add"]) == 2  # of trials 0 to 2
 
@@ -61,7 +68,8 @@ def test_what_sittings_before_have_met_counts() -> None:
     met.choices["pad", "interior", "2"] += 0
     met.choices["pad", "interior", "0"] += 9
     met.pairs["add", "abs"] += 300
-    told = Steering(met, 1, PER_TRIAL).met(0)
+    told = Steering(met, 1, PER_TRIAL).steered(Trial("", 0, 0, 0)).met
+    assert told is not None
     assert told.wanted == {"pad": (("interior", "2"),)}
     assert max(told.pairs["add"]) == 255
 

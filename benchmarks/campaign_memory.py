@@ -1,0 +1,97 @@
+"""How much memory a campaign takes as time goes: `python -m benchmarks.campaign_memory --budget 30m`.
+
+A campaign is run by the command, and the resident memory of its process and of each worker read
+every few seconds. Printed are, for each minute, the medians of the parent's and of the largest
+worker's, then both of the last minutes against those around `--early`. 1 where either has grown
+by more than a tenth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+EVERY = 3.0
+"""Seconds between two looks."""
+
+WINDOW = 2.0
+"""Minutes over which the medians that are compared are taken."""
+
+GROWTH = 1.1
+"""Times as much memory as early that is permitted late."""
+
+Sample = tuple[float, int, int]
+"""Minutes since the beginning, bytes of the parent, bytes of the largest worker."""
+
+
+def look(parent: psutil.Process, begun: float) -> Sample | None:
+    """The memory of a campaign now; None where it has no worker at work, or has ended."""
+    sizes: list[int] = []
+    try:
+        for one in parent.children(recursive=True):
+            if one.ppid() != parent.pid:  # workers are forked off a server, the parent's child
+                sizes.append(one.memory_info().rss)
+        own = parent.memory_info().rss
+    except psutil.Error:
+        return None
+    return ((time.monotonic() - begun) / 60, own, max(sizes)) if sizes else None
+
+
+def around(samples: list[Sample], minute: float, column: int) -> float:
+    """The median memory within half a window of a minute, in MiB."""
+    near = [one[column] for one in samples if abs(one[0] - minute) <= WINDOW / 2]
+    return statistics.median(near) / 2**20 if near else float("nan")
+
+
+def main() -> int:
+    """Run the campaign and print how much memory it took; 1 where it grows."""
+    asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    asked.add_argument("--budget", default="30m", help="time for the campaign, such as 30m")
+    asked.add_argument("--early", type=float, default=5.0, help="minute to compare with")
+    asked.add_argument("--jobs", default="2", help="worker processes")
+    asked.add_argument("--backend", default="cpu")
+    asked.add_argument("--seed", default="0")
+    given = asked.parse_args()
+    words = ["--backend", given.backend, "--jobs", given.jobs, "--seed", given.seed]
+    samples: list[Sample] = []
+    with tempfile.TemporaryDirectory() as out:
+        log = Path(out) / "log"
+        with log.open("w") as told:
+            begun = time.monotonic()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "conformance", "fuzz", "--budget", given.budget, *words,
+                 "--expectations", "none", "--out", out],
+                stdout=told, stderr=told,
+            )  # fmt: skip
+            parent = psutil.Process(process.pid)
+            while process.poll() is None:
+                if (sample := look(parent, begun)) is not None:
+                    samples.append(sample)
+                time.sleep(EVERY)
+        last = [line for line in log.read_text("utf-8").splitlines() if " programs: " in line]
+    if not samples:
+        sys.stdout.write("the campaign had no workers\n")
+        return 1
+    end = samples[-1][0]
+    for minute in range(1, int(end) + 1):
+        sizes = [around(samples, minute, column) for column in (1, 2)]
+        sys.stdout.write(f"{minute:3} min: parent {sizes[0]:.0f} MiB, worker {sizes[1]:.0f} MiB\n")
+    late = end - WINDOW / 2
+    ratios = [around(samples, late, n) / around(samples, given.early, n) for n in (1, 2)]
+    sys.stdout.write(f"{last[-1] if last else 'no summary'}\n")
+    sys.stdout.write(
+        f"after {late:.0f} min against {given.early:.0f} min: parent {ratios[0]:.2f}, "
+        f"largest worker {ratios[1]:.2f}\n"
+    )
+    return 0 if max(ratios) <= GROWTH else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""What a campaign varies: what met a new pair, what failed first of a place; in equal ways."""
+
+from __future__ import annotations
+
+from conformance.campaign.fuzzing.seeds.material import VARIED, case_of
+from conformance.campaign.fuzzing.steering.meetings import Meetings, pairs_of
+from conformance.campaign.fuzzing.steering.pool import LENGTH, MOST_NEW, PER_TRIAL, Pool, pieces
+from conformance.campaign.fuzzing.steering.steering import LAG, Steering
+from conformance.campaign.fuzzing.trials import Trial, Tried
+from generators.chains.guide import Met
+from generators.chains.seeds.fragment import fits
+from generators.chains.strategy import numbered
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.interpreter.verify import check
+from reference.ops.structure import is_constant
+
+
+def test_pieces_are_of_pairs_that_were_not_met() -> None:
+    seen, found = set(), []
+    for number in range(40):
+        program = numbered(8, number).program
+        before = set(seen)
+        some = list(pieces(program, Met(), seen))
+        assert all(pairs_of(one) - before for one in some if len(pairs_of(one)))
+        found += some
+    assert len(found) > 40
+    assert all(fits(one) for one in found)
+    working = [[o for o in one.main.body.operations[:-1] if not is_constant(o)] for one in found]
+    assert max(map(len, working)) == LENGTH
+    assert list(pieces(program, Met(), seen)) == []
+    assert list(pieces(program, None, set())) == []
+
+
+def test_the_pool_is_bounded_and_draws_alike() -> None:
+    pool, program = Pool(), numbered(8, 0).program
+    assert pool.drawn(1) == ()
+    pool.add_new([program] * (2 * MOST_NEW))
+    assert len(pool.drawn(1)) == PER_TRIAL // 2
+    for number in range(8):
+        pool.add_failing("one place", numbered(8, number).program)
+    assert len(pool.drawn(1)) in (PER_TRIAL // 2, PER_TRIAL // 2 + 1)
+    assert pool.drawn(5) == pool.drawn(5)
+
+
+def test_one_program_in_so_many_varies_what_there_is_and_is_valid() -> None:
+    steering = Steering(Meetings(), 1, 16)
+    new = tuple(pieces(numbered(8, 3).program, Met(), set()))
+    steering.add(0, Tried({}, (), Meetings(), 0, 0.0, new), {})
+    early = steering.steered(Trial("reference", 0, 16 * (LAG - 1), 16 * LAG))
+    assert early.varied == ()
+    trial = steering.steered(Trial("reference", 0, 16 * LAG, 16 * (LAG + 1)))
+    assert trial.varied
+    assert set(trial.varied) <= set(new)
+    differing = 0
+    for number in range(16 * LAG, 16 * LAG + 80):
+        case = case_of(trial, number)
+        assert check(case.program) == []
+        evaluate(case.program, materialise(case.program, case.inputs[0]))
+        plain = case_of(Trial("reference", 0, 0, 1), number)
+        differing += case != plain
+        assert case == plain or number % VARIED == VARIED // 2
+    assert differing >= 9
