@@ -1,4 +1,4 @@
-"""How much memory a campaign takes as time goes: `python -m benchmarks.campaign_memory --budget 30m`.
+"""How much memory a campaign takes: `python -m benchmarks.campaign_memory --budget 30m`.
 
 A campaign is run by the command, and the resident memory of its process and of each worker read
 every few seconds. Printed are, for each minute, the medians of the parent's and of the largest
