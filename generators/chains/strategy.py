@@ -68,12 +68,18 @@ def _element_type(pick: Pick, ops: Ops, guide: Guide) -> ElementType:
 
 
 def _begin(chain: Chain, of: ElementType) -> None:
-    """One more value to begin with: most are parameters, some constants."""
+    """One more value to begin with: most are parameters, some constants, some of these iotas."""
     shapes = [tensor(value).static_shape for value in chain.data]
     same = shapes and chain.pick(2) == 0
     size = shapes[0] if same else shape(chain.pick)
     kind = TensorType(size, of)
-    chain.data.append(chain.drawn(kind) if chain.pick(6) == 5 else chain.parameter(kind))
+    if chain.pick(6) < 5:
+        chain.data.append(chain.parameter(kind))
+    elif kind.rank and of.is_integer and chain.pick(2):
+        along = chain.pick(kind.rank)  # it may go beyond its type: then it wraps around
+        chain.data.append(chain.op("iota", to=kind, iota_dimension=along))
+    else:
+        chain.data.append(chain.drawn(kind))
 
 
 def step(chain: Chain, ops: Ops) -> None:

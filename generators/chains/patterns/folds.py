@@ -100,17 +100,21 @@ def _reduced_of_padded(chain: Chain, value: Value) -> Value:
 
 
 def _windows(chain: Chain, value: Value) -> Value:
-    """Windows of one element, of all, growing ones; padded, dilated, strided."""
+    """Windows of one element, of all, growing ones; padded, cropped, dilated, strided."""
     shape = shape_of(value)
     body, init = _fold(chain, element(value))
-    kind = choose(chain.pick, ("ones", "all", "growing", "dilated", "strided"))
-    sizes = {"ones": (1,) * len(shape), "all": shape, "growing": shape}.get(
+    kind = choose(chain.pick, ("ones", "all", "growing", "dilated", "strided", "cropped"))
+    ones = kind == "ones" or (kind == "cropped" and chain.pick(2))
+    sizes = {"all": shape, "growing": shape, kind if ones else "": (1,) * len(shape)}.get(
         kind, tuple(min(2, max(size, 1)) for size in shape)
     )
     sizes = tuple(max(size, 1) for size in sizes)
     rank = len(shape)
     low = tuple(size - 1 if kind == "growing" else 0 for size in sizes)
-    padding = padding_of([(one, 0) for one in low])
+    pairs = [(one, 0) for one in low]
+    if kind == "cropped":
+        pairs = [_edges(chain, size) for size in shape]
+    padding = padding_of(pairs)
     base = (1 + chain.pick(3) if kind == "dilated" else 1,) * rank
     window = (choose(chain.pick, (1, 2, 7)) if kind == "dilated" else 1,) * rank
     strides = (choose(chain.pick, (1, 2, 3)) if kind in ("strided", "ones") else 1,) * rank
@@ -118,6 +122,13 @@ def _windows(chain: Chain, value: Value) -> Value:
         "reduce_window", value, init, window_dimensions=sizes, window_strides=strides,
         base_dilations=base, window_dilations=window, padding=padding, regions=(body,),
     )  # fmt: skip
+
+
+def _edges(chain: Chain, size: int) -> tuple[int, int]:
+    """Padding on either side of a dimension, which may take one element away."""
+    lows = (-1, 0, 1) if size > 2 else (0, 1)
+    low = choose(chain.pick, lows)
+    return low, choose(chain.pick, (0, 1) if low < 0 else lows)
 
 
 def _windows_of_cropped(chain: Chain, value: Value) -> Value:
