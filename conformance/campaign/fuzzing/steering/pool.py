@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from random import Random
 
 from conformance.campaign.fuzzing.seeds.cutting import leading_to
-from conformance.campaign.fuzzing.steering.meetings import Pair
+from conformance.campaign.fuzzing.steering.meetings import Pair, pairs_of
 from generators.chains.guide import COLUMN, Met
 from generators.chains.seeds.fragment import Fragment, fits
 from reference.ir.program import Program
@@ -71,7 +71,7 @@ def pieces(program: Program, told: Met | None, seen: set[Pair]) -> Iterator[Frag
                 continue
             seen.add(pair)
             piece = leading_to(program, number, LENGTH)
-            if piece is not None:
+            if piece is not None and pair in pairs_of(piece):  # not cut off, and no constant
                 yield piece
         makers |= {value.name: operation.name for value in operation.results}
 
