@@ -41,6 +41,9 @@ from reference.numerics.alike import alike
 RIGHT = ("reference", "reference:right")
 """The names of the backend that is the reference itself."""
 
+COMPILED_ANEW = 3
+"""How often a program is compiled anew to see whether its results change."""
+
 
 class Work:
     """One program on a backend: compiled once, run and judged on each set of inputs."""
@@ -245,16 +248,34 @@ class Work:
         elements = fault.judgement.elements or outcome.elements
         culprit = called(fault.group or (fault.operation,))
         kind, first = outcome.kind, f"first wrong: {self._told(fault)}: {fault.judgement.message}"
-        if why.is_known or why.judgement is None:
+        known = why.known if why.is_known else self._unsteady(fault, program, inputs, actual)
+        if known or why.judgement is None:
             if self._unit.assertions:
                 kind = fault.judgement.kind or kind
-            message, known = f"{outcome.message}; {first}", why.known if why.is_known else ()
+            message = f"{outcome.message}; {first}"
             return Outcome(outcome.verdict, kind, message, where, elements, known, culprit)
         left, ids = why.judgement, ", ".join(why.known)
         message = f"{left.message}; beside what is known as {ids}, {first}"
         if why.new is None:
             message = f"{left.message}; {first}, known as {ids}; what else is wrong was not found"
         return Outcome(left.verdict, left.kind, message, where, elements, (), culprit)
+
+    def _unsteady(
+        self,
+        fault: Fault,
+        program: Program,
+        inputs: tuple[Array, ...],
+        actual: Sequence[Array],
+    ) -> tuple[str, ...]:
+        """The expectations that know an operation at fault to give other results now and then,
+        where the program does when it is compiled anew: no search can tell what else is wrong."""
+        known = self._explainer.unsteady(fault.group or (fault.operation,))
+        before = [array.tobytes() for array in actual]
+        for _ in range(COMPILED_ANEW if known else 0):
+            again = self._session.compile(program).run(inputs)
+            if [array.tobytes() for array in again] != before:
+                return known
+        return ()
 
     def _told(self, fault: Fault) -> str:
         """The operation at fault, and those without which it is right."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, Failure, known_by
 from conformance.judging.compare import MALFORMED, Judgement, judge, malformed
 from conformance.judging.perturbation.evaluations import Permitted
@@ -192,6 +193,16 @@ class Explainer:
     def known(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
         """The expectations that together know all that is wrong with an operation, or none."""
         return self._ids((operation,), judgement)
+
+    def unsteady(self, operations: Sequence[Operation]) -> tuple[str, ...]:
+        """The expectations that know of one of these operations that it does not give the same
+        results each time, or none."""
+        failures = (
+            Failure(one.name, column(one), self.backend, Verdict.DIVERGENT, NOT_DETERMINISTIC)
+            for one in operations
+        )
+        found = (known_by(self.expectations, failure) for failure in failures)
+        return tuple(dict.fromkeys(id_ for id_ in found if id_))
 
     def refusal(self, program: Program, judgement: Judgement) -> tuple[Operation, str] | None:
         """The operation of a refused program whose refusal is known by its words, and as what.

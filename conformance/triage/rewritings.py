@@ -100,6 +100,20 @@ def _selection(
             yield np.where(factor != 0, kept, np.zeros((), kept.dtype)).astype(kept.dtype)
 
 
+def _selected_quotient(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Array]:
+    """divide(convert(p), x) as select(p, 1 / x, 0), a product with 1 / x: 0 / 0 becomes 0."""
+    one, other = operation.operands
+    source = _source(program, one)
+    if source is None or source.name != "convert" or not _is_boolean(source.operands[0]):
+        return
+    if one.name in values and other.name in values:
+        factor = values[one.name]
+        quotient = OPS["divide"].evaluate(factor, values[other.name])
+        yield np.where(factor != 0, quotient, np.zeros((), factor.dtype)).astype(factor.dtype)
+
+
 def _is_boolean(value: Value) -> bool:
     of = value.type.element_type if isinstance(value.type, TensorType) else None
     return isinstance(of, ElementType) and of.is_boolean
@@ -131,6 +145,7 @@ def _negation(
 
 REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     "multiply": ((SELECTION, _selection),),
+    "divide": ((SELECTION, _selected_quotient),),
     **dict.fromkeys(
         ("convolution", "dot", "dot_general", "einsum", "reduce", "reduce_window"),
         ((NEGATION, _negation),),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from conformance.backends import session
 from conformance.backends.base import only
 from conformance.backends.fake.reference import ReferenceBackend
 from conformance.check.settings import Checked, Settings
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.results.versions import versions
@@ -253,6 +255,49 @@ def test_only_what_the_model_predicts_is_of_the_class(on: Callable[..., Checked]
     found = on(MASKED, MASK, change, *load(None, ("cpu",), versions()))
     assert found.fails
     assert "as a selection" not in found.message
+
+
+DIVIDED = MASKED.replace("multiply", "divide")
+DIVISORS = {"p": MASK["p"], "x": np.array([4, 0, np.nan, 2], np.float32)}
+
+
+def test_a_quotient_that_becomes_a_selection_is_of_that_class(on: Callable[..., Checked]) -> None:
+    def selecting(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
+        names = [one.name for one in program.main.body.operations]
+        if operation.name != "divide" or "convert" not in names:
+            return results
+        return (np.where(DIVISORS["p"], np.float32(1) / DIVISORS["x"], np.float32(0)),)
+
+    shipped = load(None, ("cpu",), versions())
+    found = on(DIVIDED, DIVISORS, selecting, *shipped)
+    assert (found.known, found.fails) == (("truth-value-as-a-selection",), False)
+    assert on(DIVIDED, DIVISORS, result_of("divide", np.ones_like), *shipped).fails
+
+
+# --- What is not the same each time -------------------------------------------------------------
+
+SUM = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.add %x, %x : tensor<4xf32>
+  %n = stablehlo.negate %a : tensor<4xf32>
+  return %n : tensor<4xf32>
+}"""
+UNSTEADY = Expectation("unsteady", ("add",), "reads what it finds", kinds=(NOT_DETERMINISTIC,))
+
+
+def test_what_changes_where_that_is_known_is_known(on: Callable[..., Checked]) -> None:
+    times = itertools.count(1)
+    given = {"x": np.ones(4, np.float32)}
+    varying = result_of("add", lambda array: array + next(times))
+    found = on(SUM, given, varying, UNSTEADY)
+    assert (found.known, found.fails) == (("unsteady",), False)
+    assert on(SUM, given, varying).fails
+    assert on(SUM, given, varying, msgspec.structs.replace(UNSTEADY, op=("negate",))).fails
+
+
+def test_what_is_wrong_in_one_way_is_not_known_by_what_changes(on: Callable[..., Checked]) -> None:
+    steady = result_of("add", lambda array: array + 1)
+    assert on(SUM, {"x": np.ones(4, np.float32)}, steady, UNSTEADY).fails
 
 
 FUSED = """
