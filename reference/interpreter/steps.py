@@ -18,7 +18,7 @@ from reference.ir.regions import Body
 from reference.ops.structure import COMMUNICATION, CONTROL_FLOW, HOST, is_constant
 from reference.ops.table import Op
 
-_MISUSE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
+_MISUSE = (ValueError, TypeError, KeyError, AttributeError, IndexError, MemoryError)
 """What numpy and Python raise where an operation is not what its op takes."""
 
 Compute = Callable[[Run, Frame, list[Any]], tuple[Any, ...]]

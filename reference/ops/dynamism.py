@@ -124,9 +124,15 @@ def dynamic_iota_type(
 
 
 def dynamic_iota(output_shape: Array, *, iota_dimension: int, result: TensorType) -> Array:
-    """`iota` of a shape that is an operand."""
-    shape = replace(result, shape=tuple(output_shape.tolist()))
-    return iota(iota_dimension=iota_dimension, result=shape)
+    """`iota` of a shape that is an operand.
+
+    Raises:
+        ValueError: for other sizes than those that the program states.
+    """
+    sizes = tuple(output_shape.tolist())
+    if any(known not in (None, size) for known, size in zip(result.shape, sizes, strict=True)):
+        raise ValueError(f"output_shape {listed(sizes)} for a result of {result}")
+    return iota(iota_dimension=iota_dimension, result=replace(result, shape=sizes))
 
 
 def dynamic_pad_type(

@@ -29,6 +29,7 @@ from reference.ir.program import (
 from reference.ir.resizing import resized, sizes_of
 from reference.ir.substitution import using
 from reference.ir.types import ALL, ElementType
+from reference.numerics.conversion import convert_to
 from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
@@ -97,7 +98,7 @@ def _with_types(fragment: Fragment, of: Callable[[ValueType], ValueType]) -> Fra
         if to == given.type or not isinstance(to, TensorType):
             return given
         with np.errstate(all="ignore"):
-            return Dense.of(given.array.astype(to.element.storage), to)
+            return Dense.of(convert_to(given.array, to.element), to)
 
     def region(one: Region) -> Region:
         return Region(tuple(map(value, one.arguments)), tuple(map(operation, one.operations)))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from conformance.campaign.fuzzing.seeds.files import cut
 from conformance.campaign.fuzzing.seeds.gathering import PATTERNS
+from conformance.stablehlo.parse import parse_module
 from generators.case.stream import stream
 from generators.chains.seeds.fragment import Fragment, fits, renamed, solved, written
 from generators.chains.seeds.strategy import numbered
-from generators.chains.seeds.variations import VARIATIONS, Variation, one_more
+from generators.chains.seeds.variations import VARIATIONS, Variation, one_more, other_type
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.interpreter.verify import check
 from reference.ir.program import TensorType
 from reference.ir.resizing import resized, sizes_of
+from reference.ir.types import element_type_of
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +89,20 @@ def test_names_are_made_anew_and_nothing_else(fragments) -> None:
         assert all(v.name.startswith("z") for one in other.walk() for v in one.results)
         assert renamed(other, "v") == renamed(piece, "v")
         assert check(other) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("i2", "si4"), ("i4", "si2"), ("f8E5M2", "f4E2M1FN"), ("f4E2M1FN", "f8E8M0FNU")],
+)
+def test_constants_of_narrow_types_become_constants_of_others(old: str, new: str) -> None:
+    fragment = parse_module(f"""
+        func.func @main() -> tensor<2x{old}> {{
+          %0 = stablehlo.constant dense<1{"" if old.startswith("i") else ".0"}> : tensor<2x{old}>
+          %1 = stablehlo.negate %0 : tensor<2x{old}>
+          return %1 : tensor<2x{old}>
+        }}""")
+    others = (other_type(stream(5, number), fragment) for number in range(200))
+    found = [dict(one.main.body.operations[0].attributes)["value"].array for one in others if one]
+    (array, *_) = [array for array in found if element_type_of(array).name == new]
+    assert array.astype(np.float32).tolist() == [1, 1]

@@ -192,6 +192,25 @@ def test_indices_that_a_type_lacks_are_open() -> None:
         assert mask.any(axis=0).tolist() == mask.all(axis=0).tolist()
 
 
+@pytest.mark.parametrize("sizes", [(2, 4), (2, 1 << 45)])
+def test_other_sizes_than_stated_are_told_and_nothing_is_made_of_them(
+    sizes: tuple[int, ...],
+) -> None:
+    shape = si64(*sizes)
+    program = given("dynamic_iota", (shape,), TensorType((2, 3), TYPES["f32"]), iota_dimension=1)
+    with pytest.raises(EvaluationError, match=f"output_shape .*{sizes[0]}, {sizes[1]}.* for"):
+        evaluate(program, (shape,))
+
+
+def test_more_memory_than_there_is_is_an_error_of_evaluation() -> None:
+    shape = si64(1, 1 << 45)
+    program = given(
+        "dynamic_iota", (shape,), TensorType((None, None), TYPES["f32"]), iota_dimension=1
+    )
+    with pytest.raises(EvaluationError, match="dynamic_iota"):
+        evaluate(program, (shape,))
+
+
 # --- What the cases reach ------------------------------------------------------------------------
 
 
