@@ -21,7 +21,7 @@ from reference.ir.program import (
 )
 from reference.ir.substitution import using
 from reference.ir.types import ElementType
-from reference.ops.structure import is_constant
+from reference.ops.structure import is_constant, named_functions
 from reference.ops.table import OPS
 
 Fragment = Program
@@ -46,7 +46,9 @@ def fits(fragment: Fragment) -> bool:
         values += operation.results
     if not all(plain(value.type) and _size(value.type) <= MOST_ELEMENTS for value in values):
         return False
-    return len(fragment.functions) == 1 and _is_written_well(fragment) and not check(fragment)
+    if len(fragment.functions) != 1 or any(map(named_functions, fragment.walk())):
+        return False  # functions are lost where a fragment is joined to a program
+    return _is_written_well(fragment) and not check(fragment)
 
 
 def _is_written_well(fragment: Fragment) -> bool:

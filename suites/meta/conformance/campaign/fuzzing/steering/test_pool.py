@@ -7,6 +7,7 @@ from conformance.campaign.fuzzing.steering.meetings import Meetings, pairs_of
 from conformance.campaign.fuzzing.steering.pool import LENGTH, MOST_NEW, PER_TRIAL, Pool, pieces
 from conformance.campaign.fuzzing.steering.steering import LAG, Steering
 from conformance.campaign.fuzzing.trials import Trial, Tried
+from conformance.stablehlo.parse import parse_module
 from generators.chains.guide import Met
 from generators.chains.seeds.fragment import fits
 from generators.chains.strategy import numbered
@@ -30,6 +31,29 @@ def test_pieces_are_of_pairs_that_were_not_met() -> None:
     assert max(map(len, working)) == LENGTH
     assert list(pieces(program, Met(), seen)) == []
     assert list(pieces(program, None, set())) == []
+
+
+CALLING = """
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.negate %x : tensor<3xf32>
+  %1 = "stablehlo.map"(%0) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%a: tensor<f32>):
+      %b = func.call @called(%a) : (tensor<f32>) -> tensor<f32>
+      stablehlo.return %b : tensor<f32>
+  }) : (tensor<3xf32>) -> tensor<3xf32>
+  %2 = stablehlo.abs %0 : tensor<3xf32>
+  return %1 : tensor<3xf32>
+}
+func.func private @called(%a: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.cosine %a : tensor<f32>
+  return %0 : tensor<f32>
+}
+"""
+
+
+def test_what_calls_functions_gives_no_piece() -> None:
+    found = list(pieces(parse_module(CALLING), Met(), set()))
+    assert [pairs_of(one) for one in found] == [{("negate", "abs")}]
 
 
 def test_the_pool_is_bounded_and_draws_alike() -> None:
