@@ -110,6 +110,9 @@ class Rule:
     With a `bound` or a `measure`, zeros of either sign are alike; but where the rule has
     `either_zero` too, an expected zero has the expected sign unless that says that it may have
     any. It says nothing of numbers that are zero only when rounded or flushed.
+
+    `loss` is what results lose at most, beside the bound, where subnormal numbers on the way to
+    them are taken for zeros: no permission, but what programs that are flushed are judged by.
     """
 
     name: str
@@ -129,6 +132,7 @@ class Rule:
     deviations: tuple[Deviation, ...] = ()
     rounds_operands: bool = False
     of_complex: Rule | None = None
+    loss: Bound | None = None
 
     @property
     def is_backward(self) -> bool:

@@ -106,6 +106,12 @@ class Explainer:
         shifts = [*steps.adopted]
         shifts += [one for one in steps.differing if id(one.operation) in explained]
         left = None
+        if known and new is None and judgement.verdict is Verdict.FLUSHED:
+            # what is flushed where it is shown need not be where it is fused into another
+            flushed = self.known(steps.wrong[0].operation, judgement)
+            if flushed:
+                ids = tuple(dict.fromkeys((*known, *flushed)))
+                return Explained(ids, Fault.of(steps.wrong[0]), None, passed(judgement.total))
         if known:
             left = self._left(program, inputs, actual, judgement, steps, shifts, infeeds, new)
         first = Fault.of(steps.wrong[0])

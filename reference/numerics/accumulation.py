@@ -105,6 +105,24 @@ def sum_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Ar
     return np.where(exact & np.isfinite(to_float64(expected)), 0.0, bound).astype(np.float64)
 
 
+def sum_lost(values: Array, init: Array, leaves: Leaves) -> Array:
+    """What a sum of real numbers may lose, in any order, where whatever is subnormal on the way
+    is taken for zero: float64.
+
+    Those of the leaves that are subnormal, and at each step a partial sum under the smallest normal
+    number; of all together no more than their magnitudes, as after such a step the sum starts
+    anew. Nothing where all leaves are multiples of that number: so is what they add up to.
+    """
+    of = element_type_of(values)
+    found = _Folded(values, init, leaves)
+    tiny = of.float_format.smallest_normal
+    subnormal = found.sum(lambda x: np.where(np.abs(x) < tiny, np.abs(x), 0))
+    magnitudes = found.sum(lambda x: np.abs(_finite(x)))
+    lost = np.minimum(subnormal + leaves.counts * tiny, magnitudes)
+    lowest = found.fold(np.minimum, _lowest_bit, NONE)
+    return np.where(lowest < np.log2(tiny), lost, 0.0).astype(np.float64)
+
+
 def _lowest_bit(x: Array) -> Array:
     """The exponent of the last bit that is set, of zero `NONE`."""
     fraction, exponent = np.frexp(_finite(x))
@@ -194,6 +212,12 @@ def complex_sum_bound(values: Array, init: Array, leaves: Leaves, expected: Arra
     parts = zip(_parts(values), _parts(init), _parts(expected), strict=True)
     real, imag = (sum_bound(part, start, leaves, want) for part, start, want in parts)
     return np.hypot(real, imag)
+
+
+def complex_sum_lost(values: Array, init: Array, leaves: Leaves) -> Array:
+    """As `sum_lost`, of the modulus of what is lost."""
+    parts = zip(_parts(values), _parts(init), strict=True)
+    return np.hypot(*(sum_lost(part, start, leaves) for part, start in parts))
 
 
 def complex_product_is_open(values: Array, init: Array, leaves: Leaves) -> Array:

@@ -8,7 +8,7 @@ judges by.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,8 @@ import numpy as np
 
 from conformance.judging.lapack import free_choices
 from conformance.judging.perturbation.error_model import Directions
-from conformance.judging.perturbation.hook import Follower, Values, flush
+from conformance.judging.perturbation.flushing import at_random, everything, of_sign
+from conformance.judging.perturbation.hook import Follower, Values
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import separated
 from conformance.phases import phase
@@ -40,7 +41,8 @@ EVALUATIONS = SAMPLES + 3
 """As many there are of a program on a set of inputs where rounding is all that differs."""
 
 PARTLY_FLUSHED = 8
-"""Evaluations with subnormal results of some operations as zero."""
+"""Evaluations with subnormal results of some operations, or some elements of them, as zero; half
+of them with results moved as well, as what is contracted is rounded otherwise too."""
 
 OPEN_SAMPLES = 3
 """Evaluations with other values where the specification leaves results open."""
@@ -190,20 +192,34 @@ class Permitted:
     def flushed(self) -> list[Values]:
         """The results with subnormal numbers as zero, moved and not; none where there are none."""
         if self._flushed is None:
-            inputs = [flush(array) for array in self._inputs]
-            results, follower = self._run(inputs, flush=True)
-            met = any(new is not old for new, old in zip(inputs, self._inputs, strict=True))
+            whole = everything()
+            given = tuple(self._inputs)
+            inputs = whole.inputs(given)
+            results, follower = self._run(inputs, flush=whole)
+            lossy, found = self._run(inputs, flush=everything(1.0))
+            met = any(new is not old for new, old in zip(inputs, given, strict=True))
             self._flushed = []
-            if met or follower.subnormal:
-                ways = (_alike(1.0), _alike(-1.0), _each(np.random.default_rng(self._seed)))
-                self._flushed = [results]
-                self._flushed += [self._run(inputs, flush=True, directions=w)[0] for w in ways]
-                self._flushed.append(self._run(self._inputs, flush=True)[0])
-                for number in range(PARTLY_FLUSHED):
-                    random = np.random.default_rng((self._seed, number, 2))
-                    given = inputs if number % 2 else self._inputs
-                    self._flushed.append(self._run(given, flush=random)[0])
+            if met or follower.subnormal or found.subnormal:
+                self._flushed = [results, lossy, *self._ways_to_flush(given, inputs)]
         return self._flushed
+
+    def _ways_to_flush(self, given: Values, inputs: Values) -> Iterator[Values]:
+        """The results with some subnormal numbers as zero; `inputs` are `given` without any."""
+        for way in (1.0, -1.0):
+            yield self._run(inputs, flush=everything(way), directions=_alike(way))[0]
+        random = np.random.default_rng(self._seed)
+        yield self._run(inputs, flush=everything(), directions=_each(random))[0]
+        yield self._run(given, flush=everything())[0]
+        yield self._run(inputs, flush=everything(-1.0))[0]
+        for sign in (1.0, -1.0):
+            flushing = of_sign(sign)
+            yield self._run(flushing.inputs(given), flush=flushing)[0]
+        for number in range(PARTLY_FLUSHED):
+            random = np.random.default_rng((self._seed, number, 2))
+            flushing = at_random(random)
+            some = inputs if number % 2 else given
+            directions = _each(random) if number % 4 > 1 else None
+            yield self._run(some, flush=flushing, directions=directions)[0]
 
     @phase("filled")
     def filled(self) -> list[Values]:

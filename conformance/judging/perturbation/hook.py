@@ -16,6 +16,7 @@ import numpy as np
 
 from conformance.judging.lapack import free_choices
 from conformance.judging.perturbation.error_model import Directions, Moved, movable, shifted_by
+from conformance.judging.perturbation.flushing import Flushing
 from conformance.judging.perturbation.open_values import other
 from conformance.judging.perturbation.overrides import Override, shifted
 from conformance.transforms.substitute import self_contained
@@ -27,7 +28,6 @@ from reference.ir.op import Structure
 from reference.ir.processes import ProcessId
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.numerics.alike import without_subnormals
 from reference.ops.structure import calls_target, is_structure, structure_of
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
@@ -44,8 +44,7 @@ class Follower:
 
     `main` are the operations of the program's main function. Uses of the values called `apart`
     move by themselves (conformance/judging/perturbation/separate_uses.py). `flush` treats subnormal
-    results as zero: of all operations, or of those that a generator picks, as backends flush in
-    some of their code and not in other. `fill` replaces elements that the specification leaves
+    results as zero, and says of which. `fill` replaces elements that the specification leaves
     open, `choose` is the number of a choice among results that are all right (such as
     eigenvectors), to be made anew; `opened` names the reasons met. `taken` are values of main that
     are taken as given: what the operations made of their operands is kept in `found`. `affected`
@@ -58,7 +57,7 @@ class Follower:
     main: tuple[Operation, ...] = ()
     directions: Directions | None = None
     apart: frozenset[str] = frozenset()
-    flush: bool | np.random.Generator = False
+    flush: Flushing | None = None
     fill: np.random.Generator | None = None
     choose: int | None = None
     opened: dict[str, None] = field(default_factory=dict[str, None])
@@ -90,8 +89,8 @@ class Follower:
                 results = self._filled(operation, operands, results, self.fill)
             if self.directions is not None:
                 results = self._moved(operation, operands, results, self.directions)
-        if self.flush is True or (self.flush and self.flush.integers(0, 2)):
-            results = tuple(self._flushed(result) for result in results)
+        if self.flush is not None:
+            results = self._flushed(operation, operands, results, self.flush)
         if self.directions is not None:
             self._moves |= any(a is not b for a, b in zip(before, results, strict=True))
         if id(given) in self._own:
@@ -127,10 +126,13 @@ class Follower:
             self.taken.get(name, result) for name, result in zip(names, results, strict=True)
         )
 
-    def _flushed(self, result: Any) -> Any:
-        flushed = flush(result)
-        self.subnormal |= flushed is not result
-        return flushed
+    def _flushed(
+        self, operation: Operation, operands: Values, results: Values, flush: Flushing
+    ) -> Values:
+        known = not is_structure(operation) and all(one is not None for one in operands)
+        found = flush.results(operation, operands if known else None, results, self.platform)
+        self.subnormal |= any(new is not old for new, old in zip(found, results, strict=True))
+        return found
 
     def _chosen(
         self, operation: Operation, operands: Values, results: Values, number: int
@@ -176,10 +178,3 @@ def _target(operation: Operation) -> str | None:
     if not calls_target(operation):
         return None
     return str(operation.attribute("call_target_name"))
-
-
-def flush(array: Any) -> Any:
-    """A tensor with subnormal numbers replaced by zeros of their sign; itself where it has none."""
-    if not isinstance(array, np.ndarray) or not array.size:
-        return array
-    return without_subnormals(array)

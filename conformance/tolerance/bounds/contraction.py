@@ -10,6 +10,7 @@ from conformance.tolerance.bounds.products import (
     Default,
     bounded,
     flushing,
+    losing,
     measured,
     without_algorithm,
 )
@@ -75,6 +76,7 @@ _GPU = Rule(
     f"{_SOURCE}; XLA:GPU's precision",
     bound=bounded(_summed, _depth, Default(default=2.0**-11)),
     measure=measured(_summed, _depth, Default(default=2.0**-11)),
+    loss=losing(_summed, _depth, Default(default=2.0**-11)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11)),
     deviations=(
         flushing(_summed, _depth, Default(default=2.0**-11)),
@@ -87,6 +89,7 @@ _TPU = Rule(
     f"{_SOURCE}; XLA:TPU's precision",
     bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    loss=losing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     deviations=(
         flushing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
@@ -100,6 +103,7 @@ CONTRACTED = Rule(
     rounds_operands=True,
     bound=bounded(_summed, _depth, Default()),
     measure=measured(_summed, _depth, Default()),
+    loss=losing(_summed, _depth, Default()),
     either_zero=either_zero_of(_summed, _depth, Default()),
     deviations=(
         flushing(_summed, _depth, Default()),

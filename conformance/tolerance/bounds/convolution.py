@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from conformance.tolerance.bounds.products import Default, bounded, flushing, measured
+from conformance.tolerance.bounds.products import Default, bounded, flushing, losing, measured
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models.image_overrun import image_overrun
@@ -59,6 +59,7 @@ _GPU = Rule(
     f"{_SOURCE}; XLA:GPU's precision",
     bound=bounded(_summed, _depth, Default(default=2.0**-11)),
     measure=measured(_summed, _depth, Default(default=2.0**-11)),
+    loss=losing(_summed, _depth, Default(default=2.0**-11)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11)),
     deviations=_deviations(Default(default=2.0**-11)),
 )
@@ -68,6 +69,7 @@ _TPU = Rule(
     f"{_SOURCE}; XLA:TPU's precision",
     bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    loss=losing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
     deviations=_deviations(Default(default=2.0**-8, high=2.0**-16)),
 )
@@ -78,6 +80,7 @@ CONVOLVED = Rule(
     rounds_operands=True,
     bound=bounded(_summed, _depth, Default()),
     measure=measured(_summed, _depth, Default()),
+    loss=losing(_summed, _depth, Default()),
     either_zero=either_zero_of(_summed, _depth, Default()),
     deviations=_deviations(Default()),
     elsewhere=((Hardware.GPU, _GPU), (Hardware.TPU, _TPU)),

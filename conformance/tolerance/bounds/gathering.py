@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from conformance.tolerance.bounds import flushed_sums
 from conformance.tolerance.bounds.reduction import rounding_operations
 from conformance.tolerance.models import out_of_bounds
 from conformance.tolerance.models.interpreter.indices import signed
@@ -65,6 +66,19 @@ def _of_sum_or_product(parts: Scattering, expected: Array) -> Array:
         bound = accumulation.complex_product_bound if of.is_complex else accumulation.product_bound
         init = np.ones((), np.float64).astype(of.storage)
     return bound(values, init, leaves, expected)
+
+
+def _lost(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """What sums of an element and its updates lose where subnormal numbers are taken for zeros."""
+    parts = taken_apart(operation, operands, body_of(operation.regions[0]))
+    if not parts.is_sum_or_product or parts.body.monoid is not ADD:
+        return (None,) * len(expected)
+    values, leaves = as_leaves(parts)
+    zero = np.zeros((), np.float64).astype(element_type_of(values).storage)
+    loss = flushed_sums.lost(values, zero, leaves)
+    return (None if loss is None else loss.reshape(expected[0].shape),)
 
 
 def _either_zero(
@@ -182,5 +196,9 @@ SCATTERED_UPDATES = Rule(
     bound=_bound,
     refutes=_refutes,
     either_zero=_either_zero,
-    deviations=(out_of_bounds.READ_ELSEWHERE,),
+    loss=_lost,
+    deviations=(
+        flushed_sums.flushing(_bound, _lost),
+        out_of_bounds.READ_ELSEWHERE,
+    ),
 )

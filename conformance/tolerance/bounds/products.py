@@ -24,7 +24,7 @@ from typing import Protocol
 import numpy as np
 
 from conformance.tolerance.bounds.underflow import has_flushing_modes, underflow
-from conformance.tolerance.rule import Deviation
+from conformance.tolerance.rule import Bound, Deviation
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
@@ -153,6 +153,27 @@ def flushing(summation: Summation, depth: Depth, default: Default) -> Deviation:
     """Subnormal operands, products or sums along the way that are treated as zero."""
     lost = measured(summation, depth, default, flushes=True)
     return Deviation("subnormal intermediate", lost, flushes=True)
+
+
+def losing(summation: Summation, depth: Depth, default: Default) -> Bound:
+    """The loss of a rule: what is lost of products and sums that are subnormal, and of operands."""
+
+    def lost(
+        operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+    ) -> tuple[Array | None, ...]:
+        to = element_type_of(expected[0])
+        if not (to.is_float or to.is_complex) or not has_flushing_modes(to.part):
+            return (None,)
+        precision = precision_of(operation, operands, to, default)
+        sums = _Sums(summation, operation, operands, depth(operation, operands), flushes=True)
+        finite = sums.finite
+        total = sums.magnitudes(*finite)
+        if _is_exact(sums, total, precision):  # nothing on the way is subnormal
+            return (None,)
+        more = np.sqrt(2.0) if to.is_complex else 1.0
+        return (np.minimum(_underflow(sums, finite, precision), total) * more,)
+
+    return lost
 
 
 NOT_KEPT = "stated algorithm not kept"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.tolerance.bounds import flushed_sums
 from conformance.tolerance.models.extrema import DEVIATIONS
 from conformance.tolerance.models.orders import Labelled, out_of_order, without_padding
 from conformance.tolerance.models.undilated import undilated
@@ -67,6 +68,20 @@ def _bound(parts: Reduction, number: int, expected: Array) -> Array | None:
     magnitude = np.abs(expected.astype(np.complex128) if of.is_complex else to_float64(expected))
     u = accumulation.unit_roundoff(of)
     return roundings * (parts.leaves.counts + 1) * u * magnitude
+
+
+def lost(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """What sums lose at most where subnormal elements and partial sums are taken for zeros; None
+    of any other result, and of types whose subnormal numbers no hardware takes for zeros."""
+    parts = taken_apart(operation, operands)
+    return tuple(
+        flushed_sums.lost(parts.values[number], parts.inits[number], parts.leaves)
+        if parts.monoid(number) is ADD
+        else None
+        for number, _ in enumerate(expected)
+    )
 
 
 @cache
@@ -270,16 +285,20 @@ _JUDGED: dict[str, Any] = {
     "permits": parts_within,
     "refutes": ordered_otherwise,
     "either_zero": either_zero,
+    "loss": lost,
 }
-REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED, deviations=DEVIATIONS)
+FLUSHED = flushed_sums.flushing(reduction_bound, lost)
+"""Sums on whose way subnormal numbers are taken for zeros."""
+
+REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED, deviations=(FLUSHED, *DEVIATIONS))
 WINDOWED = Rule(
     "windowed reduction",
     "each window: " + _TEXT,
     _SOURCE,
     **_JUDGED,
-    deviations=(*DEVIATIONS, undilated(reduction_bound)),
+    deviations=(FLUSHED, *DEVIATIONS, undilated(reduction_bound)),
 )
-SCATTERED = Rule("scatter", "each place: " + _TEXT, _SOURCE, **_JUDGED)
+SCATTERED = Rule("scatter", "each place: " + _TEXT, _SOURCE, **_JUDGED, deviations=(FLUSHED,))
 MAPPED = Rule(
     "map",
     "exact where the computation rounds at most once, correctly; otherwise what its operations' "

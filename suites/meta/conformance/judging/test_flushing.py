@@ -1,0 +1,156 @@
+"""Subnormal numbers taken for zeros on the way: in sums, in part of the code, where contracted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.catalog import rule_of
+from conformance.judging.compare import judge
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.flushing import Flushing, at_random, everything, of_sign
+from conformance.judging.perturbation.judge import judge_program
+from conformance.stablehlo.parse import parse_module
+from conformance.transforms.inline import inlined
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import Array
+
+TINY = np.finfo(np.float32).tiny
+
+
+def only(array: Array, flushing: Flushing) -> Array:
+    return flushing.inputs((array,))[0]
+
+
+def test_flushing_keeps_the_sign_and_all_else() -> None:
+    array = np.array([-1e-40, 1e-40, 1.0, -0.0, np.nan], np.float32)
+    flushed = only(array, everything())
+    assert np.signbit(flushed).tolist() == [True, False, False, True, False]
+    assert flushed[:2].tolist() == [0, 0]
+    assert only(flushed, everything()) is flushed
+    number = np.array(1e-40 + 1j, np.complex64)
+    assert only(number, everything()) == 1j
+    assert only(number, everything()).shape == ()
+    assert only(np.array([1]), everything()).tolist() == [1]
+
+
+def test_some_of_it_may_be_flushed() -> None:
+    array = np.array([-1e-40, 1e-40, 1.0], np.float32)
+    assert (only(array, of_sign(-1.0)) == array).tolist() == [False, True, True]
+    assert (only(array, of_sign(1.0)) == array).tolist() == [True, False, True]
+    number = np.array([1e-40 - 1e-40j], np.complex64)
+    assert only(number, of_sign(1.0)).tolist() == [complex(0, np.float32(-1e-40))]
+    random, many = np.random.default_rng(1), np.full(64, 1e-40, np.float32)
+    kept = {int((only(many, at_random(random)) != 0).sum()) for _ in range(32)}
+    assert {0, 64} < kept
+
+
+SUM = """
+func.func @main(%x: tensor<3x{of}>, %init: tensor<{of}>) -> tensor<{of}> {{
+  %0 = stablehlo.reduce(%x init: %init) applies stablehlo.add across dimensions = [0]
+    : (tensor<3x{of}>, tensor<{of}>) -> tensor<{of}>
+  return %0 : tensor<{of}>
+}}"""
+WINDOWS = """
+func.func @main(%x: tensor<3xf32>, %init: tensor<f32>) -> tensor<1xf32> {
+  %0 = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<3xf32>, tensor<f32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}"""
+UPDATES = """
+func.func @main(%x: tensor<2xf32>, %init: tensor<1xf32>) -> tensor<1xf32> {
+  %i = stablehlo.constant dense<0> : tensor<2x1xi32>
+  %0 = "stablehlo.scatter"(%init, %i, %x) <{scatter_dimension_numbers = #stablehlo.scatter<
+    inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<1xf32>, tensor<2x1xi32>, tensor<2xf32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}"""
+
+
+def judged(text: str, inputs: list[Array], actual: float | complex) -> tuple[Verdict, str]:
+    program = parse_module(text)
+    expected = evaluate(program, inputs)
+    got = np.full_like(expected[0], actual)
+    rule = rule_of(program.subject)
+    assert rule is not None
+    found = judge(program, inputs, expected, [got], rule)
+    return found.verdict, found.kind
+
+
+CANCELLING = np.array([2e-38, -1.5e-38, 2e-38], np.float32)
+"""Normal numbers: 2e-38 - 1.5e-38 is subnormal."""
+LOST = (Verdict.FLUSHED, "subnormal intermediate")
+
+
+@pytest.mark.parametrize("text", [SUM.format(of="f32"), WINDOWS])
+def test_a_sum_on_whose_way_a_partial_sum_is_flushed_is_flushed(text: str) -> None:
+    zero = np.zeros((), np.float32)
+    assert judged(text, [CANCELLING, zero], 2e-38) == LOST
+    assert judged(text, [CANCELLING, zero], 1e-37)[0] is Verdict.DIVERGENT
+    # one that no partial sum of is subnormal loses nothing
+    whole = np.array([3, -2, 4], np.float32) * TINY
+    assert judged(text, [whole, zero], float(4 * TINY))[0] is not Verdict.FLUSHED
+
+
+def test_parts_of_complex_sums_and_updates_are_flushed_alike() -> None:
+    text = SUM.format(of="complex<f32>")
+    parts = (CANCELLING + 1j).astype(np.complex64)
+    zero = np.zeros((), np.complex64)
+    assert judged(text, [parts, zero], 2e-38 + 3j)[0] is Verdict.FLUSHED
+    updates = [CANCELLING[1:], CANCELLING[:1]]
+    assert judged(UPDATES, updates, 2e-38) == LOST
+    assert judged(UPDATES, updates, 1e-37)[0] is Verdict.DIVERGENT
+
+
+def test_narrow_types_have_no_modes_that_flush() -> None:
+    small = np.array([7e-5, -6.2e-5, 7e-5], np.float16)  # the smallest normal number is 6.1e-5
+    verdict, _ = judged(SUM.format(of="f16"), [small, np.zeros((), np.float16)], 7e-5)
+    assert verdict is not Verdict.FLUSHED
+
+
+PRODUCTS = """
+func.func @main(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.multiply %x, %y : tensor<4x3xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+
+
+def contracted(x: Array, y: Array) -> Array:
+    """x * y + sum in one rounding at each step, of which only the result is flushed."""
+    total = np.zeros(len(x), np.float32)
+    for a, b in zip(x.T, y.T, strict=True):
+        exact = a.astype(np.float64) * b.astype(np.float64) + total.astype(np.float64)
+        total = exact.astype(np.float32)
+        total = np.where(np.abs(total) < TINY, np.copysign(np.float32(0), total), total)
+    return total
+
+
+def of_program(text: str, inputs: list[Array], actual: Array) -> tuple[Verdict, str]:
+    program = inlined(parse_module(text)).program
+    found = judge_program(Permitted(program, inputs), [actual.astype(np.float32)])
+    return found.verdict, found.kind
+
+
+def test_flushing_and_contraction_together_are_flushed() -> None:
+    """Products that are contracted keep what is subnormal of them, the sums on the way do not."""
+    x = np.array([[-3e-19, 5e-19, 7e-20]] * 4, np.float32) * np.array(
+        [[1], [2], [3], [5]], np.float32
+    )
+    y = np.array([[2e-20, 6e-20, -1.3e-19]] * 4, np.float32)
+    actual = contracted(x, y)
+    (expected,) = evaluate(parse_module(PRODUCTS), [x, y])
+    flushed = np.where(np.abs(x * y) < TINY, 0, x * y).sum(axis=1)
+    assert (np.abs(actual - expected) > 1e-41).any()
+    assert (actual != flushed).any()
+    assert of_program(PRODUCTS, [x, y], actual) == LOST
+    assert of_program(PRODUCTS, [x, y], actual + np.float32(2e-37))[0] is Verdict.DIVERGENT
