@@ -30,8 +30,8 @@ CLASSES = (
     "direct sum of a transform", "products added one by one", "textbook formula",
     "total order not kept", "zero point subtracted in 32 bits",
     # operations of a program together
-    "negation moved out of a sum", "not a solution", "truth value as a selection",
-    "turns miscounted",
+    "negation moved out of a sum", "not a solution", "padding reshaped",
+    "truth value as a selection", "turns miscounted",
     # results, and how they came about
     "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",
     "wrong element type", "wrong shape",

@@ -21,12 +21,8 @@ from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
 from conformance.judging.questions import Finding
-from conformance.tolerance.models import (
-    gathered_first,
-    operands_as_parts,
-    process_order,
-    trip_counts,
-)
+from conformance.tolerance.models import process_order
+from conformance.tolerance.models.mistakes import mistaken
 from conformance.tolerance.rule import Deviation, Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated
@@ -218,7 +214,8 @@ def judge(
     total = sum(array.size for array in expected)
     bad = malformed(expected, actual)
     if bad is not None:
-        kind, message = _by_mistake(program, inputs, actual, bad)
+        label = mistaken(program, inputs, actual)
+        kind, message = (label, f"{label}: {bad[1]}") if label else bad
         return Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
     program = with_plain_bodies(program)
     collective = collective_of(program)
@@ -234,7 +231,7 @@ def judge(
     judgement = parts[0] if len(parts) == 1 else combine(parts)
     if judgement.verdict is not Verdict.DIVERGENT:
         return judgement
-    return _renamed(judgement, _by_mistake(program, inputs, actual, (judgement.kind, ""))[0])
+    return renamed(judgement, mistaken(program, inputs, actual))
 
 
 def _in_either_order(
@@ -252,46 +249,26 @@ def _in_either_order(
     judgement = _judge_processes(program, inputs, expected, actual, rule, platform)
     if judgement.verdict not in (Verdict.DIVERGENT, Verdict.INACCURATE):
         return judgement
-    kind, _ = _by_mistake(program, inputs, actual, (judgement.kind, ""))
+    kind = mistaken(program, inputs, actual)
     other = process_order.replica_by_replica(program)
-    if kind == judgement.kind and other is not None:
+    if not kind and other is not None:
         moved = evaluate(other, inputs)
         again = _judge_processes(other, inputs, moved, actual, rule, platform)
         if again.kind in {deviation.label for deviation in rule.deviations}:
             message = f"{again.message}; and {process_order.LABEL}"
             return replace(again, message=message)
-        kind = kind if again.verdict is judgement.verdict else process_order.LABEL
-    return _renamed(judgement, kind)
+        kind = "" if again.verdict is judgement.verdict else process_order.LABEL
+    return renamed(judgement, kind)
 
 
-def _renamed(judgement: Judgement, kind: str) -> Judgement:
-    """The judgement with the class of a mistake that explains all results."""
-    if kind == judgement.kind:
+def renamed(judgement: Judgement, kind: str) -> Judgement:
+    """The judgement with the class of a mistake that explains all results, if there is one."""
+    if not kind:
         return judgement
     message = judgement.message.replace(judgement.kind, kind, 1)
     divergent = Verdict.DIVERGENT  # however near the numbers are: they are those of another process
     findings = ((divergent, kind),)
     return replace(judgement, verdict=divergent, kind=kind, message=message, findings=findings)
-
-
-_OF_SEVERAL = (
-    (operands_as_parts.LABEL, operands_as_parts.explains),
-    (gathered_first.LABEL, gathered_first.explains),
-)
-"""What is computed in place of a collective of several operands."""
-
-_OF_ONE = ((trip_counts.LABEL, trip_counts.explains),)
-"""What is computed in place of a program of one process."""
-
-
-def _by_mistake(
-    program: Program, inputs: Sequence[Array], actual: Sequence[Array], otherwise: tuple[str, str]
-) -> tuple[str, str]:
-    """Kind and message: which mistake explains all results, or what else is wrong."""
-    for label, explains in _OF_SEVERAL if program.process_count > 1 else _OF_ONE:
-        if explains(program, inputs, actual):
-            return label, f"{label}: {otherwise[1]}"
-    return otherwise
 
 
 def _judge_processes(

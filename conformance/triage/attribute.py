@@ -19,6 +19,7 @@ from conformance.judging.compare import MALFORMED, Judgement, judge, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Override
+from conformance.tolerance.models.mistakes import MISTAKES
 from conformance.transforms.extract import alone, hands_on_constants
 from conformance.triage.columns import column
 from conformance.triage.isolate import Steps, Wrong
@@ -89,6 +90,12 @@ class Explainer:
         infeeds: Infeeds = None,
     ) -> Explained:
         """What is behind the failure of a program that gave these results on these inputs."""
+        if judgement.kind in MISTAKES:  # and that explains all of it
+            for operation in program.main.body.operations[:-1]:
+                if ids := self.known(operation, judgement):
+                    return Explained(
+                        ids, Fault(operation, judgement), None, passed(judgement.total)
+                    )
         if steps is None or not steps.wrong:
             return self._searched(program, inputs, judgement, steps)
         known: dict[str, None] = {}

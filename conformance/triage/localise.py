@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from conformance.backends.base import BackendError
 from conformance.judging.compare import Judgement, malformed
 from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import judge_program, judge_result
+from conformance.judging.perturbation.judge import by_mistake, judge_program, judge_result
 from conformance.transforms.extract import part, prefix
 from conformance.transforms.values import can_be_result, makers_of, used_by
 from conformance.triage.isolate import Run
@@ -99,7 +99,8 @@ class Search:
             judged: Iterable[Judgement] = [judge_program(permitted, actual)]
         else:
             judged = (judge_result(permitted, n, array) for n, array in enumerate(actual))
-        return next((j for j in judged if _wrong(j, least)), None)
+        bad = next((j for j in judged if _wrong(j, least)), None)
+        return None if bad is None else by_mistake(permitted, actual, bad)
 
     def group(
         self, program: Program, last: int, values: Mapping[str, Array], least: Verdict

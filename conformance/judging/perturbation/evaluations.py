@@ -83,15 +83,21 @@ class Permitted:
         Raises:
             EvaluationError: when the program cannot be evaluated.
         """
+        self.program, self.inputs = program, inputs
         self._infeeds, self._shifts, self._taken = infeeds, shifts, taken or {}
-        self._whole, self._inputs, self._platform = observable(program), inputs, platform
+        self._whole, self._platform = observable(program), platform
         self._program = self._whole
         self._seed = int(program.digest, 16) % (1 << 32)
         self._count = len(program.main.result_types) * program.process_count
         self._numbers = tuple(range(self._count))
-        plain = not shifts and not self._taken
-        self.expected: Values = self._as_it_is(program) if plain else self._run(inputs)[0]
+        as_it_is = not shifts and not self._taken
+        self.expected: Values = self._as_it_is(program) if as_it_is else self._run(inputs)[0]
         self._forget()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether results depend on the inputs alone."""
+        return not (self._infeeds or self._shifts or self._taken)
 
     def _forget(self) -> None:
         self._moving: _Moving | None = None
@@ -123,7 +129,7 @@ class Permitted:
 
     @phase("evaluation", of=EVALUATIONS)
     def _as_it_is(self, program: Program) -> Values:
-        return evaluate(program, self._inputs, infeeds=self._infeeds)
+        return evaluate(program, self.inputs, infeeds=self._infeeds)
 
     @phase("evaluation", of=EVALUATIONS)
     def _run(
@@ -158,10 +164,10 @@ class Permitted:
         if self._moving is None:
             whole = separated(self._program, self._taken)
             results, follower = self._run(
-                self._inputs, whole.program, directions=directions, apart=whole.apart
+                self.inputs, whole.program, directions=directions, apart=whole.apart
             )
             if self._program.process_count == 1:
-                self._moving = _moving(whole.program, self._inputs, follower, whole.apart)
+                self._moving = _moving(whole.program, self.inputs, follower, whole.apart)
             return results
         moving = self._moving
         results, _ = self._run(
@@ -193,7 +199,7 @@ class Permitted:
         """The results with subnormal numbers as zero, moved and not; none where there are none."""
         if self._flushed is None:
             whole = everything()
-            given = tuple(self._inputs)
+            given = tuple(self.inputs)
             inputs = whole.inputs(given)
             results, follower = self._run(inputs, flush=whole)
             lossy, found = self._run(inputs, flush=everything(1.0))
@@ -228,7 +234,7 @@ class Permitted:
             self._filled = []
             for number in range(OPEN_SAMPLES):
                 random = np.random.default_rng((self._seed, number, 1))
-                results, follower = self._run(self._inputs, fill=random)
+                results, follower = self._run(self.inputs, fill=random)
                 if not follower.opened:
                     break
                 self.reasons = tuple(follower.opened)
@@ -245,7 +251,7 @@ class Permitted:
             self._chosen = []
             for number in range(free_choices.VARIATIONS):
                 random = np.random.default_rng((self._seed, number, 3))
-                results, follower = self._run(self._inputs, fill=random, choose=number)
+                results, follower = self._run(self.inputs, fill=random, choose=number)
                 if not follower.opened:
                     break
                 self.choices = tuple(follower.opened)

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from conformance.catalog import rule_of
-from conformance.judging.compare import SHOWN, Judgement, combine, malformed
+from conformance.judging.compare import SHOWN, Judgement, combine, malformed, renamed
 from conformance.judging.differences import decimal, hexadecimal
 from conformance.judging.perturbation.evaluations import SAMPLES, Permitted
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failures, is_near, within
 from conformance.judging.questions import Answer, Finding, Question, ask
+from conformance.tolerance.models.mistakes import mistaken
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.ir.program import Program, TensorType
@@ -48,7 +49,14 @@ def judge_program(permitted: Permitted, actual: Sequence[Array]) -> Judgement:
         return Judgement(Verdict.DIVERGENT, *bad, total, total, None, None, (), Errors())
     permitted.only([n for n, one in enumerate(expected) if _differs(one, actual[n])])
     judged = [judge_result(permitted, n, actual[n]) for n in range(len(expected))]
-    return combine(judged) if judged else passed(0)
+    return by_mistake(permitted, actual, combine(judged) if judged else passed(0))
+
+
+def by_mistake(permitted: Permitted, actual: Sequence[Array], judgement: Judgement) -> Judgement:
+    """The judgement, with the class of the mistake that explains all results if there is one."""
+    if judgement.verdict is not Verdict.DIVERGENT or not permitted.is_plain:
+        return judgement
+    return renamed(judgement, mistaken(permitted.program, permitted.inputs, actual))
 
 
 def passed(total: int) -> Judgement:

@@ -111,18 +111,26 @@ def _solved(
     more: int = 0,
     flushes: bool = False,
 ) -> tuple[Array, ...]:
-    """Backward errors in units of their bounds, of `more` roundings than the usual steps."""
+    """Backward errors in units of their bounds, of `more` roundings than the usual steps.
+
+    Where an unknown is not finite and should be, the others' equations have what it should be: they
+    may be right, and would all seem wrong.
+    """
     of = element_type_of(operands[0])
     given: dict[str, Any] = dict(operation.attributes)
     matrices, _below = coefficients(wide(operands[0]), **given)
-    right, found = wide(operands[1]), wide(actual[0])
+    right, found, known = wide(operands[1]), wide(actual[0]), wide(expected[0])
     if not given["left_side"]:
-        right, found = np.swapaxes(right, -1, -2), np.swapaxes(found, -1, -2)
+        right, found, known = (np.swapaxes(one, -1, -2) for one in (right, found, known))
+    infinite = ~np.isfinite(found)
+    missing = infinite & ~np.isfinite(known)
+    found = np.where(infinite, np.where(missing, 0, known), found)
     size = np.abs(matrices)
     steps = matrices.shape[-1] + more + (_COMPLEX_QUOTIENT if of.is_complex else 0)
     tiny = underflow(of, flushes=flushes) * (steps + size.sum(axis=-1))[..., None]
     bound = steps * unit_roundoff(of) * (size @ np.abs(found)) + tiny
     errors = _ratios(matrices @ found - right, bound)
+    errors = np.where(infinite | ((matrices != 0) @ missing), np.inf, errors)
     errors = errors if given["left_side"] else np.swapaxes(errors, -1, -2)
     # As near the largest number as the roundings are large, a result may overflow.
     limit = of.float_format.max_finite / (1 + steps * unit_roundoff(of))

@@ -251,6 +251,22 @@ def test_products_with_reciprocals_are_a_class_of_their_own() -> None:
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "reciprocal")
 
 
+def test_an_unknown_that_overflows_is_wrong_alone() -> None:
+    a = np.array([[1, 1, 2, 1], [0, 1, 3, 1], [0, 0, 2, 1], [0, 0, 0, 1]], np.float32)
+    b = np.array([[3, 2, 1, 5]], np.float32)
+    given = {
+        "left_side": False, "lower": False, "unit_diagonal": False, "transpose_a": "NO_TRANSPOSE",
+    }  # fmt: skip
+    made = program("triangular_solve", (a, b), b, **given)
+    (right,) = evaluate(made, (a, b))
+    near = right + np.float32(2**-23)  # substitution's own roundings: not to be blamed
+    assert verdict(made, (a, b), near, SOLVED) is Verdict.PASS
+    near[0, 2] = np.inf
+    found = judge(made, (a, b), (right,), (near,), SOLVED)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "infinity")
+    assert found.message.startswith("infinity: 1 of 4 elements; at [0, 2]")
+
+
 def test_underflow_is_gradual() -> None:
     """A product under the smallest normal number that is lost is flushed, not right."""
     a = np.array([[1, 0], [1e-20, 1]], np.float32)
