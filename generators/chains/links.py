@@ -16,7 +16,7 @@ from generators.case.choices import Asked
 from generators.chains.chain import Chain, element, shape_of, size_of
 from generators.chains.fitting import fitted
 from generators.families.table import BUILDERS
-from generators.values.contents import PROFILES
+from generators.values.contents import PROFILES, is_stated
 from reference.ir.op import Dialect, Op, Structure
 from reference.ir.program import Attribute, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ElementType
@@ -30,24 +30,50 @@ _STRUCTURES = (Structure.COMPUTES, Structure.BRANCHES, Structure.LOOPS, Structur
 
 
 def linkable(record: Op) -> bool:
-    """Whether an op can stand in a chain: it makes tensors, the same at every run and place."""
-    return (
-        record.dialect is Dialect.STABLEHLO
-        and record.specified
-        and record.structure in _STRUCTURES
-        and not record.draws
-        and record.name in BUILDERS
-    )
+    """Whether an op can stand in a chain: what it makes is the same at every run and place.
+
+    XlaBuilder's ops are among them: they stand for what the builder makes of them (`lowered`).
+    """
+    return record.structure in _STRUCTURES and not record.draws and record.name in BUILDERS
+
+
+_APART = {
+    Structure.CONSTANT: "constants are drawn as operands and values to begin with",
+    Structure.STARTS: "what it starts is a program of its own",
+    Structure.CALLS_TARGET: "what a target outside of the program computes is not known",
+    Structure.COMMUNICATES: "a chain is a program of one process",
+    Structure.TRANSFERS: "a chain has no queues to the host",
+    Structure.FORWARDS: "it hands on tokens, tuples or futures, and chains have tensors alone",
+}
+_LOWERED_TO = "ops of XlaBuilder that are lowered to it stand for it"
+
+
+def apart() -> dict[str, str]:
+    """The ops that are no links, each with the reason."""
+    return {r.name: _reason(r) for r in OPS.values() if not linked(r)}
+
+
+def _reason(record: Op) -> str:
+    if record.draws:
+        return "its results are random: any of many"
+    return _APART.get(record.structure, _LOWERED_TO)
+
+
+def linked(record: Op) -> bool:
+    """Whether cases of an op are links: all that can stand in a chain but for what XlaBuilder's ops
+    alone are lowered to, which these ops stand for."""
+    return linkable(record) and record.dialect is not Dialect.MHLO
 
 
 @cache
 def linked_ops(of: ElementType, ops: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """The ops, of those given if any, that have cases of an element type.
 
-    Ops that take long to compile come once, the others several times.
+    Ops that take long to compile come once, those that are made of others, which come by
+    themselves too, twice, the others four times.
     """
-    found = [r for r in OPS.values() if linkable(r) and of in r.element_types]
-    names = [r.name for r in found for _ in range(1 if r.expensive else 4)]
+    found = [r for r in OPS.values() if linked(r) and of in r.element_types]
+    names = [r.name for r in found for _ in range(1 if r.expensive else 2 if r.lower else 4)]
     return tuple(name for name in names if not ops or name in ops)
 
 
@@ -154,7 +180,7 @@ def _first(value: Value, parameters: Sequence[Value], case: Case, record: Op) ->
 
 def _are_stated(profiles: Collection[str]) -> bool:
     """Whether an operand must hold certain numbers: the sizes of a result, say."""
-    return all(name.startswith("values:") for name in profiles)
+    return all(map(is_stated, profiles))
 
 
 def _is_any(profiles: Collection[str]) -> bool:

@@ -230,10 +230,16 @@ def correlated(first: Array, type: TensorType, correlation: str, seed: int) -> A
     return from_bits(moved.astype(bits_dtype(of)).reshape(bits.shape), of)
 
 
+def is_stated(profile: str) -> bool:
+    """Whether a profile is of certain numbers, which operands must hold: the sizes of a result."""
+    return profile.startswith("values:")
+
+
 def materialise(program: Program, recipe: InputRecipe) -> tuple[Array, ...]:
     """The arguments of main that a recipe describes, one array for each parameter.
 
-    With a correlation, each parameter after the first of its type is related to that first one.
+    With a correlation, each parameter after the first of its type is related to that first one,
+    unless it must hold certain numbers.
     Of a program of several processes the arguments of each come in turn, drawn alike.
     """
     seeds = (recipe.seed + (number << 96) for number in range(program.process_count))
@@ -249,9 +255,10 @@ def _arguments(program: Program, recipe: InputRecipe) -> tuple[Array, ...]:
     for number, parameter in enumerate(program.main.arguments):
         of, seed = parameter.type, recipe.seed + (number << 64)
         assert isinstance(of, TensorType)
-        if recipe.correlation != "independent" and of in first:
+        profile = recipe.profiles[number]
+        if recipe.correlation != "independent" and of in first and not is_stated(profile):
             arrays.append(correlated(first[of], of, recipe.correlation, seed))
         else:
-            arrays.append(fill(of, recipe.profiles[number], seed))
+            arrays.append(fill(of, profile, seed))
             first.setdefault(of, arrays[-1])
     return tuple(arrays)

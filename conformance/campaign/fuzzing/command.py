@@ -29,7 +29,7 @@ from conformance.executors.local import LocalExecutor
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.results.versions import build, versions
-from generators.chains.links import linkable
+from generators.chains.links import apart, linked
 from generators.chains.seeds.fragment import Fragment
 from reference.ops.table import OPS
 
@@ -137,10 +137,12 @@ def seconds_of(budget: str) -> float:
 
 
 def _ops(patterns: Sequence[str]) -> frozenset[str]:
-    names = [record.name for record in OPS.values() if linkable(record)]
+    names, reasons = [record.name for record in OPS.values() if linked(record)], apart()
     found: set[str] = set()
     for pattern in patterns:
         matching = [name for name in names if fnmatchcase(name, pattern)]
+        if pattern in reasons:
+            raise UsageError(f"{pattern} cannot stand in a chain: {reasons[pattern]}; run tries it")
         if not matching:
             raise UsageError(unknown("op that can stand in a chain", pattern, names))
         found.update(matching)
@@ -189,6 +191,7 @@ def _summarise(journal: Journal, campaign: Campaign) -> None:
         "counts": dict(journal.counts()),
         "pairs of ops": journal.pair_count(),
         "findings": [_as_json(one) for one in journal.findings()],
+        "ops in no chain": apart(),
     }
     path = campaign.out / "campaign.json"
     path.write_text(json.dumps(shown, indent=2) + "\n", "utf-8")
@@ -218,6 +221,9 @@ def _print(journal: Journal, campaign: Campaign) -> int:
         f"{counts.total()} programs: {told or 'none'}; {journal.pair_count()} pairs of ops; "
         f"{new} findings, {len(found) - new} known\n"
     )
+    if not campaign.ops:
+        left = f"{len(apart())} ops stand in no chain: campaign.json and docs/fuzzing.md say why"
+        sys.stdout.write(f"{left}\n")
     if new:
         return 1
     nothing = ("unsupported", "not evaluated", "not judged")

@@ -21,6 +21,7 @@ from generators.chains.guide import Guide
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
+from reference.ops.xla.lowering import lowered
 
 TRIES = 60
 """Workers that may be lost to make one program smaller."""
@@ -57,10 +58,11 @@ class Losses:
         guide, met = Guide(trial.met), Meetings()
         case = case_of(trial, trial.start, guide)
         met.note(case.program, guide)
+        program = lowered(case.program)
         outcome = known_loss(
-            case.program, trial.expectations, trial.backend, Outcome(verdict, kind, message)
+            program, trial.expectations, trial.backend, Outcome(verdict, kind, message)
         )
-        hit = Hit(trial.start, case.program, materialise(case.program, case.inputs[0]), outcome)
+        hit = Hit(trial.start, program, materialise(program, case.inputs[0]), outcome)
         word = f"known {verdict}" if outcome.known else verdict.value
         return Tried({word: 1}, (hit,), met, 1, 0.0)
 

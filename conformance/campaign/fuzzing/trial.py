@@ -1,6 +1,7 @@
 """Trials: some consecutive programs of a campaign, from generation to what fails, in a worker.
 
-What a trial gives depends on seed, numbers and versions alone. The programs are compiled
+What a trial gives depends on seed, numbers and versions alone. XlaBuilder's ops are lowered before
+all else, so that nothing that follows has to know them. The programs are compiled
 together; what differs from the reference is judged, and what fails so is tried again alone.
 """
 
@@ -46,6 +47,7 @@ from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
 from reference.numerics.alike import alike
+from reference.ops.xla.lowering import lowered
 
 
 @dataclass(slots=True)
@@ -72,20 +74,21 @@ def run_trial(trial: Trial) -> Tried:
         met.note(case.program, guide)
         if len(new) < NEW_PER_TRIAL:
             new += pieces(case.program, trial.met, seen)
-        if session.refusal(case.program) is not None:
+        program = lowered(case.program)
+        if session.refusal(program) is not None:
             counts[Verdict.UNSUPPORTED.value] += 1
             continue
-        if _is_known_to_crash(trial, session.name, case.program):
+        if _is_known_to_crash(trial, session.name, program):
             counts[KNOWN_TO_CRASH] += 1
             continue
-        sets = [materialise(case.program, recipe) for recipe in case.inputs]
+        sets = [materialise(program, recipe) for recipe in case.inputs]
         try:
             with limited(trial.seconds):
-                expected = [evaluate(case.program, inputs) for inputs in sets]
+                expected = [evaluate(program, inputs) for inputs in sets]
         except (EvaluationError, TooSlow):
             counts[NOT_EVALUATED] += 1
             continue
-        prepared.append(_Prepared(number, case.program, sets, expected))
+        prepared.append(_Prepared(number, program, sets, expected))
     hits: list[Hit] = []
     for one, results in _ran(session, prepared):
         word = _judged(trial, session, one, results, hits)

@@ -30,6 +30,9 @@ Fragment = Program
 MOST_ELEMENTS = 2 * LARGEST
 """Elements that a value of a fragment may have."""
 
+MOST_WORK = 1 << 22
+"""Elements of an operation's result times those of the windows that it states."""
+
 
 def plain(of: ValueType) -> bool:
     """Whether a value of a type can stand in a chain: a tensor of known sizes, not quantized."""
@@ -46,9 +49,23 @@ def fits(fragment: Fragment) -> bool:
         values += operation.results
     if not all(plain(value.type) and _size(value.type) <= MOST_ELEMENTS for value in values):
         return False
+    if any(map(_is_laborious, fragment.main.body.operations)):
+        return False
     if len(fragment.functions) != 1 or any(map(named_functions, fragment.walk())):
         return False  # functions are lost where a fragment is joined to a program
     return _is_written_well(fragment) and not check(fragment)
+
+
+def _is_laborious(operation: Operation) -> bool:
+    """Whether so much is folded into each element of results that it takes long, or all memory:
+    the sizes of windows are bounded by nothing else, as there may be padding."""
+    windows = [
+        math.prod(value)
+        for _, value in operation.attributes
+        if isinstance(value, tuple) and all(type(size) is int and size > 0 for size in value)
+    ]
+    sizes = [_size(value.type) for value in operation.results]
+    return max(windows, default=0) * max(sizes, default=0) > MOST_WORK
 
 
 def _is_written_well(fragment: Fragment) -> bool:

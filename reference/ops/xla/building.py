@@ -7,14 +7,15 @@ before, by the record's conditions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from reference.ir.constraints import collecting
+from reference.ir.constraints import ConstraintViolation, collecting, require
 from reference.ir.errors import EvaluationError
+from reference.ir.notation import listed
 from reference.ir.op import Dialect, Lower, Op, QuantizedUse
 from reference.ir.program import (
     Operation,
@@ -103,6 +104,28 @@ def _inferred(
     return types if record.several else (types,)
 
 
+def lowering(lower: Lower, building: Building, /, *operands: Any, **given: Any) -> Any:
+    """What an op is lowered to.
+
+    Raises:
+        ConstraintViolation: when its operands and attributes do not fit at all.
+    """
+    with _fitting():
+        return lower(building, *operands, **given)
+
+
+@contextmanager
+def _fitting() -> Generator[None]:
+    """Where numbers are worked with that may not fit at all: then "lowering" is broken."""
+    try:
+        yield
+    except ConstraintViolation:
+        raise
+    except (IndexError, KeyError, ValueError, ZeroDivisionError) as error:  # only of a near miss
+        require("lowering", False, error)
+        raise ConstraintViolation("?", "lowering", str(error)) from None  # within `collecting`
+
+
 def _types(
     lower: Lower,
     conditions: Conditions | None,
@@ -116,15 +139,17 @@ def _types(
     stated = () if results[0] is None else results
     if conditions is not None:
         said = {"results": stated} if several else {"result": stated[0]} if stated else {}
-        with collecting() as found:
+        with collecting() as found, _fitting():
             conditions(*operands, **said, **given)
         if found.ids:
             conditions(*operands, **said, **given)  # outside of collecting, or within another's
             return results if several else results[0]
     values = [_placeholder(f"o{n}", of) for n, of in enumerate(operands)]
     building = Building("r", stated, checks=True)
-    made = lower(building, *values, **given)
-    return tuple(value.type for value in made) if several else made.type
+    made = lowering(lower, building, *values, **given)
+    types = tuple(value.type for value in (made if several else (made,)))
+    require("result", not stated or types == tuple(stated), listed(*types))
+    return types if several else types[0]
 
 
 def _placeholder(name: str, of: ValueType | tuple[ValueType, ...]) -> Any:

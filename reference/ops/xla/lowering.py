@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reference.ir.constraints import ConstraintViolation
+from reference.ir.constraints import checking
 from reference.ir.op import Op
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ops.table import OPS
-from reference.ops.xla.building import Building
+from reference.ops.xla.building import Building, lowering
 
 
 def lowered(program: Program) -> Program:
@@ -51,10 +51,8 @@ def steps_of(operation: Operation) -> tuple[Operation, ...]:
     building = Building(operation.results[0].name if operation.results else record.name, types)
     keywords: dict[str, Any] = dict(operation.attributes)
     keywords |= record.named(operation.regions)
-    try:
-        made = record.lower(building, *record.grouped(operation.operands), **keywords)
-    except (IndexError, KeyError, ValueError, ZeroDivisionError) as error:  # only of a near miss
-        raise ConstraintViolation(record.name, "lowering", str(error)) from None
+    with checking(record.name):
+        made = lowering(record.lower, building, *record.grouped(operation.operands), **keywords)
     values: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
     own = {v.name: mine for v, mine in zip(values, operation.results, strict=True)}
     return tuple(

@@ -8,6 +8,7 @@ import pytest
 from conformance.campaign.fuzzing.seeds.files import cut
 from conformance.campaign.fuzzing.seeds.gathering import PATTERNS
 from conformance.stablehlo.parse import parse_module
+from conformance.transforms.values import defined
 from generators.case.stream import stream
 from generators.chains.seeds.fragment import Fragment, fits, renamed, solved, written
 from generators.chains.seeds.strategy import numbered
@@ -30,8 +31,11 @@ def test_programs_are_valid_and_can_be_evaluated(fragments) -> None:
     for number in range(400):
         case = numbered(3, number, fragments)
         assert check(case.program) == []
-        made = [value.name for one in case.program.walk() for value in one.results]
+        main = case.program.main.body
+        made = [value.name for one in main.operations for value in one.results]
         assert len(made) == len(set(made))
+        inside = {v.name for one in main.operations for r in one.regions for v in defined(r)}
+        assert not inside & set(made)  # beside one another regions may have the same names
         if number < 30:
             results = evaluate(case.program, materialise(case.program, case.inputs[0]))
             types = [value.type for value in case.program.main.body.operations[-1].operands]

@@ -7,18 +7,21 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from conformance.campaign.fuzzing.steering.meetings import pairs_of
 from generators.case.stream import stream
 from generators.chains.chain import Chain
-from generators.chains.links import linkable, linked_ops
+from generators.chains.links import linked, linked_ops
 from generators.chains.strategies import programs
 from generators.chains.strategy import PATTERNS, numbered
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.interpreter.verify import check
+from reference.ir.op import Dialect
 from reference.ir.program import TensorType
 from reference.ir.types import ALL, ELEMENT_TYPES
 from reference.ops.structure import is_constant
 from reference.ops.table import OPS
+from reference.ops.xla.lowering import lowered
 
 SHAPES = ((), (1,), (3,), (2, 3), (0,), (4, 1, 2), (33,))
 
@@ -73,15 +76,35 @@ def test_there_are_patterns_for_every_type_and_ops_for_most() -> None:
 def test_most_programs_have_several_operations_and_all_ops_come_up() -> None:
     names: Counter[str] = Counter()
     lengths: list[int] = []
-    for number in range(400):
+    for number in range(800):
         operations = numbered(5, number).program.main.body.operations[:-1]
         working = [one.name for one in operations if not is_constant(one)]
         names.update(working)
         lengths.append(len(working))
     assert max(lengths) >= 12
-    assert sum(length > 1 for length in lengths) > 320
-    known = {record.name for record in OPS.values() if linkable(record)}
+    assert sum(length > 1 for length in lengths) > 640
+    known = {record.name for record in OPS.values() if linked(record)}
     assert len(known & set(names)) > 0.75 * len(known)
+    assert known == {name for name in known if OPS[name].dialect is not Dialect.MHLO}
+
+
+def test_ops_of_xla_builder_are_linked_to_others_and_lowered_with_them() -> None:
+    pairs: Counter[tuple[Dialect, Dialect]] = Counter()
+    for number in range(500):
+        case = numbered(9, number)
+        for one, other in pairs_of(case.program):
+            if one in OPS and other in OPS:
+                pairs[OPS[one].dialect, OPS[other].dialect] += 1
+        if number % 5 == 0:
+            plain = lowered(case.program)
+            assert all(OPS[one.name].lower is None for one in plain.walk() if one.name in OPS)
+            assert check(plain) == []
+            inputs = materialise(plain, case.inputs[0])
+            both = zip(evaluate(case.program, inputs), evaluate(plain, inputs), strict=True)
+            assert all(a.tobytes() == b.tobytes() for a, b in both), number
+    for first in (Dialect.STABLEHLO, Dialect.XLA):
+        for second in (Dialect.STABLEHLO, Dialect.XLA):
+            assert pairs[first, second] > 8, (first, second)
 
 
 def test_a_campaign_about_some_ops_has_them_in_most_programs() -> None:

@@ -127,4 +127,16 @@ def test_budgets_that_are_none(budget: str) -> None:
 
 def test_ops_that_no_chain_can_have(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="did you mean"):
-        command.fuzz(Options(tmp_path, "reference", ops=("all_reduc",)))
+        command.fuzz(Options(tmp_path, "reference", ops=("ad",)))
+    with pytest.raises(UsageError, match="one process"):
+        command.fuzz(Options(tmp_path, "reference", ops=("all_reduce",)))
+
+
+def test_ops_of_xla_builder_are_found_as_what_they_are_lowered_to(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "out"
+    assert campaign(out, "reference:floor_division", 64, ops=("Div",)) == 1
+    assert any("stablehlo.divide" in one["text"] for one in findings(out))
+    assert campaign(tmp_path / "all", "reference", 32) == 0
+    told = json.loads((tmp_path / "all" / "campaign.json").read_text())["ops in no chain"]
+    assert f"{len(told)} ops stand in no chain" in capsys.readouterr().out
+    assert "random" in told["RngNormal"]

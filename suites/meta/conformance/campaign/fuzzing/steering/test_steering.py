@@ -10,7 +10,7 @@ from generators.chains.strategy import numbered
 from reference.interpreter.verify import check
 from reference.ir.program import Program
 
-PROGRAMS, PER_TRIAL = 384, 16
+PROGRAMS, PER_TRIAL = 640, 16
 
 
 def tried(met: Meetings) -> Tried:
