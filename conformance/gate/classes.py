@@ -31,6 +31,8 @@ CLASSES = (
     "total order not kept", "zero point subtracted in 32 bits",
     # operations of a program together
     "negation moved out of a sum", "not a solution", "padding reshaped",
+    "product taken into a sum unrounded", "quotient taken into a sum unrounded",
+    "sum of products taken apart",
     "truth value as a selection", "turns miscounted",
     # results, and how they came about
     "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",

@@ -8,8 +8,8 @@ explain is judged anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
@@ -20,11 +20,12 @@ from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Override
 from conformance.tolerance.models.mistakes import MISTAKES
-from conformance.transforms.extract import alone, hands_on_constants
+from conformance.transforms.extract import alone, hands_on_constants, part
+from conformance.transforms.values import makers_of
 from conformance.triage.columns import column
 from conformance.triage.isolate import Steps, Wrong
 from conformance.triage.localise import Located, Search, least_of
-from conformance.triage.rewritings import LABELS
+from conformance.triage.rewritings import LABELS, rewritten
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -32,6 +33,9 @@ from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
 Infeeds = Sequence[Sequence[Array]] | None
+
+PAIR = 2
+"""Operations that are a group at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,10 @@ class Explainer:
             left = self._left(program, inputs, actual, judgement, steps, shifts, infeeds, new)
         first = Fault.of(steps.wrong[0])
         if new is None:
+            if left is not None and left.verdict.fails:  # it goes wrong where it is not shown
+                behind = self._searched(program, inputs, judgement, steps)
+                if behind.is_known:
+                    return replace(behind, known=tuple(dict.fromkeys((*known, *behind.known))))
             return Explained(tuple(known), first, None, left)
         return Explained(tuple(known), first, Fault.of(new, self._group(new)), left)
 
@@ -159,14 +167,34 @@ class Explainer:
         found = self.search.first(program, inputs, judgement.verdict, values)
         if found is None:
             return Explained()
+        found = self._modelled(program, found, values or {})
         fault = Fault.of(found)
         # of what comes after a result of another type nothing can be told
         is_all = len(fault.group) > 1 or found.judgement.kind in MALFORMED
         group = fault.group or (fault.operation,)
         ids = self._ids(group, found.judgement) if is_all else ()
+        if found.judgement.kind in LABELS:
+            ids = self.known(found.operation, found.judgement)
         if ids:
             return Explained(ids, fault, None, passed(judgement.total))
         return Explained((), fault, fault)
+
+    def _modelled(self, program: Program, found: Located, values: Mapping[str, Array]) -> Located:
+        """What was found, with the class of the rewriting that explains what its group gives."""
+        taken = alone(program, found.operation, values)
+        if taken is None or len(found.group) < PAIR or len(found.operation.results) != 1:
+            return found
+        places = makers_of(program)
+        kept = {places[one.results[0].name] for one in found.group}
+        group = part(program, kept, found.operation.results)
+        try:
+            (got,) = self.search.run(group, [[values[v.name] for v in group.main.arguments]])
+            judgement = rewritten(
+                program, found.operation, values, evaluate(*taken), tuple(got), found.judgement
+            )
+        except (BackendError, EvaluationError, KeyError):
+            return found
+        return replace(found, judgement=judgement)
 
     def _group(self, wrong: Wrong) -> tuple[Operation, ...]:
         """The operations that go wrong together with one that is wrong where it stands."""

@@ -8,30 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement
-from conformance.judging.perturbation.error_model import tolerances
-from conformance.judging.perturbation.hull import within
 from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of
+from conformance.triage import contraction
+from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
+from conformance.triage.prediction import Predicted, near
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType, Value
-from reference.ir.types import Array, ElementType, element_type_of
+from reference.ir.types import Array, ElementType
 from reference.numerics.alike import alike
 from reference.ops.table import OPS
 
 SELECTION = "truth value as a selection"
 NEGATION = "negation moved out of a sum"
 
-LABELS = (SELECTION, NEGATION)
+LABELS = (SELECTION, NEGATION, CONTRACTED, QUOTIENT, TAKEN_APART)
 """The classes: an operation that is of one of them goes wrong with those around it, not alone."""
 
-Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[Array]]
+Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[Predicted]]
 """rewriting(program, operation, values): what the operation's result may become, as often as the
 pattern is met; `values` are those that the backend has, by name."""
 
@@ -48,32 +49,21 @@ def rewritten(
     rewritings = REWRITINGS.get(operation.name, ())
     if len(got) != 1 or got[0].shape != expected[0].shape:
         return judgement
-    wrong = ~alike(expected[0], got[0])
     for label, rewriting in rewritings:
-        for other in rewriting(program, operation, values):
-            if not (wrong & ~_near(operation, values, other, got[0])).any():
-                message = f"{label}: {judgement.message}"
-                found = ((Verdict.DIVERGENT, label),)
-                return replace(
-                    judgement, verdict=Verdict.DIVERGENT, kind=label, message=message,
-                    findings=found,
-                )  # fmt: skip
+        wrong = ~alike(expected[0], got[0])
+        for predicted in rewriting(program, operation, values):
+            wrong &= ~near(operation, values, predicted, got[0])
+            if not wrong.any():
+                return _of_class(judgement, label)
     return judgement
 
 
-def _near(operation: Operation, values: Mapping[str, Array], other: Array, got: Array) -> Array:
-    """Which elements are those that a rewriting gives, within the operation's tolerance."""
-    rule, of = rule_of(operation), element_type_of(got)
-    operands = tuple(values[value.name] for value in operation.operands if value.name in values)
-    if rule is None or len(operands) < len(operation.operands) or not (of.is_float):
-        return alike(other, got)
-    with np.errstate(all="ignore"):
-        (error,) = tolerances(operation, operands, (other,), rule, "cpu")
-    if error is None:
-        return alike(other, got)
-    wide = other.astype(np.float64)
-    samples = [other, *((wide + way * error).astype(other.dtype) for way in (1, -1))]
-    return alike(other, got) | within(samples, got, of, margin=0.0)
+def _of_class(judgement: Judgement, label: str) -> Judgement:
+    message = f"{label}: {judgement.message}"
+    found = ((Verdict.DIVERGENT, label),)
+    return replace(
+        judgement, verdict=Verdict.DIVERGENT, kind=label, message=message, findings=found
+    )
 
 
 def _source(program: Program, value: Value) -> Operation | None:
@@ -89,7 +79,7 @@ def _source(program: Program, value: Value) -> Operation | None:
 
 def _selection(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Array]:
+) -> Iterator[Predicted]:
     """multiply(convert(p), x) as select(p, x, 0): 0 * -1, 0 * inf and 0 * NaN become 0."""
     for one, other in (operation.operands, operation.operands[::-1]):
         source = _source(program, one)
@@ -97,12 +87,13 @@ def _selection(
             continue
         if one.name in values and other.name in values:
             factor, kept = values[one.name], values[other.name]
-            yield np.where(factor != 0, kept, np.zeros((), kept.dtype)).astype(kept.dtype)
+            zero = np.zeros((), kept.dtype)
+            yield Predicted(np.where(factor != 0, kept, zero).astype(kept.dtype))
 
 
 def _selected_quotient(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Array]:
+) -> Iterator[Predicted]:
     """divide(convert(p), x) as select(p, 1 / x, 0), a product with 1 / x: 0 / 0 becomes 0."""
     one, other = operation.operands
     source = _source(program, one)
@@ -111,7 +102,8 @@ def _selected_quotient(
     if one.name in values and other.name in values:
         factor = values[one.name]
         quotient = OPS["divide"].evaluate(factor, values[other.name])
-        yield np.where(factor != 0, quotient, np.zeros((), factor.dtype)).astype(factor.dtype)
+        zero = np.zeros((), factor.dtype)
+        yield Predicted(np.where(factor != 0, quotient, zero).astype(factor.dtype))
 
 
 def _is_boolean(value: Value) -> bool:
@@ -121,7 +113,7 @@ def _is_boolean(value: Value) -> bool:
 
 def _negation(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Array]:
+) -> Iterator[Predicted]:
     """sum(-x * y) as -sum(x * y): a sum that is +0 becomes -0."""
     taken = alone(program, operation, values)
     if taken is None:
@@ -140,15 +132,27 @@ def _negation(
             (result,) = evaluate(taken[0], inputs)
         except EvaluationError:
             continue
-        yield negate(result)
+        yield Predicted(negate(result))
+
+
+def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, Rewriting], ...]:
+    """A model of what a sum takes unrounded: of products alone first."""
+    return (CONTRACTED, model), (QUOTIENT, partial(model, quotients=True))
 
 
 REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     "multiply": ((SELECTION, _selection),),
     "divide": ((SELECTION, _selected_quotient),),
+    "add": _contracted(contraction.of_sum),
+    "subtract": _contracted(contraction.of_difference),
+    **dict.fromkeys(("convolution", "dot", "dot_general", "einsum"), ((NEGATION, _negation),)),
     **dict.fromkeys(
-        ("convolution", "dot", "dot_general", "einsum", "reduce", "reduce_window"),
-        ((NEGATION, _negation),),
+        ("reduce", "reduce_window"),
+        (
+            (NEGATION, _negation),
+            *_contracted(contraction.of_many),
+            (TAKEN_APART, contraction.of_many_taken_apart),
+        ),
     ),
 }
 """The rewritings by the operation that goes wrong."""

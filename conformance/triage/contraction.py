@@ -1,0 +1,325 @@
+"""Products and quotients that compilers take into a sum without rounding them.
+
+A product and the sum that takes it become one operation with one rounding (contraction). The
+specification rounds the product; where that is exact, or overflows, the result is another one, and
+perturbed evaluation moves nothing there. What is modelled here is evaluated on the values that the
+backend has:
+
+- a product; a quotient by a constant, which is a product with the divisor's rounded reciprocal, and
+  so not exact where the quotient is; a quotient by a quotient 1 / d, which is a product with d;
+- taken by an addition, a subtraction, or a sum of many elements, one after the other;
+- with subnormal numbers flushed before and behind, or kept.
+
+In a sum of many a sum of two products is taken apart as well: s + (a b + c d) is computed as
+(s + a b) + c d, in which a b and c d do not cancel out any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from conformance.tolerance.bounds.underflow import has_flushing_modes
+from conformance.transforms.values import makers_of
+from conformance.triage.prediction import Predicted, flushed
+from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.monoid import ADD
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
+from reference.numerics.accumulation import unit_roundoff
+from reference.numerics.alike import without_subnormals
+from reference.numerics.arithmetic import quiet
+from reference.numerics.rounding import round_to, to_float64
+from reference.numerics.unrounded import Unrounded, number, product, rounded_sum
+from reference.ops.structure import is_constant
+from reference.ops.table import OPS
+from reference.unspecified.reduction import Reduction, taken_apart
+
+CONTRACTED = "product taken into a sum unrounded"
+QUOTIENT = "quotient taken into a sum unrounded"
+TAKEN_APART = "sum of products taken apart"
+
+FEW = 64
+"""Elements of a sum that are added up one after the other; of more the order is another."""
+
+_INDEX = ELEMENT_TYPES["si64"]
+
+
+@dataclass(frozen=True)
+class _Wide:
+    """An unrounded value; of a quotient it is another one than the exact quotient."""
+
+    value: Unrounded
+    is_quotient: bool = False
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The values of a program, some of them unrounded; flushed or not."""
+
+    program: Program
+    values: Mapping[str, Array]
+    flushes: bool
+
+    @cached_property
+    def _makers(self) -> dict[str, int]:
+        return makers_of(self.program)
+
+    def maker(self, value: Value) -> Operation | None:
+        """The operation of main that makes a value."""
+        place = self._makers.get(value.name)
+        return None if place is None else self.program.main.body.operations[place]
+
+    def given(self, value: Value) -> Array | None:
+        """A value of floating-point numbers as the backend has it; None where it is not known."""
+        array = self.values.get(value.name)
+        if array is None or not element_type_of(array).is_float:
+            return None
+        return without_subnormals(array) if self.flushes else array
+
+    def is_folded(self, value: Value) -> bool:
+        """Whether a value is a constant to a compiler."""
+        maker = self.maker(value)
+        if maker is None or maker.regions:
+            return False
+        return is_constant(maker) or (
+            bool(maker.operands) and all(map(self.is_folded, maker.operands))
+        )
+
+    def unrounded(self, value: Value) -> Iterator[_Wide]:
+        """What a value may be where the operation that makes it is not rounded."""
+        maker = self.maker(value)
+        if maker is None or len(maker.results) != 1:
+            return
+        if maker.name in _UNROUNDED:
+            yield from _UNROUNDED[maker.name](self, *maker.operands)
+        elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
+            for wide in self.unrounded(maker.operands[0]):
+                yield replace(wide, value=wide.value.taken(places))
+
+    def taken(self, value: Value, quotients: bool) -> Iterator[_Wide]:
+        """The same; quotients, and what is made of them, where they are asked for too."""
+        return (wide for wide in self.unrounded(value) if quotients or not wide.is_quotient)
+
+    def products(self, value: Value) -> Iterator[tuple[Unrounded, Unrounded]]:
+        """The two products that a value is the sum of, as often as it can be seen as one."""
+        maker = self.maker(value)
+        if maker is None:
+            return
+        if OPS[maker.name] is OPS["add"]:
+            lhs, rhs = (list(self.unrounded(one)) for one in maker.operands)
+            yield from ((one.value, other.value) for one in lhs for other in rhs)
+        elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
+            for one, other in self.products(maker.operands[0]):
+                yield one.taken(places), other.taken(places)
+
+    def complex_factors(self, value: Value) -> tuple[Array, Array] | None:
+        """The two numbers that a complex one is the product of."""
+        maker = self.maker(value)
+        if maker is None or OPS[maker.name] is not OPS["multiply"]:
+            return None
+        found = [self.values.get(one.name) for one in maker.operands]
+        if found[0] is None or found[1] is None or not element_type_of(found[0]).is_complex:
+            return None
+        return found[0], found[1]
+
+    def ended(self, result: Array) -> Predicted:
+        """A result that is met as it is."""
+        found = Predicted(result, np.zeros(result.shape))
+        return flushed(found) if self.flushes else found
+
+
+def _product(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
+    factors = model.given(x), model.given(y)
+    if factors[0] is not None and factors[1] is not None:
+        yield _Wide(product(factors[0], factors[1]))
+
+
+def _quotient(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
+    dividend, divisor = model.given(x), model.given(y)
+    if dividend is None or divisor is None:
+        return
+    if model.is_folded(y):
+        for reciprocal in _reciprocals(divisor):
+            kept = without_subnormals(reciprocal) if model.flushes else reciprocal
+            yield _Wide(product(dividend, kept), is_quotient=True)
+    maker = model.maker(y)
+    if maker is not None and OPS[maker.name] is OPS["divide"]:
+        one, other = map(model.given, maker.operands)
+        if one is not None and other is not None and bool((to_float64(one) == 1).all()):
+            yield _Wide(product(dividend, other), is_quotient=True)
+
+
+def _negated(model: _Model, x: Value) -> Iterator[_Wide]:
+    for wide in model.unrounded(x):
+        yield replace(wide, value=-wide.value)
+
+
+_UNROUNDED: dict[str, Callable[..., Iterator[_Wide]]] = {
+    "multiply": _product,
+    "divide": _quotient,
+    "negate": _negated,
+}
+"""What makes a value that may go on unrounded, by the operation."""
+
+
+def _reciprocals(divisor: Array) -> Iterator[Array]:
+    """1 / divisor rounded to its type; and to f32, in which narrower ones are computed."""
+    of = element_type_of(divisor)
+    with np.errstate(all="ignore"):
+        exact = 1 / to_float64(divisor)
+    yield round_to(exact, of)
+    if of.bits < 32:
+        yield exact.astype(np.float32)
+
+
+def _places(operation: Operation) -> Array | None:
+    """The flat place in its operand that each element of a rearranging operation comes from."""
+    (operand,), (result,) = operation.operands, operation.results
+    of, to = operand.type, result.type
+    if not (isinstance(of, TensorType) and isinstance(to, TensorType)):
+        return None
+    if not (of.is_static and to.is_static):
+        return None
+    retyped = replace(
+        operation,
+        operands=(Value(operand.name, replace(of, element_type=_INDEX)),),
+        results=(Value(result.name, replace(to, element_type=_INDEX)),),
+    )
+    shape = of.static_shape
+    try:
+        (found,) = apply(retyped, (np.arange(np.prod(shape), dtype=np.int64).reshape(shape),))
+    except EvaluationError:
+        return None
+    return found
+
+
+def of_sum(
+    program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
+) -> Iterator[Predicted]:
+    """Sums of two numbers, one of them an unrounded product; or quotient, where these are asked
+    for too."""
+    yield from _of_two(program, operation, values, quotients, lambda rhs: rhs)
+
+
+def of_difference(
+    program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
+) -> Iterator[Predicted]:
+    """The same of differences."""
+    yield from _of_two(program, operation, values, quotients, lambda rhs: -rhs)
+
+
+def _of_two(
+    program: Program,
+    operation: Operation,
+    values: Mapping[str, Array],
+    quotients: bool,
+    signed: Callable[[Unrounded], Unrounded],
+) -> Iterator[Predicted]:
+    lhs, rhs = operation.operands
+    for flushes in (False, True):
+        model = _Model(program, values, flushes)
+        given = model.given(lhs), model.given(rhs)
+        if given[0] is None or given[1] is None:
+            return
+        of = element_type_of(given[0])
+        one, other = number(given[0]), number(given[1])
+        found = [(wide.value, other) for wide in model.taken(lhs, quotients)]
+        found += [(one, wide.value) for wide in model.taken(rhs, quotients)]
+        for a, b in found:
+            yield model.ended(rounded_sum(a, signed(b), of))
+
+
+def of_many(
+    program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
+) -> Iterator[Predicted]:
+    """Sums of many elements that are unrounded products; or quotients, where these are asked for
+    too."""
+    parts = _sums(operation, values)
+    if parts is None or not element_type_of(parts.values[0]).is_float:
+        return
+    value = operation.operands[0]
+    for flushes in (False, True):
+        model = _Model(program, values, flushes)
+        for wide in model.taken(value, quotients):
+            yield from _one_by_one(model, parts, wide.value)
+            if wide.is_quotient:
+                yield _in_any_order(parts, parts.inits[0], (wide.value,))
+
+
+def of_many_taken_apart(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """Sums of many elements that are sums of two products, all of which are added up."""
+    parts = _sums(operation, values)
+    if parts is None:
+        return
+    value, init = operation.operands[0], parts.inits[0]
+    for flushes in (False, True):
+        model = _Model(program, values, flushes)
+        for terms in model.products(value):
+            yield _in_any_order(parts, init, terms)
+        if (factors := model.complex_factors(value)) is not None:
+            yield _in_any_order_complex(parts, init, *factors)
+
+
+def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None:
+    """A sum of many taken apart; None where it is no sum, or one in another type."""
+    operands = [values.get(value.name) for value in operation.operands]
+    if len(operands) != 2 or any(one is None for one in operands):
+        return None
+    given = [one for one in operands if one is not None]
+    parts = taken_apart(operation, given)
+    same = parts.values[0].dtype == given[0].dtype
+    return parts if same and parts.monoid(0) is ADD else None
+
+
+def _one_by_one(model: _Model, parts: Reduction, wide: Unrounded) -> Iterator[Predicted]:
+    """The sums in the order of the elements, each taken in with one rounding."""
+    of, (init,) = element_type_of(parts.values[0]), parts.inits
+    padding = number(init)
+    groups = parts.leaves.groups((wide.high, wide.low), (padding.high, padding.low))
+    result = np.full(parts.leaves.shape, init, init.dtype).reshape(-1)
+    for places, (high, low) in groups:
+        if len(high) > FEW:
+            return
+        total = np.full(len(places), init, init.dtype)
+        for step in zip(high, low, strict=True):
+            total = model.ended(rounded_sum(Unrounded(*step), number(total), of)).result
+        result[places] = total
+    yield model.ended(result.reshape(parts.leaves.shape))
+
+
+@quiet
+def _in_any_order(parts: Reduction, init: Array, terms: Sequence[Unrounded]) -> Predicted:
+    """The sums of all terms of all elements, and what rounding them in some order may come to."""
+    of, leaves = element_type_of(init), parts.leaves
+    start = to_float64(init).astype(np.longdouble)
+    total, size = start, np.abs(start)
+    for term in terms:
+        total = (
+            total + leaves.fold(np.add, term.high, start, 0) + leaves.fold(np.add, term.low, 0, 0)
+        )
+        size = size + leaves.fold(np.add, np.abs(term.high), np.abs(start), 0)
+    count = len(terms) * leaves.counts
+    error = unit_roundoff(of) * (count * size + np.abs(total))
+    if has_flushing_modes(of):
+        error = error + np.minimum(count * of.float_format.smallest_normal, size)
+    shape = leaves.shape
+    result = round_to(np.broadcast_to(total, shape), of)
+    return Predicted(result, np.broadcast_to(error, shape).astype(np.float64))
+
+
+def _in_any_order_complex(parts: Reduction, init: Array, x: Array, y: Array) -> Predicted:
+    """The same of products of complex numbers: each part is the sum of two products."""
+    a, b, c, d = (part(one) for one in (x, y) for part in (np.real, np.imag))
+    real = _in_any_order(parts, np.real(init), (product(a, c), -product(b, d)))
+    imag = _in_any_order(parts, np.imag(init), (product(a, d), product(b, c)))
+    result = np.empty(real.result.shape, init.dtype)
+    result.real, result.imag = real.result, imag.result
+    assert real.error is not None
+    assert imag.error is not None
+    return Predicted(result, np.maximum(real.error, imag.error))

@@ -1,0 +1,61 @@
+"""What a model says that an operation's result becomes, and whether a result is that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.catalog import rule_of
+from conformance.judging.perturbation.error_model import tolerances
+from conformance.judging.perturbation.hull import within
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike, without_subnormals
+from reference.numerics.rounding import to_float64
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What the result of an operation may be, and by how much it may be off: by `error`, an
+    absolute one (of both parts of complex numbers), or within the operation's own tolerance."""
+
+    result: Array
+    error: Array | None = None
+
+
+def near(
+    operation: Operation, values: Mapping[str, Array], predicted: Predicted, got: Array
+) -> Array:
+    """Which elements of a result are as predicted, `values` being what the operation was given."""
+    other, of = predicted.result, element_type_of(got)
+    if not (of.is_float or of.is_complex):
+        return alike(other, got)
+    error = _own(operation, values, other) if predicted.error is None else predicted.error
+    if error is None:
+        return alike(other, got)
+    with np.errstate(all="ignore"):
+        samples = [other, *(_moved(other, way * error) for way in (1, -1))]
+    return alike(other, got) | within(samples, got, of, margin=0.0)
+
+
+def _own(operation: Operation, values: Mapping[str, Array], other: Array) -> Array | None:
+    rule = rule_of(operation)
+    operands = tuple(values[value.name] for value in operation.operands if value.name in values)
+    if rule is None or len(operands) < len(operation.operands):
+        return None
+    with np.errstate(all="ignore"):
+        (error,) = tolerances(operation, operands, (other,), rule, "cpu")
+    return error
+
+
+def _moved(array: Array, by: Array) -> Array:
+    if element_type_of(array).is_complex:
+        return (array + (by + 1j * by)).astype(array.dtype)
+    return (to_float64(array) + by).astype(array.dtype)
+
+
+def flushed(predicted: Predicted) -> Predicted:
+    """The same, subnormal results taken for zeros."""
+    return Predicted(without_subnormals(predicted.result), predicted.error)

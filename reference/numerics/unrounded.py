@@ -1,0 +1,86 @@
+"""Products that are not rounded, and sums of them that are rounded once: pairs of long doubles.
+
+A pair stands for the sum of its two parts, of which the second is what rounding the first has lost.
+The product of two numbers of 53 bits has 106, which two parts of 64 hold, and long doubles have the
+exponents for it. Where a long double is no wider than a double the second part is approximate.
+
+Sources: Knuth, TwoSum; Dekker, products (Muller et al., Handbook of Floating-Point Arithmetic,
+chapter 4); Boldo and Melquiond, rounding to odd (2008).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reference.ir.types import Array, ElementType
+from reference.numerics.arithmetic import quiet
+from reference.numerics.rounding import round_to, to_float64
+
+_LOW = np.int64((1 << 27) - 1)
+_DIGITS = np.finfo(np.longdouble).nmant + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Unrounded:
+    """Real numbers as the sums of two long doubles each, `low` what rounding `high` has lost."""
+
+    high: Array
+    low: Array
+
+    def __neg__(self) -> Unrounded:
+        """The numbers with the other sign."""
+        return Unrounded(-self.high, -self.low)
+
+    def taken(self, places: Array) -> Unrounded:
+        """The numbers at these flat places, in the places' shape."""
+        return Unrounded(self.high.reshape(-1)[places], self.low.reshape(-1)[places])
+
+
+def number(array: Array) -> Unrounded:
+    """Numbers of a floating-point type as they are."""
+    wide = to_float64(array).astype(np.longdouble)
+    return Unrounded(wide, np.zeros_like(wide))
+
+
+@quiet
+def product(x: Array, y: Array) -> Unrounded:
+    """Products of numbers of floating-point types, exact where they do not underflow."""
+    a, b = to_float64(x), to_float64(y)
+    (p, q), (r, s) = _halves(a), _halves(b)
+    high = a.astype(np.longdouble) * b.astype(np.longdouble)
+    low = ((p * r - high) + p * s + q * r) + q * s
+    return Unrounded(high, np.where(np.isfinite(high), low, 0.0))
+
+
+def _halves(x: Array) -> tuple[Array, Array]:
+    """A double as the sum of its upper 26 bits and the others, both as long doubles."""
+    upper = (np.ascontiguousarray(x).view(np.int64) & ~_LOW).view(np.float64).reshape(x.shape)
+    return upper.astype(np.longdouble), np.where(np.isfinite(x), x - upper, 0).astype(np.longdouble)
+
+
+@quiet
+def rounded_sum(one: Unrounded, other: Unrounded, to: ElementType) -> Array:
+    """The sum of both, rounded once to a floating-point type."""
+    high, lost = _two_sum(one.high, other.high)
+    low, less = _two_sum(one.low, other.low)
+    rest, least = _two_sum(lost, low)
+    rest = _to_odd(rest, least + less)
+    high, rest = _two_sum(high, rest)
+    return round_to(np.where(np.isfinite(high), _to_odd(high, rest), high), to)
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    total = a + b
+    shadow = total - a
+    lost = (a - (total - shadow)) + (b - shadow)
+    return total, np.where(np.isfinite(total), lost, 0.0)
+
+
+def _to_odd(near: Array, lost: Array) -> Array:
+    """The sum of a number and what it has lost, rounded to odd."""
+    fraction = np.frexp(near)[0]
+    is_odd = np.fmod(np.ldexp(np.abs(fraction), _DIGITS), 2) == 1
+    there = np.nextafter(near, np.where(lost > 0, np.inf, -np.inf).astype(near.dtype))
+    return np.where((lost != 0) & ~is_odd, there, near)

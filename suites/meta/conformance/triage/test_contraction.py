@@ -1,0 +1,193 @@
+"""Products and quotients that a sum takes unrounded, and sums of products that are taken apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.catalog import rule_of
+from conformance.check.settings import Settings
+from conformance.gate.reading import load
+from conformance.judging.compare import judge
+from conformance.results.versions import versions
+from conformance.stablehlo.parse import parse_module
+from conformance.transforms.extract import alone
+from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
+from conformance.triage.rewritings import rewritten
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import Array
+from suites.meta.support.checking import checked, values_of
+
+F32, F64 = np.float32, np.float64
+
+
+def kind_of(text: str, inputs: Sequence[Array], got: Array) -> str:
+    """The class of what the last operation of a program gives, on the values before it."""
+    program = parse_module(text)
+    values = values_of(program, inputs)
+    *_, last, _ = program.main.body.operations
+    taken, rule = alone(program, last, values), rule_of(last)
+    assert taken is not None
+    assert rule is not None
+    expected = evaluate(*taken)
+    judgement = judge(*taken, expected, (got,), rule)
+    assert judgement.verdict.fails, "nothing that a class is needed for"
+    return rewritten(program, last, values, expected, (got,), judgement).kind
+
+
+PRODUCT = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {{
+  %0 = stablehlo.multiply %x, %y : tensor<2xf32>
+  %1 = stablehlo.{op} {operands} : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}}"""
+LARGE = [np.array(x, F32) for x in ([1e38, 2], [1e38, 3], [-np.inf, 4])]
+
+
+def test_a_product_that_overflows_only_when_it_is_rounded_is_of_the_class() -> None:
+    added = PRODUCT.format(op="add", operands="%0, %z")
+    assert kind_of(added, LARGE, np.array([-np.inf, 10], F32)) == CONTRACTED
+    assert kind_of(added, LARGE, np.array([-np.inf, 11], F32)) != CONTRACTED
+    assert kind_of(added, LARGE, np.array([np.inf, 10], F32)) != CONTRACTED
+    from_it = PRODUCT.format(op="subtract", operands="%z, %0")
+    assert kind_of(from_it, [*LARGE[:2], -LARGE[2]], np.array([np.inf, -10], F32)) == CONTRACTED
+
+
+QUOTIENT_OF = """
+func.func @main(%x: tensor<2x{of}>, %y: tensor<2x2x{of}>) -> tensor<2x2x{of}> {{
+  %c = stablehlo.constant dense<{divisor}> : tensor<{of}>
+  %cs = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<{of}>) -> tensor<2x{of}>
+  %q = stablehlo.divide %x, %cs : tensor<2x{of}>
+  %n = stablehlo.negate %q : tensor<2x{of}>
+  %b = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<2x{of}>) -> tensor<2x2x{of}>
+  %s = stablehlo.add %y, %b : tensor<2x2x{of}>
+  return %s : tensor<2x2x{of}>
+}}"""
+
+
+@pytest.mark.parametrize(("of", "storage"), [("f32", F32), ("f64", F64)])
+def test_a_quotient_by_a_constant_is_a_product_with_its_reciprocal(of: str, storage: type) -> None:
+    text = QUOTIENT_OF.format(of=of, divisor="7.0")
+    x, y = np.array([700, 21], storage), np.array([[100, 50], [3, 9]], storage)
+    reciprocal = Fraction(float(storage(1) / storage(7)))
+    exact = [
+        [Fraction(float(a)) - Fraction(float(b)) * reciprocal for a in row]
+        for row, b in zip(y, x, strict=True)
+    ]
+    got = np.array([[storage(float(one)) for one in row] for row in exact], storage)
+    assert (got != y - x[:, None] / 7).any()
+    assert kind_of(text, [x, y], got) == QUOTIENT
+    other = got.copy()
+    other[0, 0] = np.nextafter(other[0, 0], storage(0))
+    assert kind_of(text, [x, y], other) != QUOTIENT
+    by_parameter = text.replace("@main(", f"@main(%c: tensor<{of}>, ")
+    by_parameter = "\n".join(one for one in by_parameter.splitlines() if "constant" not in one)
+    assert kind_of(by_parameter, [np.array(7, storage), x, y], got) != QUOTIENT
+
+
+QUOTIENTS = """
+func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>, %i: tensor<f32>) -> tensor<f32> {
+  %one = stablehlo.constant dense<1.0> : tensor<3xf32>
+  %0 = stablehlo.divide %one, %y : tensor<3xf32>
+  %1 = stablehlo.divide %x, %0 : tensor<3xf32>
+  %2 = stablehlo.reduce(%1 init: %i) applies stablehlo.add across dimensions = [0]
+    : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}"""
+
+
+def test_a_sum_of_many_takes_them_one_by_one() -> None:
+    x, y = np.array([2, 1, 2], F32), np.array([-2e38, 0, 3e38], F32)
+    given = [x, y, np.zeros((), F32)]
+    # -4e38 is rounded to -inf at the first step, 6e38 is not rounded before it is added
+    assert kind_of(QUOTIENTS, given, np.array(-np.inf, F32)) == QUOTIENT
+    assert kind_of(QUOTIENTS, given, np.array(1e38, F32)) != QUOTIENT
+
+
+APART = """
+func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>, %c: tensor<3xf32>, %d: tensor<3xf32>,
+    %i: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.multiply %a, %b : tensor<3xf32>
+  %1 = stablehlo.multiply %c, %d : tensor<3xf32>
+  %2 = stablehlo.add %0, %1 : tensor<3xf32>
+  %3 = stablehlo.reduce(%2 init: %i) applies stablehlo.add across dimensions = [0]
+    : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}"""
+CANCELLING = [np.array(x, F32) for x in ([1, 2**30, 5], [1, 1, 1], [0, 2**30, 1], [0, -1, 1], 0)]
+
+
+def test_a_sum_of_products_that_is_taken_apart_is_of_the_class() -> None:
+    (expected,) = evaluate(parse_module(APART), CANCELLING)
+    assert expected == 7
+    assert kind_of(APART, CANCELLING, np.array(6, F32)) == TAKEN_APART
+    # more than rounding all terms can lose, in any order
+    assert kind_of(APART, CANCELLING, np.array(7 + 2**12, F32)) != TAKEN_APART
+    small = [CANCELLING[0] % 4, *CANCELLING[1:2], CANCELLING[2] % 4, *CANCELLING[3:]]
+    assert kind_of(APART, small, np.array(4, F32)) != TAKEN_APART
+
+
+COMPLEX = """
+func.func @main(%x: tensor<2xcomplex<f64>>, %y: tensor<2xcomplex<f64>>) -> tensor<complex<f64>> {
+  %zero = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f64>>
+  %0 = stablehlo.multiply %x, %y : tensor<2xcomplex<f64>>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<2xcomplex<f64>>, tensor<complex<f64>>) -> tensor<complex<f64>>
+  return %1 : tensor<complex<f64>>
+}"""
+X = np.array([-4.432673883482995 - 1.0599436913591012j, -2.997766362983331 - 1.4111421964209159j])
+Y = np.array([4 + 4j, -4 + 4j])
+
+
+def test_parts_of_products_of_complex_numbers_are_taken_apart() -> None:
+    expected = complex(evaluate(parse_module(COMPLEX), [X, Y])[0])
+    off = float(np.nextafter(expected.imag, -np.inf))
+    assert kind_of(COMPLEX, [X, Y], np.array(complex(expected.real, off))) == TAKEN_APART
+    far = np.array(complex(expected.real, expected.imag - 1e-12))
+    assert kind_of(COMPLEX, [X, Y], far) != TAKEN_APART
+
+
+# --- On XLA, with what ships --------------------------------------------------------------------
+
+SHIPPED = load(None, ("cpu",), versions())
+FROM_THIRDS = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %three = stablehlo.constant dense<3.0> : tensor<2xf32>
+  %0 = stablehlo.divide %x, %three : tensor<2xf32>
+  %1 = stablehlo.subtract %y, %0 : tensor<2xf32>
+  %2 = stablehlo.log_plus_one %1 : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}"""
+FLUSHED_TOO = [np.array(x, F32) for x in ([1.8069943] * 3, [-2.4776448e38, 0, 3.3774577e38], 0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "known"),
+    [
+        (APART, CANCELLING, ("sum-of-products-taken-apart",)),
+        (COMPLEX, [X, Y], ("sum-of-products-taken-apart",)),
+        (
+            FROM_THIRDS,
+            [np.array([18, -6], F32), np.array([6, -3], F32)],
+            ("contracted-quotient-by-a-constant",),
+        ),
+        # the reciprocals are subnormal, and flushed where they are results; not where they are not
+        (QUOTIENTS, FLUSHED_TOO, ("subnormals-flushed", "contracted-quotient-by-a-constant")),
+    ],
+)
+def test_what_xla_does_is_known(
+    text: str, inputs: list[Array], known: tuple[str, ...], tmp_path: Path
+) -> None:
+    names = re.findall(r"%(\w+): ", text)
+    given: dict[str, Any] = dict(zip(names, inputs, strict=True))
+    np.savez(tmp_path / "in.npz", **given)
+    settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=SHIPPED)
+    found = checked(tmp_path, text, settings)
+    assert (found.verdict, found.known, found.fails) == (Verdict.DIVERGENT, known, False)
