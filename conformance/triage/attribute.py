@@ -117,22 +117,34 @@ class Explainer:
         shifts = [*steps.adopted]
         shifts += [one for one in steps.differing if id(one.operation) in explained]
         left = None
-        if known and new is None and judgement.verdict is Verdict.FLUSHED:
-            # what is flushed where it is shown need not be where it is fused into another
-            flushed = self.known(steps.wrong[0].operation, judgement)
-            if flushed:
-                ids = tuple(dict.fromkeys((*known, *flushed)))
-                return Explained(ids, Fault.of(steps.wrong[0]), None, passed(judgement.total))
         if known:
             left = self._left(program, inputs, actual, judgement, steps, shifts, infeeds, new)
         first = Fault.of(steps.wrong[0])
-        if new is None:
-            if left is not None and left.verdict.fails:  # it goes wrong where it is not shown
-                behind = self._searched(program, inputs, judgement, steps)
-                if behind.is_known:
-                    return replace(behind, known=tuple(dict.fromkeys((*known, *behind.known))))
-            return Explained(tuple(known), first, None, left)
-        return Explained(tuple(known), first, Fault.of(new, self._group(new)), left)
+        if new is not None:
+            return Explained(tuple(known), first, Fault.of(new, self._group(new)), left)
+        found = Explained(tuple(known), first, None, left)
+        if left is None or not left.verdict.fails:
+            return found
+        return self._behind(program, inputs, judgement, steps, found)
+
+    def _behind(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        judgement: Judgement,
+        steps: Steps,
+        found: Explained,
+    ) -> Explained:
+        """What was found, all of it known, where the program goes wrong otherwise than where all
+        of its results are shown: what is flushed there need not be where it is fused."""
+        if judgement.verdict is Verdict.FLUSHED:
+            ids = self.known(steps.wrong[0].operation, judgement)
+            behind = Explained(ids, found.first, None, passed(judgement.total) if ids else None)
+        else:
+            behind = self._searched(program, inputs, judgement, steps)
+        if not behind.is_known:
+            return found
+        return replace(behind, known=tuple(dict.fromkeys((*found.known, *behind.known))))
 
     def _left(
         self,
