@@ -191,8 +191,10 @@ _PRODUCTS: tuple[ProfileRow, ...] = (
 def rows_of(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]:
     """Profiles for an op's data: of sums and products mostly such that they do not overflow."""
     every = _every(element_type)
-    if element_type.is_integer or element_type.is_boolean or op in ("maximum", "minimum"):
+    if element_type.is_integer or element_type.is_boolean:
         return every
+    if op in ("maximum", "minimum"):
+        return (*every, ("mixed_zeros",))  # which is the greater one: comparisons do not tell
     wanted = _SUMS if op == "add" else _PRODUCTS
     names = profiles_of(element_type)
     return tuple(row for row in wanted if is_shaped(row[0]) or row[0] in names)

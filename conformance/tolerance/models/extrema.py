@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 
 import numpy as np
 
 from conformance.tolerance.rule import Deviation, Measure
-from reference.interpreter.evaluate import EvaluationError, apply
-from reference.ir.monoid import ADD, Monoid
-from reference.ir.program import Operation
+from conformance.transforms.values import free_values
+from reference.interpreter.evaluate import EvaluationError, apply, evaluate
+from reference.ir.monoid import ADD, MAXIMUM, MINIMUM, Monoid
+from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, single_op
 from reference.ir.regions import monoid_of
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
@@ -79,8 +81,11 @@ def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -
         actual: tuple[Array, ...],
     ) -> tuple[Array, ...]:
         nothing = tuple(np.full(one.shape, np.inf) for one in expected)
-        monoid = monoid_of(operation.regions[0])
-        if monoid is None or len(operands) != _PAIR or not element_type_of(expected[0]).is_float:
+        if len(operands) != _PAIR or not element_type_of(expected[0]).is_float:
+            return nothing
+        region = operation.regions[0]
+        monoid = monoid_of(region) or _acting(region)
+        if monoid is None:
             return nothing
         if operation.operands[0] == operation.operands[1]:
             return nothing  # nothing is reduced
@@ -97,6 +102,32 @@ def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -
         return (np.where(alike, 0.0, np.inf),)
 
     return measure
+
+
+_SIGNED = (-1.0, -0.0, 0.0, 1.0)
+
+
+def _acting(region: Region) -> Monoid | None:
+    """The monoid that a body amounts to, written with other operations around: what it gives of
+    zeros of both signs and of ones tells; None where it is none of those that models know."""
+    first, second = (value.type for value in region.arguments)
+    if free_values(region) or first != second or not isinstance(first, TensorType):
+        return None
+    numbers = [np.array(number).astype(first.storage) for number in _SIGNED]
+    pairs = list(product(numbers, numbers))
+    end = region.operations[-1].operands
+    body = Program((Function("main", region, tuple(value.type for value in end)),))
+    placed = tuple(Value(name, first) for name in ("a", "b"))
+    try:
+        found = [evaluate(body, pair) for pair in pairs]
+        for monoid in (MAXIMUM, MINIMUM, ADD):
+            alone = single_op(monoid.name, placed, (first,))
+            same = (evaluate(alone, pair) for pair in pairs)
+            if all(to_bits(a[0]) == to_bits(b[0]) for a, b in zip(found, same, strict=True)):
+                return monoid
+    except EvaluationError:
+        pass
+    return None
 
 
 def _is_flushed(result: Array, actual: Array) -> Array:

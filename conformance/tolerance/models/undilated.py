@@ -69,7 +69,10 @@ def _without(operation: Operation, sizes: tuple[int, ...]) -> Operation | None:
 
 
 def _error(result: Array, limit: Array | None, got: Array) -> Array:
-    """Errors of what was got, as elements of the smaller result and what stands behind them."""
+    """Errors of what was got, as elements of the smaller result and what stands behind them.
+
+    What stands behind tells nothing where the smaller result does not stand before it.
+    """
     count = min(result.size, got.size)
     want, have = result.reshape(-1)[:count], got.reshape(-1)[:count]
     errors = np.zeros(got.size)
@@ -77,4 +80,6 @@ def _error(result: Array, limit: Array | None, got: Array) -> Array:
         errors[:count] = np.where(differ(want, have), np.inf, 0.0)
     else:
         errors[:count] = bound_distances(want, have, limit.reshape(-1)[:count])
+    if (errors > 1).any():
+        errors[count:] = np.inf
     return errors.reshape(got.shape)

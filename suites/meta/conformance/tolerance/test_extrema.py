@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from conformance.tolerance.models.extrema import DEVIATIONS
 from conformance.tolerance.rule import Deviation
 from conformance.verdict import Record, Verdict
 from generators.regions.bodies import fold_of
+from generators.regions.forms import FORMS
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import Array, element_type
@@ -54,6 +56,17 @@ def test_what_a_model_explains_has_its_class_and_nothing_else(op, rows, init, ac
     assert judge(program, inputs, expected, expected, rule).verdict is Verdict.PASS
     found = judge(program, inputs, expected, [got], rule)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind), found.message
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_a_body_is_what_it_amounts_to(form: str) -> None:
+    body = replace(fold_of("maximum", F32), region=FORMS[form](fold_of("maximum", F32).region))
+    program, inputs = reducing(
+        body, (np.array([[-0.0], [0.0]], np.float32),), (row(F32, -INF).reshape(()),)
+    )
+    rule = CATALOG["reduce"].tolerance
+    found = judge(program, inputs, evaluate(program, inputs), [row(F32, -0.0)], rule)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, ALIKE), found.message
 
 
 def test_what_lanes_forget_at_a_nan_is_of_the_class():

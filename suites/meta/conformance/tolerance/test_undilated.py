@@ -56,6 +56,9 @@ def test_the_smaller_result_and_anything_behind_it(behind: float) -> None:
 def test_anything_else_is_just_wrong() -> None:
     right = evaluate(program(1, 2), (X,))[0]
     assert kind_of(program(1, 2), right) == ""
+    last = right.copy()
+    last[1, 4] = np.nan  # behind a smaller result that is not there
+    assert kind_of(program(1, 2), last) == "NaN"
     wrong = right.copy()
     wrong[0, 0] = 99
     assert kind_of(program(1, 2), wrong) == "wrong value"
