@@ -21,6 +21,8 @@ from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.results.versions import versions
+from conformance.stablehlo.parse import parse_module
+from conformance.triage.isolate import FAULTY_ITERATIONS, steps
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -342,3 +344,35 @@ def test_operations_that_go_wrong_together_only_are_named_together(
     assert (found.known, found.fails) == (("fused",), False)
     less = msgspec.structs.replace(together, op=("maximum + reduce",))
     assert on(FUSED, NAN, _without_nan, less).fails
+
+
+LONG = """
+func.func @main(%i: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
+  %r:2 = stablehlo.while(%k = %i, %c = %x) : tensor<i32>, tensor<f32>
+  cond {
+    %limit = stablehlo.constant dense<400> : tensor<i32>
+    %p = stablehlo.compare LT, %k, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %n = stablehlo.add %k, %one : tensor<i32>
+    %d = stablehlo.cosine %c : tensor<f32>
+    stablehlo.return %n, %d : tensor<i32>, tensor<f32>
+  }
+  return %r#1 : tensor<f32>
+}"""
+
+
+def test_a_loop_is_gone_through_until_it_went_wrong_a_few_times() -> None:
+    program, inputs = parse_module(LONG), (np.array(0, np.int32), np.array(1, np.float32))
+
+    def run(subject: Program, sets: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        def on_result(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            wrong = operation.name == "cosine"
+            return (np.asarray(results[0] + 1, np.float32),) if wrong else results
+
+        return [list(evaluate(subject, one, on_result=on_result)) for one in sets]
+
+    found = steps(run, "cpu", program, inputs, [0])
+    assert found is not None
+    assert [one.operation.name for one in found.wrong] == ["cosine"] * FAULTY_ITERATIONS
