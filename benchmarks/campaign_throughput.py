@@ -1,0 +1,83 @@
+"""How fast campaigns try programs, against XLA alone: `python -m benchmarks.campaign_throughput`.
+
+Each trial of a campaign (16 programs: generated, evaluated, compiled, run, judged) is done in a
+worker, as `fuzz` does it, and right after it the very modules that it compiled are compiled and
+executed again on the same inputs, and nothing else is done. Printed are the programs of both per
+second of wall time, and the ratio. Work on what was found, minimising and looking for causes, is
+no part of a trial.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import suppress
+from time import perf_counter
+
+from benchmarks.throughput import Recorder
+from conformance.backends import session
+from conformance.backends.base import BackendError
+from conformance.campaign.fuzzing.trial import run_trial
+from conformance.campaign.fuzzing.trials import Trial
+from conformance.executors.local import Call, LocalExecutor
+from conformance.gate.reading import load
+from conformance.results.versions import versions
+
+PROGRAMS = 16
+"""Programs of a trial, as in a campaign."""
+
+AIM = 0.75
+"""The ratio that campaigns are to reach."""
+
+Measured = tuple[int, int, float, float]
+"""Programs, modules, seconds of a trial, and seconds of its modules alone."""
+
+
+def measured(trial: Trial) -> Measured:
+    """Do a trial, then compile and execute its modules once more."""
+    inner = session.opened(trial.backend)
+    recorder = Recorder(inner)
+    session.opened, before = lambda _: recorder, session.opened
+    begun = perf_counter()
+    try:
+        tried = run_trial(trial)
+    finally:
+        session.opened = before
+    between = perf_counter()
+    for text, program, calls in recorder.kept:
+        with suppress(BackendError):
+            executable = inner.compile(text, program)
+            for inputs in calls:
+                executable.execute(inputs)
+    return len(trial), tried.modules, between - begun, perf_counter() - between
+
+
+def main() -> int:
+    """Measure the trials and print the ratio; 1 where it is under the aim."""
+    asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    asked.add_argument("--trials", type=int, default=60, help="trials of 16 programs each")
+    asked.add_argument("--seed", type=int, default=0)
+    asked.add_argument("--backend", default="cpu")
+    given = asked.parse_args()
+    known = load(None, (given.backend,), versions())
+    starts = range(0, PROGRAMS * given.trials, PROGRAMS)
+    trials = (Trial(given.backend, given.seed, n, n + PROGRAMS, expectations=known) for n in starts)
+    done: list[Measured] = []
+    with LocalExecutor(1) as executor:
+        calls = (Call(one, measured, (one,), 300.0) for one in trials)
+        for ended in executor.results(calls):
+            if ended is not None and isinstance(ended.value, tuple):
+                done.append(ended.value)
+    done = done[1:]  # the first one opens the backend
+    programs, modules, ours, alone = (sum(column) for column in zip(*done, strict=True))
+    sys.stdout.write(
+        f"{programs} programs in {modules} modules; {given.trials - 1 - len(done)} trials lost\n"
+        f"campaign    {programs / ours:8.1f} programs/s\n"
+        f"XLA alone   {programs / alone:8.1f} programs/s\n"
+        f"ratio       {alone / ours:8.2f} ({AIM} is the aim)\n"
+    )
+    return 0 if alone / ours >= AIM else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
