@@ -19,17 +19,15 @@ from conformance.verdict import Verdict
 from generators.case.choices import Pick
 from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
-from generators.invalid.table import near_misses
 from generators.regions.bodies import BodyBuilder
 from generators.regions.comparators import comparators
 from generators.values.contents import materialise
-from reference.interpreter.evaluate import body_of, check, evaluate
+from reference.interpreter.evaluate import body_of, evaluate
 from reference.ir.program import Program, Region, TensorType
 from reference.ir.regions import Body
 from reference.ir.types import ALL, ELEMENT_TYPES, Array, from_bits, to_bits
 from reference.ops.sorts import sorting
 from reference.ops.sorts.comparators import order_of
-from reference.ops.table import OPS
 from reference.unspecified.sorting import NO_ORDER, open_slices
 from suites.meta.support.counting import calls_of
 
@@ -430,41 +428,6 @@ def test_sorts_that_jax_exports(name: str, dtype: str) -> None:
         assert np.array_equal(
             got.astype(np.complex128), np.asarray(want).astype(np.complex128), equal_nan=True
         )
-
-
-# --- Cases and types -----------------------------------------------------------------------------
-
-
-def test_comparators_of_every_kind_are_drawn() -> None:
-    forms: set[str] = set()
-    for case in cases("sort", F32, seed=6, count=200):
-        operation = with_plain_bodies(case.program).subject
-        order = order_of(operation.regions[0])
-        forms.add("none" if order is None else f"{len(order.keys)} keys")
-        if order is not None:
-            forms |= {f"{key.compare_type} {key.descending}" for key in order.keys}
-        a: dict[str, Any] = dict(operation.attributes)
-        forms |= {f"stable {a['is_stable']}", f"negative {a['dimension'] < 0}"}
-        forms.add(f"{len(operation.operands)} operands")
-    assert forms >= {
-        "none", "1 keys", "2 keys", "FLOAT False", "FLOAT True", "TOTALORDER False",
-        "TOTALORDER True", " False", "stable True", "stable False", "negative True",
-        "negative False", "1 operands", "2 operands", "3 operands",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("of", ALL, ids=str)
-def test_drawn_comparators_compare_what_they_say(of: Any) -> None:
-    simplest = comparators(of, Pick(lambda _: 0))
-    assert simplest.inputs == (of,)
-    assert all(len(row) == len(simplest.inputs) for row in simplest.rows)
-
-
-def test_near_misses_break_what_they_name() -> None:
-    found = {id_ for id_, _ in near_misses("sort")}
-    assert found == {*OPS["sort"].constraints, *OPS["sort"].inputs}
-    for id_, made in near_misses("sort"):
-        assert [ids for _, ids in check(made)] == [(id_,)]
 
 
 # --- Comparators of several operands -------------------------------------------------------------
