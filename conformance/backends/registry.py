@@ -42,7 +42,7 @@ class Family:
     `meaning` says what they are. `arguments` is what may stand after the colon, in words, "" for
     nothing; it must, if `needs_argument`. `preload` are modules that a worker process should find
     loaded; `workers` is how many processes may use the device at a time, None where every core may
-    have one.
+    have one. `quantized`: whether it is known to take programs with quantized types.
     """
 
     meaning: str
@@ -52,6 +52,7 @@ class Family:
     arguments: str = ""
     needs_argument: bool = False
     workers: int | None = None
+    quantized: bool = False
 
 
 def parse(name: str) -> Choice:
@@ -173,6 +174,7 @@ BACKENDS: dict[str, Family] = {
         _plain,
         _open_interpreter,
         ("conformance.backends.interpreter.backend", "conformance.stablehlo.parse"),
+        quantized=True,
     ),
     "reference": Family(
         "our own reference, which can be told to misbehave",
@@ -180,6 +182,7 @@ BACKENDS: dict[str, Family] = {
         _open_reference,
         (),
         arguments="FAULT or FAULT@OP: what it does wrong",
+        quantized=True,
     ),
 }
 """The families of backends, each with all that the harness has to know before it opens one."""

@@ -74,6 +74,7 @@ def shape_of(value: Value) -> tuple[int, ...]:
 class Chain:
     """A block being written: what is picked, its operations, and the values at hand.
 
+    Values at hand are tensors of numbers; `codes` are those of main that are quantized.
     `exact` wants data with which little is rounded, `guide` has steps seldom met drawn more often.
     `parameters` are those of main, with the
     profiles that their contents may have; blocks within share them, and the names.
@@ -88,6 +89,7 @@ class Chain:
     functions: list[Function] = field(default_factory=list[Function])
     names: Iterator[int] = field(default_factory=itertools.count)
     guide: Guide = field(default_factory=Guide)
+    codes: list[Value] = field(default_factory=list[Value])
 
     @property
     def length(self) -> int:

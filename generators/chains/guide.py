@@ -65,10 +65,12 @@ class Guide:
     """The choices of one program: guided by what was `met`, if anything is known of that.
 
     `steps` and `asked` grow with what the program has: steps by name with the element type of the
-    value that they begin with, and named choices with the op whose case asked for them.
+    value that they begin with, and named choices with the op whose case asked for them. Values may
+    be quantized where the backend takes that.
     """
 
     met: Met | None = None
+    quantized: bool = False
     steps: list[tuple[str, ElementType]] = field(default_factory=list[tuple[str, ElementType]])
     asked: list[tuple[str, Asked]] = field(default_factory=list[tuple[str, Asked]])
 

@@ -7,18 +7,30 @@ same type, or can be brought into their shape.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 from generators.case.case import Case
 from generators.case.choices import Asked
-from generators.chains.chain import Chain, element, shape_of, size_of
+from generators.chains.chain import Chain, element, shape_of
 from generators.chains.fitting import fitted
 from generators.families.table import BUILDERS
 from generators.values.contents import PROFILES, is_stated
 from reference.ir.op import Dialect, Op, Structure
-from reference.ir.program import Attribute, Operation, Program, Region, TensorType, Value
+from reference.ir.program import (
+    Attribute,
+    Operation,
+    Program,
+    QuantizedType,
+    Region,
+    TensorType,
+    TokenType,
+    TupleType,
+    Value,
+    ValueType,
+)
 from reference.ir.types import ElementType
 from reference.ops.structure import CALLEE
 from reference.ops.table import OPS
@@ -26,7 +38,13 @@ from reference.ops.table import OPS
 LARGEST_LINK = 1 << 13
 """Elements of one value of a link; cases with larger ones are left to the single operations."""
 
-_STRUCTURES = (Structure.COMPUTES, Structure.BRANCHES, Structure.LOOPS, Structure.CALLS)
+_STRUCTURES = (
+    Structure.COMPUTES,
+    Structure.BRANCHES,
+    Structure.LOOPS,
+    Structure.CALLS,
+    Structure.FORWARDS,
+)
 
 
 def linkable(record: Op) -> bool:
@@ -37,15 +55,23 @@ def linkable(record: Op) -> bool:
     return record.structure in _STRUCTURES and not record.draws and record.name in BUILDERS
 
 
+def linked(record: Op) -> bool:
+    """Whether cases of an op are links: all that can stand in a chain, and custom calls.
+
+    Cases of those name targets that are known. What XlaBuilder's ops alone are lowered to is left
+    out: these stand for it.
+    """
+    known = linkable(record) or record.structure is Structure.CALLS_TARGET
+    return known and record.dialect is not Dialect.MHLO
+
+
 _APART = {
     Structure.CONSTANT: "constants are drawn as operands and values to begin with",
     Structure.STARTS: "what it starts is a program of its own",
-    Structure.CALLS_TARGET: "what a target outside of the program computes is not known",
+    Structure.AWAITS: "nothing is started in a chain",
     Structure.COMMUNICATES: "a chain is a program of one process",
     Structure.TRANSFERS: "a chain has no queues to the host",
-    Structure.FORWARDS: "it hands on tokens, tuples or futures, and chains have tensors alone",
 }
-_LOWERED_TO = "ops of XlaBuilder that are lowered to it stand for it"
 
 
 def apart() -> dict[str, str]:
@@ -56,13 +82,7 @@ def apart() -> dict[str, str]:
 def _reason(record: Op) -> str:
     if record.draws:
         return "its results are random: any of many"
-    return _APART.get(record.structure, _LOWERED_TO)
-
-
-def linked(record: Op) -> bool:
-    """Whether cases of an op are links: all that can stand in a chain but for what XlaBuilder's ops
-    alone are lowered to, which these ops stand for."""
-    return linkable(record) and record.dialect is not Dialect.MHLO
+    return _APART.get(record.structure, "ops of XlaBuilder that are lowered to it stand for it")
 
 
 @cache
@@ -88,9 +108,9 @@ def link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
         return False
     op = chain.guide.op(chain.pick, names, chain.maker(value), of)
     case, asked = _built(chain, op, value)
-    if not _is_plain(case.program):
+    if not is_plain(case.program):
         return False
-    _write(chain, value, case, OPS[op])
+    chain.data += written(chain, case, _taken(chain, value, case, OPS[op]))
     chain.guide.steps.append((op, of))
     chain.guide.asked += [(op, one) for one in asked]
     return True
@@ -108,24 +128,38 @@ def _built(chain: Chain, op: str, value: Value) -> tuple[Case, list[Asked]]:
     return case, pick.asked[before:]
 
 
-def _is_plain(program: Program) -> bool:
-    """Whether all of main's values are static tensors of modest size, none of them quantized."""
+def is_plain(program: Program, *, quantized: bool = False) -> bool:
+    """Whether main takes and gives static tensors, and no value is large.
+
+    They may be `quantized` or not. Tokens, tuples and sizes that are bounded may come between.
+    """
     main = program.main
-    values = [*main.arguments, *(v for one in main.body.operations for v in one.results)]
-    types = [value.type for value in values]
-    return program.process_grid is None and all(
-        isinstance(of, TensorType)
-        and of.is_static
-        and isinstance(of.element_type, ElementType)
-        and size_of(of) <= LARGEST_LINK
-        for of in types
+    *inside, end = main.body.operations
+    outer = [value.type for value in (*main.arguments, *end.operands)]
+    return (
+        program.process_grid is None
+        and all(isinstance(of, TensorType) and of.is_static for of in outer)
+        and all(_is_modest(of, quantized) for of in outer)
+        and all(_is_modest(value.type, quantized) for one in inside for value in one.results)
     )
 
 
-def _write(chain: Chain, value: Value, case: Case, record: Op) -> None:
-    """Write the operations of a case into the chain."""
+def _is_modest(of: ValueType, quantized: bool) -> bool:
+    if isinstance(of, TupleType):
+        return all(_is_modest(one, quantized) for one in of.types)
+    if not isinstance(of, TensorType):
+        return isinstance(of, TokenType)
+    known = of.is_static or bool(of.bounds)
+    if isinstance(of.element_type, QuantizedType):
+        known = known and quantized
+    pairs = zip(of.shape, of.bounds or of.shape, strict=True)
+    sizes = [bound if size is None else size for size, bound in pairs]
+    return known and math.prod(size or 0 for size in sizes) <= LARGEST_LINK
+
+
+def written(chain: Chain, case: Case, taken: Mapping[str, Value]) -> list[Value]:
+    """The results of a case that is written into the chain; `taken` stand for values of it."""
     main = case.program.main
-    taken = _taken(chain, value, case, record)
     functions = {f.name: f"f{next(chain.names)}" for f in case.program.functions if f is not main}
     prefix = f"s{next(chain.names)}_"
     renaming = _Renaming(prefix, taken, functions)
@@ -137,7 +171,7 @@ def _write(chain: Chain, value: Value, case: Case, record: Op) -> None:
         if function is not main:
             body = of_functions.region(function.body)
             chain.functions.append(replace(function, name=functions[function.name], body=body))
-    chain.data += [renaming.value(result) for result in main.body.operations[-1].operands]
+    return [renaming.value(result) for result in main.body.operations[-1].operands]
 
 
 def _taken(chain: Chain, value: Value, case: Case, record: Op) -> dict[str, Value]:
@@ -170,8 +204,8 @@ def _first(value: Value, parameters: Sequence[Value], case: Case, record: Op) ->
     alike = [one for one in fitting if one.type == value.type]
     if alike or fitting:
         return (alike or fitting)[0]
-    if record.structure is not Structure.COMPUTES:
-        return None
+    if record.structure is not Structure.COMPUTES or record.principal.of_results:
+        return None  # an iota's operand has its sizes
     operands = case.program.subject.operands
     taken = case.program.main.arguments
     constants = (one for one in operands[:1] if one not in taken)

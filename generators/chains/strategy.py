@@ -12,6 +12,7 @@ from generators.chains.guide import Guide
 from generators.chains.links import link, linked_ops
 from generators.chains.patterns import algebra, control, folds, movement
 from generators.chains.patterns.pattern import Pattern, numbers
+from generators.chains.quantized import quantized_link
 from reference.ir.program import TensorType, Value
 from reference.ir.types import ALL, ELEMENT_TYPES, ElementType
 
@@ -88,6 +89,8 @@ def step(chain: Chain, ops: Ops) -> None:
     if chain.guide.met is not None and not chain.maker(value):
         value = chain.some()  # once more: what no op makes meets no new pair
     value = _small_enough(chain, value)
+    if chain.guide.quantized and chain.pick(4) == 3 and quantized_link(chain, value, ops):
+        return
     if ops and chain.pick(3) < 2:
         if not link(chain, value, ops):
             _retyped(chain, value, ops)
@@ -124,7 +127,7 @@ def _small_enough(chain: Chain, value: Value) -> Value:
 
 def results(chain: Chain) -> list[Value]:
     """The last value, and of those that nothing uses all, or but some: the rest are dead ends."""
-    made = [value for value in chain.data if value not in chain.parameters]
+    made = [value for value in chain.data if value not in chain.parameters] or chain.data
     used = chain.used()
     last = made[-1]
     ends = [value for value in made[:-1] if value.name not in used]

@@ -84,11 +84,17 @@ class Structure(Enum):
     COMMUNICATES = "values that the processes of a group give one another, or a process's own id"
     TRANSFERS = "values that go to or come from the host or another process, by queues"
     FORWARDS = "values handed on, taken together or apart"
+    AWAITS = "values of what was started, handed on"
 
     @property
     def is_inside(self) -> bool:
         """Whether what happens in the regions of such an op happens in the program around it."""
         return self in (Structure.BRANCHES, Structure.LOOPS)
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether results of such an op are values that it was given, or that were promised."""
+        return self in (Structure.FORWARDS, Structure.AWAITS)
 
     @property
     def holds_program(self) -> bool:
@@ -158,6 +164,7 @@ class Op:
         rescales: whether quantized operands may each be brought to the result's scale first.
         carries: the operands, by number, whose values go into its results, rounded at most; `EACH`
             for the operand of the same number as the result, or all where there is one result.
+        sized_by: the operands whose values the sizes of results depend on.
         draws: whether its results are random, and so any of many.
         lower: what makes the op of others, which end with the one whose semantics it has; its
             own `evaluate` is then never called.
@@ -198,6 +205,7 @@ class Op:
     body_types: tuple[bool, ...] = ()
     rescales: bool = False
     carries: tuple[int, ...] | None = ()
+    sized_by: tuple[str, ...] = ()
     draws: bool = False
     expensive: bool = False
     lower: Lower | None = None

@@ -431,6 +431,7 @@ OPS: tuple[Op, ...] = (
     _op(
         name="dynamic_conv", type_function=dynamic_conv_type, evaluate=dynamic_conv,
         operands=("lhs", "rhs", "padding"), attributes=_without(_ATTRIBUTES, "padding"),
+        sized_by=("padding",),
         optional=_without(_OPTIONAL, "padding"), constraints=_CONSTRAINTS,
         inputs=("I1", "I3", "I19"),
     ),

@@ -356,13 +356,14 @@ OPS: tuple[Op, ...] = (
         optional=("known_expanding_dimensions", "known_nonexpanding_dimensions"),
         constraints=("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10"), inputs=("I2",),
         element_types=ALL, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
-        needs_result=True, carries=(0,),
+        needs_result=True, carries=(0,), sized_by=("output_dimensions",),
     ),
     _op(
         name="dynamic_iota", type_function=dynamic_iota_type, evaluate=dynamic_iota,
         operands=("output_shape",), attributes=("iota_dimension",), constraints=("C1", "C2"),
         inputs=("I1",), element_types=NUMBERS, principal=FIRST_RESULT,
         quantized=QuantizedUse.CONVERTS, rounding=Rounding.CORRECT, needs_result=True,
+        sized_by=("output_shape",),
     ),
     _op(
         name="dynamic_pad", type_function=dynamic_pad_type, evaluate=dynamic_pad,
@@ -373,12 +374,13 @@ OPS: tuple[Op, ...] = (
         attributes=(), constraints=("C1", "C2", "C3", "C4"), inputs=("I1", "I2", "I3", "I4", "I5"),
         check_values=check_paddings, element_types=ALL, quantized=QuantizedUse.MOVES,
         rounding=Rounding.MOVES, needs_result=True, carries=(0, 1),
+        sized_by=("edge_padding_low", "edge_padding_high", "interior_padding"),
     ),
     _op(
         name="dynamic_reshape", type_function=dynamic_reshape_type, evaluate=dynamic_reshape,
         operands=("operand", "output_shape"), attributes=(), constraints=("C1", "C2", "C3", "C4"),
         inputs=("I2",), element_types=ALL, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
-        needs_result=True, carries=(0,),
+        needs_result=True, carries=(0,), sized_by=("output_shape",),
     ),
     _op(
         name="get_dimension_size", type_function=get_dimension_size_type,
@@ -391,13 +393,13 @@ OPS: tuple[Op, ...] = (
         evaluate=real_dynamic_slice,
         operands=("operand", "start_indices", "limit_indices", "strides"), attributes=(),
         constraints=(), element_types=ALL, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
-        needs_result=True, carries=(0,),
+        needs_result=True, carries=(0,), sized_by=("start_indices", "limit_indices", "strides"),
     ),
     _op(
         name="set_dimension_size", specified=False, type_function=set_dimension_size_type,
         evaluate=set_dimension_size, operands=("operand", "size"), attributes=("dimension",),
         constraints=(), element_types=ALL, quantized=QuantizedUse.MOVES, rounding=Rounding.MOVES,
-        needs_result=True, carries=(0,),
+        needs_result=True, carries=(0,), sized_by=("size",),
     ),
 )  # fmt: skip
 """The ops of this family."""

@@ -429,7 +429,7 @@ OPS: tuple[Op, ...] = (
     _op(
         name="async_done", type_function=async_done_type, evaluate=async_done,
         operands=("operand",), attributes=(), constraints=("C1",), inputs=("I1",),
-        principal=FIRST_RESULT, structure=Structure.FORWARDS, needs_result=False, several=True,
+        principal=FIRST_RESULT, structure=Structure.AWAITS, needs_result=False, several=True,
     ),
     _op(
         name="async_start", type_function=async_start_type, evaluate=async_start,

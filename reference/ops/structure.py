@@ -66,6 +66,6 @@ def is_inside(operation: Operation) -> bool:
 def is_structure(operation: Operation) -> bool:
     """Whether it computes nothing of its own: a constant, a branch, a loop, a call, a tuple."""
     structure = structure_of(operation)
-    if structure is Structure.FORWARDS:
+    if structure is not None and structure.hands_on:
         return not any(isinstance(value.type, TensorType) for value in operation.results)
     return is_inside(operation) or structure in (Structure.CONSTANT, Structure.CALLS)

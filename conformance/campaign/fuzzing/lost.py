@@ -17,7 +17,6 @@ from conformance.stablehlo.emit import EmitError, emit
 from conformance.triage.attribute import called
 from conformance.triage.minimise.minimise import minimised
 from conformance.verdict import Verdict
-from generators.chains.guide import Guide
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -55,7 +54,7 @@ class Losses:
 
     def tried(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> Tried:
         """What a trial of one program came to that lost its worker."""
-        guide, met = Guide(trial.met), Meetings()
+        guide, met = trial.guide, Meetings()
         case = case_of(trial, trial.start, guide)
         met.note(case.program, guide)
         program = lowered(case.program)

@@ -40,7 +40,6 @@ from conformance.transforms.inline import inlined
 from conformance.transforms.merge import merge
 from conformance.triage.columns import column
 from conformance.verdict import Verdict
-from generators.chains.guide import Guide
 from generators.chains.seeds.fragment import Fragment
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -69,7 +68,7 @@ def run_trial(trial: Trial) -> Tried:
     prepared: list[_Prepared] = []
     met, new, seen = Meetings(), list[Fragment](), set[Pair]()
     for number in range(trial.start, trial.stop):
-        guide = Guide(trial.met)
+        guide = trial.guide
         case = case_of(trial, number, guide)
         met.note(case.program, guide)
         if len(new) < NEW_PER_TRIAL:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from conformance.backends.registry import BACKENDS, parse
 from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.check.outcome import Outcome
 from conformance.gate.expectations import Expectation
-from generators.chains.guide import Met
+from generators.chains.guide import Guide, Met
 from generators.chains.seeds.fragment import Fragment
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -48,6 +49,11 @@ class Trial:
 
     def __len__(self) -> int:
         return self.stop - self.start
+
+    @property
+    def guide(self) -> Guide:
+        """What guides the choices of one of its programs."""
+        return Guide(self.met, quantized=BACKENDS[parse(self.backend).family].quantized)
 
     def singles(self) -> list[Trial]:
         """The same programs, each a trial of its own."""

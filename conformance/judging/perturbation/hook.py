@@ -24,7 +24,6 @@ from conformance.transforms.values import used_by
 from reference.custom_calls.targets import BUILT_IN
 from reference.interpreter.calls import runs_processes
 from reference.interpreter.processes import current_process
-from reference.ir.op import Structure
 from reference.ir.processes import ProcessId
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -108,7 +107,8 @@ class Follower:
     def _moved(
         self, operation: Operation, operands: Values, results: Values, directions: Directions
     ) -> Values:
-        if structure_of(operation) is Structure.FORWARDS and len(operands) == 1:
+        structure = structure_of(operation)
+        if structure is not None and structure.hands_on and len(operands) == 1:
             again = self._again.get(operation.operands[0].name)
             return results if again is None else again(directions)
         move = movable(operation, operands, results, self.platform)

@@ -63,7 +63,8 @@ def rounds(operation: Operation) -> bool:
 
 def hands_on(operation: Operation) -> bool:
     """Whether an operation makes its results of its operands' elements, without rounding them."""
-    makes_nothing_new = structure_of(operation) in (Structure.FORWARDS, Structure.CONSTANT)
+    structure = structure_of(operation)
+    makes_nothing_new = structure is Structure.CONSTANT or (structure and structure.hands_on)
     if operation.regions or makes_nothing_new or not operation.operands:
         return False
     if len(operation.results) != 1 or not isinstance(operation.results[0].type, TensorType):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from generators.chains.chain import LARGEST
@@ -23,6 +23,7 @@ from reference.ir.substitution import using
 from reference.ir.types import ElementType
 from reference.ops.structure import is_constant, named_functions
 from reference.ops.table import OPS
+from reference.ops.xla.lowering import lowered
 
 Fragment = Program
 """A program of one function: its parameters are what its operations take from elsewhere."""
@@ -31,7 +32,7 @@ MOST_ELEMENTS = 2 * LARGEST
 """Elements that a value of a fragment may have."""
 
 MOST_WORK = 1 << 22
-"""Elements of an operation's result times those of the windows that it states."""
+"""Elements of an operation's result, times those of the windows that it states."""
 
 
 def plain(of: ValueType) -> bool:
@@ -49,23 +50,37 @@ def fits(fragment: Fragment) -> bool:
         values += operation.results
     if not all(plain(value.type) and _size(value.type) <= MOST_ELEMENTS for value in values):
         return False
-    if any(map(_is_laborious, fragment.main.body.operations)):
-        return False
     if len(fragment.functions) != 1 or any(map(named_functions, fragment.walk())):
         return False  # functions are lost where a fragment is joined to a program
-    return _is_written_well(fragment) and not check(fragment)
+    if not _is_written_well(fragment) or check(fragment):
+        return False
+    inside = tuple(lowered(fragment).walk())
+    return _sizes_are_stated(inside) and not any(map(_is_laborious, inside))
+
+
+def _sizes_are_stated(operations: Sequence[Operation]) -> bool:
+    """Whether what sizes of results depend on is constant: parameters may hold anything."""
+    constants = {one.results[0].name for one in operations if is_constant(one)}
+    for one in operations:
+        record = OPS.get(one.name)
+        if record is None or not record.sized_by:
+            continue
+        names = zip(record.operands, one.operands, strict=True)
+        if any(name in record.sized_by and value.name not in constants for name, value in names):
+            return False
+    return True
 
 
 def _is_laborious(operation: Operation) -> bool:
-    """Whether so much is folded into each element of results that it takes long, or all memory:
-    the sizes of windows are bounded by nothing else, as there may be padding."""
+    """Whether results, or what is folded into their elements, take long, or all memory: the sizes of
+    windows are bounded by nothing else, as there may be padding."""
     windows = [
         math.prod(value)
         for _, value in operation.attributes
         if isinstance(value, tuple) and all(type(size) is int and size > 0 for size in value)
     ]
-    sizes = [_size(value.type) for value in operation.results]
-    return max(windows, default=0) * max(sizes, default=0) > MOST_WORK
+    sizes = [_size(value.type) for value in operation.results if plain(value.type)]
+    return max(windows, default=1) * max(sizes, default=0) > MOST_WORK
 
 
 def _is_written_well(fragment: Fragment) -> bool:

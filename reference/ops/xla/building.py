@@ -182,7 +182,7 @@ def built(
     several = facts.get("several", of.several)
     given: dict[str, Any] = {
         "evaluate": _not_evaluated, "quantized": QuantizedUse.REFUSES, "specified": False,
-        "unrounded": None, "is_exact": None, "body_types": (), "rescales": False,
+        "unrounded": None, "is_exact": None, "body_types": (), "rescales": False, "sized_by": (),
         "optional": (), "inputs": (), "check_values": None, "metadata": frozenset[str](),
         "type_function": partial(_types, lower, conditions, several), "wraps": False,
     }  # fmt: skip

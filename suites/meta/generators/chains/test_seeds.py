@@ -49,6 +49,39 @@ def test_a_number_is_the_same_program_everywhere(fragments) -> None:
     assert len({case.program.digest for case in first}) == 20
 
 
+SIZES = """
+func.func @main(%x: tensor<6xf32>, %n: tensor<2xi64>) -> tensor<2x3xf32> {
+  %c = stablehlo.constant dense<[2, 3]> : tensor<2xi64>
+  %0 = stablehlo.dynamic_reshape %x, SIZES : (tensor<6xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  %1 = stablehlo.negate %0 : tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+"""
+
+
+def test_sizes_of_results_do_not_hang_on_parameters() -> None:
+    assert fits(parse_module(SIZES.replace("SIZES", "%c")))
+    assert not fits(parse_module(SIZES.replace("SIZES", "%n")))
+
+
+WINDOW = """
+func.func @main(%x: tensor<1x1x1x1xf32>, %i: tensor<f32>) -> tensor<1x1x1x1xf32> {
+  %0 = "stablehlo.reduce_window"(%x, %i) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) {window_dimensions = array<i64: SIZES>, padding = dense<[[0, HIGH], [0, HIGH], [0, HIGH], [0, HIGH]]> : tensor<4x2xi64>} : (tensor<1x1x1x1xf32>, tensor<f32>) -> tensor<1x1x1x1xf32>
+  return %0 : tensor<1x1x1x1xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("size", "fitting"), [(4, True), (128, False)])
+def test_windows_are_of_modest_size(size: int, fitting: bool) -> None:
+    text = WINDOW.replace("SIZES", ", ".join([str(size)] * 4)).replace("HIGH", str(size - 1))
+    assert fits(parse_module(text)) is fitting
+
+
 def test_one_more_operation_can_stand_behind_a_value_twice(fragments) -> None:
     softmax = fragments[0]
     for number in range(40):

@@ -10,14 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from conformance.campaign.fuzzing.steering.meetings import pairs_of
 from generators.case.stream import stream
 from generators.chains.chain import Chain
+from generators.chains.guide import Guide
 from generators.chains.links import linked, linked_ops
 from generators.chains.strategies import programs
 from generators.chains.strategy import PATTERNS, numbered
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
+from reference.interpreter.quantized import involved, mentioned
 from reference.interpreter.verify import check
 from reference.ir.op import Dialect
-from reference.ir.program import TensorType
+from reference.ir.program import TensorType, TokenType, TupleType
 from reference.ir.types import ALL, ELEMENT_TYPES
 from reference.ops.structure import is_constant
 from reference.ops.table import OPS
@@ -105,6 +107,42 @@ def test_ops_of_xla_builder_are_linked_to_others_and_lowered_with_them() -> None
     for first in (Dialect.STABLEHLO, Dialect.XLA):
         for second in (Dialect.STABLEHLO, Dialect.XLA):
             assert pairs[first, second] > 8, (first, second)
+
+
+def test_tokens_tuples_and_bounded_sizes_come_between_tensors() -> None:
+    kinds: Counter[str] = Counter()
+    ops = frozenset({"after_all", "tuple", "Select (tuples)", "SetDimensionSize", "custom_call"})
+    for number in range(120):
+        program = numbered(4, number, ops).program
+        main = program.main
+        made = [value.type for one in main.body.operations for value in one.results]
+        kinds["token"] += TokenType() in made
+        kinds["tuple"] += any(isinstance(of, TupleType) for of in made)
+        kinds["bounded"] += any(isinstance(of, TensorType) and bool(of.bounds) for of in made)
+        outer = [*(value.type for value in main.arguments), *main.result_types]
+        assert all(isinstance(of, TensorType) and of.is_static for of in outer), number
+        assert ways_to_fail(numbered(4, number, ops)) == [], number
+    assert min(kinds[kind] for kind in ("token", "tuple", "bounded")) > 4, kinds
+
+
+def test_quantized_values_are_linked_where_a_backend_takes_them() -> None:
+    ops: Counter[str] = Counter()
+    direct = 0
+    for number in range(400):
+        case = numbered(2, number, guide=Guide(quantized=True))
+        assert case == numbered(2, number, guide=Guide(quantized=True))
+        working = [one for one in case.program.walk() if mentioned(one)]
+        ops.update(one.name for one in working)
+        made = {value.name for one in working for value in one.results if involved(one)}
+        direct += any(value.name in made and len(one.operands) > 1
+                      for one in working for value in one.operands)  # fmt: skip
+        if working:
+            assert ways_to_fail(case) == [], number
+        assert not any(map(mentioned, numbered(2, number).program.walk()))
+    assert len(ops) > 25
+    assert ops["uniform_quantize"] > 15
+    assert ops["uniform_dequantize"] > 15
+    assert direct > 5
 
 
 def test_a_campaign_about_some_ops_has_them_in_most_programs() -> None:

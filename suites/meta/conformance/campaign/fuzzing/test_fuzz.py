@@ -132,6 +132,14 @@ def test_ops_that_no_chain_can_have(tmp_path: Path) -> None:
         command.fuzz(Options(tmp_path, "reference", ops=("all_reduce",)))
 
 
+def test_faults_in_quantized_operations_are_found(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert (
+        campaign(out, "reference:sign_lost@uniform_dequantize", 96, ops=("uniform_quantize",)) == 1
+    )
+    assert any("quant.uniform" in one["text"] for one in findings(out))
+
+
 def test_ops_of_xla_builder_are_found_as_what_they_are_lowered_to(tmp_path: Path, capsys) -> None:
     out = tmp_path / "out"
     assert campaign(out, "reference:floor_division", 64, ops=("Div",)) == 1

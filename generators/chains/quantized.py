@@ -1,0 +1,86 @@
+"""Quantized links: cases of ops on quantized tensors, which take values at hand, quantized.
+
+What they give joins the values at hand as numbers. The codes themselves are taken by links that
+follow: as they are where scales agree, quantized anew where they do not.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from generators.case.case import Case
+from generators.case.choices import choose
+from generators.chains.chain import Chain, element, shape_of
+from generators.chains.fitting import fitted
+from generators.chains.links import is_plain, linked, written
+from generators.quantized.columns import quantized_case, quantized_columns
+from reference.ir.program import QuantizedType, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
+from reference.ops.table import OPS
+
+_F32 = ELEMENT_TYPES["f32"]
+
+
+@cache
+def quantized_ops(ops: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The ops, of those given if any, that have cases of quantized tensors."""
+    names = [record.name for record in OPS.values() if linked(record)]
+    return tuple(name for name in names if quantized_columns(name) and (not ops or name in ops))
+
+
+def quantized_link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
+    """Add a case of some op on quantized tensors that takes a value at hand; whether it was."""
+    names = quantized_ops(ops)
+    if not names or element(value) is not _F32:
+        return False
+    pick = chain.pick
+    op = chain.guide.op(pick, names, chain.maker(value), _F32)
+    pick.shape = shape_of(value)
+    case = quantized_case(op, choose(pick, quantized_columns(op)), pick)
+    pick.shape = None
+    if not is_plain(case.program, quantized=True):
+        return False
+    for result in written(chain, case, _taken(chain, value, case)):
+        chain.data.append(_number(chain, result))
+    chain.guide.steps.append((op, _F32))
+    chain.guide.asked += [(op, one) for one in pick.asked]
+    return True
+
+
+def _taken(chain: Chain, value: Value, case: Case) -> dict[str, Value]:
+    """What stands for the parameters of a case: values at hand quantized, or new parameters."""
+    taken: dict[str, Value] = {}
+    left: list[Value] = [value]
+    for number, parameter in enumerate(case.program.main.arguments):
+        of = parameter.type
+        assert isinstance(of, TensorType)
+        profiles = dict.fromkeys(recipe.profiles[number] for recipe in case.inputs)
+        if isinstance(of.element_type, QuantizedType):
+            plain = TensorType(of.shape, _F32)
+            taken[parameter.name] = _coded(chain, left.pop() if left else chain.like(plain), of)
+        else:
+            taken[parameter.name] = chain.parameter(of, *profiles)
+    return taken
+
+
+def _coded(chain: Chain, value: Value, wanted: TensorType) -> Value:
+    """A value of a quantized type: codes at hand of that shape, or a value at hand."""
+    there = [one for one in chain.codes if shape_of(one) == wanted.shape]
+    if there and chain.pick(3):
+        value = there[chain.pick(len(there))]
+        if value.type == wanted:
+            return value
+    else:
+        value = fitted(chain, value, TensorType(wanted.shape, _F32))
+    return chain.op("uniform_quantize", value, to=wanted)
+
+
+def _number(chain: Chain, result: Value) -> Value:
+    """A result as numbers; its codes are at hand, too."""
+    of = result.type
+    assert isinstance(of, TensorType)
+    if not isinstance(of.element_type, QuantizedType):
+        return result
+    chain.codes.append(result)
+    to = TensorType(of.shape, of.element_type.expressed_type)
+    return chain.op("uniform_dequantize", result, to=to)
