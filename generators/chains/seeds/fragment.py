@@ -72,8 +72,10 @@ def _sizes_are_stated(operations: Sequence[Operation]) -> bool:
 
 
 def _is_laborious(operation: Operation) -> bool:
-    """Whether results, or what is folded into their elements, take long, or all memory: the sizes of
-    windows are bounded by nothing else, as there may be padding."""
+    """Whether results, or what is folded into their elements, take long, or all memory.
+
+    The sizes of windows are bounded by nothing else, as there may be padding.
+    """
     windows = [
         math.prod(value)
         for _, value in operation.attributes
