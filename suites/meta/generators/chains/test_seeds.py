@@ -70,7 +70,10 @@ func.func @main(%x: tensor<1x1x1x1xf32>, %i: tensor<f32>) -> tensor<1x1x1x1xf32>
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %1 = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %1 : tensor<f32>
-  }) {window_dimensions = array<i64: SIZES>, padding = dense<[[0, HIGH], [0, HIGH], [0, HIGH], [0, HIGH]]> : tensor<4x2xi64>} : (tensor<1x1x1x1xf32>, tensor<f32>) -> tensor<1x1x1x1xf32>
+  }) {
+    window_dimensions = array<i64: SIZES>,
+    padding = dense<[[0, HIGH], [0, HIGH], [0, HIGH], [0, HIGH]]> : tensor<4x2xi64>
+  } : (tensor<1x1x1x1xf32>, tensor<f32>) -> tensor<1x1x1x1xf32>
   return %0 : tensor<1x1x1x1xf32>
 }
 """

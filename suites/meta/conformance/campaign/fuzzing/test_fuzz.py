@@ -42,7 +42,8 @@ def test_a_fault_is_found_made_small_and_kept(tmp_path: Path) -> None:
     assert campaign(out, "reference:floor_division", 64, ops=("divide",)) == 1
     found = findings(out)
     assert found
-    assert all(one["operations"] <= 2 for one in found)
+    coded = 4  # operands and results of a quantized operation are made and taken as numbers
+    assert all(one["operations"] <= (coded if "!quant" in one["text"] else 2) for one in found)
     assert "divide" in found[0]["text"]
     folder = out / "findings" / found[0]["name"]
     names = {path.name for path in folder.iterdir()}
