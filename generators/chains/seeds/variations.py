@@ -104,11 +104,14 @@ def _with_types(fragment: Fragment, of: Callable[[ValueType], ValueType]) -> Fra
         return Region(tuple(map(value, one.arguments)), tuple(map(operation, one.operations)))
 
     def operation(one: Operation) -> Operation:
+        given = one.attributes
+        if is_constant(one):  # arrays of others, such as padding, have types of their own
+            given = tuple((name, attribute(of_it)) for name, of_it in given)
         return Operation(
             one.name,
             tuple(map(value, one.operands)),
             tuple(map(value, one.results)),
-            tuple((name, attribute(given)) for name, given in one.attributes),
+            given,
             tuple(map(region, one.regions)),
         )
 

@@ -91,6 +91,13 @@ def _power(of: ElementType, base: Array, exponent: Array) -> tuple[Array, Array]
     return value, np.where(np.isfinite(value), grown * np.abs(value), 0.0)
 
 
+def _multiply(of: ElementType, lhs: Array, rhs: Array) -> tuple[Array, Array]:
+    """Four products, of which one may overflow where their sum does not."""
+    del of
+    a, b, c, d = np.real(lhs), np.imag(lhs), np.real(rhs), np.imag(rhs)
+    return _complex(a * c - b * d, a * d + b * c), np.zeros(lhs.shape)
+
+
 def _divide(of: ElementType, lhs: Array, rhs: Array) -> tuple[Array, Array]:
     """Smith's quotient: the parts of the divisor are divided by each other first."""
     del of
@@ -147,4 +154,5 @@ DIVIDE = _by(_divide)
 EXPONENTIAL_MINUS_ONE = _by(_exponential_minus_one)
 LOG_PLUS_ONE = _by(_log_plus_one)
 LOGISTIC = _by(_logistic)
+MULTIPLY = _by(_multiply)
 POWER = _by(_power)

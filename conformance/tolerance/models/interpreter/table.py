@@ -49,6 +49,7 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
     "log": _IN_F64,
     "log_plus_one": (*_IN_F64, formulas.LOG_PLUS_ONE),
     "logistic": (*_IN_F64, rounding.LOGISTIC, formulas.LOGISTIC),
+    "multiply": (formulas.MULTIPLY,),
     "power": (*_IN_F64, formulas.POWER),
     "reduce_precision": (rounding.TO_FEWER_BITS,),
     "round_nearest_afz": (rounding.TO_WHOLE,),

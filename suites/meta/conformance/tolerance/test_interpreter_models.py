@@ -232,6 +232,7 @@ FORMULAS = {
     ],
     "exponential_minus_one": [(1e-12 + 1e-12j,)],
     "log_plus_one": [(complex(-2.5, -0.0),)],
+    "multiply": [(5.525745785011976e153 - 1.388554818843407e154j,) * 2],
     "power": [(1j, 34100958211.5 + 107.5j)],
 }
 

@@ -85,6 +85,28 @@ def test_windows_are_of_modest_size(size: int, fitting: bool) -> None:
     assert fits(parse_module(text)) is fitting
 
 
+WINDOWED = """
+func.func @main(%x: tensor<3xi64>, %init: tensor<i64>) -> tensor<3xi64> {
+  %0 = "stablehlo.reduce_window"(%x, %init) ({
+    ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+      %1 = stablehlo.add %a, %b : tensor<i64>
+      stablehlo.return %1 : tensor<i64>
+  }) {window_dimensions = array<i64: 1>, padding = dense<0> : tensor<1x2xi64>}
+    : (tensor<3xi64>, tensor<i64>) -> tensor<3xi64>
+  return %0 : tensor<3xi64>
+}"""
+
+
+def test_another_type_is_none_of_arrays_that_are_attributes() -> None:
+    windowed = parse_module(WINDOWED)
+    for number in range(8):
+        other = other_type(stream(4, number), windowed)
+        assert other is not None
+        assert other.main.arguments != windowed.main.arguments
+        padding = other.main.body.operations[0].attribute("padding")
+        assert padding == windowed.main.body.operations[0].attribute("padding")
+
+
 def test_one_more_operation_can_stand_behind_a_value_twice(fragments) -> None:
     softmax = fragments[0]
     for number in range(40):
