@@ -125,6 +125,15 @@ def _transformed(operation: Operation) -> str | None:
     return _too_many(prod(result.static_shape) * sum(lengths))
 
 
+def _gathered(operation: Operation) -> str | None:
+    """Nothing is at the index of a slice without elements, which may be the operand's size."""
+    (result,) = operation.results
+    of, given = result.type, dict[str, Any](operation.attributes)
+    if 0 not in given["slice_sizes"] or not isinstance(of, TensorType) or 0 in of.static_shape:
+        return None
+    return "an element of a slice without elements may end the process"
+
+
 def _solved(operation: Operation) -> str | None:
     a, b = map(_tensor, operation.operands)
     if operation.attribute("transpose_a") == "ADJOINT" and not a.stored.is_complex:
@@ -241,6 +250,7 @@ _FORMS: dict[str, Form] = {
     "dot_general": _contracted,
     "dynamic_conv": _convolved,
     "fft": _transformed,
+    "gather": _gathered,
     "reduce": _folded,
     "reduce_window": _folded,
     "remainder": _remainder,

@@ -252,6 +252,13 @@ REFUSED = {
         -> tensor<3x!quant.uniform<i8:f32, 0.5>>
       return %0 : tensor<3x!quant.uniform<i8:f32, 0.5>>
     }""",
+    "a slice without elements": """func.func @main(%x: tensor<1xf32>, %i: tensor<1xi32>)
+        -> tensor<1xf32> {
+      %0 = "stablehlo.gather"(%x, %i) {slice_sizes = array<i64: 0>, dimension_numbers =
+        #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0],
+        index_vector_dim = 1>} : (tensor<1xf32>, tensor<1xi32>) -> tensor<1xf32>
+      return %0 : tensor<1xf32>
+    }""",
     "unsigned storage": """func.func @main(%x: tensor<2x!quant.uniform<u8:f32, 0.5:3>>)
         -> tensor<2x!quant.uniform<u8:f32, 0.5:3>> {
       %0 = stablehlo.negate %x : tensor<2x!quant.uniform<u8:f32, 0.5:3>>
