@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.keeping.bundle import write
 from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Element, Verdict
 from suites.meta.support.small_programs import array, one, typed
 
@@ -40,6 +42,44 @@ def test_the_script_says_whether_the_bug_is_there(tmp_path: Path, of: str) -> No
     assert [process.returncode for process in running] == [1, 0], said
     assert "still there" in said[0]
     assert "gone" in said[1]
+
+
+REFUSED = """
+func.func @main(%x: tensor<3xf32>, %n: tensor<i32>) -> tensor<3xf32> {
+  %0 = stablehlo.set_dimension_size %x, %n, dim = 0 : (tensor<3xf32>, tensor<i32>) -> tensor<3xf32>
+  %1:2 = stablehlo.while(%i = %n, %y = %0) : tensor<i32>, tensor<3xf32>
+  cond {
+    %2 = stablehlo.constant dense<2> : tensor<i32>
+    %3 = stablehlo.compare LT, %i, %2 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  } do {
+    %4 = stablehlo.constant dense<1> : tensor<i32>
+    %5 = stablehlo.add %i, %4 : tensor<i32>
+    %6 = stablehlo.negate %y : tensor<3xf32>
+    stablehlo.return %5, %6 : tensor<i32>, tensor<3xf32>
+  }
+  return %1#1 : tensor<3xf32>
+}
+"""
+"""A valid program that XLA cannot compile (set-dimension-size-into-a-loop)."""
+
+
+def test_an_error_that_a_backend_answers_with_is_the_bug(tmp_path: Path) -> None:
+    program = parse_module(REFUSED)
+    given = (array([1, 2, 3], "f32"), np.int32(3))
+    there, gone = (
+        replace(one, verdict=Verdict.CRASHED, kind="internal error", elements=())
+        for one in (
+            replace(finding("f32", 3, 5), program=program, text=emit(program), inputs=given),
+            finding("f32", 3, 5),
+        )
+    )
+    codes = [
+        subprocess.run([sys.executable, write(tmp_path / name, one, {}, "") / "reproduce.py"],
+                       check=False, capture_output=True).returncode
+        for name, one in (("there", there), ("gone", gone))
+    ]  # fmt: skip
+    assert codes == [1, 0]
 
 
 def test_all_is_written_and_the_program_can_be_checked(tmp_path: Path) -> None:
