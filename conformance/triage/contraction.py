@@ -18,13 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from conformance.tolerance.bounds.underflow import has_flushing_modes
-from conformance.transforms.values import makers_of
-from conformance.triage.prediction import Predicted, flushed
+from conformance.triage.prediction import Predicted, Shown, flushed
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import ADD
 from reference.ir.program import Operation, Program, TensorType, Value
@@ -34,7 +32,6 @@ from reference.numerics.alike import without_subnormals
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.unrounded import Unrounded, number, product, rounded_sum
-from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 from reference.unspecified.reduction import Reduction, taken_apart
 
@@ -57,21 +54,10 @@ class _Wide:
 
 
 @dataclass(frozen=True)
-class _Model:
+class _Model(Shown):
     """The values of a program, some of them unrounded; flushed or not."""
 
-    program: Program
-    values: Mapping[str, Array]
     flushes: bool
-
-    @cached_property
-    def _makers(self) -> dict[str, int]:
-        return makers_of(self.program)
-
-    def maker(self, value: Value) -> Operation | None:
-        """The operation of main that makes a value."""
-        place = self._makers.get(value.name)
-        return None if place is None else self.program.main.body.operations[place]
 
     def given(self, value: Value) -> Array | None:
         """A value of floating-point numbers as the backend has it; None where it is not known."""
@@ -79,15 +65,6 @@ class _Model:
         if array is None or not element_type_of(array).is_float:
             return None
         return without_subnormals(array) if self.flushes else array
-
-    def is_folded(self, value: Value) -> bool:
-        """Whether a value is a constant to a compiler."""
-        maker = self.maker(value)
-        if maker is None or maker.regions:
-            return False
-        return is_constant(maker) or (
-            bool(maker.operands) and all(map(self.is_folded, maker.operands))
-        )
 
     def unrounded(self, value: Value) -> Iterator[_Wide]:
         """What a value may be where the operation that makes it is not rounded."""

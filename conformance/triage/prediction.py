@@ -4,16 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
-from reference.ir.program import Operation
+from conformance.transforms.values import makers_of
+from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import alike, without_subnormals
 from reference.numerics.rounding import to_float64
+from reference.ops.structure import is_constant
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A program of one function, and the values of it that a backend has, by name."""
+
+    program: Program
+    values: Mapping[str, Array]
+
+    @cached_property
+    def _makers(self) -> dict[str, int]:
+        return makers_of(self.program)
+
+    def maker(self, value: Value) -> Operation | None:
+        """The operation of main that makes a value."""
+        place = self._makers.get(value.name)
+        return None if place is None else self.program.main.body.operations[place]
+
+    def is_folded(self, value: Value) -> bool:
+        """Whether a value is a constant to a compiler."""
+        maker = self.maker(value)
+        if maker is None or maker.regions:
+            return False
+        taken = maker.operands
+        return is_constant(maker) or (bool(taken) and all(map(self.is_folded, taken)))
 
 
 @dataclass(frozen=True, slots=True)

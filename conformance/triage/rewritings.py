@@ -16,8 +16,10 @@ from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of
-from conformance.triage import contraction
+from conformance.triage import algebra, contraction
+from conformance.triage.algebra import LOGARITHM, REGROUPED
 from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
+from conformance.triage.narrow import KEPT, in_eight_bits
 from conformance.triage.prediction import Predicted, near
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -29,7 +31,7 @@ from reference.ops.table import OPS
 SELECTION = "truth value as a selection"
 NEGATION = "negation moved out of a sum"
 
-LABELS = (SELECTION, NEGATION, CONTRACTED, QUOTIENT, TAKEN_APART)
+LABELS = (SELECTION, NEGATION, CONTRACTED, QUOTIENT, TAKEN_APART, REGROUPED, LOGARITHM, KEPT)
 """The classes: an operation that is of one of them goes wrong with those around it, not alone."""
 
 Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[Predicted]]
@@ -46,7 +48,7 @@ def rewritten(
     judgement: Judgement,
 ) -> Judgement:
     """The judgement on an operation, with the class of the rewriting that explains all of it."""
-    rewritings = REWRITINGS.get(operation.name, ())
+    rewritings = (*REWRITINGS.get(operation.name, ()), *OF_ANY)
     if len(got) != 1 or got[0].shape != expected[0].shape:
         return judgement
     for label, rewriting in rewritings:
@@ -141,8 +143,9 @@ def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, R
 
 
 REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
-    "multiply": ((SELECTION, _selection),),
-    "divide": ((SELECTION, _selected_quotient),),
+    "multiply": ((SELECTION, _selection), (REGROUPED, algebra.of_product)),
+    "divide": ((SELECTION, _selected_quotient), (REGROUPED, algebra.of_quotient)),
+    "log": ((LOGARITHM, algebra.of_logarithm),),
     "add": _contracted(contraction.of_sum),
     "subtract": _contracted(contraction.of_difference),
     **dict.fromkeys(("convolution", "dot", "dot_general", "einsum"), ((NEGATION, _negation),)),
@@ -156,3 +159,6 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     ),
 }
 """The rewritings by the operation that goes wrong."""
+
+OF_ANY: tuple[tuple[str, Rewriting], ...] = ((KEPT, in_eight_bits),)
+"""The rewritings of whatever operation."""

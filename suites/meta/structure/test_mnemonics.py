@@ -46,6 +46,7 @@ PATTERNS = {
     "conformance/frontends/inputs/": "what operations around a value say of it",
     "conformance/tolerance/models/": "what compilers compute in place of particular ops",
     "conformance/transforms/tuples.py": "takes `tuple` and `get_tuple_element` away",
+    "conformance/triage/algebra.py": "identities of real numbers that compilers use",
     "conformance/triage/contraction.py": "products and quotients that go into sums unrounded",
     "conformance/triage/rewritings.py": "patterns of operations that compilers rewrite",
     "generators/chains/patterns/": "small programs that compilers rewrite",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,35 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.catalog import rule_of
 from conformance.check.settings import Settings
 from conformance.gate.reading import load
-from conformance.judging.compare import judge
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.extract import alone
 from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
-from conformance.triage.rewritings import rewritten
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array
-from suites.meta.support.checking import checked, values_of
+from suites.meta.support.checking import checked
+from suites.meta.support.rewriting import kind_of
 
 F32, F64 = np.float32, np.float64
-
-
-def kind_of(text: str, inputs: Sequence[Array], got: Array) -> str:
-    """The class of what the last operation of a program gives, on the values before it."""
-    program = parse_module(text)
-    values = values_of(program, inputs)
-    *_, last, _ = program.main.body.operations
-    taken, rule = alone(program, last, values), rule_of(last)
-    assert taken is not None
-    assert rule is not None
-    expected = evaluate(*taken)
-    judgement = judge(*taken, expected, (got,), rule)
-    assert judgement.verdict.fails, "nothing that a class is needed for"
-    return rewritten(program, last, values, expected, (got,), judgement).kind
 
 
 PRODUCT = """

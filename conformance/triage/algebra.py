@@ -1,0 +1,101 @@
+"""Identities of real numbers that compilers take for identities of rounded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from conformance.triage.prediction import Predicted, Shown, flushed
+from reference.ir.program import Operation, Program, Value
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import without_subnormals
+from reference.numerics.arithmetic import quiet
+from reference.ops.table import OPS
+
+REGROUPED = "constants multiplied first"
+LOGARITHM = "logarithm of a power as a product"
+
+
+@quiet
+def _product(x: Array, y: Array) -> Array:
+    return OPS["multiply"].evaluate(x, y)
+
+
+@quiet
+def _quotient(x: Array, y: Array) -> Array:
+    return OPS["divide"].evaluate(x, y)
+
+
+def _reciprocal(x: Array) -> Array:
+    return _quotient(np.ones_like(x), x)
+
+
+def of_product(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """(x c) d as x (c d), and (x / c) d as x (d / c), of constants c and d."""
+    shown = Shown(program, values)
+    lhs, rhs = operation.operands
+    for inner, constant in ((lhs, rhs), (rhs, lhs)):
+        for x, c, d, divided in _constants(shown, inner, constant):
+            yield from _times(x, _quotient(d, c) if divided else _product(c, d))
+            if divided:
+                yield from _times(x, _product(_reciprocal(c), d))
+
+
+def of_quotient(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """(x c) / d as x (c / d), and (x / c) / d as x / (c d), of constants c and d."""
+    for x, c, d, divided in _constants(Shown(program, values), *operation.operands):
+        if divided:
+            yield from _times(x, _product(_reciprocal(c), _reciprocal(d)))
+            yield Predicted(_quotient(x, _product(c, d)))
+        else:
+            yield from _times(x, _quotient(c, d))
+            yield from _times(x, _product(c, _reciprocal(d)))
+
+
+def _constants(
+    shown: Shown, inner: Value, constant: Value
+) -> Iterator[tuple[Array, Array, Array, bool]]:
+    """x, c and d where the inner value is x c or x / c (the last is true), c and d constants."""
+    maker = shown.maker(inner)
+    if maker is None or maker.name not in _FACTORS or not shown.is_folded(constant):
+        return
+    x, c = maker.operands
+    pairs = [(x, c)] if _FACTORS[maker.name] else [(x, c), (c, x)]
+    for one, other in pairs:
+        given = [shown.values.get(value.name) for value in (one, other, constant)]
+        if not shown.is_folded(other) or given[0] is None or given[1] is None or given[2] is None:
+            continue
+        if element_type_of(given[0]).is_float:
+            yield given[0], given[1], given[2], _FACTORS[maker.name]
+
+
+_FACTORS = {"multiply": False, "divide": True}
+"""What has a constant factor, and whether it divides by it."""
+
+
+def _times(x: Array, factor: Array) -> Iterator[Predicted]:
+    """x times a factor, subnormal numbers kept or flushed."""
+    yield Predicted(_product(x, factor))
+    kept = without_subnormals(factor)
+    yield flushed(Predicted(_product(without_subnormals(x), kept)))
+
+
+def of_logarithm(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """log(x^y) as y log(x), or as y log|x|."""
+    shown = Shown(program, values)
+    maker = shown.maker(operation.operands[0])
+    if maker is None or maker.name != "power":
+        return
+    x, y = (values.get(value.name) for value in maker.operands)
+    if x is None or y is None or not element_type_of(x).is_float:
+        return
+    with np.errstate(all="ignore"):
+        for base in (x, np.abs(x)):
+            yield Predicted(_product(y, OPS["log"].evaluate(base)))

@@ -1,0 +1,116 @@
+"""Integers of two and four bits that are computed in eight, and not cut to their width in between.
+
+-(-8) is -8 in four bits, and 8 in eight: what takes it in the same loop, and looks at more than its
+low bits, sees another number. Here an operation is evaluated in eight bits, on operands that are
+made so, too, of the values that the backend has before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from conformance.triage.prediction import Predicted, Shown
+from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType
+from reference.ops.structure import is_constant
+from reference.ops.table import OPS
+
+KEPT = "kept in eight bits"
+
+_BYTE = 8
+_WIDE = {True: ELEMENT_TYPES["si8"], False: ELEMENT_TYPES["ui8"]}
+
+
+def in_eight_bits(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """The result of an operation on narrow integers, some operands not cut to their width."""
+    (result,) = operation.results
+    if not any(_is_narrow(one) for one in operation.operands) or not _acts_on_each(operation):
+        return
+    model = _Model(program, values)
+    ways = [[True, False] if model.differs(one) else [False] for one in operation.operands]
+    for way in product(*ways):
+        if any(way) and (found := model.evaluated(operation, way)) is not None:
+            yield Predicted(_cut(found, result))
+
+
+def _element(value: Value) -> ElementType | None:
+    of = value.type
+    if not isinstance(of, TensorType) or not of.is_static:
+        return None
+    return of.element_type if isinstance(of.element_type, ElementType) else None
+
+
+def _is_narrow(value: Value) -> bool:
+    of = _element(value)
+    return of is not None and of.is_integer and of.bits < _BYTE
+
+
+def _acts_on_each(operation: Operation) -> bool:
+    record = OPS[operation.name]
+    return record.lifts or record.rearranges or not operation.operands
+
+
+class _Model(Shown):
+    """The values of a program, narrow integers among them in eight bits."""
+
+    def evaluated(self, operation: Operation, wide: Sequence[bool]) -> Array | None:
+        """The result in eight bits, `wide` saying of which operands their makers are taken so."""
+        pairs = zip(operation.operands, wide, strict=True)
+        operands = [self._wide(one) if way else self._shown(one) for one, way in pairs]
+        if any(one is None for one in operands):
+            return None
+        retyped = replace(
+            operation,
+            operands=tuple(map(_retyped, operation.operands)),
+            results=tuple(map(_retyped, operation.results)),
+        )
+        try:
+            return apply(retyped, [one for one in operands if one is not None])[0]
+        except EvaluationError:
+            return None
+
+    def differs(self, value: Value) -> bool:
+        """Whether a value is another one in eight bits than as it is shown."""
+        wide, shown = (self._wide(value), self._shown(value)) if _is_narrow(value) else (None, None)
+        return wide is not None and shown is not None and not np.array_equal(wide, shown)
+
+    def _shown(self, value: Value) -> Array | None:
+        array = self.values.get(value.name)
+        if array is None or not _is_narrow(value):
+            return array
+        of = _element(value)
+        return array.astype(_WIDE[of is not None and of.is_signed].storage)
+
+    def _wide(self, value: Value) -> Array | None:
+        """A narrow value as eight bits have it; as it is shown where it is made in another way."""
+        maker = self.maker(value)
+        if maker is None or is_constant(maker) or maker.regions or not _acts_on_each(maker):
+            return self._shown(value)
+        found = self.evaluated(maker, [_is_narrow(one) for one in maker.operands])
+        return self._shown(value) if found is None else found
+
+
+def _retyped(value: Value) -> Value:
+    of = _element(value)
+    if of is None or not _is_narrow(value):
+        return value
+    return replace(value, type=replace(value.type, element_type=_WIDE[of.is_signed]))
+
+
+def _cut(array: Array, value: Value) -> Array:
+    """A result in its own type: its low bits."""
+    of = _element(value)
+    if of is None or not _is_narrow(value):
+        return array
+    span = 1 << of.bits
+    low = array.astype(np.int64) & (span - 1)
+    if of.is_signed:
+        low = np.where(low >= span // 2, low - span, low)
+    return low.astype(of.storage)

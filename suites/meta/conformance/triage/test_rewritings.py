@@ -1,0 +1,108 @@
+"""Identities of real numbers, and narrow integers in eight bits: what a model predicts, alone."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from conformance.triage.algebra import LOGARITHM, REGROUPED
+from conformance.triage.narrow import KEPT
+from suites.meta.support.rewriting import kind_of
+
+F32 = np.float32
+
+TWO_CONSTANTS = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+  %c = stablehlo.constant dense<{c}> : tensor<2xf32>
+  %d = stablehlo.constant dense<{d}> : tensor<2xf32>
+  %0 = stablehlo.{one} %x, %c : tensor<2xf32>
+  %1 = stablehlo.{other} %0, %d : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "c", "d", "x", "got", "wrong"),
+    [
+        ("multiply", "divide", "1.0e4", "1.0e2", [1e36, 2], [1e38, 200], [2e38, 200]),
+        ("multiply", "multiply", "1.0e4", "1.0e-2", [1e36, 2], [1e38, 200], [1e38, 201]),
+        ("divide", "multiply", "7.0", "7.0", [4.2e-45, 2], [4.2e-45, 2], [8.4e-45, 2]),
+        ("divide", "divide", "1.0e-4", "1.0e2", [1e36, 2], [1e38, 200], [-1e38, 200]),
+    ],
+)
+def test_constants_that_are_multiplied_first(
+    one: str, other: str, c: str, d: str, x: list[float], got: list[float], wrong: list[float]
+) -> None:
+    text = TWO_CONSTANTS.format(one=one, other=other, c=c, d=d)
+    given = [np.array(x, F32)]
+    assert kind_of(text, given, np.array(got, F32)) == REGROUPED
+    assert kind_of(text, given, np.array(wrong, F32)) != REGROUPED
+    parameters = text.replace("%x: tensor<2xf32>", "%x: tensor<2xf32>, %c: tensor<2xf32>")
+    parameters = "\n".join(row for row in parameters.splitlines() if "%c = " not in row)
+    more = [*given, np.full(2, float(c), F32)]
+    assert kind_of(parameters, more, np.array(got, F32)) != REGROUPED
+
+
+POWER = """
+func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.power %x, %y : tensor<3xf32>
+  %1 = stablehlo.log %0 : tensor<3xf32>
+  return %1 : tensor<3xf32>
+}"""
+
+
+def test_the_logarithm_of_a_power_as_a_product() -> None:
+    given = [np.array([-5, 1e30, 3], F32), np.array([1, 2, 2], F32)]
+    got = np.array([np.log(5), 2 * np.log(1e30), 2 * np.log(3)], F32)
+    assert kind_of(POWER, given, got) == LOGARITHM
+    assert kind_of(POWER, given, got * np.array([1, 1.01, 1], F32)) != LOGARITHM
+
+
+NARROW = """
+func.func @main(%x: tensor<4xi4>) -> tensor<4xi8> {
+  %0 = stablehlo.negate %x : tensor<4xi4>
+  %1 = stablehlo.add %0, %0 : tensor<4xi4>
+  %2 = stablehlo.reshape %1 : (tensor<4xi4>) -> tensor<2x2xi4>
+  %3 = stablehlo.reshape %2 : (tensor<2x2xi4>) -> tensor<4xi4>
+  %4 = stablehlo.convert %3 : (tensor<4xi4>) -> tensor<4xi8>
+  return %4 : tensor<4xi8>
+}"""
+FOUR = np.array([-8, 7, 1, 2], ml_dtypes.int4)
+
+
+def test_narrow_integers_that_are_not_cut_to_their_width() -> None:
+    def kind(got: list[int]) -> str:
+        return kind_of(NARROW, [FOUR], np.array(got, np.int8))
+
+    assert kind([16, -14, -2, -4]) == KEPT
+    assert kind([-16, -14, -2, -4]) != KEPT  # cut in between, which the whole is not
+    assert kind([16, -14, -2, -5]) != KEPT
+    unsigned = NARROW.replace("xi4>", "xui4>").replace("xi8>", "xui8>")
+    four = FOUR.astype(np.int8).astype(np.uint8) & 15
+    got = (-2 * four.astype(np.int64)).astype(np.uint8)
+    assert kind_of(unsigned, [four.astype(ml_dtypes.uint4)], got) == KEPT
+
+
+def test_an_operation_that_is_wrong_by_itself_is_of_no_such_class() -> None:
+    text = """
+func.func @main(%x: tensor<1xi4>) -> tensor<1xi4> {
+  %0 = stablehlo.popcnt %x : tensor<1xi4>
+  return %0 : tensor<1xi4>
+}"""
+    eight = np.array([-8], ml_dtypes.int4)  # 8 is -8 in four bits
+    assert kind_of(text, [np.array([-1], ml_dtypes.int4)], eight) != KEPT
+
+
+COUNTED = """
+func.func @main() -> tensor<3xi1> {
+  %0 = stablehlo.iota dim = 0 : tensor<3xi2>
+  %1 = stablehlo.constant dense<0> : tensor<3xi2>
+  %2 = stablehlo.compare GE, %0, %1 : (tensor<3xi2>, tensor<3xi2>) -> tensor<3xi1>
+  return %2 : tensor<3xi1>
+}"""
+
+
+def test_an_iota_that_does_not_wrap_around_is_compared_as_it_is_in_eight_bits() -> None:
+    assert kind_of(COUNTED, [], np.array([True, True, True])) == KEPT
+    assert kind_of(COUNTED, [], np.array([True, False, True])) != KEPT
