@@ -5,6 +5,7 @@ Each gives a fragment that may be invalid, which is then not taken; the next one
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -14,7 +15,7 @@ import numpy as np
 
 from generators.case.choices import Pick, choose
 from generators.chains.links import linkable
-from generators.chains.seeds.fragment import Fragment, fits, solved, written
+from generators.chains.seeds.fragment import MOST_ELEMENTS, Fragment, fits, solved, written
 from reference.ir.op import Op
 from reference.ir.program import (
     Attribute,
@@ -26,7 +27,7 @@ from reference.ir.program import (
     Value,
     ValueType,
 )
-from reference.ir.resizing import resized, sizes_of
+from reference.ir.resizing import Sizes, resized, sizes_of
 from reference.ir.substitution import using
 from reference.ir.types import ALL, ElementType
 from reference.numerics.conversion import convert_to
@@ -53,8 +54,20 @@ def other_size(pick: Pick, fragment: Fragment) -> Fragment | None:
     multiples = [one for one in found if one > size and one % size == 0]
     if multiples and pick(2):
         other = choose(pick, multiples)
-        return resized(fragment, {size: new, other: other // size * new})
-    return resized(fragment, {size: new})
+        sizes = {size: new, other: other // size * new}
+    else:
+        sizes = {size: new}
+    return resized(fragment, sizes) if _is_modest(fragment, sizes) else None
+
+
+def _is_modest(fragment: Fragment, sizes: Sizes) -> bool:
+    """Whether no value has too many elements once it has other sizes: constants are written out."""
+    values = [*fragment.main.arguments, *(v for one in fragment.walk() for v in one.results)]
+    types = [v.type for v in values if isinstance(v.type, TensorType)]
+    shapes = [of.static_shape for of in types if of.is_static]
+    return all(
+        math.prod(sizes.get(size, size) for size in shape) <= MOST_ELEMENTS for shape in shapes
+    )
 
 
 def other_type(pick: Pick, fragment: Fragment) -> Fragment | None:

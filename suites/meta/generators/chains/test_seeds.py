@@ -12,7 +12,13 @@ from conformance.transforms.values import defined
 from generators.case.stream import stream
 from generators.chains.seeds.fragment import Fragment, fits, renamed, solved, written
 from generators.chains.seeds.strategy import numbered
-from generators.chains.seeds.variations import VARIATIONS, Variation, one_more, other_type
+from generators.chains.seeds.variations import (
+    VARIATIONS,
+    Variation,
+    one_more,
+    other_size,
+    other_type,
+)
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.interpreter.verify import check
@@ -95,6 +101,22 @@ func.func @main(%x: tensor<3xi64>, %init: tensor<i64>) -> tensor<3xi64> {
     : (tensor<3xi64>, tensor<i64>) -> tensor<3xi64>
   return %0 : tensor<3xi64>
 }"""
+
+
+FILLED = """
+func.func @main(%x: tensor<2x2x2x2x2x2xi8>) -> tensor<2x2x2x2x2x2xi8> {
+  %c = stablehlo.constant dense<1> : tensor<2x2x2x2x2x2xi8>
+  %0 = stablehlo.add %x, %c : tensor<2x2x2x2x2x2xi8>
+  return %0 : tensor<2x2x2x2x2x2xi8>
+}"""
+
+
+def test_sizes_that_constants_have_no_room_for_are_not_taken() -> None:
+    filled = parse_module(FILLED)
+    found = [other_size(stream(5, number), filled) for number in range(60)]
+    assert None in found  # 128 to the sixth power, say
+    taken = {one.main.arguments[0].type.static_shape[0] for one in found if one is not None}
+    assert taken == {1, 3, 4}
 
 
 def test_another_type_is_none_of_arrays_that_are_attributes() -> None:
