@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 from conformance.backends.session import open_session
 from conformance.check import saving
+from conformance.check.known import known_loss
 from conformance.check.program import RIGHT, NotJudged, Outcome, Work
 from conformance.check.settings import INVALID, Checked, Settings
 from conformance.executors.limit import TooSlow, limited
@@ -41,6 +42,17 @@ def check_file(path: str, settings: Settings) -> Checked:
     except OSError as error:
         return Checked(path, Verdict.REJECTED, INVALID, "", error.strerror or str(error))
     return merged(path, found)
+
+
+def known_of(
+    path: str, settings: Settings, verdict: Verdict, kind: str, message: str
+) -> tuple[str, ...]:
+    """The expectations that know of an operation of a file's programs that it fails in this way,
+    where the file ends the process that checks it, or gives no answer."""
+    name, outcome = open_session(settings.backend).name, Outcome(verdict, kind, message)
+    programs = (part.flat.program for part in units(Path(path)) if isinstance(part, Unit))
+    lost = [known_loss(one, settings.expectations, name, outcome) for one in programs]
+    return _known(lost)
 
 
 def merged(path: str, checked: Sequence[Checked]) -> Checked:

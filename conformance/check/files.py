@@ -116,6 +116,19 @@ def _taken(executor: LocalExecutor, ended: Ended, timeout: float) -> deque[tuple
         for single in batch.singles():
             executor.push(Call(single, check_batch, (single,), timeout))
         return found
-    verdict, kind, message = why(value)
+    if ended.call.function is check_batch:
+        executor.push(Call(batch, _lost, (batch, *why(value)), timeout))
+        return found
+    _, verdict, kind, message = ended.call.arguments  # it is lost again by being read
     found.append((batch.start, Checked("".join(batch.files), verdict, kind, "", message)))
     return found
+
+
+def _lost(batch: Batch, verdict: Verdict, kind: str, message: str) -> tuple[Checked, ...]:
+    """The verdict on a file that a worker was lost over, in another one: it is read once more, to
+    see what expectations know of its operations."""
+    from conformance.check.file import known_of
+
+    (file,) = batch.files
+    known = known_of(file, batch.settings, verdict, kind, message)
+    return (Checked(file, verdict, kind, "", message, (), known),)

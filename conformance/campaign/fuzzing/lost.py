@@ -6,10 +6,10 @@ from conformance.backends.base import ANSWERED
 from conformance.backends.session import COMPILATION, EXECUTION
 from conformance.campaign.fuzzing.calls import gives_answer
 from conformance.campaign.fuzzing.finding import Finding
-from conformance.campaign.fuzzing.known import known_loss
 from conformance.campaign.fuzzing.seeds.material import case_of
 from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried
+from conformance.check.known import known_loss
 from conformance.check.outcome import Outcome
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why

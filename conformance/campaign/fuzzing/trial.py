@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
-from conformance.campaign.fuzzing.known import known_loss
 from conformance.campaign.fuzzing.seeds.material import case_of
 from conformance.campaign.fuzzing.steering.meetings import Meetings, Pair
 from conformance.campaign.fuzzing.steering.pool import NEW_PER_TRIAL, pieces
@@ -27,6 +26,7 @@ from conformance.campaign.fuzzing.trials import (
     Tried,
 )
 from conformance.campaign.tasks import peak_rss_mb
+from conformance.check.known import known_loss
 from conformance.check.made import unit_of
 from conformance.check.outcome import NotJudged, Outcome
 from conformance.check.program import Work

@@ -347,6 +347,25 @@ def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None
     assert "9 files: pass 5, divergent 2, rejected 1, crashed 1" in err
 
 
+def test_what_is_known_to_end_the_process_is_known(call, tmp_path: Path) -> None:
+    (tmp_path / "crash.mlir").write_text(MIXED)
+    (tmp_path / "known.toml").write_text(
+        '[[known]]\nid = "abort-on-nan"\nop = "multiply"\nverdicts = ["crashed"]\n'
+        'kinds = ["abort"]\nreason = "It aborts."\n'
+    )
+    archive = tmp_path / "in.npz"
+    np.savez(archive, left=np.array([0x7FC0, 0], np.uint16), right=np.zeros(2, np.uint8))
+    given = ("--backend", "reference:abort_on_nan", "--inputs", archive, "--jobs", 1)
+    code, out, _ = call("check", tmp_path / "crash.mlir", *given)
+    assert code == 1
+    assert "crashed (abort)" in out
+    known = ("--expectations", tmp_path / "known.toml")
+    code, out, _ = call("check", tmp_path / "crash.mlir", *given, *known)
+    assert code == 0
+    assert "known crashed (abort)" in out
+    assert "known as abort-on-nan: It aborts." in out
+
+
 def test_a_hang_ends_in_time(call, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(FAULTY)
