@@ -19,7 +19,7 @@ from conformance.judging.compare import MALFORMED, Judgement, judge, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Override
-from conformance.tolerance.models.mistakes import MISTAKES
+from conformance.tolerance.models.mistakes import MISTAKES, concerned
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.values import makers_of
 from conformance.triage.columns import column
@@ -95,7 +95,7 @@ class Explainer:
     ) -> Explained:
         """What is behind the failure of a program that gave these results on these inputs."""
         if judgement.kind in MISTAKES:  # and that explains all of it
-            for operation in program.main.body.operations[:-1]:
+            for operation in concerned(judgement.kind, program):
                 if ids := self.known(operation, judgement):
                     return Explained(
                         ids, Fault(operation, judgement), None, passed(judgement.total)

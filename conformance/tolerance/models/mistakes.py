@@ -10,7 +10,7 @@ from conformance.tolerance.models import (
     reshaped_padding,
     trip_counts,
 )
-from reference.ir.program import Program
+from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
 Explains = Callable[[Program, Sequence[Array], Sequence[Array]], bool]
@@ -29,6 +29,18 @@ _OF_ONE: tuple[tuple[str, Explains], ...] = (
 
 MISTAKES = frozenset(label for label, _ in (*_OF_SEVERAL, *_OF_ONE))
 """Their classes."""
+
+_CONCERNED: dict[str, Callable[[Operation], bool]] = {
+    trip_counts.LABEL: trip_counts.concerns,
+    reshaped_padding.LABEL: reshaped_padding.concerns,
+}
+
+
+def concerned(label: str, program: Program) -> list[Operation]:
+    """The operations of main that a mistake may be made in, its class being known."""
+    concerns = _CONCERNED.get(label)
+    operations = program.main.body.operations[:-1]
+    return [one for one in operations if concerns is None or concerns(one)]
 
 
 def mistaken(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> str:

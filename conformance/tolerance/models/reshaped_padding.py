@@ -40,6 +40,11 @@ def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array])
     return len(predicted) == len(actual) and all(map(alike, predicted, actual))
 
 
+def concerns(operation: Operation) -> bool:
+    """Whether an operation is such a reshape."""
+    return operation.name == _RESHAPES
+
+
 def _reshaped(
     operation: Operation, makers: Mapping[str, Operation], prefix: str
 ) -> Iterator[Operation]:
@@ -69,7 +74,7 @@ def _reshaped(
 
 def _whole(operation: Operation, makers: Mapping[str, Operation]) -> Value | None:
     """What was cut to be the operand, of as many elements as the bounds of the result make."""
-    if operation.name != _RESHAPES:
+    if not concerns(operation):
         return None
     maker = makers.get(operation.operands[0].name)
     if maker is None or maker.name != _CUTS:

@@ -39,6 +39,12 @@ def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array])
     return len(predicted) == len(actual) and all(map(alike, predicted, actual))
 
 
+def concerns(operation: Operation) -> bool:
+    """Whether an operation is a loop, or has one in it."""
+    inside = (one for region in operation.regions for one in region.operations)
+    return structure_of(operation) is Structure.LOOPS or any(map(concerns, inside))
+
+
 def _miscounted(region: Region, around: Numbers) -> Region:
     """The region with the limits of such loops at their start."""
     known = {**around, **_numbers(region)}
