@@ -19,14 +19,12 @@ from time import perf_counter
 from benchmarks.throughput import Recorder
 from conformance.backends import session
 from conformance.backends.base import BackendError
+from conformance.campaign.fuzzing.campaign import PER_TRIAL
 from conformance.campaign.fuzzing.trial import run_trial
 from conformance.campaign.fuzzing.trials import Trial
 from conformance.executors.local import Call, LocalExecutor
 from conformance.gate.reading import load
 from conformance.results.versions import versions
-
-PROGRAMS = 16
-"""Programs of a trial, as in a campaign."""
 
 AIM = 0.75
 """The ratio that campaigns are to reach."""
@@ -63,8 +61,9 @@ def main() -> int:
     asked.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="worker processes")
     given = asked.parse_args()
     known = load(None, (given.backend,), versions())
-    starts = range(0, PROGRAMS * given.trials, PROGRAMS)
-    trials = (Trial(given.backend, given.seed, n, n + PROGRAMS, expectations=known) for n in starts)
+    of = given.backend, given.seed
+    starts = range(0, PER_TRIAL * given.trials, PER_TRIAL)
+    trials = (Trial(*of, n, n + PER_TRIAL, expectations=known) for n in starts)
     done: list[Measured] = []
     with LocalExecutor(given.jobs) as executor:
         calls = (Call(one, measured, (one,), 300.0) for one in trials)

@@ -16,6 +16,7 @@ from generators.case.case import Case
 from generators.case.choices import Asked
 from generators.chains.chain import Chain, element, shape_of
 from generators.chains.fitting import fitted
+from generators.families.bounded import bounds_of
 from generators.families.table import BUILDERS
 from generators.values.contents import PROFILES, is_stated
 from reference.ir.op import Dialect, Op, Structure
@@ -152,9 +153,7 @@ def _is_modest(of: ValueType, quantized: bool) -> bool:
     known = of.is_static or bool(of.bounds)
     if isinstance(of.element_type, QuantizedType):
         known = known and quantized
-    pairs = zip(of.shape, of.bounds or of.shape, strict=True)
-    sizes = [bound if size is None else size for size, bound in pairs]
-    return known and math.prod(size or 0 for size in sizes) <= LARGEST_LINK
+    return known and math.prod(bounds_of(of)) <= LARGEST_LINK
 
 
 def written(chain: Chain, case: Case, taken: Mapping[str, Value]) -> list[Value]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from conformance.transforms.extract import with_main
 from reference.interpreter.evaluate import evaluate
 from reference.interpreter.processes import visited
 from reference.ir.errors import EvaluationError
@@ -17,6 +19,19 @@ from reference.unspecified.reduction import differ
 
 Mistake = Callable[[tuple[Array, ...], Process], Sequence[Array]]
 """mistake(operands, process): what the collective gives in a process, shaped anyhow."""
+
+
+def gives_with(
+    program: Program,
+    inputs: Sequence[Array],
+    actual: Sequence[Array],
+    operations: tuple[Operation, ...],
+) -> bool:
+    """Whether a program gives just what comes of other operations in its main."""
+    main = program.main
+    body = replace(main.body, operations=operations)
+    predicted = evaluate(with_main(program, replace(main, body=body)), inputs)
+    return len(predicted) == len(actual) and all(map(alike, predicted, actual))
 
 
 def gives(

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 
-from conformance.tolerance.models.mistaken import alike
-from reference.interpreter.evaluate import evaluate
+from conformance.tolerance.models.mistaken import gives_with
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 from reference.ir.types import Array
 from reference.ops.dynamism import SIZE
@@ -27,17 +25,13 @@ _CUTS, _RESHAPES = "set_dimension_size", "dynamic_reshape"
 
 def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
     """Whether a program gives just what that mistake makes of its reshapes."""
-    main = program.main
-    operations = main.body.operations
+    operations = program.main.body.operations
     makers = {value.name: one for one in operations for value in one.results}
     names = (f"padding{number}." for number in count())
     mistaken = tuple(new for one in operations for new in _reshaped(one, makers, next(names)))
     if len(mistaken) == len(operations):
         return False
-    body = replace(main.body, operations=mistaken)
-    functions = tuple(replace(one, body=body) if one is main else one for one in program.functions)
-    predicted = evaluate(replace(program, functions=functions), inputs)
-    return len(predicted) == len(actual) and all(map(alike, predicted, actual))
+    return gives_with(program, inputs, actual, mistaken)
 
 
 def concerns(operation: Operation) -> bool:
