@@ -50,6 +50,12 @@ def failure_of(error: BackendError) -> tuple[Verdict, str]:
     return Verdict.CRASHED, next(kind for kind, words in ANSWERED.items() if words.search(said))
 
 
+def loses_process(verdict: Verdict, kind: str) -> bool:
+    """Whether a verdict of that class is on a program that ended its process, or never ended,
+    and not on one of which the backend said so itself."""
+    return verdict in (Verdict.CRASHED, Verdict.TIMED_OUT) and kind not in ANSWERED
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How a compiler is to work otherwise than it does by itself.

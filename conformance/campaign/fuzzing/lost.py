@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.backends.base import ANSWERED
+from conformance.backends.base import loses_process
 from conformance.backends.session import COMPILATION, EXECUTION
 from conformance.campaign.fuzzing.calls import gives_answer
 from conformance.campaign.fuzzing.finding import Finding
@@ -27,8 +27,6 @@ TRIES = 60
 
 SECONDS = 40.0
 """Seconds that it may take."""
-
-LOST = (Verdict.CRASHED, Verdict.TIMED_OUT)
 
 
 def is_ours(lost: Died | TimedOut) -> bool:
@@ -67,7 +65,7 @@ class Losses:
 
     def is_loss(self, hit: Hit) -> bool:
         """Whether a hit is one of those: what a backend says by itself ends no worker."""
-        return hit.outcome.verdict in LOST and hit.outcome.kind not in ANSWERED
+        return loses_process(hit.outcome.verdict, hit.outcome.kind)
 
     def reduced(
         self, trial: Trial, hit: Hit, backend: str, seconds: float = SECONDS

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from conformance.backends.base import ANSWERED
+from conformance.backends.base import loses_process
 from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
 from conformance.errors import UsageError
@@ -34,10 +34,6 @@ _HOW_TO_SEE = (
     "`python reproduce.py` in this folder (jax and numpy are all it needs) exits with 1 while the "
     "bug is there, and with 0 once it is gone."
 )
-
-_LOST = (Verdict.CRASHED, Verdict.TIMED_OUT)
-"""The verdicts on programs that end their process, or that process would not end, where a backend
-does not say so itself."""
 
 _MARK = "# --- what was found ---\n"
 
@@ -97,7 +93,7 @@ def _fill(own: Path, finding: Finding, versions: Mapping[str, str], command: str
     script = _TEMPLATE.read_text("utf-8").split(_MARK)
     facts = {
         "verdict": finding.verdict.value,
-        "ends": finding.verdict in _LOST and finding.kind not in ANSWERED,
+        "ends": loses_process(finding.verdict, finding.kind),
         "arguments": [_spelled(of.type) for of in arguments],
         "names": names,
         "results": [_spelled(of) for of in finding.program.main.result_types],
