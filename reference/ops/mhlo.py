@@ -50,6 +50,8 @@ def top_k_type(
 ) -> Types:
     """Result types of `mhlo.topk`: values, and their indices along the last dimension."""
     del largest
+    given = operand.is_static and operand.rank > 0
+    require("operands", given and 0 <= k <= operand.static_shape[-1], operand)
     sizes = (*operand.static_shape[:-1], k)
     types = TensorType(sizes, operand.element_type), TensorType(sizes, _SI32)
     require("result", results in (None, types), results)
@@ -98,7 +100,10 @@ def scan_type(
 ) -> Types:  # fmt: skip
     """Result types of `mhlo.scan`: outputs with a dimension more than the body's, then carries."""
     require("operands", sum(operandSegmentSizes) == len(operands), operandSegmentSizes)
-    made = resultSegmentSizes[0]
+    count, made = operandSegmentSizes[0], resultSegmentSizes[0]
+    require("operands", _are_scanned(operands[:count], dimension), dimension)
+    require("body", _takes(body, operands[:count], operands[count:], dimension), body.arguments)
+    require("body", _hands_on(body, operands[count:], made), output_types(body))
     gives = tuple(of for of in output_types(body) if isinstance(of, TensorType))
     size = operands[0].static_shape[dimension]
     types = (*(_with(of, dimension, size) for of in gives[:made]), *gives[made:])
@@ -132,12 +137,26 @@ def scan(
 def check_scan(inputs: Types, carries: Types, body: Region, dimension: int, made: int) -> None:
     """P1: a dimension that all inputs have, of one size. P2: the body takes slices of the inputs,
     then what it carries. P3: it returns outputs, then what it carries."""
-    inside = bool(inputs) and all(0 <= dimension < of.rank for of in inputs)
-    sizes = {of.static_shape[dimension] for of in inputs} if inside else set[int]()
-    if require("P1", len(sizes) == 1, dimension):
-        slices = tuple(_without(of, dimension) for of in inputs)
-        require("P2", argument_types(body) == (*slices, *carries), argument_types(body))
-    require("P3", output_types(body)[made:] == carries, output_types(body))
+    if require("P1", _are_scanned(inputs, dimension), dimension):
+        require("P2", _takes(body, inputs, carries, dimension), argument_types(body))
+    require("P3", _hands_on(body, carries, made), output_types(body))
+
+
+def _are_scanned(inputs: Types, dimension: int) -> bool:
+    """Whether all inputs, which are static, have that dimension, of one size."""
+    inside = bool(inputs) and all(of.is_static and 0 <= dimension < of.rank for of in inputs)
+    return inside and len({of.static_shape[dimension] for of in inputs}) == 1
+
+
+def _takes(body: Region, inputs: Types, carries: Types, dimension: int) -> bool:
+    """Whether a body takes slices of the inputs, then what it carries."""
+    slices = tuple(_without(of, dimension) for of in inputs)
+    return argument_types(body) == (*slices, *carries)
+
+
+def _hands_on(body: Region, carries: Types, made: int) -> bool:
+    """Whether a body returns so many outputs, then what it carries."""
+    return output_types(body)[made:] == carries
 
 
 _op = partial(

@@ -1,0 +1,63 @@
+"""Every op's type function takes operands of any types: what it cannot type breaks a constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.catalog import CATALOG
+from generators.cells import plan
+from reference.interpreter.verify import given_attributes
+from reference.ir.constraints import ConstraintViolation
+from reference.ir.program import Operation, TensorType, ValueType
+from reference.ir.types import ELEMENT_TYPES
+from reference.ops.table import OPS
+from reference.ops.xla.lowering import lowered
+
+_OTHER_ELEMENTS = ("i1", "si32", "f32", "complex<f32>", "f8E4M3")
+
+
+def _others(of: ValueType) -> Iterator[ValueType]:
+    """Types near that one: of other ranks, sizes, unknown sizes, element types."""
+    if not isinstance(of, TensorType):
+        yield TensorType((2,), ELEMENT_TYPES["f32"])
+        return
+    sizes = of.shape
+    larger = tuple(size + 1 if size is not None else 1 for size in sizes)
+    unknown, empty = (None,) * len(sizes), (0,) * len(sizes)
+    first = (*larger[:1], *sizes[1:])
+    for other in ((), sizes[1:], (1, *sizes), (*sizes, 3), empty, larger, first, unknown):
+        yield TensorType(other, of.element_type)
+    yield from (TensorType(sizes, ELEMENT_TYPES[name]) for name in _OTHER_ELEMENTS)
+
+
+def _operations(op: str) -> Iterator[Operation]:
+    """What the first cases of some of the op's columns consist of, as they are and lowered."""
+    columns = plan.valid_columns(op)
+    for column in {columns[0], columns[len(columns) // 2], columns[-1]}:
+        program = plan.case(op, column, 0, 0, None).program
+        yield from program.walk()
+        yield from lowered(program).walk()
+
+
+@pytest.mark.parametrize("op", CATALOG)
+def test_other_operands_are_typed_or_break_a_constraint(op: str) -> None:
+    """Programs of users and varied ones of campaigns have any types; none may end in an error."""
+    tried = 0
+    for operation in _operations(op):
+        record = OPS.get(operation.name)  # a return has none
+        if record is None or record.needs_result:
+            continue
+        types = [value.type for value in operation.operands]
+        for place, of in enumerate(types):
+            for other in _others(of):
+                given = (*types[:place], other, *types[place + 1 :])
+                attributes = given_attributes(operation)
+                try:
+                    record.infer(*given, regions=operation.regions, **attributes)
+                except ConstraintViolation as broken:
+                    assert str(broken)
+                tried += 1
+    if not tried:
+        pytest.skip("no operation of its cases takes operands and tells its result type")
