@@ -95,6 +95,11 @@ class Permitted:
         self._forget()
 
     @property
+    def platform(self) -> str:
+        """What computes: it chooses between figures of rules."""
+        return self._platform
+
+    @property
     def is_plain(self) -> bool:
         """Whether results depend on the inputs alone."""
         return not (self._infeeds or self._shifts or self._taken)

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from conformance.catalog import rule_of
-from conformance.judging.compare import SHOWN, Judgement, combine, malformed, renamed
+from conformance.judging.compare import MALFORMED, SHOWN, Judgement, combine, malformed, renamed
 from conformance.judging.differences import decimal, hexadecimal
 from conformance.judging.perturbation.evaluations import SAMPLES, Permitted
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failures, is_near, within
 from conformance.judging.questions import Answer, Finding, Question, ask
-from conformance.tolerance.models.mistakes import mistaken
+from conformance.tolerance.models.mistakes import mistaken, taken_for
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.ir.program import Program, TensorType
@@ -42,6 +42,13 @@ last operation hides that of the one before in all but a quarter of the evaluati
 
 def judge_program(permitted: Permitted, actual: Sequence[Array]) -> Judgement:
     """The judgement on a backend's results of a program, `permitted` being what they may be."""
+    judgement = _judged(permitted, actual)
+    if judgement.kind in MALFORMED:
+        return judgement
+    return by_mistake(permitted, actual, judgement)
+
+
+def _judged(permitted: Permitted, actual: Sequence[Array]) -> Judgement:
     expected = permitted.expected
     total = sum(array.size for array in expected)
     bad = malformed(expected, actual)
@@ -49,14 +56,24 @@ def judge_program(permitted: Permitted, actual: Sequence[Array]) -> Judgement:
         return Judgement(Verdict.DIVERGENT, *bad, total, total, None, None, (), Errors())
     permitted.only([n for n, one in enumerate(expected) if _differs(one, actual[n])])
     judged = [judge_result(permitted, n, actual[n]) for n in range(len(expected))]
-    return by_mistake(permitted, actual, combine(judged) if judged else passed(0))
+    return combine(judged) if judged else passed(0)
 
 
 def by_mistake(permitted: Permitted, actual: Sequence[Array], judgement: Judgement) -> Judgement:
     """The judgement, with the class of the mistake that explains all results if there is one."""
     if judgement.verdict is not Verdict.DIVERGENT or not permitted.is_plain:
         return judgement
-    return renamed(judgement, mistaken(permitted.program, permitted.inputs, actual))
+    kind = mistaken(permitted.program, permitted.inputs, actual)
+    return renamed(judgement, kind or _taken_for_another(permitted, actual))
+
+
+def _taken_for_another(permitted: Permitted, actual: Sequence[Array]) -> str:
+    """The class of the program that a program was taken for, "" for none that explains results."""
+    for kind, other in taken_for(permitted.program, permitted.platform):
+        there = Permitted(other, permitted.inputs, permitted.platform)
+        if _judged(there, actual).verdict is Verdict.PASS:
+            return kind
+    return ""
 
 
 def passed(total: int) -> Judgement:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models import (
     gathered_first,
     operands_as_parts,
     reshaped_padding,
     trip_counts,
 )
+from conformance.tolerance.models.interpreter import indices
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
@@ -27,12 +29,22 @@ _OF_ONE: tuple[tuple[str, Explains], ...] = (
     (reshaped_padding.LABEL, reshaped_padding.explains),
 )
 
-MISTAKES = frozenset(label for label, _ in (*_OF_SEVERAL, *_OF_ONE))
+_TAKEN_FOR: dict[str, tuple[tuple[str, Callable[[Program], Program]], ...]] = {
+    Hardware.INTERPRETER: ((indices.LABEL, indices.sign_extended),),
+}
+"""Of what computes, which program it takes a program for: those of its mistakes that values cannot
+tell, where they are quantized and no value on the way can be shown."""
+
+MISTAKES = frozenset(
+    label
+    for label, _ in (*_OF_SEVERAL, *_OF_ONE, *(each for of in _TAKEN_FOR.values() for each in of))
+)
 """Their classes."""
 
 _CONCERNED: dict[str, Callable[[Operation], bool]] = {
     trip_counts.LABEL: trip_counts.concerns,
     reshaped_padding.LABEL: reshaped_padding.concerns,
+    indices.LABEL: indices.concerns,
 }
 
 
@@ -47,3 +59,11 @@ def mistaken(program: Program, inputs: Sequence[Array], actual: Sequence[Array])
     """The class of the mistake that explains all results of a program, "" for none."""
     models = _OF_SEVERAL if program.process_count > 1 else _OF_ONE
     return next((label for label, explains in models if explains(program, inputs, actual)), "")
+
+
+def taken_for(program: Program, platform: str) -> Iterator[tuple[str, Program]]:
+    """What a program is taken for on that platform, each program with the class of its results."""
+    for label, made in _TAKEN_FOR.get(platform, ()):
+        other = made(program)
+        if other is not program:
+            yield label, other

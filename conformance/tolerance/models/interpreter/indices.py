@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
 from conformance.tolerance.models.interpreter.otherwise import Results, exactly
+from conformance.transforms.replacing import with_operations
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation
-from reference.ir.types import Array, element_type, element_type_of, from_bits, to_bits
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
 
 
 def signed(indices: Array) -> Array:
@@ -26,5 +30,54 @@ def _of_gather(operation: Operation, operands: tuple[Array, ...], expected: Resu
     return apply(operation, (operands[0], signed(operands[1]), *operands[2:]))
 
 
-UNSIGNED_START = exactly("unsigned index taken for signed", _of_gather)
-UNSIGNED = exactly("unsigned index taken for signed", _of_slices)
+LABEL = "unsigned index taken for signed"
+
+UNSIGNED_START = exactly(LABEL, _of_gather)
+UNSIGNED = exactly(LABEL, _of_slices)
+
+_INDICES: dict[str, Callable[[int], range]] = {
+    "dynamic_gather": lambda _: range(1, 2),
+    "dynamic_slice": lambda count: range(1, count),
+    "dynamic_update_slice": lambda count: range(2, count),
+    "gather": lambda _: range(1, 2),
+    "scatter": lambda count: range(count // 2, count // 2 + 1),
+}
+"""Which of so many operands hold indices."""
+
+
+def sign_extended(program: Program) -> Program:
+    """The program with all unsigned indices taken for signed ones; the same one where there are
+    none."""
+    ops = dict.fromkeys(_INDICES, _sign_extended)
+    changed = with_operations(program, ops)
+    return program if changed == program else changed
+
+
+def concerns(operation: Operation) -> bool:
+    """Whether an operation takes unsigned indices, or has one in it that does."""
+    numbers = _INDICES.get(operation.name, lambda _: range(0))(len(operation.operands))
+    inside = (one for region in operation.regions for one in region.operations)
+    return any(_signed_type(operation.operands[number]) for number in numbers) or any(
+        map(concerns, inside)
+    )
+
+
+def _sign_extended(operation: Operation) -> Iterator[Operation]:
+    operands = list(operation.operands)
+    for number in _INDICES[operation.name](len(operands)):
+        signed_type = _signed_type(operands[number])
+        if signed_type is not None:
+            taken = Value(f"{operation.results[0].name}.index{number}", signed_type)
+            yield Operation("bitcast_convert", (operands[number],), (taken,))
+            operands[number] = taken
+    yield replace(operation, operands=tuple(operands))
+
+
+def _signed_type(value: Value) -> TensorType | None:
+    """The type of an unsigned index taken for a signed one."""
+    of = value.type
+    if not isinstance(of, TensorType) or not isinstance(of.element_type, ElementType):
+        return None
+    if not of.element_type.is_unsigned:
+        return None
+    return replace(of, element_type=element_type(f"si{of.element_type.bits}"))
