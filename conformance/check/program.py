@@ -84,7 +84,7 @@ class Work:
             refused = _refused(error)
             if is_single(program):
                 return self._if_known(refused)
-            return self._if_known_by_words(program, refused)
+            return self._if_known_refusal(program, inputs, refused)
         if self._unit.assertions:
             outcome = self._by_assertions(permitted, actual)
         elif is_single(program):
@@ -195,9 +195,11 @@ class Work:
         where, known = described(self._unit, operation), self._explainer.known(operation, judgement)
         return replace(outcome, operation=where, known=known, culprit=called((operation,)))
 
-    def _if_known_by_words(self, program: Program, refused: Judgement) -> Outcome:
+    def _if_known_refusal(
+        self, program: Program, inputs: tuple[Array, ...], refused: Judgement
+    ) -> Outcome:
         """The outcome of a program of several operations that is refused."""
-        outcome, found = _outcome(refused), self._explainer.refusal(program, refused)
+        outcome, found = _outcome(refused), self._explainer.refusal(program, inputs, refused)
         if found is None:
             return outcome
         operation, id_ = found

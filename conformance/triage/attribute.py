@@ -25,6 +25,7 @@ from conformance.transforms.values import makers_of
 from conformance.triage.columns import column
 from conformance.triage.isolate import Steps, Wrong
 from conformance.triage.localise import Located, Search, least_of
+from conformance.triage.misshapen import misshaping
 from conformance.triage.rewritings import LABELS, rewritten
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
@@ -257,11 +258,13 @@ class Explainer:
         found = (known_by(self.expectations, failure) for failure in failures)
         return tuple(dict.fromkeys(id_ for id_ in found if id_))
 
-    def refusal(self, program: Program, judgement: Judgement) -> tuple[Operation, str] | None:
-        """The operation of a refused program whose refusal is known by its words, and as what.
+    def refusal(
+        self, program: Program, inputs: Sequence[Array], judgement: Judgement
+    ) -> tuple[Operation, str] | None:
+        """The operation of a refused program whose refusal is known, and as what.
 
-        Nothing tells which operation a refusal is about but what it says: expectations that go
-        without words know refusals of single operations alone.
+        By its words: nothing else tells which operation a refusal is about, and expectations that
+        go without words know refusals of single operations alone. Or by the shape of what it gives.
         """
         telling = [one for one in self.expectations if all(one.words)]
         for operation in program.walk():
@@ -271,7 +274,11 @@ class Explainer:
             )
             if id_ := known_by(telling, failure):
                 return operation, id_
-        return None
+        return misshaping(self.search.run, program, inputs, self._knows_divergent)
+
+    def _knows_divergent(self, operation: Operation, kind: str, message: str) -> str:
+        said = (self.backend, Verdict.DIVERGENT, kind, message)
+        return known_by(self.expectations, Failure(operation.name, column(operation), *said))
 
     def known_acceptance(self, operation: Operation, ids: Sequence[str]) -> tuple[str, ...]:
         """The expectations that together know that an operation which breaks these constraints is

@@ -1,0 +1,74 @@
+"""Programs that a backend refuses because of the shape that it gives to a value on the way.
+
+What it says of them is about whatever takes that value, in many words. So the operations that are
+known to give, alone, a result of another type are left out, their results given as parameters: is
+the program compiled then, these are why it was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from conformance.backends.base import BackendError
+from conformance.judging.compare import malformed
+from conformance.transforms.extract import alone, part
+from conformance.triage.isolate import Run
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+
+Knows = Callable[[Operation, str, str], str]
+"""knows(operation, class, message): the id of what knows that its result is of another type."""
+
+
+def misshaping(
+    run: Run, program: Program, inputs: Sequence[Array], knows: Knows
+) -> tuple[Operation, str] | None:
+    """The first operation of main for which a program is refused, and the id of what knows it;
+    None where it is refused without such operations too, or has none."""
+    if program.process_count > 1:
+        return None
+    operations = program.main.body.operations[:-1]
+    try:
+        values = _values(program, inputs)
+        found = {
+            number: id_
+            for number, one in enumerate(operations)
+            if (id_ := _known(run, program, one, values, knows))
+        }
+        if not found:
+            return None
+        rest = [number for number in range(len(operations)) if number not in found]
+        without = part(program, rest, program.main.body.operations[-1].operands)
+        next(run(without, [[values[one.name] for one in without.main.arguments]]))
+    except (BackendError, EvaluationError, KeyError):
+        return None
+    number, id_ = next(iter(found.items()))
+    return operations[number], id_
+
+
+def _values(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
+    """The values of main by name, the reference's."""
+    given = (argument.name for argument in program.main.arguments)
+    values: dict[str, Any] = dict(zip(given, inputs, strict=True))
+
+    def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        values.update(zip((value.name for value in operation.results), results, strict=True))
+        return results
+
+    evaluate(program, inputs, on_result=keep)
+    return values
+
+
+def _known(
+    run: Run, program: Program, operation: Operation, values: Mapping[str, Any], knows: Knows
+) -> str:
+    """What knows that an operation gives a result of another type, "" where nothing does."""
+    if not knows(operation, "wrong shape", "") and not knows(operation, "wrong element type", ""):
+        return ""
+    taken = alone(program, operation, values)
+    if taken is None:
+        return ""
+    bad = malformed(evaluate(*taken), next(run(taken[0], [taken[1]])))
+    return "" if bad is None else knows(operation, *bad)

@@ -1,0 +1,60 @@
+"""Programs refused because of the shape of a value on the way, or for another reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from conformance.backends.base import Failed
+from conformance.stablehlo.parse import parse_module
+from conformance.triage.misshapen import misshaping
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+
+BROKEN = """
+func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>) {{
+  %0 = stablehlo.{first} %x : tensor<1xf32>
+  %1 = stablehlo.{second} %y : tensor<1xf32>
+  %2 = stablehlo.add %0, %y : tensor<1xf32>
+  return %1, %2 : tensor<1xf32>, tensor<1xf32>
+}}"""
+INPUTS = (np.ones(1, np.float32), np.ones(1, np.float32))
+
+
+def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+    """A backend whose negate has two elements, which fits nothing, and that has no sine."""
+    names = {one.name for one in program.main.body.operations[:-1]}
+    if "sine" in names or ("negate" in names and len(names) > 1):
+        raise Failed("incompatible shapes")
+    for inputs in sets:
+        results = [np.asarray(one) for one in evaluate(program, inputs)]
+        yield [np.repeat(one, 2) for one in results] if "negate" in names else results
+
+
+def knows(operation: Operation, kind: str, message: str) -> str:
+    """What is known of negate and of abs."""
+    del message
+    return "shapes" if operation.name in ("negate", "abs") and kind == "wrong shape" else ""
+
+
+def misshaped(first: str, second: str) -> tuple[str, str] | None:
+    """The name of the operation, and the id."""
+    found = misshaping(run, parse_module(BROKEN.format(first=first, second=second)), INPUTS, knows)
+    return None if found is None else (found[0].name, found[1])
+
+
+@pytest.mark.parametrize("second", ["cosine", "negate", "abs"])
+def test_the_operation_whose_result_fits_nothing(second: str) -> None:
+    assert misshaped("negate", second) == ("negate", "shapes")
+
+
+def test_what_is_refused_without_it_too_is_not_known() -> None:
+    assert misshaped("negate", "sine") is None
+
+
+def test_operations_that_are_right_alone_are_not_to_blame() -> None:
+    assert misshaped("abs", "sine") is None
+    assert misshaped("cosine", "sine") is None
