@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 import numpy as np
 
@@ -34,7 +35,8 @@ def _reciprocal(x: Array) -> Array:
 def of_product(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """(x c) d as x (c d), and (x / c) d as x (d / c), of constants c and d."""
+    """(x c) d as x (c d), (x / c) d as x (d / c), and (x c) (y d) as (x y) (c d), or quotients in
+    the place of those products, of constants c and d."""
     shown = Shown(program, values)
     lhs, rhs = operation.operands
     for inner, constant in ((lhs, rhs), (rhs, lhs)):
@@ -42,6 +44,9 @@ def of_product(
             yield from _times(x, _quotient(d, c) if divided else _product(c, d))
             if divided:
                 yield from _times(x, _product(_reciprocal(c), d))
+    for (x, c, x_divided), (y, d, y_divided) in product(_scaled(shown, lhs), _scaled(shown, rhs)):
+        one, other = (_reciprocal(c) if x_divided else c), (_reciprocal(d) if y_divided else d)
+        yield from _times(_product(x, y), _product(one, other))
 
 
 def of_quotient(
@@ -61,17 +66,25 @@ def _constants(
     shown: Shown, inner: Value, constant: Value
 ) -> Iterator[tuple[Array, Array, Array, bool]]:
     """x, c and d where the inner value is x c or x / c (the last is true), c and d constants."""
-    maker = shown.maker(inner)
-    if maker is None or maker.name not in _FACTORS or not shown.is_folded(constant):
+    d = shown.values.get(constant.name)
+    if d is not None and shown.is_folded(constant):
+        for x, c, divided in _scaled(shown, inner):
+            yield x, c, d, divided
+
+
+def _scaled(shown: Shown, value: Value) -> Iterator[tuple[Array, Array, bool]]:
+    """x and c where a value is x c or x / c (the last is true), c a constant."""
+    maker = shown.maker(value)
+    if maker is None or maker.name not in _FACTORS:
         return
-    x, c = maker.operands
-    pairs = [(x, c)] if _FACTORS[maker.name] else [(x, c), (c, x)]
-    for one, other in pairs:
-        given = [shown.values.get(value.name) for value in (one, other, constant)]
-        if not shown.is_folded(other) or given[0] is None or given[1] is None or given[2] is None:
+    one, other = maker.operands
+    pairs = [(one, other)] if _FACTORS[maker.name] else [(one, other), (other, one)]
+    for operand, constant in pairs:
+        x, c = (shown.values.get(each.name) for each in (operand, constant))
+        if x is None or c is None or not shown.is_folded(constant):
             continue
-        if element_type_of(given[0]).is_float:
-            yield given[0], given[1], given[2], _FACTORS[maker.name]
+        if element_type_of(x).is_float:
+            yield x, c, _FACTORS[maker.name]
 
 
 _FACTORS = {"multiply": False, "divide": True}

@@ -44,6 +44,33 @@ def test_constants_that_are_multiplied_first(
     assert kind_of(parameters, more, np.array(got, F32)) != REGROUPED
 
 
+TWO_PRODUCTS = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {{
+  %c = stablehlo.constant dense<[{c}, {d}]> : tensor<2xf32>
+  %0 = stablehlo.{one} %x, %c : tensor<2xf32>
+  %1 = stablehlo.{other} %y, %c : tensor<2xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "c", "d"),
+    [("multiply", "multiply", "1.0e30", "2.0"), ("divide", "divide", "1.0e-30", "0.5")],
+)
+def test_constants_of_two_products_that_are_multiplied_first(
+    one: str, other: str, c: str, d: str
+) -> None:
+    text = TWO_PRODUCTS.format(one=one, other=other, c=c, d=d)
+    given = [np.array([0, 3], F32), np.array([1e-30, 5], F32)]
+    assert kind_of(text, given, np.array([np.nan, 60], F32)) == REGROUPED  # 0 * infinity
+    assert kind_of(text, given, np.array([np.nan, 61], F32)) != REGROUPED
+    assert kind_of(text, given, np.array([np.inf, 60], F32)) != REGROUPED
+    swapped = text.replace("%y, %c", "%c, %y")
+    is_product = other == "multiply"
+    assert (kind_of(swapped, given, np.array([np.nan, 60], F32)) == REGROUPED) == is_product
+
+
 POWER = """
 func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
   %0 = stablehlo.power %x, %y : tensor<3xf32>
