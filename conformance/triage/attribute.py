@@ -138,7 +138,7 @@ class Explainer:
     ) -> Explained:
         """What was found, all of it known, where the program goes wrong otherwise than where all
         of its results are shown: what is flushed there need not be where it is fused."""
-        if judgement.verdict is Verdict.FLUSHED:
+        if _is_flushed(judgement):
             ids = self.known(steps.wrong[0].operation, judgement)
             behind = Explained(ids, found.first, None, passed(judgement.total) if ids else None)
         else:
@@ -186,8 +186,8 @@ class Explainer:
         is_all = len(fault.group) > 1 or found.judgement.kind in MALFORMED
         group = fault.group or (fault.operation,)
         ids = self._ids(group, found.judgement) if is_all else ()
-        if found.judgement.kind in LABELS:
-            ids = self.known(found.operation, found.judgement)
+        if found.judgement.kind in LABELS or _is_flushed(found.judgement):
+            ids = ids or self.known(found.operation, found.judgement)
         if ids:
             return Explained(ids, fault, None, passed(judgement.total))
         return Explained((), fault, fault)
@@ -226,8 +226,21 @@ class Explainer:
         judgement = self._alone(wrong)
         if judgement is not None and judgement.verdict.fails:
             return self.known(wrong.operation, judgement)
+        if self._is_predicted(wrong) and (ids := self.known(wrong.operation, wrong.judgement)):
+            return ids
         group = self._group(wrong)
         return self._ids(group, wrong.judgement) if len(group) > 1 else ()
+
+    def _is_predicted(self, wrong: Wrong) -> bool:
+        """Whether models of the op itself predict all that is wrong with its results: it need not
+        go wrong alone then, where compilers may choose another way to compute it."""
+        rule = rule_of(wrong.operation)
+        if rule is None:
+            return False
+        models = {one.label for one in rule.on(self.search.platform).deviations}
+        return bool(wrong.judgement.findings) and models.issuperset(
+            kind for _, kind in wrong.judgement.findings
+        )
 
     def _alone(self, wrong: Wrong) -> Judgement | None:
         """The judgement on what the operation gives by itself, on the operands it had."""
@@ -302,6 +315,10 @@ class Explainer:
     def _all_known(self, failures: Sequence[Failure]) -> tuple[str, ...]:
         ids = [known_by(self.expectations, failure) for failure in failures]
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
+
+
+def _is_flushed(judgement: Judgement) -> bool:
+    return judgement.verdict is Verdict.FLUSHED
 
 
 def group_name(group: Sequence[Operation]) -> str:

@@ -1,0 +1,87 @@
+"""Operations that go wrong in programs and not alone: known where a model predicts how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from conformance.gate.expectations import Expectation
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.judge import judge_program
+from conformance.stablehlo.parse import parse_module
+from conformance.triage.attribute import Explained, Explainer
+from conformance.triage.isolate import Run, steps
+from conformance.triage.localise import Search
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+from reference.numerics.alike import without_subnormals
+
+
+def explained(run: Run, text: str, inputs: Sequence[Array], known: Expectation) -> Explained:
+    """What is behind the results of a program, where one expectation is there."""
+    program = parse_module(text)
+    actual = next(run(program, [inputs]))
+    judgement = judge_program(Permitted(program, inputs), actual)
+    assert judgement.verdict.fails
+    found = steps(run, "cpu", program, inputs, range(len(actual)))
+    explainer = Explainer(Search(run, "cpu"), (known,), "cpu")
+    return explainer.explained(program, inputs, actual, judgement, found)
+
+
+NORMALIZED = """
+func.func @main(%x: tensor<f16>, %one: tensor<1xf16>) -> (tensor<4x1xf16>, tensor<1xf16>) {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f16>) -> tensor<4x1xf16>
+  %y, %mean, %variance = "stablehlo.batch_norm_training"(%0, %one, %one)
+    {epsilon = 1.0 : f32, feature_index = 1 : i64}
+    : (tensor<4x1xf16>, tensor<1xf16>, tensor<1xf16>)
+    -> (tensor<4x1xf16>, tensor<1xf16>, tensor<1xf16>)
+  return %y, %variance : tensor<4x1xf16>, tensor<1xf16>
+}"""
+
+
+@pytest.mark.parametrize(("variance", "is_known"), [(4.0, True), (400.0, False)])
+def test_what_a_model_of_the_op_predicts_is_known_though_it_is_right_alone(
+    variance: float, is_known: bool
+) -> None:
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        """E[x^2] - E[x]^2, but where just what the operation gives is asked for."""
+        is_right = len(program.main.result_types) == 3
+
+        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            if operation.name != "batch_norm_training" or is_right:
+                return results
+            return *results[:2], np.full(1, variance, np.float16)
+
+        for inputs in sets:
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+
+    known = Expectation("one-pass", ("batch_norm_training",), "", kinds=("one-pass variance",))
+    inputs = (np.array(72.4, np.float16), np.ones(1, np.float16))
+    assert explained(run, NORMALIZED, inputs, known).is_known == is_known
+
+
+SMALL = """
+func.func @main(%x: tensor<bf16>, %y: tensor<bf16>) -> tensor<bf16> {
+  %0 = stablehlo.subtract %x, %y : tensor<bf16>
+  %1 = stablehlo.negate %0 : tensor<bf16>
+  return %1 : tensor<bf16>
+}"""
+
+
+@pytest.mark.parametrize("verdict", ["flushed", "divergent"])
+def test_what_is_flushed_is_known_where_operations_do_not_tell(verdict: str) -> None:
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        """Flushed where a program has one result."""
+        for inputs in sets:
+            results = [np.asarray(one) for one in evaluate(program, inputs)]
+            yield results if len(results) > 1 else [*map(without_subnormals, results)]
+
+    known = Expectation("flushed", ("*",), "", verdicts=(verdict,))
+    inputs = tuple(np.array(one, ml_dtypes.bfloat16) for one in (3e-39, 1e-39))
+    found = explained(run, SMALL, inputs, known)
+    assert found.is_known == (verdict == "flushed")
