@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.custom_calls import from_call
 from conformance.stablehlo.messages import foreign_name, place_of, position
 from conformance.stablehlo.reading.attributes import CONSTANTS, own_attributes
@@ -43,7 +43,7 @@ def parse_module(text: str) -> Program:
     Raises:
         ParseError: with line, column and reason.
     """
-    with make_ir_context() as context:
+    with reading_context() as context:
         if "!quant." in text:
             load_quantization(context)
         module = _read(text)
@@ -84,7 +84,7 @@ def locations(text: str) -> dict[tuple[str, str], str]:
         ParseError: as `parse_module`.
     """
     found: dict[tuple[str, str], str] = {}
-    with make_ir_context() as context:
+    with reading_context() as context:
         if "!quant." in text:
             load_quantization(context)
         for view in _read(text).body.operations:
@@ -97,7 +97,7 @@ def locations(text: str) -> dict[tuple[str, str], str]:
 
 def diagnose(text: str) -> str | None:
     """What MLIR's parser or an op's verifier holds against a text; None when it is valid."""
-    with make_ir_context() as context:
+    with reading_context() as context:
         if "!quant." in text:
             load_quantization(context)
         try:

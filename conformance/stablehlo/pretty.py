@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir import ir
 
+from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.parse import load_quantization
 
 _ARGUMENTS = re.compile(r"^\s*\^bb\d+\((?P<arguments>.*)\):$")
@@ -23,7 +23,7 @@ def pretty(texts: Sequence[str]) -> list[str]:
     Values keep their names. A text that MLIR refuses, as those of near misses, is given back as it
     is; so is one whose pretty form MLIR cannot read (a dynamic_slice of a scalar has none).
     """
-    with make_ir_context() as context:
+    with reading_context() as context:
         if any("!quant." in text for text in texts):
             load_quantization(context)
         return [_pretty(text) for text in texts]

@@ -9,12 +9,29 @@ guarantees, and no transcendental function is involved: values do not vary betwe
 from __future__ import annotations
 
 from functools import cache
+from typing import Any, cast
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
 
 from reference.ir.types import Array, ElementType, NonFinite, bits_dtype, from_bits
 
+_LOW = (1 << 64) - 1
 _BLOCKS = (256, 2048, 16384)
+
+
+class _Key(ISeedSequence):
+    """A key as numpy asks for one: given as a number, it would ask the system for entropy first,
+    which takes twice as long as all the rest."""
+
+    def __init__(self, key: int) -> None:
+        self._key = np.array([key & _LOW, key >> 64], np.uint64)
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint64) -> Array:
+        """Philox asks for two words of 64 bits."""
+        assert n_words == len(self._key)
+        assert dtype == self._key.dtype
+        return self._key
 
 
 class Words:
@@ -28,7 +45,7 @@ class Words:
 
     def __init__(self, key: int) -> None:
         """Start the stream of this key."""
-        self._philox = np.random.Philox(key=key)
+        self._philox = np.random.Philox(cast(Any, _Key(key)))  # numpy's stubs know no own sequences
 
     def words(self, count: int) -> Array:
         """`count` uniform uint64 words."""
