@@ -45,7 +45,9 @@ class Words:
 
     def __init__(self, key: int) -> None:
         """Start the stream of this key."""
-        self._philox = np.random.Philox(cast(Any, _Key(key)))  # numpy's stubs know no own sequences
+        self._philox = np.random.Philox(
+            cast("Any", _Key(key))
+        )  # numpy's stubs know no own sequences
 
     def words(self, count: int) -> Array:
         """`count` uniform uint64 words."""
