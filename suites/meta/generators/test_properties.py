@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
+from conformance.stablehlo.reading.refusal import ParseError
 from generators.case.case import Case
 from generators.families.strategies import STRATEGIES
 from generators.values.contents import materialise
@@ -21,6 +24,10 @@ CELLS = [(op, of) for op, row in CATALOG.items() for of in row.element_types]
 
 UNREAD = "collective_reduce"
 """What the dialect of jaxlib 0.10 does not have, whose parser reads all text."""
+
+FEWER = re.compile(r"requires (?:a single operand|one result)")
+"""What that dialect says of ops that it knows with one operand, and the specification with any
+number of them."""
 
 Drawn = tuple[tuple[str, ElementType], Case]
 CASES = st.sampled_from(CELLS).flatmap(
@@ -37,7 +44,11 @@ def test_a_drawn_program_breaks_no_constraint(drawn: Drawn) -> None:
 def test_a_drawn_program_survives_its_text(drawn: Drawn) -> None:
     program = drawn[1].program
     assume(program.subject.name != UNREAD)
-    parsed = parse_module(emit(program))
+    try:
+        parsed = parse_module(emit(program))
+    except ParseError as error:
+        assume(not FEWER.search(str(error)))
+        raise
     assert emit(parse_module(emit(parsed))) == emit(parsed)
     inputs = materialise(program, drawn[1].inputs[0])
     for one, other in zip(evaluate(program, inputs), evaluate(parsed, inputs), strict=True):
