@@ -19,7 +19,8 @@ CLASSES = (
     "contracted product", "dilation left out", "dimension counted from the last", "distribution",
     "dropped window read elsewhere", "folded normalization", "gathered along the first dimension",
     "image read beyond its end",
-    "index vectors of no components", "no order of the updates", "no permutation of the elements",
+    "index vectors of no components", "integers added up in float64", "no order of the updates",
+    "no permutation of the elements",
     "one-pass variance", "operands taken for parts", "order of the elements",
     "order of the factors", "order of the process group", "order of the tiles", "out of range",
     "padding left out", "rounded product", "source without elements", "stated algorithm not kept",
@@ -32,7 +33,8 @@ CLASSES = (
     # operations of a program together
     "constants multiplied first", "kept in eight bits", "logarithm of a power as a product",
     "negation moved out of a sum", "not a solution", "padding reshaped",
-    "product taken into a sum unrounded", "quotient taken into a sum unrounded",
+    "product taken into a sum unrounded", "quotient by an exponential as a product",
+    "quotient taken into a sum unrounded",
     "sum of products taken apart",
     "truth value as a selection", "turns miscounted",
     # results, and how they came about

@@ -7,15 +7,19 @@ from itertools import product
 
 import numpy as np
 
+from conformance.catalog import rule_of
+from conformance.tolerance.hardware import Hardware
 from conformance.triage.prediction import Predicted, Shown, flushed
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import without_subnormals
 from reference.numerics.arithmetic import quiet
+from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.table import OPS
 
 REGROUPED = "constants multiplied first"
 LOGARITHM = "logarithm of a power as a product"
+EXPONENTIAL = "quotient by an exponential as a product"
 
 
 @quiet
@@ -112,3 +116,25 @@ def of_logarithm(
     with np.errstate(all="ignore"):
         for base in (x, np.abs(x)):
             yield Predicted(_product(y, OPS["log"].evaluate(base)))
+
+
+def of_exponential(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """a / exp(x) as a exp(-x), the exponential within its own budget."""
+    dividend, divisor = operation.operands
+    maker = Shown(program, values).maker(divisor)
+    if maker is None or maker.name != "exponential":
+        return
+    a, x = (values.get(value.name) for value in (dividend, maker.operands[0]))
+    rule, of = rule_of(maker), None if x is None else element_type_of(x)
+    if a is None or x is None or rule is None or of is None or not of.is_float:
+        return
+    with np.errstate(all="ignore"):
+        factor = OPS["exponential"].evaluate(np.negative(x))
+        result = _product(a, factor)
+        budget = rule.budget(of, Hardware.CPU) or 0.0
+        error = budget * ulp_size(to_float64(factor), of) * np.abs(to_float64(a))
+        predicted = Predicted(result, error + ulp_size(to_float64(result), of))
+    yield predicted
+    yield flushed(predicted)

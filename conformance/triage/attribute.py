@@ -186,25 +186,35 @@ class Explainer:
         is_all = len(fault.group) > 1 or found.judgement.kind in MALFORMED
         group = fault.group or (fault.operation,)
         ids = self._ids(group, found.judgement) if is_all else ()
-        if found.judgement.kind in LABELS or _is_flushed(found.judgement):
+        if (
+            found.judgement.kind in LABELS
+            or _is_flushed(found.judgement)
+            or self._is_predicted(found.operation, found.judgement)
+        ):
             ids = ids or self.known(found.operation, found.judgement)
         if ids:
             return Explained(ids, fault, None, passed(judgement.total))
         return Explained((), fault, fault)
 
     def _modelled(self, program: Program, found: Located, values: Mapping[str, Array]) -> Located:
-        """What was found, with the class of the rewriting that explains what its group gives."""
-        taken = alone(program, found.operation, values)
-        if taken is None or len(found.group) < PAIR or len(found.operation.results) != 1:
+        """What was found, with the class of the model that explains what its group gives: of the op
+        itself, or of a rewriting."""
+        operation, rule = found.operation, rule_of(found.operation)
+        taken = alone(program, operation, values)
+        if taken is None or rule is None or len(found.group) < PAIR:
             return found
         places = makers_of(program)
         kept = {places[one.results[0].name] for one in found.group}
-        group = part(program, kept, found.operation.results)
+        group = part(program, kept, operation.results)
         try:
             (got,) = self.search.run(group, [[values[v.name] for v in group.main.arguments]])
-            judgement = rewritten(
-                program, found.operation, values, evaluate(*taken), tuple(got), found.judgement
-            )
+            expected, actual = evaluate(*taken), tuple(got)
+            if malformed(expected, actual) is not None:
+                return found
+            judgement = judge(*taken, expected, actual, rule, platform=self.search.platform)
+            if not self._is_predicted(operation, judgement):
+                given = (program, operation, values, expected, actual)
+                judgement = rewritten(*given, found.judgement)
         except (BackendError, EvaluationError, KeyError):
             return found
         return replace(found, judgement=judgement)
@@ -226,20 +236,22 @@ class Explainer:
         judgement = self._alone(wrong)
         if judgement is not None and judgement.verdict.fails:
             return self.known(wrong.operation, judgement)
-        if self._is_predicted(wrong) and (ids := self.known(wrong.operation, wrong.judgement)):
+        if self._is_predicted(wrong.operation, wrong.judgement) and (
+            ids := self.known(wrong.operation, wrong.judgement)
+        ):
             return ids
         group = self._group(wrong)
         return self._ids(group, wrong.judgement) if len(group) > 1 else ()
 
-    def _is_predicted(self, wrong: Wrong) -> bool:
+    def _is_predicted(self, operation: Operation, judgement: Judgement) -> bool:
         """Whether models of the op itself predict all that is wrong with its results: it need not
         go wrong alone then, where compilers may choose another way to compute it."""
-        rule = rule_of(wrong.operation)
+        rule = rule_of(operation)
         if rule is None:
             return False
         models = {one.label for one in rule.on(self.search.platform).deviations}
-        return bool(wrong.judgement.findings) and models.issuperset(
-            kind for _, kind in wrong.judgement.findings
+        return bool(judgement.findings) and models.issuperset(
+            kind for _, kind in judgement.findings
         )
 
     def _alone(self, wrong: Wrong) -> Judgement | None:

@@ -17,7 +17,7 @@ from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of
 from conformance.triage import algebra, contraction
-from conformance.triage.algebra import LOGARITHM, REGROUPED
+from conformance.triage.algebra import EXPONENTIAL, LOGARITHM, REGROUPED
 from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
 from conformance.triage.narrow import KEPT, in_eight_bits
 from conformance.triage.prediction import Predicted, near
@@ -31,7 +31,17 @@ from reference.ops.table import OPS
 SELECTION = "truth value as a selection"
 NEGATION = "negation moved out of a sum"
 
-LABELS = (SELECTION, NEGATION, CONTRACTED, QUOTIENT, TAKEN_APART, REGROUPED, LOGARITHM, KEPT)
+LABELS = (
+    SELECTION,
+    NEGATION,
+    CONTRACTED,
+    QUOTIENT,
+    TAKEN_APART,
+    REGROUPED,
+    LOGARITHM,
+    EXPONENTIAL,
+    KEPT,
+)
 """The classes: an operation that is of one of them goes wrong with those around it, not alone."""
 
 Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[Predicted]]
@@ -144,7 +154,11 @@ def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, R
 
 REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     "multiply": ((SELECTION, _selection), (REGROUPED, algebra.of_product)),
-    "divide": ((SELECTION, _selected_quotient), (REGROUPED, algebra.of_quotient)),
+    "divide": (
+        (SELECTION, _selected_quotient),
+        (REGROUPED, algebra.of_quotient),
+        (EXPONENTIAL, algebra.of_exponential),
+    ),
     "log": ((LOGARITHM, algebra.of_logarithm),),
     "add": _contracted(contraction.of_sum),
     "subtract": _contracted(contraction.of_difference),

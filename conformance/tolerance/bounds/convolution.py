@@ -8,6 +8,7 @@ from math import prod
 from conformance.tolerance.bounds.products import Default, bounded, flushing, losing, measured
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.models.float_sums import added_up
 from conformance.tolerance.models.image_overrun import image_overrun
 from conformance.tolerance.rule import Deviation, Rule
 from reference.interpreter.evaluate import given_attributes
@@ -17,7 +18,8 @@ from reference.numerics.products import magnitudes, sums
 from reference.ops.convolution import Geometry, convolved, geometry
 
 
-def _geometry(operation: Operation, operands: tuple[Array, ...]) -> Geometry:
+def geometry_of(operation: Operation, operands: tuple[Array, ...]) -> Geometry:
+    """What the attributes say, and operands where it is dynamic."""
     padding = operands[2] if operation.name == "dynamic_conv" else None
     return geometry(given_attributes(operation), operands[0].ndim - 2, padding)
 
@@ -26,25 +28,26 @@ def _summed(
     operation: Operation, operands: tuple[Array, ...], sizes: bool, padding: float = 0.0
 ) -> Array:
     """The sums of a convolution before they are rounded, or the sums of magnitudes."""
-    of = _geometry(operation, operands)
+    of = geometry_of(operation, operands)
     return convolved(operands[0], operands[1], of, magnitudes if sizes else sums, padding)
 
 
 def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
     """How many products make up an element of the result, those with padding included."""
-    of, rhs = _geometry(operation, operands), operands[1]
+    of, rhs = geometry_of(operation, operands), operands[1]
     return prod(rhs.shape[d] for d in (*of.kernel_spatial, of.kernel_input_feature))
 
 
 def _deviations(default: Default) -> tuple[Deviation, ...]:
     """Subnormal numbers that are lost; exact data, of which a transform (Winograd's) makes sums
-    that are not exact, where the specification defines each result as a `dot_general`; and what
-    stands behind the image in place of padding."""
+    that are not exact, where the specification defines each result as a `dot_general`; what
+    stands behind the image in place of padding; and integers that are added up in float64."""
     transformed = measured(_summed, _depth, replace(default, exact=False))
     return (
         flushing(_summed, _depth, default),
         Deviation("transformed convolution", transformed),
-        image_overrun(_geometry),
+        image_overrun(geometry_of),
+        added_up(geometry_of),
     )
 
 

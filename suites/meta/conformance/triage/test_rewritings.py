@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.triage.algebra import LOGARITHM, REGROUPED
+from conformance.triage.algebra import EXPONENTIAL, LOGARITHM, REGROUPED
 from conformance.triage.narrow import KEPT
 from suites.meta.support.rewriting import kind_of
 
@@ -84,6 +84,24 @@ def test_the_logarithm_of_a_power_as_a_product() -> None:
     got = np.array([np.log(5), 2 * np.log(1e30), 2 * np.log(3)], F32)
     assert kind_of(POWER, given, got) == LOGARITHM
     assert kind_of(POWER, given, got * np.array([1, 1.01, 1], F32)) != LOGARITHM
+
+
+QUOTIENT = """
+func.func @main(%a: tensor<2xf16>, %x: tensor<2xf16>) -> tensor<2xf16> {
+  %0 = stablehlo.exponential %x : tensor<2xf16>
+  %1 = stablehlo.divide %a, %0 : tensor<2xf16>
+  return %1 : tensor<2xf16>
+}"""
+
+
+def test_a_quotient_by_an_exponential_as_a_product() -> None:
+    given = [np.array([14.17, 2], np.float16), np.array([14.17, 1], np.float16)]
+    right = np.float16(2) / np.float16(np.e)
+    got = np.array([14.17 * np.exp(-14.17), right], np.float16)
+    assert kind_of(QUOTIENT, given, got) == EXPONENTIAL  # exp(14.17) has no room in f16
+    assert kind_of(QUOTIENT, given, got * np.array([-1, 1], np.float16)) != EXPONENTIAL
+    assert kind_of(QUOTIENT, given, got * np.array([2, 1], np.float16)) != EXPONENTIAL
+    assert kind_of(QUOTIENT.replace("exponential", "tan"), given, got) != EXPONENTIAL
 
 
 NARROW = """
