@@ -21,17 +21,20 @@ from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Override
 from conformance.tolerance.models.mistakes import MISTAKES, concerned
 from conformance.transforms.extract import alone, hands_on_constants, part
-from conformance.transforms.values import makers_of
+from conformance.transforms.substitute import with_constant
+from conformance.transforms.values import makers_of, used_by
 from conformance.triage.columns import column
 from conformance.triage.isolate import Steps, Wrong
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.misshapen import misshaping
+from conformance.triage.prediction import Shown
 from conformance.triage.rewritings import LABELS, rewritten
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+from reference.numerics.alike import alike
 
 Infeeds = Sequence[Sequence[Array]] | None
 
@@ -180,29 +183,28 @@ class Explainer:
         found = self.search.first(program, inputs, judgement.verdict, values)
         if found is None:
             return Explained()
-        found = self._modelled(program, found, values or {})
+        found, is_by_itself = self._modelled(program, found, values or {})
         fault = Fault.of(found)
         # of what comes after a result of another type nothing can be told
         is_all = len(fault.group) > 1 or found.judgement.kind in MALFORMED
         group = fault.group or (fault.operation,)
         ids = self._ids(group, found.judgement) if is_all else ()
-        if (
-            found.judgement.kind in LABELS
-            or _is_flushed(found.judgement)
-            or self._is_predicted(found.operation, found.judgement)
-        ):
+        if is_by_itself or _is_flushed(found.judgement):
             ids = ids or self.known(found.operation, found.judgement)
         if ids:
             return Explained(ids, fault, None, passed(judgement.total))
         return Explained((), fault, fault)
 
-    def _modelled(self, program: Program, found: Located, values: Mapping[str, Array]) -> Located:
-        """What was found, with the class of the model that explains what its group gives: of the op
-        itself, or of a rewriting."""
+    def _modelled(
+        self, program: Program, found: Located, values: Mapping[str, Array]
+    ) -> tuple[Located, bool]:
+        """What was found, with the class of what explains all that its group gives, and whether
+        that is about the operation by itself: a model of the op, a rewriting, or its folding."""
         operation, rule = found.operation, rule_of(found.operation)
         taken = alone(program, operation, values)
+        is_rewritten = found.judgement.kind in LABELS
         if taken is None or rule is None or len(found.group) < PAIR:
-            return found
+            return found, is_rewritten
         places = makers_of(program)
         kept = {places[one.results[0].name] for one in found.group}
         group = part(program, kept, operation.results)
@@ -210,14 +212,48 @@ class Explainer:
             (got,) = self.search.run(group, [[values[v.name] for v in group.main.arguments]])
             expected, actual = evaluate(*taken), tuple(got)
             if malformed(expected, actual) is not None:
-                return found
-            judgement = judge(*taken, expected, actual, rule, platform=self.search.platform)
-            if not self._is_predicted(operation, judgement):
-                given = (program, operation, values, expected, actual)
-                judgement = rewritten(*given, found.judgement)
+                return found, is_rewritten
+            judgement = self._folded(program, operation, values, actual)
+            if judgement is None:
+                judgement = judge(*taken, expected, actual, rule, platform=self.search.platform)
+                if not self._is_predicted(operation, judgement):
+                    given = (program, operation, values, expected, actual)
+                    judgement = rewritten(*given, found.judgement)
+                    return replace(found, judgement=judgement), judgement.kind in LABELS
         except (BackendError, EvaluationError, KeyError):
-            return found
-        return replace(found, judgement=judgement)
+            return found, is_rewritten
+        return replace(found, judgement=judgement), True
+
+    def _folded(
+        self,
+        program: Program,
+        operation: Operation,
+        values: Mapping[str, Array],
+        got: Sequence[Array],
+    ) -> Judgement | None:
+        """The judgement on an operation by itself, on constants where its operands are made of
+        constants alone, which compilers fold; None where it gives other results so, or is right."""
+        taken, rule = alone(program, operation, values), rule_of(operation)
+        shown = Shown(program, values)
+        folded = {one.name for one in used_by(operation) if shown.is_folded(one)}
+        if taken is None or rule is None:
+            return None
+        whole, inputs = taken
+        given = dict(zip((one.name for one in whole.main.arguments), inputs, strict=True))
+        if folded.isdisjoint(given):
+            return None
+        for name in folded & given.keys():
+            whole = with_constant(whole, name, given[name])
+        inputs = tuple(given[one.name] for one in whole.main.arguments)
+        try:
+            (actual,) = self.search.run(whole, [inputs])
+        except BackendError:
+            return None
+        expected = evaluate(whole, inputs)
+        if malformed(expected, actual) is not None or not _same(actual, got):
+            return None
+        judgement = judge(whole, inputs, expected, actual, rule, platform=self.search.platform)
+        return judgement if judgement.verdict.fails else None
 
     def _group(self, wrong: Wrong) -> tuple[Operation, ...]:
         """The operations that go wrong together with one that is wrong where it stands."""
@@ -240,6 +276,16 @@ class Explainer:
             ids := self.known(wrong.operation, wrong.judgement)
         ):
             return ids
+        return self._known_folded(wrong) or self._known_group(wrong)
+
+    def _known_folded(self, wrong: Wrong) -> tuple[str, ...]:
+        got = [
+            wrong.values[one.name] for one in wrong.operation.results if one.name in wrong.values
+        ]
+        judgement = self._folded(wrong.program, wrong.operation, wrong.values, got)
+        return () if judgement is None else self.known(wrong.operation, judgement)
+
+    def _known_group(self, wrong: Wrong) -> tuple[str, ...]:
         group = self._group(wrong)
         return self._ids(group, wrong.judgement) if len(group) > 1 else ()
 
@@ -327,6 +373,13 @@ class Explainer:
     def _all_known(self, failures: Sequence[Failure]) -> tuple[str, ...]:
         ids = [known_by(self.expectations, failure) for failure in failures]
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
+
+
+def _same(ones: Sequence[Array], others: Sequence[Array]) -> bool:
+    return len(ones) == len(others) and all(
+        one.shape == other.shape and bool(alike(one, other).all())
+        for one, other in zip(ones, others, strict=True)
+    )
 
 
 def _is_flushed(judgement: Judgement) -> bool:

@@ -37,11 +37,16 @@ class Shown:
 
     def is_folded(self, value: Value) -> bool:
         """Whether a value is a constant to a compiler."""
-        maker = self.maker(value)
-        if maker is None or maker.regions:
-            return False
-        taken = maker.operands
-        return is_constant(maker) or (bool(taken) and all(map(self.is_folded, taken)))
+        return value.name in self._folded
+
+    @cached_property
+    def _folded(self) -> frozenset[str]:
+        names: set[str] = set()
+        for one in self.program.main.body.operations:
+            of_folded = bool(one.operands) and all(v.name in names for v in one.operands)
+            if not one.regions and (is_constant(one) or of_folded):
+                names.update(value.name for value in one.results)
+        return frozenset(names)
 
 
 @dataclass(frozen=True, slots=True)
