@@ -36,7 +36,7 @@ CLASSES = (
     "product taken into a sum unrounded", "quotient by an exponential as a product",
     "quotient taken into a sum unrounded",
     "sum of products taken apart",
-    "truth value as a selection", "turns miscounted",
+    "truth value as a selection", "turns miscounted", "two bits beside a negative constant",
     # results, and how they came about
     "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",
     "wrong element type", "wrong shape",

@@ -3,6 +3,9 @@
 -(-8) is -8 in four bits, and 8 in eight: what takes it in the same loop, and looks at more than its
 low bits, sees another number. Here an operation is evaluated in eight bits, on operands that are
 made so, too, of the values that the backend has before them.
+
+And signed integers of two bits that are compared with a negative constant: LLVM makes max(1, -1)
+-1, and other numbers of it where it is vectorised, so that any number is explained there.
 """
 
 from __future__ import annotations
@@ -15,12 +18,15 @@ import numpy as np
 
 from conformance.triage.prediction import Predicted, Shown
 from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.monoid import MAXIMUM, MINIMUM
 from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.regions import monoid_of
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 KEPT = "kept in eight bits"
+NEGATIVE = "two bits beside a negative constant"
 
 _BYTE = 8
 _WIDE = {True: ELEMENT_TYPES["si8"], False: ELEMENT_TYPES["ui8"]}
@@ -55,6 +61,63 @@ def _is_narrow(value: Value) -> bool:
 def _acts_on_each(operation: Operation) -> bool:
     record = OPS[operation.name]
     return record.lifts or record.rearranges or not operation.operands
+
+
+def beside_negatives(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """Any number, where integers of two bits are compared with a negative constant; and what an
+    operation makes of any number that such a one before it gives."""
+    shown = Shown(program, values)
+    taken = [values.get(operand.name) for operand in operation.operands]
+    if _meets_negative(shown, operation):
+        of = _element(operation.results[0])
+        shape = getattr(operation.results[0].type, "shape", ())
+        if of is not None:
+            numbers = (False, True) if of.is_boolean else _OF_TWO_BITS
+            yield from (Predicted(np.full(shape, one, of.storage)) for one in numbers)
+    for number, operand in enumerate(operation.operands):
+        maker = shown.maker(operand)
+        if maker is None or not _meets_negative(shown, maker) or not _is_of_two_bits(operand):
+            continue
+        for one in _OF_TWO_BITS:
+            before = values.get(operand.name)
+            others = [*taken]
+            others[number] = None if before is None else np.full_like(before, one)
+            if all(each is not None for each in others):
+                yield from _applied(operation, [each for each in others if each is not None])
+
+
+def _applied(operation: Operation, operands: Sequence[Array]) -> Iterator[Predicted]:
+    try:
+        yield Predicted(apply(operation, operands)[0])
+    except EvaluationError:
+        return
+
+
+_OF_TWO_BITS = (-2, -1, 0, 1)
+_COMPARING = frozenset({"compare", "clamp"})
+
+
+def _is_of_two_bits(value: Value) -> bool:
+    of = _element(value)
+    return of is not None and of.is_integer and of.is_signed and of.bits == 2
+
+
+def _meets_negative(shown: Shown, operation: Operation) -> bool:
+    """Whether an operation compares integers of two bits with a negative constant."""
+    regions = operation.regions
+    monoid = monoid_of(regions[0]) if len(regions) == 1 else OPS[operation.name].monoid
+    if monoid not in (MAXIMUM, MINIMUM) and operation.name not in _COMPARING:
+        return False
+    for operand in operation.operands:
+        array = shown.values.get(operand.name)
+        if array is None and (maker := shown.maker(operand)) is not None and is_constant(maker):
+            array = apply(maker, ())[0]
+        is_folded = _is_of_two_bits(operand) and shown.is_folded(operand)
+        if is_folded and array is not None and (array.astype(np.int8) < 0).any():
+            return True
+    return False
 
 
 class _Model(Shown):

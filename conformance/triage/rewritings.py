@@ -19,7 +19,7 @@ from conformance.transforms.values import makers_of
 from conformance.triage import algebra, contraction
 from conformance.triage.algebra import EXPONENTIAL, LOGARITHM, REGROUPED
 from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
-from conformance.triage.narrow import KEPT, in_eight_bits
+from conformance.triage.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
 from conformance.triage.prediction import Predicted, near
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -174,5 +174,5 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
 }
 """The rewritings by the operation that goes wrong."""
 
-OF_ANY: tuple[tuple[str, Rewriting], ...] = ((KEPT, in_eight_bits),)
+OF_ANY: tuple[tuple[str, Rewriting], ...] = ((KEPT, in_eight_bits), (NEGATIVE, beside_negatives))
 """The rewritings of whatever operation."""

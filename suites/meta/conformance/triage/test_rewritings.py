@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conformance.triage.algebra import EXPONENTIAL, LOGARITHM, REGROUPED
-from conformance.triage.narrow import KEPT
+from conformance.triage.narrow import KEPT, NEGATIVE
 from suites.meta.support.rewriting import kind_of
 
 F32 = np.float32
@@ -151,3 +151,30 @@ func.func @main() -> tensor<3xi1> {
 def test_an_iota_that_does_not_wrap_around_is_compared_as_it_is_in_eight_bits() -> None:
     assert kind_of(COUNTED, [], np.array([True, True, True])) == KEPT
     assert kind_of(COUNTED, [], np.array([True, False, True])) != KEPT
+
+
+TWO_BITS = """
+func.func @main(%x: tensor<2x{of}>) -> tensor<2xi8> {{
+  %0 = stablehlo.constant dense<{c}> : tensor<2x{of}>
+  %1 = stablehlo.{op} %0, %x : tensor<2x{of}>
+  %2 = stablehlo.convert %1 : (tensor<2x{of}>) -> tensor<2xi8>
+  return %2 : tensor<2xi8>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("of", "op", "c", "got", "is_explained"),
+    [
+        ("i2", "maximum", -1, [-1, 0], True),
+        ("i2", "maximum", -1, [5, 0], False),  # no number of two bits
+        ("i2", "maximum", 0, [-1, 0], False),
+        ("i2", "xor", -1, [0, 0], False),
+        ("i4", "maximum", -1, [-1, 0], False),
+    ],
+)
+def test_two_bits_beside_a_negative_constant(
+    of: str, op: str, c: int, got: list[int], is_explained: bool
+) -> None:
+    given = [np.array([1, 0], ml_dtypes.int2 if of == "i2" else ml_dtypes.int4)]
+    found = kind_of(TWO_BITS.format(of=of, op=op, c=c), given, np.array(got, np.int8))
+    assert (found == NEGATIVE) == is_explained
