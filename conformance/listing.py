@@ -40,10 +40,10 @@ def op_entry(row: Row) -> dict[str, Any]:
 
 def coverage_entry(row: Row) -> dict[str, Any]:
     """The dimensions of variation of an op's cases, and what the standard profile reaches."""
-    from conformance.campaign.planning import PROFILES
+    from conformance.campaign.planning import cases_of
     from generators.cells import plan  # loads every builder, the table does without
 
-    cases = range(row.cases(PROFILES["standard"]))
+    cases = range(cases_of(row, "standard"))
     columns = [column.name for column in plan.valid_columns(row.name)]
     reached = plan.reached(row.name, 0, dict.fromkeys(columns, cases))
     return {

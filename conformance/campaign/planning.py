@@ -9,23 +9,23 @@ from pathlib import Path
 
 from conformance.backends.registry import parse_all
 from conformance.campaign.tasks import Task
-from conformance.catalog import CATALOG, Cell, cells
+from conformance.catalog import CATALOG, Cell, Row, cells
 from conformance.errors import UsageError, unknown
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT
 from conformance.results.store import CellKey
 from generators.case.columns import Invalid
 from generators.cells.columns import miss_count
-from reference.ops.table import OPS
 
 CASES_PER_MODULE = 32
 """The cases of a bundle of tasks, compiled as one module: with more, a case costs hardly less
 (measured)."""
 
 PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
-"""Cases per cell, to be multiplied by the weight of the op's row."""
+"""Cases per cell of an op whose row has no weight of its own."""
 
 FASTEST = "smoke"
-"""The profile that has a single case per cell of the dear ops."""
+"""The profile in which each further unit of weight is one case more, not as many again: so much has
+every value of every dimension in some column."""
 
 MISSES_PER_ID: dict[str, int] = {"smoke": 1, "standard": 3, "deep": 1000}
 """Near misses of each constraint."""
@@ -84,15 +84,20 @@ def plan(options: Options) -> Plan:
 
 def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
     """The tasks of one cell, in order."""
-    count = cell.row.cases(PROFILES[profile])
-    if profile == FASTEST and OPS[cell.op].expensive:
-        count = 1
+    count = cases_of(cell.row, profile)
     if isinstance(cell.element_type, Invalid):
         count = miss_count(cell.op, MISSES_PER_ID.get(profile, PROFILES[profile]))
     return [
         Task(cell, seed, start, min(start + CASES_PER_MODULE, count))
         for start in range(0, count, CASES_PER_MODULE)
     ]
+
+
+def cases_of(row: Row, profile: str) -> int:
+    """How many cases a cell of an op has in a profile, near misses apart."""
+    if profile != FASTEST:
+        return row.cases(PROFILES[profile])
+    return PROFILES[FASTEST] - 1 + int(row.weight)
 
 
 def bundles(tasks: Iterable[Task], apart: Container[Task] = ()) -> list[tuple[Task, ...]]:

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from conformance.campaign.planning import PROFILES, plan_of
+from conformance.campaign.planning import cases_of, plan_of
 from conformance.catalog import CATALOG, Cell
 from generators.case.choices import NARROWING, Pick, choose, seldom
 from generators.cells import plan
@@ -60,7 +60,7 @@ def test_every_value_is_reached_somewhere(op: str, profile: str) -> None:
 
     What an op of XlaBuilder shares with its twin is not tried again in every column.
     """
-    cases = CATALOG[op].cases(PROFILES[profile])
+    cases = cases_of(CATALOG[op], profile)
     columns = [column.name for column in plan.valid_columns(op)]
     plan.reached(op, 0, dict.fromkeys(columns, range(cases)))
     covered = plan.coverage(op, 0)
@@ -75,7 +75,7 @@ def test_every_value_is_reached_somewhere(op: str, profile: str) -> None:
 def test_every_pair_of_types_is_converted() -> None:
     for op in ("convert", "bitcast_convert"):
         for column in (c for c in plan.valid_columns(op) if c.name in ELEMENT_TYPES):
-            count = CATALOG[op].cases(PROFILES["standard"])
+            count = cases_of(CATALOG[op], "standard")
             made = plan.cases(op, column, 0, count)
             targets = {one.program.subject.results[0].type.element_type for one in made}
             offered = plan.coverage(op, 0).columns[plan.valid_columns(op).index(column)].options
@@ -124,7 +124,7 @@ def test_choices_are_as_planned_where_they_are_offered() -> None:
 
 @pytest.mark.parametrize("op", ["compare", "pad", "fft"])
 def test_deep_reaches_every_pair_in_every_column_and_then_three_values_together(op: str) -> None:
-    count = CATALOG[op].cases(PROFILES["deep"])
+    count = cases_of(CATALOG[op], "deep")
     covered = plan.coverage(op, 0)
     for number, column in enumerate(covered.columns[:4]):
         covered.planned(number, count - 1)

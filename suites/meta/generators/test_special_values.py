@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from conformance.campaign.planning import PROFILES
+from conformance.campaign.planning import cases_of
 from conformance.catalog import CATALOG
 from generators.cells.plan import cases
 from generators.values.codes import Words
@@ -75,7 +75,7 @@ def test_the_cells_of_standard_meet_them(name: str) -> None:
 
 def _met(op: str, of: ElementType) -> Iterator[str]:
     """The kinds that the operands of that type have in a cell's cases, constants left aside."""
-    for case in cases(op, of, 0, PROFILES["standard"] * CATALOG[op].weight):
+    for case in cases(op, of, 0, cases_of(CATALOG[op], "standard")):
         for recipe in case.inputs:
             arrays = materialise(case.program, recipe)
             for value, array in zip(case.program.main.arguments, arrays, strict=True):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.campaign.planning import PROFILES
+from conformance.campaign.planning import cases_of
 from conformance.catalog import CATALOG
 from generators.cells import plan
 from generators.values.contents import fill, materialise
@@ -63,7 +63,7 @@ def test_without_balls_some_results_are_others(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("op", UNDECIDED)
 def test_standard_meets_them(op: str) -> None:
-    made = plan.cases(op, C64, 0, PROFILES["standard"] * CATALOG[op].weight)
+    made = plan.cases(op, C64, 0, cases_of(CATALOG[op], "standard"))
     arrays = [array for one in made for recipe in one.inputs
               for array in materialise(one.program, recipe)]  # fmt: skip
     constants = [value for one in made for inner in one.program.walk()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.campaign.planning import PROFILES
+from conformance.campaign.planning import cases_of
 from conformance.catalog import CATALOG
 from conformance.judging.compare import Judgement, judge
 from conformance.verdict import Verdict
@@ -412,7 +412,7 @@ def planned(op: str, *types: ElementType) -> list[FOUND]:
     """Operation, operands and results of what the profile standard plans for these cells."""
     found: list[FOUND] = []
     for of in types:
-        for case in cases(op, of, seed=0, count=PROFILES["standard"] * CATALOG[op].weight):
+        for case in cases(op, of, seed=0, count=cases_of(CATALOG[op], "standard")):
             for recipe in case.inputs:
                 inputs = materialise(case.program, recipe)
                 found.append((*last(case.program, inputs), evaluate(case.program, inputs)))
