@@ -121,10 +121,18 @@ def known_by(expectations: Sequence[Expectation], failure: Failure | Record) -> 
 
 
 def crashes(expectations: Sequence[Expectation], cell: CellKey) -> bool:
-    """Whether the cell's programs are known to end their process, and not just now and then.
+    """Whether the cell's programs are known to end their process, and not just now and then."""
+    return any(one.applies(cell) for one in ending(expectations))
+
+
+def ending(expectations: Sequence[Expectation]) -> tuple[Expectation, ...]:
+    """The expectations that know cells to end their process, and not just now and then.
 
     After an answer, such as an internal error, the process goes on.
     """
     only = (Verdict.CRASHED.value,)
-    ending = (e for e in expectations if e.verdicts == only and not ANSWERED.keys() >= {*e.kinds})
-    return any(not e.rare and e.applies(cell) for e in ending)
+    return tuple(
+        e
+        for e in expectations
+        if e.verdicts == only and not e.rare and not ANSWERED.keys() >= {*e.kinds}
+    )

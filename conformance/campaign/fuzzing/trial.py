@@ -31,9 +31,9 @@ from conformance.check.made import unit_of
 from conformance.check.outcome import NotJudged, Outcome
 from conformance.check.program import Work
 from conformance.executors.limit import TooSlow, limited
-from conformance.gate.expectations import crashes
+from conformance.gate.expectations import Expectation, Failure, ending, known_by
 from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import in_doubt
+from conformance.judging.perturbation.judge import SUBNORMAL, in_doubt, is_flushed
 from conformance.phases import phase
 from conformance.stablehlo.emit import EmitError
 from conformance.transforms.inline import inlined
@@ -67,6 +67,7 @@ def run_trial(trial: Trial) -> Tried:
     counts: Counter[str] = Counter()
     prepared: list[_Prepared] = []
     met, new, seen = Meetings(), list[Fragment](), set[Pair]()
+    ends = ending(trial.expectations)
     for number in range(trial.start, trial.stop):
         guide = trial.guide
         case = case_of(trial, number, guide)
@@ -77,7 +78,7 @@ def run_trial(trial: Trial) -> Tried:
         if session.refusal(program) is not None:
             counts[Verdict.UNSUPPORTED.value] += 1
             continue
-        if _is_known_to_crash(trial, session.name, program):
+        if _is_known_to_crash(ends, session.name, program):
             counts[KNOWN_TO_CRASH] += 1
             continue
         sets = [materialise(program, recipe) for recipe in case.inputs]
@@ -98,9 +99,12 @@ def run_trial(trial: Trial) -> Tried:
     )  # fmt: skip
 
 
-def _is_known_to_crash(trial: Trial, backend: str, program: Program) -> bool:
+def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Program) -> bool:
+    """Whether one of the expectations that know cells to end their process speaks of it."""
+    if not ends:
+        return False
     cells = {(operation.name, column(operation), backend) for operation in program.walk()}
-    return any(crashes(trial.expectations, cell) for cell in cells)
+    return any(one.applies(cell) for cell in cells for one in ends)
 
 
 _Results = list[list[Array]] | BackendError
@@ -147,22 +151,31 @@ def _judged(
     """The verdict on a program, in a word that is counted; what fails is added to the hits."""
     if isinstance(results, Unsupported):
         return Verdict.UNSUPPORTED.value
-    word = Verdict.PASS.value
+    word, flushed = Verdict.PASS.value, list[Hit]()
     for number, inputs in enumerate(one.sets):
+        outcome = None
         if not isinstance(results, BackendError):
-            actual, expected = results[number], one.expected[number]
-            if _is_right(session, one.program, inputs, expected, actual):
-                continue
+            outcome = _at_once(trial, session, one, number, results[number])
+        if outcome is not None:
+            if outcome.verdict.fails:  # other sets of inputs may show something else
+                flushed.append(Hit(one.number, one.program, inputs, outcome))
+            continue
         outcome = judged_alone(trial, session, one.program, inputs)
         if outcome is None:
             return NOT_EVALUATED
         if outcome.verdict.fails:
-            hits.append(Hit(one.number, one.program, inputs, outcome))
-            return f"known {outcome.verdict}" if outcome.known else outcome.verdict.value
+            return _counted(Hit(one.number, one.program, inputs, outcome), hits)
         word = outcome.verdict.value
         if outcome.verdict is Verdict.PASS and not _is_same_alone(session, one, number, results):
             word = ONLY_TOGETHER
-    return word
+    return _counted(flushed[0], hits) if flushed else word
+
+
+def _counted(hit: Hit, hits: list[Hit]) -> str:
+    """The word that a program is counted under which fails; it is added to the hits."""
+    hits.append(hit)
+    verdict = hit.outcome.verdict
+    return f"known {verdict}" if hit.outcome.known else verdict.value
 
 
 def _is_same_alone(session: Session, one: _Prepared, number: int, results: _Results) -> bool:
@@ -173,26 +186,47 @@ def _is_same_alone(session: Session, one: _Prepared, number: int, results: _Resu
     return all(bool(alike(a, b).all()) for a, b in zip(alone, results[number], strict=True))
 
 
-def _is_right(
-    session: Session,
-    program: Program,
-    inputs: Inputs,
-    expected: Sequence[Array],
-    actual: Sequence[Array],
-) -> bool:
-    """Whether results are as expected, or within what roundings alone may make of them."""
+def _at_once(
+    trial: Trial, session: Session, one: _Prepared, number: int, actual: Sequence[Array]
+) -> Outcome | None:
+    """The outcome on a set of inputs, where it need not be compiled alone for that.
+
+    Results are right that are as expected, or within what roundings alone may make of them. They
+    are known where subnormal numbers taken for zero explain all of them, and expectations know
+    each of the operations to do that.
+    """
+    inputs, expected = one.sets[number], one.expected[number]
     if len(expected) != len(actual):
-        return False
+        return None
     pairs = list(zip(expected, actual, strict=True))
     if any(want.shape != got.shape or want.dtype != got.dtype for want, got in pairs):
-        return False
+        return None
     if all(bool(alike(want, got).all()) for want, got in pairs):
-        return True
+        return Outcome(Verdict.PASS)
     try:
-        permitted = Permitted(inlined(program).program, inputs, session.hardware)
-        return not in_doubt(permitted, actual)
+        permitted = Permitted(inlined(one.program).program, inputs, session.hardware)
+        doubtful = in_doubt(permitted, actual)
+        if not doubtful:
+            return Outcome(Verdict.PASS)
+        known = _known_to_flush(trial.expectations, session.name, one.program)
+        if known and is_flushed(permitted, actual, doubtful):
+            return Outcome(Verdict.FLUSHED, SUBNORMAL, known=known)
     except EvaluationError:
-        return False
+        pass
+    return None
+
+
+def _known_to_flush(
+    expectations: Sequence[Expectation], backend: str, program: Program
+) -> tuple[str, ...]:
+    """The expectations that know each operation to take subnormal numbers for zero; none where
+    they do not know all of them."""
+    cells = dict.fromkeys((one.name, column(one)) for one in program.walk())
+    ids = [
+        known_by(expectations, Failure(*cell, backend, Verdict.FLUSHED, SUBNORMAL))
+        for cell in cells
+    ]
+    return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
 
 def judged_alone(

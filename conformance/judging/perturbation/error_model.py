@@ -28,7 +28,7 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics import exactness
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64, ulp_size
-from reference.ops.structure import COMMUNICATION
+from reference.ops.structure import COMMUNICATION, calls_target, is_structure
 from reference.ops.table import OPS
 
 EXCESS = 1.0
@@ -78,6 +78,16 @@ def movable(
         return tuple(moved)
 
     return quiet(move)
+
+
+def moves_by_tolerances(operation: Operation) -> bool:
+    """Whether an operation's results move by tolerances of their own: by as much up as down, and
+    each element by itself."""
+    if operation.regions or is_structure(operation) or calls_target(operation):
+        return False
+    rule = rule_of(operation)
+    by_bound = rule is not None and (rule.measure is None or rule.bound is not None)
+    return by_bound and backward_error.family(operation) is None
 
 
 def _either_zero(

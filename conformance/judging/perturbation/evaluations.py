@@ -9,15 +9,15 @@ judges by.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from conformance.judging.lapack import free_choices
-from conformance.judging.perturbation.error_model import Directions
+from conformance.judging.perturbation.error_model import Directions, moves_by_tolerances
 from conformance.judging.perturbation.flushing import at_random, everything, of_sign
-from conformance.judging.perturbation.hook import Follower, Values
+from conformance.judging.perturbation.hook import Follower, Tolerances, Values
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import separated
 from conformance.phases import phase
@@ -29,6 +29,7 @@ from reference.interpreter.evaluate import evaluate, shared_out
 from reference.ir.processes import processes
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
+from reference.ops.structure import is_constant
 
 SAMPLES = 8
 """Evaluations in random directions; with those all up and all down, ten besides the unmoved one.
@@ -57,6 +58,7 @@ class _Moving:
     apart: frozenset[str]
     unmoved: frozenset[str] = frozenset()
     """Results of the program that moves do not reach."""
+    tolerances: Tolerances = field(default_factory=Tolerances)
 
 
 class Permitted:
@@ -176,8 +178,9 @@ class Permitted:
             return results
         moving = self._moving
         results, _ = self._run(
-            moving.inputs, moving.program, directions=directions, apart=moving.apart
-        )
+            moving.inputs, moving.program, directions=directions, apart=moving.apart,
+            tolerances=moving.tolerances,
+        )  # fmt: skip
         ends = zip(self._numbers, moving.program.main.body.operations[-1].operands, strict=True)
         still = {number for number, value in ends if value.name in moving.unmoved}
         return tuple(
@@ -190,6 +193,15 @@ class Permitted:
             random = np.random.default_rng((self._seed, number))
             ways.append(_each(random) if number % 4 else _whole(random))
         return ways
+
+    @property
+    def has_all_moves(self) -> bool:
+        """Whether results all up and all down say it all: one operation moves them, the last."""
+        if self._moving is None or len(self._moved) < 2:
+            return False
+        inside = self._moving.program.main.body.operations[:-1]
+        working = [one for one in inside if not is_constant(one)]
+        return len(working) == 1 and moves_by_tolerances(working[0])
 
     @phase("more")
     def more(self, count: int) -> list[Values]:

@@ -38,6 +38,27 @@ Values = tuple[Any, ...]
 
 
 @dataclass(slots=True)
+class Tolerances:
+    """What moves the results of operations whose operands are the same arrays again: worked out
+    once for all evaluations of a program."""
+
+    _kept: dict[int, tuple[Operation, Values, Moved]] = field(
+        default_factory=dict[int, tuple[Operation, Values, Moved]]
+    )
+
+    def movable(
+        self, operation: Operation, operands: Values, results: Values, platform: str
+    ) -> Moved:
+        """What moves these results."""
+        kept = self._kept.get(id(operation))
+        if kept is not None and all(a is b for a, b in zip(kept[1], operands, strict=True)):
+            return kept[2]
+        move = movable(operation, operands, results, platform)
+        self._kept[id(operation)] = (operation, operands, move)
+        return move
+
+
+@dataclass(slots=True)
 class Follower:
     """What `evaluate` calls after every operation: knows the operands, and moves the results.
 
@@ -47,7 +68,8 @@ class Follower:
     open, `choose` is the number of a choice among results that are all right (such as
     eigenvectors), to be made anew; `opened` names the reasons met. `taken` are values of main that
     are taken as given: what the operations made of their operands is kept in `found`. `affected`
-    are the values of main that moves change. `others` are the values of the other processes, where
+    are the values of main that moves change. `tolerances` are those of evaluations before, of the
+    same program. `others` are the values of the other processes, where
     there are several, each beside those that all of them see.
     """
 
@@ -65,6 +87,7 @@ class Follower:
     taken: Mapping[str, Array] = field(default_factory=dict[str, Array])
     found: dict[str, Any] = field(default_factory=dict[str, Any])
     affected: set[str] = field(default_factory=set[str])
+    tolerances: Tolerances = field(default_factory=Tolerances)
     others: dict[ProcessId, dict[str, Any]] = field(default_factory=dict[ProcessId, dict[str, Any]])
     _again: dict[str, Moved] = field(default_factory=dict[str, Moved])
     _own: frozenset[int] = frozenset()
@@ -111,7 +134,9 @@ class Follower:
         if structure is not None and structure.hands_on and len(operands) == 1:
             again = self._again.get(operation.operands[0].name)
             return results if again is None else again(directions)
-        move = movable(operation, operands, results, self.platform)
+        draws = operation.name in OPS and OPS[operation.name].draws
+        known = movable if operation.regions or draws else self.tolerances.movable
+        move = known(operation, operands, results, self.platform)
         if len(results) == 1 and operation.results[0].name in self.apart:
             self._again[operation.results[0].name] = move
         return move(directions)

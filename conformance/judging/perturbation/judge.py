@@ -30,6 +30,9 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import alike
 from reference.ops.structure import calls_target, is_constant, is_structure
 
+SUBNORMAL = "subnormal intermediate"
+"""The class of results of programs that are explained by numbers taken for zero on the way."""
+
 FEW_SAMPLES = 4
 """Evaluations that are made first: what their hull takes in, that of all does too."""
 
@@ -105,6 +108,18 @@ def _is_reached(permitted: Permitted, number: int, actual: Array) -> bool:
         if within([one.reshape(-1)[where] for one in sets], got, of).all():
             return True
     return False
+
+
+def is_flushed(permitted: Permitted, actual: Sequence[Array], numbers: Sequence[int]) -> bool:
+    """Whether subnormal numbers taken for zero explain all of the results of these numbers."""
+    return all(_is_result_flushed(permitted, number, actual[number]) for number in numbers)
+
+
+def _is_result_flushed(permitted: Permitted, number: int, actual: Array) -> bool:
+    where = np.flatnonzero(~alike(permitted.expected[number], actual))
+    hull = _Hull(permitted, number, actual.reshape(-1)[where], where)
+    hull.samples += hull.pick(permitted.moved())
+    return any(bool(mask.all()) for _, _, mask in _flushed(hull))
 
 
 def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
@@ -196,11 +211,15 @@ def _reached_by_moving(hull: _Hull) -> Answer:
 def _reached_by_more(hull: _Hull) -> Answer:
     if not hull.is_number:
         return
+    near = is_near(hull.samples, hull.got, hull.type) & ~hull.within(hull.samples)
+    if not near.any() or hull.permitted.has_all_moves:
+        return
     for count in range(MORE_SAMPLES // 4, MORE_SAMPLES + 1, MORE_SAMPLES // 4):
-        if not is_near(hull.samples, hull.got, hull.type).any():
-            return
         samples = [*hull.samples, *hull.pick(hull.permitted.more(count))]
-        yield Verdict.PASS, "", hull.within(samples, margin=0.0)
+        reached = hull.within(samples, margin=0.0)
+        yield Verdict.PASS, "", reached
+        if not (near & ~reached).any():
+            return
 
 
 def _depends_on_choices(hull: _Hull) -> Answer:
@@ -224,7 +243,7 @@ def _flushed(hull: _Hull) -> Answer:
             flushed = hull.within([*zeroed, *hull.samples])
         else:
             flushed = np.any([hull.got == one for one in zeroed], axis=0)
-        yield Verdict.FLUSHED, "subnormal intermediate", flushed
+        yield Verdict.FLUSHED, SUBNORMAL, flushed
 
 
 def _wrong(hull: _Hull) -> Answer:
