@@ -114,11 +114,18 @@ class Chain:
         if value in self.parameters:
             self.parameters[value] = self._suiting(element(value), profiles)
 
+    def widen(self, value: Value) -> None:
+        """Let a parameter of main have any contents, for what overflows, or rounds them anyhow."""
+        if value in self.parameters:
+            self.parameters[value] = profiles_of(element(value))
+
     def _suiting(self, of: ElementType, profiles: Sequence[str]) -> tuple[str, ...]:
         general = all(name in PROFILES and PROFILES[name].general for name in profiles)
+        found = tuple(profiles) or profiles_of(of)
         if self.exact and general and not of.is_boolean:
-            return (PLAIN,)
-        return tuple(profiles) or profiles_of(of)
+            whole = of.is_integer  # which wraps around, and rounds nothing
+            return (*(PLAIN,) * len(found), *found) if whole else (PLAIN,)
+        return found
 
     def constant(self, array: Array, tensor_type: TensorType) -> Value:
         """A constant with these elements."""

@@ -10,7 +10,7 @@ from generators.chains.chain import LARGEST, Chain, element, size_of, tensor
 from generators.chains.fitting import fitted
 from generators.chains.guide import Guide
 from generators.chains.links import link, linked_ops
-from generators.chains.patterns import algebra, control, folds, movement
+from generators.chains.patterns import algebra, control, folds, movement, windows
 from generators.chains.patterns.pattern import Pattern, numbers
 from generators.chains.quantized import quantized_link
 from reference.ir.program import TensorType, Value
@@ -20,6 +20,7 @@ PATTERNS: tuple[Pattern, ...] = (
     *algebra.PATTERNS,
     *movement.PATTERNS,
     *folds.PATTERNS,
+    *windows.PATTERNS,
     *control.PATTERNS,
 )
 """Every pattern."""
@@ -131,7 +132,7 @@ def results(chain: Chain) -> list[Value]:
     used = chain.used()
     last = made[-1]
     ends = [value for value in made[:-1] if value.name not in used]
-    shown = [value for value in dict.fromkeys(ends) if chain.pick(4) < 3]
+    shown = [value for value in dict.fromkeys(ends) if chain.pick(8) < 7]
     return [*dict.fromkeys([*shown, last])]
 
 

@@ -14,6 +14,7 @@ from generators.chains.patterns.pattern import (
     integers,
     numbers,
     ordered,
+    shaped,
     signed,
 )
 from reference.ir.program import TensorType, Value
@@ -51,12 +52,16 @@ _INVERSES = (
 
 
 def _function_and_inverse(chain: Chain, value: Value) -> Value:
+    chain.widen(value)
     first, second = choose(chain.pick, _INVERSES)
     return chain.op(second, chain.op(first, value))
 
 
 def _root_of_square(chain: Chain, value: Value) -> Value:
-    return chain.op("sqrt", chain.op("multiply", value, value))
+    """The size of a number, or the number over its size: squares overflow, and underflow."""
+    chain.widen(value)
+    root = chain.op("sqrt", chain.op("multiply", value, value))
+    return root if chain.pick(3) < 2 else chain.op("divide", value, root)
 
 
 def _square_of_root(chain: Chain, value: Value) -> Value:
@@ -66,6 +71,7 @@ def _square_of_root(chain: Chain, value: Value) -> Value:
 
 def _exponential_and_its_reciprocal(chain: Chain, value: Value) -> Value:
     """What is 1 only where the exponential is neither 0 nor infinite."""
+    chain.widen(value)
     raised = chain.op("exponential", value)
     if chain.pick(2):
         lowered = chain.op("exponential", chain.op("negate", value))
@@ -85,6 +91,7 @@ def _quotient_by_exponential(chain: Chain, value: Value) -> Value:
 
 
 def _log_of_power(chain: Chain, value: Value) -> Value:
+    chain.widen(value)
     exponent = _number(chain, value, 2, 0.5, 3, -1)
     return chain.op("log", chain.op("power", chain.op("abs", value), exponent))
 
@@ -129,6 +136,7 @@ def _with_itself(chain: Chain, value: Value) -> Value:
 
 def _of_its_square(chain: Chain, value: Value) -> Value:
     """The size or the sign of a square: of integers that wrap around it may be negative."""
+    chain.widen(value)
     square = chain.op("multiply", value, value)
     op = choose(chain.pick, ("compare", "abs", "sign", "maximum", "sqrt of abs"))
     zero = chain.number(0, tensor(value))
@@ -386,12 +394,34 @@ def _position_added(chain: Chain, value: Value) -> Value:
     return chain.op(choose(chain.pick, ("add", "multiply", "subtract")), value, along)
 
 
+def _of_positions(chain: Chain, value: Value) -> Value:
+    """What is computed of positions, of more than their type holds too: they wrap around then."""
+    of, rank = element(value), tensor(value).rank
+    if of.bits <= 8 and chain.pick(2):
+        to = TensorType((of.max_integer + choose(chain.pick, (2, 9)),), of)
+    else:
+        to = tensor(value)
+    places = chain.op("iota", to=to, iota_dimension=chain.pick(rank) if to.rank == rank else 0)
+    signed_ = ("abs", "sign", "negate") if of.is_signed else ()
+    op = choose(chain.pick, (*signed_, "compare", "maximum", "divide", "remainder", "multiply"))
+    if op in signed_:
+        return chain.op(op, places)
+    number = _number(chain, places, 0, 1, 2, 3, of.max_integer, -1)
+    if op == "compare":
+        return chain.compare(places, number, choose(chain.pick, ("LT", "GE", "EQ", "NE")))
+    return chain.op(op, places, number)
+
+
 def _counted(of: TensorType) -> bool:
     """Whether an iota of the type holds all its indices."""
     element = of.element
     most = max(of.static_shape, default=0)
     fits = not element.is_integer or most <= element.max_integer
     return of.rank > 0 and numbers(of) and fits and (element.bits >= 8)
+
+
+def _whole(of: TensorType) -> bool:
+    return shaped(of) and of.element.is_integer
 
 
 def _any_number(of: TensorType) -> bool:
@@ -401,6 +431,7 @@ def _any_number(of: TensorType) -> bool:
 PATTERNS = (
     Pattern(_negated_twice, signed),
     Pattern(_inverted_twice, bits),
+    Pattern(_function_and_inverse, continuous),
     Pattern(_function_and_inverse, continuous),
     Pattern(_root_of_square, continuous),
     Pattern(_square_of_root, continuous),
@@ -445,5 +476,6 @@ PATTERNS = (
     Pattern(_precision_reduced, floats),
     Pattern(_constant_of_anything, _any_number),
     Pattern(_position_added, _counted),
+    Pattern(_of_positions, _whole),
 )
 """What compilers know of arithmetic."""

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from generators.case.choices import choose
 from generators.chains.chain import Chain, element, shape_of, tensor
-from generators.chains.patterns.pattern import Pattern, anything, numbers, shaped, small
+from generators.chains.fitting import fitted
+from generators.chains.patterns.pattern import (
+    Pattern,
+    anything,
+    edges_of,
+    numbers,
+    shaped,
+    small,
+)
 from reference.ir.program import TensorType, Value
-from reference.ir.types import ELEMENT_TYPES
+from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _COUNTERS = ("si32", "ui8", "si8", "si64", "ui32", "si16", "si4", "ui2")
 _TURNS = (0, 1, 2, 3, 5, 7)
@@ -17,22 +25,30 @@ _I1, _SI32 = TensorType((), ELEMENT_TYPES["i1"]), TensorType((), ELEMENT_TYPES["
 def _counts(chain: Chain, of: TensorType) -> tuple[int, int, int, str]:
     """Where a counter begins, what it grows by, its limit, and how they are compared.
 
-    It may end at the largest or the smallest number of its type, but never passes it.
+    It may end at the largest or the smallest number of its type, but never passes it. The last
+    turn may go beyond the limit, where the comparison holds that.
     """
     low, high = of.element.min_integer, of.element.max_integer
     turns = choose(chain.pick, _TURNS)
-    step = choose(chain.pick, (1, 1, 2, 3, -1))
+    step = choose(chain.pick, (1, 1, 2, 3, -1, -2))
     if step < 0 and low == 0:
-        step = 1
+        step = -step
     turns = min(turns, (high - max(low, 0)) // abs(step))
     first = choose(chain.pick, ("0", "0", "1", "edge"))
+    way = choose(chain.pick, ("strictly", "NE", "strictly", "or equal"))
     if step > 0:
         start = {"0": 0, "1": 1, "edge": high - turns * step}[first]
         start = min(start, high - turns * step)
-        return start, step, start + turns * step, choose(chain.pick, ("LT", "NE"))
-    start = max({"0": 0, "1": 3, "edge": low + turns * -step}[first], low + turns * -step)
-    start = min(start, high)
-    return start, step, start + turns * step, choose(chain.pick, ("GT", "NE"))
+    else:
+        start = max({"0": 0, "1": 3, "edge": low - turns * step}[first], low - turns * step)
+        start = min(start, high)
+    end = start + turns * step
+    beyond = chain.pick(abs(step)) if turns and way != "NE" else 0
+    limit = end - beyond if step > 0 else end + beyond
+    if way == "or equal" and turns:  # the last number that is counted from
+        limit = limit - 1 if step > 0 else limit + 1
+        return start, step, limit, "LE" if step > 0 else "GE"
+    return start, step, limit, "NE" if way == "NE" else "LT" if step > 0 else "GT"
 
 
 def _counted_loop(chain: Chain, value: Value) -> Value:
@@ -151,46 +167,82 @@ def _carried(of: TensorType) -> bool:
 
 
 def _gathered_rows(chain: Chain, value: Value) -> Value:
-    """Rows by an iota, which is all of them; by constants or parameters, in range and beyond."""
+    """Rows by an iota, which is all of them; by constants or parameters, in range and beyond; or
+    one row by an index vector that has no place among others."""
+    of = _index_type(chain)
+    value = _as_table(chain, value, of)
     shape = shape_of(value)
-    indices = _rows(chain, shape[0])
-    rank = len(shape)
+    one = chain.pick(3) == 2
+    indices = _one_row(chain, shape[0], of) if one else _rows(chain, shape[0], of)
+    first = 0 if one else 1
     return chain.op(
-        "gather", value, indices, offset_dims=tuple(range(1, rank)), collapsed_slice_dims=(0,),
-        start_index_map=(0,), index_vector_dim=1, slice_sizes=(1, *shape[1:]),
-        operand_batching_dims=(), start_indices_batching_dims=(), indices_are_sorted=False,
+        "gather", value, indices, offset_dims=tuple(range(first, len(shape) - 1 + first)),
+        collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=first,
+        slice_sizes=(1, *shape[1:]), operand_batching_dims=(), start_indices_batching_dims=(),
+        indices_are_sorted=False,
     )  # fmt: skip
 
 
-def _rows(chain: Chain, size: int) -> Value:
-    """A vector of indices of rows."""
-    names = ("si32", "ui8", "si64", "ui32", "si8")
-    of = ELEMENT_TYPES[choose(chain.pick, names)]
+def _index_type(chain: Chain) -> ElementType:
+    names = ("si32", "ui8", "si8", "si64", "ui32", "ui8", "si8", "ui64", "si16", "ui16")
+    return ELEMENT_TYPES[choose(chain.pick, names)]
+
+
+def _as_table(chain: Chain, value: Value, of: ElementType) -> Value:
+    """The value, or its elements in so many rows that an index type hardly holds their number."""
+    if of.bits > 8 or chain.pick(2) == 0:
+        return value
+    rows = of.max_integer + choose(chain.pick, (2, 0, 1, 3, 45))
+    return fitted(chain, value, TensorType((rows,), element(value)))
+
+
+def _rows(chain: Chain, size: int, of: ElementType) -> Value:
+    """A vector of indices of rows, of an index type."""
     count = min(size, of.max_integer)
-    kind = chain.pick(4)
-    if kind == 0:
-        return chain.op("iota", to=TensorType((count,), of), iota_dimension=0)
-    if kind == 1:
+    kind = chain.pick(8)
+    if kind < 2:
         places = chain.op("iota", to=TensorType((count,), of), iota_dimension=0)
-        return chain.op("reverse", places, dimensions=(0,))
-    line = TensorType((min(count, 4),), of)
-    if kind == 2:
-        return chain.number(choose(chain.pick, (0, 1, min(size, of.max_integer))), line)
+        return chain.op("reverse", places, dimensions=(0,)) if kind else places
+    return _some_rows(chain, size, TensorType((min(count, choose(chain.pick, (4, 1))),), of))
+
+
+def _one_row(chain: Chain, size: int, of: ElementType) -> Value:
+    """The index of one row, as an index vector."""
+    return _some_rows(chain, size, TensorType((1,), of))
+
+
+def _some_rows(chain: Chain, size: int, line: TensorType) -> Value:
+    """Indices in range, at the edges of their type, any, or given to the program."""
+    of, kind = line.element, chain.pick(6)
+    count = min(size, of.max_integer)
+    if kind == 0:
+        return chain.number(choose(chain.pick, (0, 1, count, min(size - 1, of.max_integer))), line)
+    if kind < 3:
+        return chain.number(choose(chain.pick, edges_of(of)), line)
+    if kind == 3:
+        return chain.drawn(line)
     return chain.parameter(line, f"within:0:{max(count - 1, 0)}", f"within:-1:{count}")
 
 
 def _scattered_rows(chain: Chain, value: Value) -> Value:
-    """Rows added or put at indices, among them the same ones again: sums alone are in any order."""
+    """Rows added or put at indices, among them the same ones again: sums alone are in any order.
+    Or one row, by an index vector that has no place among others."""
+    index = _index_type(chain)
+    value = _as_table(chain, value, index)
     shape = shape_of(value)
-    indices = _rows(chain, shape[0])
-    updates = chain.like(TensorType((shape_of(indices)[0], *shape[1:]), element(value)))
+    one = chain.pick(3) == 2
+    indices = _one_row(chain, shape[0], index) if one else _rows(chain, shape[0], index)
+    first = 0 if one else 1
+    size = () if one else shape_of(indices)
+    updates = chain.like(TensorType((*size, *shape[1:]), element(value)))
     scalar = TensorType((), element(value))
     body = chain.apart(scalar, scalar)
     add = numbers(scalar)
     result = body.op("add" if add else "or", *body.arguments)
     return chain.op(
-        "scatter", value, indices, updates, update_window_dims=tuple(range(1, len(shape))),
-        inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
+        "scatter", value, indices, updates,
+        update_window_dims=tuple(range(first, len(shape) - 1 + first)),
+        inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=first,
         input_batching_dims=(), scatter_indices_batching_dims=(), indices_are_sorted=False,
         unique_indices=False, regions=(body.ended(result),),
     )  # fmt: skip
@@ -233,6 +285,7 @@ PATTERNS = (
     Pattern(_loop_without_turns, _carried),
     Pattern(_branches, anything),
     Pattern(_called_function, _carried),
+    Pattern(_gathered_rows, _rowed),
     Pattern(_gathered_rows, _rowed),
     Pattern(_scattered_rows, _summed),
     Pattern(_scattered_back, _rowed),

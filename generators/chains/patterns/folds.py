@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.case.choices import choose
-from generators.chains.chain import Chain, element, shape_of, size_of, tensor
+from generators.chains.chain import Chain, element, shape_of, tensor
 from generators.chains.fitting import fitted
 from generators.chains.patterns.pattern import (
     Pattern,
@@ -13,7 +13,6 @@ from generators.chains.patterns.pattern import (
     shaped,
     small,
 )
-from generators.families.reduction import padding_of
 from reference.ir.program import Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
@@ -21,7 +20,7 @@ _FOLDS = (("add", 0), ("maximum", 0), ("minimum", 0), ("multiply", 1))
 _TRUTHS = (("and", 1), ("or", 0), ("xor", 0))
 
 
-def _fold(chain: Chain, of: ElementType) -> tuple[Region, Value]:
+def fold(chain: Chain, of: ElementType) -> tuple[Region, Value]:
     """A body that is one operation, and the value that it begins with, neutral to it."""
     folds = _TRUTHS if of.is_boolean else _FOLDS
     if of.is_integer and chain.pick(4) == 3:
@@ -50,7 +49,7 @@ def _greatest(of: ElementType) -> float:
 
 
 def _reduced(chain: Chain, value: Value, dimensions: tuple[int, ...]) -> Value:
-    body, init = _fold(chain, element(value))
+    body, init = fold(chain, element(value))
     return chain.op("reduce", value, init, dimensions=dimensions, regions=(body,))
 
 
@@ -97,59 +96,6 @@ def _reduced_of_padded(chain: Chain, value: Value) -> Value:
         interior_padding=(chain.pick(2),) * rank,
     )  # fmt: skip
     return _reduced(chain, padded, (chain.pick(rank),))
-
-
-def _windows(chain: Chain, value: Value) -> Value:
-    """Windows of one element, of all, growing ones; padded, cropped, dilated, strided."""
-    shape = shape_of(value)
-    body, init = _fold(chain, element(value))
-    kind = choose(chain.pick, ("ones", "all", "growing", "dilated", "strided", "cropped"))
-    ones = kind == "ones" or (kind == "cropped" and chain.pick(2))
-    sizes = {"all": shape, "growing": shape, kind if ones else "": (1,) * len(shape)}.get(
-        kind, tuple(min(2, max(size, 1)) for size in shape)
-    )
-    sizes = tuple(max(size, 1) for size in sizes)
-    rank = len(shape)
-    low = tuple(size - 1 if kind == "growing" else 0 for size in sizes)
-    pairs = [(one, 0) for one in low]
-    if kind == "cropped":
-        pairs = [_edges(chain, size) for size in shape]
-    padding = padding_of(pairs)
-    base = (1 + chain.pick(3) if kind == "dilated" else 1,) * rank
-    window = (choose(chain.pick, (1, 2, 7)) if kind == "dilated" else 1,) * rank
-    strides = (choose(chain.pick, (1, 2, 3)) if kind in ("strided", "ones") else 1,) * rank
-    return chain.op(
-        "reduce_window", value, init, window_dimensions=sizes, window_strides=strides,
-        base_dilations=base, window_dilations=window, padding=padding, regions=(body,),
-    )  # fmt: skip
-
-
-def _edges(chain: Chain, size: int) -> tuple[int, int]:
-    """Padding on either side of a dimension, which may take one element away."""
-    lows = (-1, 0, 1) if size > 2 else (0, 1)
-    low = choose(chain.pick, lows)
-    return low, choose(chain.pick, (0, 1) if low < 0 else lows)
-
-
-def _windows_of_cropped(chain: Chain, value: Value) -> Value:
-    """Windows with padding over what a pad has cut off there."""
-    rank = tensor(value).rank
-    axis = chain.pick(rank)
-    cut = tuple(-1 if d == axis and shape_of(value)[d] > 1 else 0 for d in range(rank))
-    filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
-    front = chain.pick(2)
-    none = (0,) * rank
-    cropped = chain.op(
-        "pad", value, filling, edge_padding_low=cut if front else none,
-        edge_padding_high=none if front else cut, interior_padding=(chain.pick(2),) * rank,
-    )  # fmt: skip
-    body, init = _fold(chain, element(value))
-    window = tuple(2 if d == axis else 1 for d in range(rank))
-    pairs = [(front, 1 - front) if d == axis else (0, 0) for d in range(rank)]
-    return chain.op(
-        "reduce_window", cropped, init, window_dimensions=window, padding=padding_of(pairs),
-        regions=(body,),
-    )  # fmt: skip
 
 
 _MANY_DIMENSIONS = ((3, 1, 2, 2, 8, 8, 8), (2, 2, 3, 4, 4, 1, 4, 8), (1, 2, 1, 3, 2, 2, 2))
@@ -271,20 +217,13 @@ def _reducible_dimensions(of: TensorType) -> bool:
     return _reducible(of) and of.rank > 0
 
 
-def _multiplied(of: TensorType) -> bool:
+def multiplied(of: TensorType) -> bool:
+    """Numbers that products and convolutions take, and not many of them."""
     return numbers(of) and small(of) and (of.element.bits >= 8)
 
 
 def _multiplied_dimensions(of: TensorType) -> bool:
-    return _multiplied(of) and of.rank > 0
-
-
-def _few(of: TensorType) -> bool:
-    return 0 < of.rank < 4 and size_of(of) <= 128 and (numbers(of) or of.element.is_boolean)
-
-
-def _few_reducible(of: TensorType) -> bool:
-    return _few(of) and not of.element.is_complex
+    return multiplied(of) and of.rank > 0
 
 
 def _sortable(of: TensorType) -> bool:
@@ -298,13 +237,11 @@ PATTERNS = (
     Pattern(_reduced_of_transposed, _reducible_dimensions),
     Pattern(_reduced_of_joined, _reducible_dimensions),
     Pattern(_reduced_of_padded, _reducible_dimensions),
-    Pattern(_windows, _few_reducible),
-    Pattern(_windows_of_cropped, _few_reducible),
-    Pattern(_sum_of_products_of_many_dimensions, _multiplied),
-    Pattern(_product_of_two, _multiplied),
+    Pattern(_sum_of_products_of_many_dimensions, multiplied),
+    Pattern(_product_of_two, multiplied),
     Pattern(_product_with_ones, _multiplied_dimensions),
-    Pattern(_product_of_products, _multiplied),
-    Pattern(_product_of_joined, _multiplied),
+    Pattern(_product_of_products, multiplied),
+    Pattern(_product_of_joined, multiplied),
     Pattern(_sorted_twice, _sortable),
     Pattern(_sorted_positions, _sortable),
     Pattern(_first_of_sorted, _sortable),

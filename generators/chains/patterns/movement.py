@@ -5,7 +5,7 @@ from __future__ import annotations
 from generators.case.choices import choose
 from generators.chains.chain import Chain, element, shape_of, size_of, tensor
 from generators.chains.fitting import fitted
-from generators.chains.patterns.pattern import Pattern, numbers, shaped, small
+from generators.chains.patterns.pattern import Pattern, edges_of, numbers, shaped, small
 from generators.families.data_movement import permutation
 from reference.ir.program import TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
@@ -186,7 +186,7 @@ def _indices(chain: Chain, value: Value, count: int) -> list[Value]:
         if chain.pick(3) == 2:
             found.append(chain.parameter(scalar, f"within:-1:{size + 1}", "values:0", "special"))
             continue
-        number = choose(chain.pick, (0, 1, size - 1, size, -1, 200, size + 1))
+        number = choose(chain.pick, (0, 1, size - 1, size, -1, *edges_of(of), size + 1))
         held = min(max(number, of.min_integer), of.max_integer)
         found.append(chain.number(held, scalar))
     return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from generators.case.choices import name_of
 from generators.chains.chain import LARGEST, Chain, size_of
 from reference.ir.program import TensorType, Value
+from reference.ir.types import ElementType
 
 Takes = Callable[[TensorType], bool]
 """takes(type): whether a pattern can be written on values of a type."""
@@ -90,6 +91,11 @@ def small(of: TensorType) -> bool:
 def shaped(of: TensorType) -> bool:
     """Values of at least one dimension."""
     return of.rank > 0 and small(of)
+
+
+def edges_of(of: ElementType) -> tuple[int, ...]:
+    """Numbers at the edges of an integer type: its ends, and where a first bit is set."""
+    return (of.max_integer, of.max_integer // 2 + 1, of.max_integer // 2, of.min_integer)
 
 
 def both(first: Takes, second: Takes) -> Takes:

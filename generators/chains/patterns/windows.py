@@ -1,0 +1,228 @@
+"""Windows of reductions and convolutions: small and whole, cropped, dilated, over large arrays.
+
+A pad, with holes or with edges that cut off, may come before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from generators.case.choices import choose
+from generators.chains.chain import Chain, element, shape_of, size_of
+from generators.chains.fitting import fitted
+from generators.chains.patterns.folds import fold, multiplied
+from generators.chains.patterns.pattern import Pattern, numbers
+from generators.families.reduction import padding_of
+from reference.ir.program import Region, TensorType, Value
+
+_KINDS = ("ones", "all", "growing", "dilated", "strided", "cropped", "mixed")
+
+_LARGE_KINDS = ("dilated", "strided", "cropped", "ones", "mixed")
+"""Kinds with windows of few elements."""
+
+_LARGE = ((64, 64), (8192,), (32, 129), (8, 17, 32), (4096, 2))
+"""Sizes of arrays that compilers have other code for."""
+
+
+class _Along(NamedTuple):
+    """Windows along one dimension: their size, stride, dilations, and the padding."""
+
+    window: int
+    stride: int = 1
+    base: int = 1
+    dilation: int = 1
+    padding: tuple[int, int] = (0, 0)
+
+
+def _edges(chain: Chain, size: int, *, cut: bool = False) -> tuple[int, int]:
+    """Padding on either side of a dimension, which may take elements away, but for one; only that
+    where it is to be `cut`. What is taken at one side may be added at the other."""
+    if not cut and size > 1 and chain.pick(4) == 3:
+        by = choose(chain.pick, (1, min(2, size - 1)))
+        return choose(chain.pick, ((-by, by), (by, -by)))
+    low = choose(chain.pick, _leaving(size, (0, -1, 1, -2, 2), cut=cut))
+    return low, choose(chain.pick, _leaving(size + low, (0, 1, -1, 2), cut=cut))
+
+
+def _leaving(size: int, edges: Sequence[int], *, cut: bool) -> list[int]:
+    """The paddings that leave something of a dimension, or all where there is nothing."""
+    return [one for one in edges if size + one >= min(size, 1) and not (cut and one > 0)]
+
+
+def _along(chain: Chain, kind: str, size: int, *, ones: bool, cut: bool) -> _Along:
+    """Windows of a kind along a dimension of so many elements: of `ones` they have one element."""
+    pick = chain.pick
+    whole = max(size, 1)
+    if kind == "growing":
+        return _Along(whole, padding=(whole - 1, 0))
+    if kind == "all":
+        return _Along(whole)
+    if kind == "cropped":
+        return _Along(1 if ones else min(2, whole), padding=_edges(chain, size, cut=cut))
+    window = 1 if ones else choose(pick, (min(2, whole), 1))
+    stride = choose(pick, (1, window, 2, 3)) if kind != "dilated" else choose(pick, (window, 1))
+    if kind == "strided":
+        return _Along(window, stride)
+    base, dilation = choose(pick, (1, 2, 3)), choose(pick, (1, 1, 2, 7))
+    padding = _edges(chain, size) if kind == "mixed" else (0, 0)
+    return _Along(window, stride, base, dilation, padding)
+
+
+def _windows(chain: Chain, value: Value) -> Value:
+    """Windows of one element, of all, growing ones; padded, cropped, dilated, strided."""
+    large = chain.pick(4) == 3
+    if large:
+        value = fitted(chain, value, TensorType(choose(chain.pick, _LARGE), element(value)))
+    kind = choose(chain.pick, _LARGE_KINDS if large else _KINDS)
+    ones, cut = chain.pick(3) == 2, bool(chain.pick(2))
+    along = [_along(chain, kind, size, ones=ones, cut=cut) for size in shape_of(value)]
+    body, init = fold(chain, element(value))
+    return _folded(chain, value, along, body, init)
+
+
+def _folded(
+    chain: Chain, value: Value, along: Sequence[_Along], body: Region, init: Value
+) -> Value:
+    return chain.op(
+        "reduce_window", value, init, window_dimensions=tuple(one.window for one in along),
+        window_strides=tuple(one.stride for one in along),
+        base_dilations=tuple(one.base for one in along),
+        window_dilations=tuple(one.dilation for one in along),
+        padding=padding_of([one.padding for one in along]), regions=(body,),
+    )  # fmt: skip
+
+
+class _Padded(NamedTuple):
+    """A padded value, and what was put at either edge of its dimensions or cut off there."""
+
+    value: Value
+    edges: tuple[tuple[int, int], ...]
+
+    def again(self, chain: Chain) -> list[tuple[int, int]]:
+        """Padding of windows over it: as wide as what was cut off, or of any width."""
+        if chain.pick(2):
+            return [(max(-low, 0), max(-high, 0)) for low, high in self.edges]
+        return [_edges(chain, size) for size in shape_of(self.value)]
+
+
+def _padded(chain: Chain, value: Value, filling: Value) -> _Padded:
+    """A pad that adds to dimensions or cuts them, with holes along some or without; or with such
+    as make none, along dimensions of size 1."""
+    cut, shape = chain.pick(3) < 2, shape_of(value)
+    edges = tuple(_edges(chain, size, cut=cut) for size in shape)
+    holes = choose(chain.pick, ("none", "any", "of one"))
+    padded = chain.op(
+        "pad", value, filling, edge_padding_low=tuple(low for low, _ in edges),
+        edge_padding_high=tuple(high for _, high in edges),
+        interior_padding=tuple(_holes(chain, holes, size) for size in shape),
+    )  # fmt: skip
+    return _Padded(padded, edges)
+
+
+def _holes(chain: Chain, kind: str, size: int) -> int:
+    if kind == "any":
+        return chain.pick(2)
+    return int(kind == "of one" and size == 1)
+
+
+def _windows_of_padded(chain: Chain, value: Value) -> Value:
+    """Windows with padding over what a pad has put or cut off there, of the same value or not."""
+    if chain.pick(2):
+        value = chain.reshape(value, (1, *shape_of(value)))
+    body, init = fold(chain, element(value))
+    neutral = chain.pick(3) < 2
+    filling = init if neutral else chain.number(chain.pick(2), TensorType((), element(value)))
+    padded = _padded(chain, value, filling)
+    along = [
+        _Along(choose(chain.pick, (min(2, max(size, 1)), 1)), padding=padding)
+        for size, padding in zip(shape_of(padded.value), padded.again(chain), strict=True)
+    ]
+    return _folded(chain, padded.value, along, body, init)
+
+
+# --- Convolutions --------------------------------------------------------------------------------
+
+
+def _convolved(chain: Chain, value: Value) -> Value:
+    """A convolution over one or two dimensions, any of them of size 1, or as long as the kernel."""
+    of, pick = element(value), chain.pick
+    batch, features = choose(pick, (1, 2)), choose(pick, (1, 2, 3, 4, 8))
+    sizes = [choose(pick, (1, 2, 3, 5, 8)) for _ in range(1 + pick(2))]
+    image = fitted(chain, value, TensorType((batch, *sizes, features), of))
+    return _convolution(chain, image, [_edges(chain, size) for size in sizes])
+
+
+def _convolved_padded(chain: Chain, value: Value) -> Value:
+    """A convolution of what was padded with zeros or ones, or cut, before."""
+    of, pick = element(value), chain.pick
+    features = choose(pick, (1, 2, 4))
+    sizes = [choose(pick, (2, 1, 3, 5)) for _ in range(1 + pick(2))]
+    image = fitted(chain, value, TensorType((1, *sizes, features), of))
+    filling = chain.number(choose(pick, (0, 0, 1)), TensorType((), of))
+    padded = _padded(chain, image, filling)
+    return _convolution(chain, padded.value, padded.again(chain)[1:-1])
+
+
+def _convolution(chain: Chain, image: Value, padding: Sequence[tuple[int, int]]) -> Value:
+    """A convolution of an image whose dimensions are batch, space and features, in this order."""
+    pick, of = chain.pick, element(image)
+    batch, *sizes, features = shape_of(image)
+    along = [_kernel(chain, *one) for one in zip(sizes, padding, strict=True)]
+    depthwise = features > 1 and pick(5) == 4
+    taken, made = (1, features) if depthwise else (features, choose(pick, (1, 2, 3)))
+    kernel = (*(one.window for one in along), taken, made)
+    rhs = chain.like(TensorType(kernel, of))
+    spatial = tuple(range(1, len(sizes) + 1))
+    last, inside = len(sizes) + 1, tuple(range(len(sizes)))
+    lengths = (_count(size, one) for size, one in zip(sizes, along, strict=True))
+    return chain.op(
+        "convolution", image, rhs, to=TensorType((batch, *lengths, made), of),
+        window_strides=tuple(one.stride for one in along),
+        padding=padding_of([one.padding for one in along]),
+        lhs_dilation=tuple(one.base for one in along),
+        rhs_dilation=tuple(one.dilation for one in along),
+        window_reversal=tuple(pick(4) == 3 for _ in along),
+        input_batch_dimension=0, input_feature_dimension=last, input_spatial_dimensions=spatial,
+        kernel_input_feature_dimension=len(sizes), kernel_output_feature_dimension=last,
+        kernel_spatial_dimensions=inside,
+        output_batch_dimension=0, output_feature_dimension=last,
+        output_spatial_dimensions=spatial,
+        feature_group_count=features if depthwise else 1, batch_group_count=1,
+        precision_config=("DEFAULT", "DEFAULT"),
+    )  # fmt: skip
+
+
+def _kernel(chain: Chain, size: int, padding: tuple[int, int]) -> _Along:
+    """A kernel along a dimension: of one element, of a few, or of as many as the image has."""
+    pick = chain.pick
+    base = choose(pick, (1, 1, 1, 2)) if size > 1 else 1  # of one element links have it
+    return _Along(
+        choose(pick, (1, 2, 3, max(size, 1))), choose(pick, (1, 1, 2)), base,
+        choose(pick, (1, 1, 1, 2)), padding,
+    )  # fmt: skip
+
+
+def _count(size: int, along: _Along) -> int:
+    """How many windows there are along a dimension of a size."""
+    image = (size - 1) * along.base + 1 + sum(along.padding) if size else sum(along.padding)
+    window = (along.window - 1) * along.dilation + 1
+    return max(image - window, -along.stride) // along.stride + 1
+
+
+def _few(of: TensorType) -> bool:
+    return 0 < of.rank < 4 and size_of(of) <= 128 and (numbers(of) or of.element.is_boolean)
+
+
+def _few_reducible(of: TensorType) -> bool:
+    return _few(of) and not of.element.is_complex
+
+
+PATTERNS = (
+    Pattern(_windows, _few_reducible),
+    Pattern(_windows, _few_reducible),
+    Pattern(_windows_of_padded, _few_reducible),
+    Pattern(_convolved, multiplied),
+    Pattern(_convolved_padded, multiplied),
+)
+"""What compilers know of windows."""
