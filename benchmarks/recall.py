@@ -2,8 +2,10 @@
 
 A campaign with no expectations is run on XLA's CPU, and each of its findings compared with the bugs
 of suites/published_bugs.toml that the installed jaxlib has: it is one of them where its minimal
-program has the same operations, and it fails in the same way. Printed are, for each bug, how long
-it took to find it, and how many were found.
+program has the same operations, and it fails in the same way. The operations are those of the
+bug's program as it is stated, or as it is once it was minimised as findings are, after the
+campaign: what is published is not always minimal, and two bugs may come to the same. Printed are,
+for each bug, how long it took to find it, and how many were found.
 """
 
 from __future__ import annotations
@@ -13,14 +15,23 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from conformance.backends.session import open_session
 from conformance.campaign.fuzzing import command
 from conformance.campaign.fuzzing.finding import working
+from conformance.campaign.fuzzing.hits import REDUCING_SECONDS
 from conformance.campaign.fuzzing.keeping.bundle import FINDING
+from conformance.campaign.fuzzing.reducing import reduced
+from conformance.campaign.fuzzing.trial import judged_alone
+from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.check.saving import INPUTS, PROGRAM
+from conformance.executors.local import Call, LocalExecutor
+from conformance.gate.counterexamples import arrays
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import ParseError, parse_module
+from conformance.verdict import Verdict
 from suites.published_bugs import Bug, bugs
 
 
@@ -29,13 +40,39 @@ def operations(text: str) -> frozenset[str]:
     return frozenset(one.name for one in working(parse_module(text)))
 
 
-def is_one(bug: Bug, folder: Path) -> bool:
-    """Whether a finding is that bug."""
+def smallest(bug: Bug) -> frozenset[str]:
+    """In a worker: the mnemonics of a bug's program, minimised as findings are."""
+    program = parse_module(bug.program)
+    trial, inputs = Trial("cpu", 0, 0, 1), arrays(program, bug.inputs)
+    outcome = judged_alone(trial, open_session("cpu"), program, inputs)
+    if outcome is None or outcome.verdict.value != bug.verdict:
+        return operations(bug.program)
+    found = reduced(trial, Hit(0, program, inputs, outcome), REDUCING_SECONDS)
+    return frozenset(one.name for one in working(found.program))
+
+
+def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:
+    """By bug the mnemonics of its programs: the one that is stated, and that one minimised.
+
+    What ends its process is not minimised: that takes a worker for every try.
+    """
+    found = {bug.id: {operations(bug.program)} for bug in here}
+    some = [bug for bug in here if bug.verdict != Verdict.CRASHED.value]
+    with LocalExecutor(1) as executor:
+        calls = (Call(bug.id, smallest, (bug,), 3 * REDUCING_SECONDS) for bug in some)
+        for ended in executor.results(calls):
+            if ended is not None and isinstance(ended.value, frozenset):
+                found[ended.call.name].add(ended.value)
+    return found
+
+
+def is_one(bug: Bug, ways: Collection[frozenset[str]], folder: Path) -> bool:
+    """Whether a finding is that bug, whose programs have such operations."""
     told = json.loads((folder / FINDING).read_text("utf-8"))
     if told["verdict"] != bug.verdict or told["class"] not in (bug.kinds or (told["class"],)):
         return False
     try:
-        return operations((folder / PROGRAM).read_text("utf-8")) == operations(bug.program)
+        return operations((folder / PROGRAM).read_text("utf-8")) in ways
     except ParseError:
         return False
 
@@ -69,10 +106,10 @@ def main() -> int:
             )
         )
         found = sorted((one.parent for one in out.rglob(FINDING)), key=found_at)
-        after: dict[str, float] = {}
+        after, ways = dict[str, float](), forms(here)
         for folder in found:
             for bug in here:
-                if bug.id not in after and is_one(bug, folder):
+                if bug.id not in after and is_one(bug, ways[bug.id], folder):
                     after[bug.id] = found_at(folder) - start
     for bug in here:
         told = f"after {after[bug.id]:.0f} s" if bug.id in after else "not found"

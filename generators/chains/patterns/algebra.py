@@ -397,12 +397,14 @@ def _position_added(chain: Chain, value: Value) -> Value:
 def _of_positions(chain: Chain, value: Value) -> Value:
     """What is computed of positions, of more than their type holds too: they wrap around then."""
     of, rank = element(value), tensor(value).rank
-    if of.bits <= 8 and chain.pick(2):
+    if not of.is_integer or chain.pick(2):
+        of = ELEMENT_TYPES[choose(chain.pick, ("si8", "ui8", "si4", "si16"))]
+    if of.bits <= 8 and chain.pick(3) < 2:
         to = TensorType((of.max_integer + choose(chain.pick, (2, 9)),), of)
     else:
-        to = tensor(value)
+        to = TensorType(shape_of(value), of)
     places = chain.op("iota", to=to, iota_dimension=chain.pick(rank) if to.rank == rank else 0)
-    signed_ = ("abs", "sign", "negate") if of.is_signed else ()
+    signed_ = ("abs", "sign") if of.is_signed else ()
     op = choose(chain.pick, (*signed_, "compare", "maximum", "divide", "remainder", "multiply"))
     if op in signed_:
         return chain.op(op, places)
@@ -418,10 +420,6 @@ def _counted(of: TensorType) -> bool:
     most = max(of.static_shape, default=0)
     fits = not element.is_integer or most <= element.max_integer
     return of.rank > 0 and numbers(of) and fits and (element.bits >= 8)
-
-
-def _whole(of: TensorType) -> bool:
-    return shaped(of) and of.element.is_integer
 
 
 def _any_number(of: TensorType) -> bool:
@@ -476,6 +474,6 @@ PATTERNS = (
     Pattern(_precision_reduced, floats),
     Pattern(_constant_of_anything, _any_number),
     Pattern(_position_added, _counted),
-    Pattern(_of_positions, _whole),
+    Pattern(_of_positions, shaped),
 )
 """What compilers know of arithmetic."""
