@@ -35,7 +35,7 @@ CLASSES = (
     "negation moved out of a sum", "not a solution", "padding reshaped",
     "product taken into a sum unrounded", "quotient by an exponential as a product",
     "quotient taken into a sum unrounded",
-    "sum of products taken apart",
+    "start clamped to the bound", "sum of products taken apart",
     "truth value as a selection", "turns miscounted", "two bits beside a negative constant",
     # results, and how they came about
     "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",

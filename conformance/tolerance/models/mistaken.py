@@ -28,10 +28,14 @@ def gives_with(
     operations: tuple[Operation, ...],
 ) -> bool:
     """Whether a program gives just what comes of other operations in its main."""
-    main = program.main
-    body = replace(main.body, operations=operations)
-    predicted = evaluate(with_main(program, replace(main, body=body)), inputs)
+    predicted = evaluate(with_operations(program, operations), inputs)
     return len(predicted) == len(actual) and all(map(alike, predicted, actual))
+
+
+def with_operations(program: Program, operations: tuple[Operation, ...]) -> Program:
+    """The program with other operations in its main."""
+    main = program.main
+    return with_main(program, replace(main, body=replace(main.body, operations=operations)))
 
 
 def gives(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models import (
+    bounded_starts,
     gathered_first,
     operands_as_parts,
     reshaped_padding,
@@ -27,6 +28,7 @@ _OF_SEVERAL: tuple[tuple[str, Explains], ...] = (
 _OF_ONE: tuple[tuple[str, Explains], ...] = (
     (trip_counts.LABEL, trip_counts.explains),
     (reshaped_padding.LABEL, reshaped_padding.explains),
+    (bounded_starts.LABEL, bounded_starts.explains),
 )
 
 _TAKEN_FOR: dict[str, tuple[tuple[str, Callable[[Program], Program]], ...]] = {
@@ -44,6 +46,7 @@ MISTAKES = frozenset(
 _CONCERNED: dict[str, Callable[[Operation], bool]] = {
     trip_counts.LABEL: trip_counts.concerns,
     reshaped_padding.LABEL: reshaped_padding.concerns,
+    bounded_starts.LABEL: bounded_starts.concerns,
     indices.LABEL: indices.concerns,
 }
 

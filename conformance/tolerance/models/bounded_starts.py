@@ -1,0 +1,100 @@
+"""Slices of what has a dynamic size that start too late.
+
+The start of a slice is clamped so that the slice ends within the operand. Of an operand whose size
+is known up to a bound XLA clamps it to what ends within the bound, and so reads padding.
+
+Source: jaxlib 0.10.2 and 0.12, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+
+from conformance.tolerance.models.mistaken import with_operations
+from reference.interpreter.evaluate import evaluate
+from reference.ir.errors import EvaluationError
+from reference.ir.program import Dense, Operation, Program, TensorType, Value, attributes
+from reference.ir.types import Array
+from reference.numerics.alike import alike
+
+LABEL = "start clamped to the bound"
+
+_SLICES = "dynamic_slice"
+
+
+def concerns(operation: Operation) -> bool:
+    """Whether an operation is a slice of an operand with one size that is known up to a bound."""
+    return operation.name == _SLICES and _free(operation) is not None
+
+
+def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
+    """Whether a program gives just what such starts make of it, whatever the padding holds: what
+    is the same for zeros and for ones there must be."""
+    operations = program.main.body.operations
+    if not any(map(concerns, operations)):
+        return False
+    try:
+        zeros, ones = (
+            evaluate(with_operations(program, (*_mistaken(operations, fill),)), inputs)
+            for fill in (0, 1)
+        )
+    except EvaluationError:
+        return False
+    return len(zeros) == len(actual) and all(map(_is_as, zeros, ones, actual))
+
+
+def _is_as(zeros: Array, ones: Array, got: Array) -> bool:
+    if got.shape != zeros.shape or got.dtype != zeros.dtype or ones.shape != zeros.shape:
+        return False
+    return bool((alike(zeros, got) | ~alike(zeros, ones)).all())
+
+
+def _mistaken(operations: Sequence[Operation], fill: int) -> Iterator[Operation]:
+    return chain.from_iterable(
+        _late(one, fill, f"late{number}.") if concerns(one) else (one,)
+        for number, one in enumerate(operations)
+    )
+
+
+def _free(operation: Operation) -> int | None:
+    """The dimension of the operand whose size is known up to a bound, where there is one."""
+    of = operation.operands[0].type
+    if not isinstance(of, TensorType) or not of.bounds:
+        return None
+    free = [number for number, size in enumerate(of.shape) if size is None]
+    return free[0] if len(free) == 1 and of.bounds[free[0]] is not None else None
+
+
+def _late(operation: Operation, fill: int, prefix: str) -> Iterator[Operation]:
+    """The slice of the operand with padding behind it, from a start that fits the bound."""
+    operand, free = operation.operands[0], _free(operation)
+    of, sizes = operand.type, operation.attribute("slice_sizes")
+    assert isinstance(of, TensorType)
+    assert free is not None
+    assert of.bounds
+    assert isinstance(sizes, tuple)
+    bound = of.bounds[free] or 0
+    full = tuple(bound if size is None else size for size in of.shape)
+    padding = Value(f"{prefix}padding", TensorType(full, of.element_type))
+    yield _constant(padding, np.full(full, fill).astype(of.storage))
+    twice = tuple(2 * bound if number == free else None for number in range(len(full)))
+    joined = Value(f"{prefix}joined", TensorType(of.shape, of.element_type, twice))
+    yield Operation("concatenate", (operand, padding), (joined,), attributes(dimension=free))
+    start = operation.operands[1 + free]
+    assert isinstance(start.type, TensorType)
+    least, most = (Value(f"{prefix}{name}", start.type) for name in ("least", "most"))
+    yield _constant(least, np.zeros((), start.type.storage))
+    yield _constant(most, np.array(bound - int(sizes[free])).astype(start.type.storage))
+    clamped = Value(f"{prefix}start", start.type)
+    yield Operation("clamp", (least, start, most), (clamped,))
+    starts = [*operation.operands[1:]]
+    starts[free] = clamped
+    yield Operation(_SLICES, (joined, *starts), operation.results, operation.attributes)
+
+
+def _constant(value: Value, array: Array) -> Operation:
+    assert isinstance(value.type, TensorType)
+    return Operation("constant", (), (value,), attributes(value=Dense.of(array, value.type)))
