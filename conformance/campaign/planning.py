@@ -24,8 +24,9 @@ PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
 """Cases per cell of an op whose row has no weight of its own."""
 
 FASTEST = "smoke"
-"""The profile in which each further unit of weight is one case more, not as many again: so much has
-every value of every dimension in some column."""
+"""The profile in which each further unit of weight is one case more, not as many again, and an op
+of few columns has as many cases as fill a module: so much has every value of every dimension in
+some column."""
 
 MISSES_PER_ID: dict[str, int] = {"smoke": 1, "standard": 3, "deep": 1000}
 """Near misses of each constraint."""
@@ -97,7 +98,9 @@ def cases_of(row: Row, profile: str) -> int:
     """How many cases a cell of an op has in a profile, near misses apart."""
     if profile != FASTEST:
         return row.cases(PROFILES[profile])
-    return PROFILES[FASTEST] - 1 + int(row.weight)
+    columns = sum(not isinstance(column, Invalid) for column in row.columns)
+    standard = row.cases(PROFILES["standard"])
+    return max(PROFILES[FASTEST] - 1 + int(row.weight), min(CASES_PER_MODULE // columns, standard))
 
 
 def bundles(tasks: Iterable[Task], apart: Container[Task] = ()) -> list[tuple[Task, ...]]:
