@@ -107,10 +107,15 @@ def hull(*balls: Ball) -> Ball:
 
 def contracted(x: Ball, y: Ball, axes: tuple[int, ...]) -> Ball:
     """The sum over dimensions of products that are added up unrounded, by fused operations."""
+    return _sum(unrounded(x, y), axes)
+
+
+def unrounded(x: Ball, y: Ball) -> Ball:
+    """Products that go unrounded into what takes them, by fused operations."""
     products = [a * b for a in _ends(x) for b in _ends(y)]
     nan = x.nan | y.nan | reduce(np.logical_or, map(np.isnan, products))
     ends = reduce(np.fmin, products), reduce(np.fmax, products)
-    return _sum(Ball(*ends, nan, x.arithmetic), axes)
+    return Ball(*ends, nan, x.arithmetic)
 
 
 def _straddles(ball: Ball) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.bounds.balls import Ball, contracted, hull
+from conformance.tolerance.bounds.balls import Ball, contracted, hull, unrounded
 from reference.ops import normalization as ops
 
 ALL = GRAD, INFERENCE, TRAINING = tuple(record.name for record in ops.OPS)
@@ -98,10 +98,10 @@ def other_orders(step: BallStep) -> tuple[Ball, ...]:
 def contraction(step: BallStep) -> tuple[Ball, ...]:
     """The same, with products that go into a sum without being rounded (or overflowing) first."""
     x, _, mean, _, grad_output = step.given.values()
-    return _reordered(step, contracted(grad_output, x - mean, step.axes))
+    return _reordered(step, contracted(grad_output, x - mean, step.axes), fused=True)
 
 
-def _reordered(step: BallStep, covariance: Ball) -> tuple[Ball, ...]:
+def _reordered(step: BallStep, covariance: Ball, *, fused: bool = False) -> tuple[Ball, ...]:
     x, scale, mean, variance, grad_output = step.given.values()
     centered, spread = x - mean, variance + step.epsilon
     factor = _reciprocal(variance, step.epsilon)
@@ -114,6 +114,15 @@ def _reordered(step: BallStep, covariance: Ball) -> tuple[Ball, ...]:
         covariance * (1 / spread) * centered,
         covariance * (centered * (1 / spread)),
     )
+    if fused:
+        along = hull(
+            along,
+            unrounded(covariance / spread, centered),
+            unrounded(covariance * centered, 1 / spread),
+            unrounded(covariance * (1 / spread), centered),
+            unrounded(covariance, centered * (1 / spread)),
+            unrounded(covariance, centered / spread),
+        )
     inner = grad_output * step.count - grad_offset - along
     grad_operand = hull(
         scale * factor / step.count * inner,

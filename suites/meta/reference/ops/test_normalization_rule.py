@@ -181,6 +181,21 @@ def test_products_contracted_into_a_sum_are_a_class_of_their_own() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "contracted product")
 
 
+def test_a_product_contracted_into_the_difference_around_it_is_of_that_class() -> None:
+    """-2e39 is an infinity, and so is -2.5e43, from which it is taken: NaN, but not unrounded."""
+    x, grad_output = np.zeros((8, 1), np.float32), np.zeros((8, 1), np.float32)
+    grad_output[7] = -2.5410847e38
+    ones = np.ones(1, np.float32)
+    operands = (x, ones, ones, 0 * ones, grad_output)
+    right = evaluate(program("batch_norm_grad", operands, 1e-5, 1), operands)
+    assert np.isnan(right[0][7]).all()
+    for wrong, kind in ((-np.inf, "contracted product"), (1.0, "NaN")):
+        result = right[0].copy()
+        result[7] = wrong
+        found = judged("batch_norm_grad", operands, (result, *right[1:]), 1e-5)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
 def test_constants_are_of_the_operands_type() -> None:
     """An epsilon of 1e-5 is 0 in f8E4M3FN, and 0 / 0 NaN."""
     operands = one_feature([3], [1], [2], [3], [0], name="f8E4M3FN")
