@@ -31,7 +31,8 @@ CLASSES = (
     "direct sum of a transform", "products added one by one", "textbook formula",
     "total order not kept", "zero point subtracted in 32 bits",
     # operations of a program together
-    "constants multiplied first", "kept in eight bits", "logarithm of a power as a product",
+    "constants multiplied first", "exponential taken into a sum unrounded", "kept in eight bits",
+    "logarithm of a power as a product",
     "negation moved out of a sum", "not a solution", "padding reshaped",
     "product taken into a sum unrounded", "quotient by an exponential as a product",
     "quotient taken into a sum unrounded",

@@ -11,7 +11,7 @@ from conformance.catalog import rule_of
 from conformance.tolerance.hardware import Hardware
 from conformance.triage.prediction import Predicted, Shown, flushed
 from reference.ir.program import Operation, Program, Value
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.numerics.alike import without_subnormals
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import to_float64, ulp_size
@@ -20,6 +20,11 @@ from reference.ops.table import OPS
 REGROUPED = "constants multiplied first"
 LOGARITHM = "logarithm of a power as a product"
 EXPONENTIAL = "quotient by an exponential as a product"
+UNROUNDED = "exponential taken into a sum unrounded"
+
+LARGEST_ARGUMENT = float(np.float32(88.8))
+"""What larger arguments are cut to before the exponential of f32 is computed (jaxlib 0.10.2, 0.12,
+measured): its exponential is over the largest number, and infinite only when it is rounded."""
 
 
 @quiet
@@ -138,3 +143,27 @@ def of_exponential(
         predicted = Predicted(result, error + ulp_size(to_float64(result), of))
     yield predicted
     yield flushed(predicted)
+
+
+def of_sum(
+    program: Program, operation: Operation, values: Mapping[str, Array], *, sign: int = 1
+) -> Iterator[Predicted]:
+    """exp(x) + y, or with the sign exp(x) - y and y - exp(x), the exponential unrounded."""
+    shown = Shown(program, values)
+    lhs, rhs = operation.operands
+    for taken, other, signs in ((lhs, rhs, (1, sign)), (rhs, lhs, (sign, 1))):
+        maker, y = shown.maker(taken), values.get(other.name)
+        if maker is None or maker.name != "exponential" or y is None:
+            continue
+        x = values.get(maker.operands[0].name)
+        if x is None or element_type_of(x) is not ELEMENT_TYPES["f32"]:
+            continue
+        with np.errstate(all="ignore"):
+            wide = np.exp(np.minimum(to_float64(x), LARGEST_ARGUMENT))
+            total = signs[0] * wide + signs[1] * to_float64(y)
+            few = np.abs(wide) * (np.finfo(np.float32).eps * EXPONENTIAL_ERROR)
+            yield Predicted(total.astype(np.float32), few)
+
+
+EXPONENTIAL_ERROR = 8.0
+"""Roundoffs of an exponential of f32 that is cut to the largest argument, and not rounded."""

@@ -17,7 +17,7 @@ from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of
 from conformance.triage import algebra, contraction
-from conformance.triage.algebra import EXPONENTIAL, LOGARITHM, REGROUPED
+from conformance.triage.algebra import EXPONENTIAL, LOGARITHM, REGROUPED, UNROUNDED
 from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
 from conformance.triage.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
 from conformance.triage.prediction import Predicted, near
@@ -40,7 +40,9 @@ LABELS = (
     REGROUPED,
     LOGARITHM,
     EXPONENTIAL,
+    UNROUNDED,
     KEPT,
+    NEGATIVE,
 )
 """The classes: an operation that is of one of them goes wrong with those around it, not alone."""
 
@@ -160,8 +162,11 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
         (EXPONENTIAL, algebra.of_exponential),
     ),
     "log": ((LOGARITHM, algebra.of_logarithm),),
-    "add": _contracted(contraction.of_sum),
-    "subtract": _contracted(contraction.of_difference),
+    "add": (*_contracted(contraction.of_sum), (UNROUNDED, algebra.of_sum)),
+    "subtract": (
+        *_contracted(contraction.of_difference),
+        (UNROUNDED, partial(algebra.of_sum, sign=-1)),
+    ),
     **dict.fromkeys(("convolution", "dot", "dot_general", "einsum"), ((NEGATION, _negation),)),
     **dict.fromkeys(
         ("reduce", "reduce_window"),

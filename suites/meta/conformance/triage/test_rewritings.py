@@ -6,8 +6,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.triage.algebra import EXPONENTIAL, LOGARITHM, REGROUPED
+from conformance.triage.algebra import (
+    EXPONENTIAL,
+    LARGEST_ARGUMENT,
+    LOGARITHM,
+    REGROUPED,
+    UNROUNDED,
+)
 from conformance.triage.narrow import KEPT, NEGATIVE
+from conformance.triage.rewritings import LABELS, OF_ANY, REWRITINGS
 from suites.meta.support.rewriting import kind_of
 
 F32 = np.float32
@@ -151,6 +158,38 @@ func.func @main() -> tensor<3xi1> {
 def test_an_iota_that_does_not_wrap_around_is_compared_as_it_is_in_eight_bits() -> None:
     assert kind_of(COUNTED, [], np.array([True, True, True])) == KEPT
     assert kind_of(COUNTED, [], np.array([True, False, True])) != KEPT
+
+
+OVERFLOWING = """
+func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {{
+  %0 = stablehlo.exponential %x : tensor<3xf32>
+  %1 = stablehlo.{op} {taken} : tensor<3xf32>
+  return %1 : tensor<3xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("op", "taken", "sign"),
+    [("subtract", "%0, %y", 1), ("subtract", "%y, %0", -1), ("add", "%y, %0", 1)],
+)
+def test_an_exponential_that_overflows_is_finite_in_a_sum(op: str, taken: str, sign: int) -> None:
+    text = OVERFLOWING.format(op=op, taken=taken)
+    y = np.array([np.inf, 5e37, 1], F32) * (1 if op == "subtract" else -1)
+    given = [np.array([np.inf, 100, 1], F32), y]
+    with np.errstate(over="ignore"):
+        last = F32(F32(np.e) + (-1 if op == "subtract" else 1) * y[2])
+        got = (
+            np.array([-np.inf, np.exp(LARGEST_ARGUMENT) - 5e37, last], np.float64).astype(F32)
+            * sign
+        )
+    assert kind_of(text, given, got) == UNROUNDED
+    assert kind_of(text, given, got * np.array([-1, 1, 1], F32)) != UNROUNDED
+    assert kind_of(text, given, got * np.array([1, 0.99, 1], F32)) != UNROUNDED
+
+
+def test_every_rewriting_is_told_from_what_goes_wrong_alone() -> None:
+    labels = {label for each in (*REWRITINGS.values(), OF_ANY) for label, _ in each}
+    assert labels == set(LABELS)
 
 
 TWO_BITS = """
