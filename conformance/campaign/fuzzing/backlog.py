@@ -21,11 +21,15 @@ USUAL = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A hit that waits to be minimised: its number, its place, and what it is one of many of."""
+    """A hit that waits to be minimised: its number, its place, and what it is one of many of.
+
+    One of a group of `weight` 4 counts as much as four others: fewer of it are done at first.
+    """
 
     number: int
     place: str
     group: Hashable
+    weight: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,8 @@ class Backlog:
 
         def order(place: str) -> tuple[int, int, int]:
             first = self._hits[place][0]
-            return (self._begun_places[place], self._begun[first.group], first.number)
+            begun = self._begun[first.group] * first.weight
+            return (self._begun_places[place], begun, first.number)
 
         place = min(self._hits, key=order)
         waiting = self._hits[place].pop(0)

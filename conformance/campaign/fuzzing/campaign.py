@@ -201,7 +201,8 @@ class Sitting:
         places = {hit.number: place_of(hit) for hit in value.hits}
         met = self._journal.add(trial.start, trial.stop, value, places)
         self._tally.add(value, met)
-        failing = {places[hit.number]: hit.program for hit in value.hits if not hit.outcome.known}
+        varied = [hit for hit in value.hits if self._losses.is_varied(hit)]
+        failing = {places[hit.number]: hit.program for hit in varied}
         self._steering.add(trial.start, value, failing)
         self._journal.set_meta({"seconds": self.spent})
         for hit in value.hits:

@@ -16,6 +16,7 @@ from conformance.campaign.fuzzing.keeping.keeping import Keeping, of_known
 from conformance.campaign.fuzzing.lost import Losses
 from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.executors.local import Call, Ended, LocalExecutor, TimedOut
+from conformance.verdict import Verdict
 
 PER_PLACE = 3
 """Hits of one place that are minimised; more are counted, and taken for the same."""
@@ -31,6 +32,10 @@ EXPLAINING_SECONDS = 20.0
 
 LOST_SECONDS = 40.0
 """Seconds that minimising a program may take that ends its process."""
+
+FLUSHED_WEIGHT = 4
+"""So much a finding of subnormal numbers taken for zero counts beside others, when it is decided
+what to minimise next: all ops may do that, for one reason."""
 
 BEYOND = 0.1
 """Of a budget, by how much work on hits may go beyond it."""
@@ -91,8 +96,10 @@ class Hits:
         elif self._losses.is_loss(hit):
             self._lost.append((place, hit.number))
         else:
-            group = (hit.outcome.verdict, hit.outcome.kind)
-            self._backlog.add(Waiting(hit.number, place, group))
+            verdict = hit.outcome.verdict
+            weight = FLUSHED_WEIGHT if verdict is Verdict.FLUSHED else 1
+            group = (verdict, hit.outcome.kind)
+            self._backlog.add(Waiting(hit.number, place, group, weight))
 
     def _is_settled(self, place: str, number: int) -> bool:
         """Whether a hit is taken for one of those of its place that were minimised."""

@@ -67,6 +67,11 @@ class Losses:
         """Whether a hit is one of those: what a backend says by itself ends no worker."""
         return loses_process(hit.outcome.verdict, hit.outcome.kind)
 
+    def is_varied(self, hit: Hit) -> bool:
+        """Whether other programs are made of one that fails: not of what is known, nor of what ends
+        its process. These would do that again, each time in another place, and cost a worker."""
+        return not (hit.outcome.known or self.is_loss(hit))
+
     def reduced(
         self, trial: Trial, hit: Hit, backend: str, seconds: float = SECONDS
     ) -> Finding | None:

@@ -21,6 +21,15 @@ def test_places_of_which_nothing_was_begun_come_first_then_classes_met_seldom() 
     assert len(backlog) == 0
 
 
+def test_what_weighs_more_gives_way_until_as_many_others_were_begun() -> None:
+    backlog = Backlog()
+    for number in range(4):
+        backlog.add(Waiting(number, f"a{number}", "flushed", weight=2))
+        backlog.add(Waiting(10 + number, f"b{number}", "divergent"))
+    order = [one.number for one in iter(backlog.next_hit, None)]
+    assert order == [0, 10, 11, 1, 12, 13, 2, 3]
+
+
 def campaign(out: Path, **more) -> int:
     return fuzz(Options(out, "reference:floor_division", "60s", jobs=1, ops=("divide",), **more))
 

@@ -52,7 +52,9 @@ def test_what_a_backend_answers_has_lost_no_worker(words: str, kind: str) -> Non
     with executor_of(parse("reference"), jobs=1) as executor:
         losses = Losses(executor, 60.0)
         assert not losses.is_loss(hit(Verdict.CRASHED, kind))
+        assert losses.is_varied(hit(Verdict.CRASHED, kind))
         assert losses.is_loss(hit(Verdict.CRASHED, "abort"))
+        assert not losses.is_varied(hit(Verdict.CRASHED, "abort"))
 
 
 def test_what_was_slow_once_is_no_finding_but_what_died_once_is() -> None:
