@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models import (
@@ -19,54 +20,64 @@ from reference.ir.types import Array
 Explains = Callable[[Program, Sequence[Array], Sequence[Array]], bool]
 """explains(program, inputs, results): whether the mistake gives just these results."""
 
-_OF_SEVERAL: tuple[tuple[str, Explains], ...] = (
-    (operands_as_parts.LABEL, operands_as_parts.explains),
-    (gathered_first.LABEL, gathered_first.explains),
-)
-"""Of programs of several processes: in place of a collective of several operands."""
 
-_OF_ONE: tuple[tuple[str, Explains], ...] = (
-    (trip_counts.LABEL, trip_counts.explains),
-    (reshaped_padding.LABEL, reshaped_padding.explains),
-    (bounded_starts.LABEL, bounded_starts.explains),
-)
+def _any(operation: Operation) -> bool:
+    del operation
+    return True
 
-_TAKEN_FOR: dict[str, tuple[tuple[str, Callable[[Program], Program]], ...]] = {
-    Hardware.INTERPRETER: ((indices.LABEL, indices.sign_extended),),
-}
-"""Of what computes, which program it takes a program for: those of its mistakes that values cannot
-tell, where they are quantized and no value on the way can be shown."""
 
-MISTAKES = frozenset(
-    label
-    for label, _ in (*_OF_SEVERAL, *_OF_ONE, *(each for of in _TAKEN_FOR.values() for each in of))
-)
-"""Their classes."""
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A class of mistakes: what tells it, and which operations of main it may be made in.
 
-_CONCERNED: dict[str, Callable[[Operation], bool]] = {
-    trip_counts.LABEL: trip_counts.concerns,
-    reshaped_padding.LABEL: reshaped_padding.concerns,
-    bounded_starts.LABEL: bounded_starts.concerns,
-    indices.LABEL: indices.concerns,
-}
+    `explains` tells it by values. Where these are quantized, and none on the way can be shown,
+    `taken_for` makes the program that is computed instead (the same one where nothing changes),
+    `platform` being what computes so.
+    """
+
+    label: str
+    explains: Explains | None = None
+    concerns: Callable[[Operation], bool] = _any
+    several: bool = False
+    """Whether it is made in programs of several processes, in place of a collective."""
+    platform: str = ""
+    taken_for: Callable[[Program], Program] | None = None
+
+
+_MISTAKES = (
+    Mistake(operands_as_parts.LABEL, operands_as_parts.explains, several=True),
+    Mistake(gathered_first.LABEL, gathered_first.explains, several=True),
+    Mistake(trip_counts.LABEL, trip_counts.explains, trip_counts.concerns),
+    Mistake(reshaped_padding.LABEL, reshaped_padding.explains, reshaped_padding.concerns),
+    Mistake(bounded_starts.LABEL, bounded_starts.explains, bounded_starts.concerns),
+    Mistake(
+        indices.LABEL, concerns=indices.concerns,
+        platform=Hardware.INTERPRETER, taken_for=indices.sign_extended,
+    ),
+)  # fmt: skip
+
+MISTAKES = {one.label: one for one in _MISTAKES}
+"""All of them, by their classes."""
 
 
 def concerned(label: str, program: Program) -> list[Operation]:
     """The operations of main that a mistake may be made in, its class being known."""
-    concerns = _CONCERNED.get(label)
-    operations = program.main.body.operations[:-1]
-    return [one for one in operations if concerns is None or concerns(one)]
+    return [one for one in program.main.body.operations[:-1] if MISTAKES[label].concerns(one)]
 
 
 def mistaken(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> str:
     """The class of the mistake that explains all results of a program, "" for none."""
-    models = _OF_SEVERAL if program.process_count > 1 else _OF_ONE
-    return next((label for label, explains in models if explains(program, inputs, actual)), "")
+    several = program.process_count > 1
+    told = (
+        (one.label, one.explains) for one in _MISTAKES if one.explains and one.several is several
+    )
+    return next((label for label, explains in told if explains(program, inputs, actual)), "")
 
 
 def taken_for(program: Program, platform: str) -> Iterator[tuple[str, Program]]:
     """What a program is taken for on that platform, each program with the class of its results."""
-    for label, made in _TAKEN_FOR.get(platform, ()):
-        other = made(program)
-        if other is not program:
-            yield label, other
+    for one in _MISTAKES:
+        if one.taken_for is not None and one.platform == platform:
+            other = one.taken_for(program)
+            if other is not program:
+                yield one.label, other
