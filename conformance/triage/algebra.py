@@ -10,6 +10,7 @@ import numpy as np
 from conformance.catalog import rule_of
 from conformance.tolerance.hardware import Hardware
 from conformance.triage.prediction import Predicted, Shown, flushed
+from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.numerics.alike import without_subnormals
@@ -20,6 +21,7 @@ from reference.ops.table import OPS
 REGROUPED = "constants multiplied first"
 LOGARITHM = "logarithm of a power as a product"
 EXPONENTIAL = "quotient by an exponential as a product"
+ZEROS = "zeros taken for equal"
 UNROUNDED = "exponential taken into a sum unrounded"
 
 LARGEST_ARGUMENT = float(np.float32(88.8))
@@ -167,3 +169,17 @@ def of_sum(
 
 EXPONENTIAL_ERROR = 8.0
 """Roundoffs of an exponential of f32 that is cut to the largest argument, and not rounded."""
+
+
+def of_folded_extremum(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """An extremum of what is made of constants alone, its zeros of the other sign."""
+    operands = [values.get(value.name) for value in operation.operands]
+    given = [one for one in operands if one is not None]
+    if len(given) < len(operands) or not element_type_of(given[0]).is_float:
+        return
+    if Shown(program, values).is_folded(operation.results[0]):
+        (result,) = apply(operation, given)
+        other = np.where(result == 0, np.negative(result), result).astype(result.dtype)
+        yield Predicted(other, np.zeros(result.shape))

@@ -12,11 +12,13 @@ from conformance.catalog import rule_of
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
 from conformance.transforms.values import makers_of
+from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import alike, without_subnormals
 from reference.numerics.rounding import to_float64
 from reference.ops.structure import is_constant
+from reference.ops.table import OPS
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,10 @@ class Shown:
     @cached_property
     def _folded(self) -> frozenset[str]:
         names: set[str] = set()
-        for one in self.program.main.body.operations:
-            of_folded = bool(one.operands) and all(v.name in names for v in one.operands)
-            if not one.regions and (is_constant(one) or of_folded):
+        for one in self.program.main.body.operations[:-1]:
+            of_folded = all(value.name in names for value in one.operands)
+            computes = OPS[one.name].structure is Structure.COMPUTES
+            if not one.regions and (is_constant(one) or (computes and of_folded)):
                 names.update(value.name for value in one.results)
         return frozenset(names)
 

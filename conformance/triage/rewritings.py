@@ -17,7 +17,7 @@ from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of
 from conformance.triage import algebra, contraction
-from conformance.triage.algebra import EXPONENTIAL, LOGARITHM, REGROUPED, UNROUNDED
+from conformance.triage.algebra import EXPONENTIAL, LOGARITHM, REGROUPED, UNROUNDED, ZEROS
 from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
 from conformance.triage.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
 from conformance.triage.prediction import Predicted, near
@@ -43,6 +43,7 @@ LABELS = (
     UNROUNDED,
     KEPT,
     NEGATIVE,
+    ZEROS,
 )
 """The classes: an operation that is of one of them goes wrong with those around it, not alone."""
 
@@ -162,6 +163,7 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
         (EXPONENTIAL, algebra.of_exponential),
     ),
     "log": ((LOGARITHM, algebra.of_logarithm),),
+    **dict.fromkeys(("clamp", "maximum", "minimum"), ((ZEROS, algebra.of_folded_extremum),)),
     "add": (*_contracted(contraction.of_sum), (UNROUNDED, algebra.of_sum)),
     "subtract": (
         *_contracted(contraction.of_difference),

@@ -12,6 +12,7 @@ from conformance.triage.algebra import (
     LOGARITHM,
     REGROUPED,
     UNROUNDED,
+    ZEROS,
 )
 from conformance.triage.narrow import KEPT, NEGATIVE
 from conformance.triage.rewritings import LABELS, OF_ANY, REWRITINGS
@@ -185,6 +186,25 @@ def test_an_exponential_that_overflows_is_finite_in_a_sum(op: str, taken: str, s
     assert kind_of(text, given, got) == UNROUNDED
     assert kind_of(text, given, got * np.array([-1, 1, 1], F32)) != UNROUNDED
     assert kind_of(text, given, got * np.array([1, 0.99, 1], F32)) != UNROUNDED
+
+
+FOLDED = """
+func.func @main({taken}) -> tensor<2xf32> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<2xf32>
+  %0 = stablehlo.iota dim = 0 : tensor<2xf32>
+  %1 = stablehlo.negate {of} : tensor<2xf32>
+  %2 = stablehlo.maximum %zero, %1 : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}"""
+
+
+def test_folded_extrema_take_zeros_for_equal() -> None:
+    got = np.array([-0.0, -0.0], F32)
+    assert kind_of(FOLDED.format(taken="", of="%0"), [], got) == ZEROS
+    assert kind_of(FOLDED.format(taken="", of="%0"), [], np.array([0, -1], F32)) != ZEROS
+    given = [np.array([0, 1], F32)]
+    compiled = FOLDED.format(taken="%x: tensor<2xf32>", of="%x")
+    assert kind_of(compiled, given, got) != ZEROS
 
 
 def test_every_rewriting_is_told_from_what_goes_wrong_alone() -> None:
