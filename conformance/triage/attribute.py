@@ -290,15 +290,15 @@ class Explainer:
         return self._ids(group, wrong.judgement) if len(group) > 1 else ()
 
     def _is_predicted(self, operation: Operation, judgement: Judgement) -> bool:
-        """Whether models of the op itself predict all that is wrong with its results: it need not
-        go wrong alone then, where compilers may choose another way to compute it."""
+        """Whether models of the op itself predict all that is wrong with its results, beside what
+        is flushed: it need not go wrong alone then, where compilers may choose another way to
+        compute it."""
         rule = rule_of(operation)
         if rule is None:
             return False
         models = {one.label for one in rule.on(self.search.platform).deviations}
-        return bool(judgement.findings) and models.issuperset(
-            kind for _, kind in judgement.findings
-        )
+        kinds = {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
+        return bool(kinds) and models >= kinds
 
     def _alone(self, wrong: Wrong) -> Judgement | None:
         """The judgement on what the operation gives by itself, on the operands it had."""

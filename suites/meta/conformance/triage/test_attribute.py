@@ -116,3 +116,36 @@ def test_what_is_folded_is_looked_at_as_a_constant(steady: bool) -> None:
     known = Expectation("folded", ("abs",), "", verdicts=("divergent",))
     found = explained(run, FOLDED, (np.ones(2, np.float32),), known)
     assert found.is_known == steady
+
+
+SUM = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.multiply %x, %y : tensor<2xf32>
+  %1 = stablehlo.add %0, %z : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+
+
+@pytest.mark.parametrize(("first", "is_known"), [(-0.0, True), (-1.0, False)])
+def test_what_a_model_predicts_is_known_beside_what_is_flushed(
+    first: float, is_known: bool
+) -> None:
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        """Sums are flushed; the first is another where the product is not rounded, nor shown."""
+        names = [one.name for one in program.main.body.operations]
+        fuses = "multiply" in names and len(program.main.result_types) == 1
+
+        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            if operation.name != "add":
+                return results
+            found = without_subnormals(results[0])
+            found[0] = first if fuses else found[0]
+            return (found,)
+
+        for inputs in sets:
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+
+    known = Expectation("sums", ("add",), "", kinds=("zero left out", "subnormal result"))
+    given = ([1e-25, 1.0], [-1e-35, -0.0], [0.0, -9e-39])
+    inputs = tuple(np.array(one, np.float32) for one in given)
+    assert explained(run, SUM, inputs, known).is_known == is_known
