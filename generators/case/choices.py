@@ -27,12 +27,12 @@ EMPTINESS = frozenset({"with 0", "empty"})
 PARAMETER, ARRAY, SPLAT = "a parameter", "a constant", "a splat"
 """Where an operand comes from."""
 
-SCALAR = "a scalar"
-"""A rank of 0, where its single element shows less than tensors do."""
-
-NARROWING = EMPTINESS | {ARRAY, SPLAT, SCALAR}
+NARROWING = EMPTINESS | {ARRAY, SPLAT}
 """Values with which a case shows less of everything else, none of it or with fewer inputs: a plan
-takes them where it aims at them, late, and not beside what it aims at."""
+takes them where it aims at them, and not beside what it aims at."""
+
+SCALAR = "a scalar"
+"""A rank of 0: its single element shows less than tensors do, so the first cases are of others."""
 
 
 @dataclass(frozen=True, slots=True)

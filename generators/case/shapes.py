@@ -46,24 +46,17 @@ def _of_rank(rank: int, table: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
     return table[min(rank, len(table) - 1)]
 
 
-def shape(
-    pick: Pick,
-    *,
-    min_rank: int = 0,
-    empty: str = EMPTY,
-    label: Callable[[int], str] | None = None,
-) -> tuple[int, ...]:
+def shape(pick: Pick, *, min_rank: int = 0, empty: str = EMPTY) -> tuple[int, ...]:
     """A static shape of at least `min_rank` dimensions (at most 1 may be asked for).
 
     Most have at most 64 elements, some about 1,000, one in 200 about 8,000. `empty` is what the
     value with a size of 0 is called: by its usual name it hides other values (`EMPTINESS`).
-    `label` names the ranks otherwise than `rank_label`. The shape that `pick` has been given comes
-    first, where it has enough dimensions.
+    The shape that `pick` has been given comes first, where it has enough dimensions.
     """
     if pick.shape is not None and len(pick.shape) >= min_rank:
         given, pick.shape = pick.shape, None
         return given
-    rank = choose(pick, tuple(r for r in _RANKS if r >= min_rank), "rank", label or rank_label)
+    rank = choose(pick, tuple(r for r in _RANKS if r >= min_rank), "rank", rank_label)
     if rank == 0:
         return ()
     kind = choose(pick, (*_KINDS, empty, empty, empty), "sizes")
@@ -140,10 +133,9 @@ def capped(most: int) -> Callable[[int], str]:
     return label
 
 
-rank_label = capped(4)
-"""A rank as a value of a dimension."""
+_counted = capped(4)
 
 
-def scalars_late(rank: int) -> str:
-    """A rank as such a value, by which the first cases of a column are no scalars."""
-    return rank_label(rank) if rank else SCALAR
+def rank_label(rank: int) -> str:
+    """A rank as a value of a dimension."""
+    return _counted(rank) if rank else SCALAR

@@ -18,13 +18,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from generators.case.choices import EMPTINESS, NARROWING, Asked, Pick
+from generators.case.choices import EMPTINESS, NARROWING, SCALAR, Asked, Pick
 
 TOGETHER = 16
 """Cases of each column that are planned with those of the other columns in mind."""
 
 _EARLY = 3
 """Cases of a column that the shortest runs have."""
+
+_FIRST = 2
+"""Cases of a column that the shortest run has of most ops: they are no scalars."""
+
+_LATE = NARROWING | {SCALAR}
+"""What none of these first cases takes unless it aims at it."""
 
 _TRIES = 3
 """How often a value or a pair is aimed at before it is left out, as one that cannot be had."""
@@ -170,7 +176,7 @@ class Coverage:
         plan: dict[str, str] = {}
         before = self.columns[number - 1].options if number else {}
         for dimension, options in before.items():
-            shown = [v for v in options if self.names[v][1] not in NARROWING] or [*options]
+            shown = [v for v in options if self.names[v][1] not in _LATE] or [*options]
             plan[dimension] = self.names[shown[number % len(shown)]][1]
         return plan
 
@@ -292,6 +298,8 @@ class Coverage:
         missing = column.missing_values
         fresh = (value for value in missing if value not in self._values)
         early = len(column.plans) < _EARLY
+        if len(column.plans) < _FIRST:
+            missing = [v for v in missing if self.names[v][1] != SCALAR] or missing
         turn = (value for value in missing if (self.names[value][1] in NARROWING) is not early)
         return next(fresh, next(turn, next(iter(missing), None)))
 
@@ -301,12 +309,13 @@ class Coverage:
         plan = dict(self.names[value] for value in aimed)
         chosen = [*aimed]
         wanted = column.new_pairs or column.missing_pairs
+        left_out = _LATE if len(column.plans) < _FIRST else NARROWING
         for dimension, options in column.options.items():
             if dimension in plan:
                 continue
             best, most = None, 0
             for value in options:
-                if self.names[value][1] in NARROWING:
+                if self.names[value][1] in left_out:
                     continue
                 worth = sum(_pair(value, other) in wanted for other in chosen)
                 if value not in column.values:

@@ -69,9 +69,9 @@ def _convert(op: str, element_type: ElementType, pick: Pick) -> Case:
     to = choose(pick, _COMMON_FIRST, "to")
     size = shape(pick)
     types = {"operand": TensorType(size, element_type)}
-    return _case(
-        pick, op, types, (TensorType(size, to),), profiles.conversion_rows(element_type, to)
-    )
+    rows = profiles.conversion_rows(element_type, to)
+    wanted = profiles.wanted_rows(element_type, to)
+    return _case(pick, op, types, (TensorType(size, to),), rows, always=wanted)
 
 
 def _bitcast_convert(op: str, element_type: ElementType, pick: Pick) -> Case:

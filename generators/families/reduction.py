@@ -8,14 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from generators.case.case import Case
+from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick, choose, name_of, seldom
-from generators.case.shapes import few, is_large, more_than_one, scalars_late, shape, size_label
+from generators.case.shapes import few, is_large, more_than_one, rank_label, shape, size_label
 from generators.programs.building import Builder, around, constant, inputs, operand
 from generators.regions import bodies, forms
 from generators.regions.bodies import BodyBuilder, Monoid
 from generators.values.contents import profiles_of
-from generators.values.profiles import ProfileRow
 from reference.ir.constants import matrix
 from reference.ir.program import (
     Attribute,
@@ -57,8 +56,8 @@ def monoid(element: ElementType, pick: Pick, *, single: bool = False) -> Monoid:
 
 def _placed(
     pick: Pick, body: Monoid, sizes: tuple[int, ...]
-) -> tuple[tuple[Value | Dense, ...], tuple[ProfileRow, ...]]:
-    """The inputs and init values of a reduction, and the rows of profiles for all of them."""
+) -> tuple[tuple[Value | Dense, ...], tuple[InputRecipe, ...]]:
+    """The inputs and init values of a reduction, and what they are filled with."""
     placed: list[Value | Dense] = []
     for number, of in enumerate(body.inputs):
         profiles = tuple(row[number] for row in body.rows)
@@ -68,7 +67,8 @@ def _placed(
         value, name = _init(pick, f"init{number}", of, start, alone=0 in sizes)
         placed.append(value)
         names.append(name)
-    return tuple(placed), tuple((*row, *names) for row in body.rows)
+    rows, first = ([(*row, *names) for row in some] for some in (body.rows, body.always))
+    return tuple(placed), inputs(pick, tuple(placed), tuple(rows), first=first)
 
 
 _INITS = ("identity",) * 8 + ("identity as a parameter",) * 3 + ("anything",)
@@ -148,10 +148,9 @@ def _reduce(op: str, element: ElementType, pick: Pick) -> Case:
         sizes = _swapped(sizes, sizes.index(0), dimensions[0])  # or there would be no results
     pick.nothing = any(n == 0 for d, n in enumerate(sizes) if d not in dimensions)
     kept = tuple(n for d, n in enumerate(sizes) if d not in dimensions)
-    placed, rows = _placed(pick, body, sizes)
+    placed, recipes = _placed(pick, body, sizes)
     given: dict[str, Attribute] = {"dimensions": dimensions}
-    program = _program(op, placed, _results(body, kept), given, body)
-    return Case(program, inputs(pick, placed, rows))
+    return Case(_program(op, placed, _results(body, kept), given, body), recipes)
 
 
 _WINDOW_SIZES = (
@@ -168,7 +167,7 @@ _PADS = (0, 0, 0, 0, 1, 1, 1, 2, 3, -1, -2)
 
 
 def _sizes(pick: Pick, ranks: tuple[int, ...] = _WINDOW_RANKS) -> tuple[int, ...]:
-    rank = choose(pick, ranks, "rank", scalars_late)
+    rank = choose(pick, ranks, "rank", rank_label)
     return tuple(choose(pick, _WINDOW_SIZES[rank], "size", size_label) for _ in range(rank))
 
 
@@ -258,9 +257,8 @@ def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
     pairs = tuple(row[4] for row in along)
     if explicit or any(map(any, pairs)):
         given["padding"] = padding_of(pairs)
-    placed, rows = _placed(pick, body, sizes)
-    program = _program(op, placed, _results(body, counts), given, body)
-    return Case(program, inputs(pick, placed, rows))
+    placed, recipes = _placed(pick, body, sizes)
+    return Case(_program(op, placed, _results(body, counts), given, body), recipes)
 
 
 _SCATTERS = ("add", "add", "add", "maximum", "minimum", "multiply", "or", "and", "xor")
@@ -426,7 +424,7 @@ _CALLED = ("f32", "si32")
 
 
 def _map(op: str, element: ElementType, pick: Pick) -> Case:
-    sizes = shape(pick, label=scalars_late)
+    sizes = shape(pick)
     makers = (*_MAPPINGS, *(_in_functions,) * (element.name in _CALLED))
     maker = choose(pick, makers, "body", name_of)
     types, region = maker(element, pick)

@@ -9,7 +9,7 @@ parameters rather than constants, small integers, one input set.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -80,14 +80,13 @@ def inputs(
     rows: tuple[ProfileRow, ...],
     *,
     related: bool = False,
-    specials: int = 0,
+    first: Sequence[ProfileRow] = (),
 ) -> tuple[InputRecipe, ...]:
     """Recipes for the operands that are parameters; a single one where there is none.
 
     `rows` are the combinations of profiles that may meet: a name for each operand, constants
-    included. The input sets of a cell go through them in turn. `related`: whether operands of one
-    type may be correlated. So many of the first input sets as `specials` says are of special values
-    instead, each of them, where there is a row of such.
+    included. The input sets of a cell go through them in turn, after those that are `first` in each
+    of its cases. `related`: whether operands of one type may be correlated.
     """
     numbers = {operand: n for n, operand in reversed([*enumerate(operands)])}
     parameters = [numbers[o] for o in dict.fromkeys(operands) if isinstance(o, Value)]
@@ -95,10 +94,10 @@ def inputs(
         return (InputRecipe((), 0),)
     seed = pick(1 << 32)
     recipes: list[InputRecipe] = []
-    special = _of_each_special(rows) if specials and pick.takes_turns else ()
+    before = first if pick.takes_turns else ()
     for number in range(choose(pick, _INPUT_SETS)):
-        turn = number - specials if special else number
-        row = special if turn < 0 else rows[pick.in_turn(len(rows), turn)]
+        turn = number - len(before)
+        row = before[number] if turn < 0 else rows[pick.in_turn(len(rows), turn)]
         correlation = choose(pick, _CORRELATIONS) if related else "independent"
         recipes.append(InputRecipe(tuple(row[n] for n in parameters), seed + number, correlation))
     return tuple(recipes)
@@ -115,10 +114,10 @@ def around(
     return replace(program, functions=(replace(main, body=body), *functions))
 
 
-def _of_each_special(rows: tuple[ProfileRow, ...]) -> ProfileRow:
-    """The first row with special values, but each of them; an empty one where there is none."""
-    row = next((row for row in rows if "special" in row), ())
-    return tuple("each_special" if name == "special" else name for name in row)
+def _of_each_special(rows: tuple[ProfileRow, ...]) -> list[ProfileRow]:
+    """The first row with special values, but each of them; none where there is no such row."""
+    found = [row for row in rows if "special" in row][:1]
+    return [tuple("each_special" if name == "special" else name for name in row) for row in found]
 
 
 def case(
@@ -132,6 +131,7 @@ def case(
     regions: tuple[Region, ...] = (),
     related: bool = False,
     specials: bool = False,
+    always: tuple[ProfileRow, ...] = (),
     parameters: Collection[str] = (),
     constants: Collection[str] = (),
     unplanned: Collection[str] = (),
@@ -140,8 +140,9 @@ def case(
 
     `rows` has the value profiles that may meet, one name for each operand. `related`: whether
     operands of one type may be correlated, or be one and the same value. `specials`: whether
-    special values are wanted in each case, and not only where it is their turn. The operands named
-    by `parameters` and `constants` are always that; where those of `unplanned` come from is drawn.
+    special values are wanted in each case, and not only where it is their turn, and so the rows
+    `always`. The operands named by `parameters` and `constants` are always that; where those of
+    `unplanned` come from is drawn.
     """
     placed: list[Value | Dense] = []
     for number, (name, of) in enumerate(operands.items()):
@@ -157,5 +158,6 @@ def case(
     pick.nothing = all(0 in result.shape for result in results)
     program = single_op(op, tuple(placed), results, given, regions)
     few = all(math.prod(of.static_shape) <= _FEW for of in operands.values())
-    wanted = (2 if few else 1) if specials else 0
-    return Case(program, inputs(pick, tuple(placed), rows, related=related, specials=wanted))
+    first = _of_each_special(rows) * (2 if few else 1) if specials else []
+    sets = inputs(pick, tuple(placed), rows, related=related, first=(*first, *always))
+    return Case(program, sets)

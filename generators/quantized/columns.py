@@ -43,8 +43,12 @@ from reference.ops.table import OPS
 
 _F32 = ELEMENT_TYPES["f32"]
 _WIDER_STORAGE = (ELEMENT_TYPES["si16"], ELEMENT_TYPES["si32"])
-_ATTEMPTS = 12
-"""How many ordinary cases are looked at for one that stays valid: few do not."""
+_PLANNED, _FREE = 6, 30
+"""How many ordinary cases are looked at for one that stays valid, as planned and then drawn: few do
+not, but what is planned may be among them every time."""
+
+_SIMPLE = 12
+"""How many of the simplest cases are looked at after them."""
 
 
 def quantized_columns(op: str) -> tuple[QuantizedColumn, ...]:
@@ -60,12 +64,12 @@ def quantized_columns(op: str) -> tuple[QuantizedColumn, ...]:
 
 def quantized_case(op: str, column: QuantizedColumn, pick: Pick) -> Case:
     """The case of an op in a quantized column that these choices make."""
-    for attempt in range(_ATTEMPTS):
-        pick.start(freely=attempt >= _ATTEMPTS // 2)  # what is planned may not be valid here
+    for attempt in range(_PLANNED + _FREE):
+        pick.start(freely=attempt >= _PLANNED)
         made = _attempt(op, column, pick, pick)
         if made is not None:
             return made
-    for fixed in range(_ATTEMPTS):  # the simplest cases, of which one has a dimension to quantize
+    for fixed in range(_SIMPLE):  # one of them has a dimension to quantize
         simple = _constantly(fixed)
         made = _attempt(op, column, simple, pick)
         if made is not None:

@@ -121,16 +121,24 @@ def select_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
 def conversion_rows(element_type: ElementType, to: ElementType) -> tuple[ProfileRow, ...]:
     """Rows for a conversion: mostly values that the result type can hold, and its ties."""
     general = tuple((name,) for name in profiles_of(element_type))
+    wanted = wanted_rows(element_type, to)
+    # Out of range is left open for integers (#180): a third of the rows may go there.
+    often = 2 * len(general) if to.is_integer else 4
+    return (("small_integers",), *wanted * often, *general) if wanted else general
+
+
+@cache
+def wanted_rows(element_type: ElementType, to: ElementType) -> tuple[ProfileRow, ...]:
+    """The rows that each conversion between two types of numbers should meet: what the result type
+    can hold, and where there are any, values half-way between two of its own."""
     if element_type.is_boolean or to.is_boolean:
-        return general
-    in_range = ((f"range_{to.part.name}",),)
+        return ()
+    in_range = (f"range_{to.part.name}",)
     if to.is_integer:
-        # Out of range is left open (#180): a third of the rows may go there.
-        return (("small_integers",), *in_range * (2 * len(general)), *general)
+        return (in_range,)
     ties = PROFILES[f"ties_{to.part.name}"]
-    wanted = ties.integers if element_type.is_integer else ties.floats
-    tied = ((ties.name,),) * 4 if wanted and _is_wider(element_type, to) else ()
-    return (("small_integers",), *in_range * 4, *tied, *general)
+    has_some = ties.integers if element_type.is_integer else ties.floats
+    return (in_range, (ties.name,)) if has_some and _is_wider(element_type, to) else (in_range,)
 
 
 def _is_wider(element_type: ElementType, to: ElementType) -> bool:
