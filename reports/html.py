@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -45,7 +46,9 @@ def render(run: RunData, out: Path, baseline: RunData | None = None) -> None:
         OSError: when the folder cannot be written.
     """
     seen = view.build(run, findings.db_of(out))
-    page = _html(seen, baseline, pretty_forms(_programs(seen)))
+    with ThreadPoolExecutor(1) as beside:  # a worker prints programs while we draw pictures
+        pretty = beside.submit(pretty_forms, [*_programs(seen)])
+        page = _html(seen, baseline, pretty.result)
     # a lone surrogate is no text: it becomes its escape, in the markup and in the data alike
     (out / "index.html").write_bytes(page.encode("utf-8", "backslashreplace"))
 
@@ -55,7 +58,7 @@ def html(run: RunData, db: str = "", baseline: RunData | None = None) -> str:
 
     `db` is the folder that `replay` is to be told.
     """
-    return _html(view.build(run, db), baseline, {})
+    return _html(view.build(run, db), baseline, dict)
 
 
 def _programs(seen: View) -> Iterator[str]:
@@ -66,7 +69,8 @@ def _programs(seen: View) -> Iterator[str]:
                 yield finding.record.detail.program
 
 
-def _html(seen: View, baseline: RunData | None, pretty: Mapping[str, str]) -> str:
+def _html(seen: View, baseline: RunData | None, pretty: Callable[[], Mapping[str, str]]) -> str:
+    """The page; programs in their `pretty` forms, which are asked for once all else is there."""
     sections = [
         _op_section(seen, number, op) for number, op in enumerate(seen.ops) if op.is_planned
     ]
@@ -79,7 +83,6 @@ def _html(seen: View, baseline: RunData | None, pretty: Mapping[str, str]) -> st
         matrices=[_matrix(seen, backend) for backend in seen.backends],
         strip=_strip(seen),
         statuses=_statuses(seen),
-        pretty=pretty,
         sections=sections,
         open_cases=open_cases(seen.run),
         gallery=_gallery(seen),
@@ -88,6 +91,7 @@ def _html(seen: View, baseline: RunData | None, pretty: Mapping[str, str]) -> st
         types=[t for t in seen.element_types if _is_planned_type(seen, t)],
         verdicts=_verdicts_present(seen),
         data=embedded(_data(seen)),
+        pretty=pretty(),
     )
 
 

@@ -25,8 +25,8 @@ PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
 
 FASTEST = "smoke"
 """The profile in which each further unit of weight is one case more, not as many again, and an op
-of few columns has as many cases as fill a module: so much has every value of every dimension in
-some column."""
+of few columns has as many cases as fill a module, or a part of one where its weight is a part of 1:
+so much has every value of every dimension in some column."""
 
 MISSES_PER_ID: dict[str, int] = {"smoke": 1, "standard": 3, "deep": 1000}
 """Near misses of each constraint."""
@@ -99,8 +99,9 @@ def cases_of(row: Row, profile: str) -> int:
     if profile != FASTEST:
         return row.cases(PROFILES[profile])
     columns = sum(not isinstance(column, Invalid) for column in row.columns)
+    filling = int(CASES_PER_MODULE * min(row.weight, 1)) // columns
     standard = row.cases(PROFILES["standard"])
-    return max(PROFILES[FASTEST] - 1 + int(row.weight), min(CASES_PER_MODULE // columns, standard))
+    return max(PROFILES[FASTEST] - 1 + int(row.weight), min(filling, standard))
 
 
 def bundles(tasks: Iterable[Task], apart: Container[Task] = ()) -> list[tuple[Task, ...]]:

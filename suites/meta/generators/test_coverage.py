@@ -82,8 +82,8 @@ def test_every_pair_of_types_is_converted() -> None:
             assert len(targets) == len(offered["to"])
 
 
-def test_the_first_cases_are_seldom_scalars_where_these_come_late() -> None:
-    for op in ("map", "select_and_scatter"):
+def test_the_first_cases_are_seldom_scalars() -> None:
+    for op in ("add", "compare", "gather", "map", "select_and_scatter", "slice"):
         columns = plan.valid_columns(op)
         made = [one for column in columns for one in plan.cases(op, column, 0, 2)]
         scalars = [
