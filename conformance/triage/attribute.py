@@ -22,9 +22,10 @@ from conformance.judging.perturbation.overrides import Override
 from conformance.tolerance.models.mistakes import MISTAKES, concerned
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
+from conformance.transforms.turns import with_one_turn
 from conformance.transforms.values import makers_of, used_by
 from conformance.triage.columns import column
-from conformance.triage.isolate import Steps, Wrong
+from conformance.triage.isolate import Steps, Wrong, steps
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.misshapen import misshaping
 from conformance.triage.prediction import Shown
@@ -32,9 +33,11 @@ from conformance.triage.rewritings import LABELS, rewritten
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.op import Structure
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import alike
+from reference.ops.structure import structure_of
 
 Infeeds = Sequence[Sequence[Array]] | None
 
@@ -271,7 +274,7 @@ class Explainer:
             return self.known(wrong.operation, wrong.judgement)
         judgement = self._alone(wrong)
         if judgement is not None and judgement.verdict.fails:
-            return self.known(wrong.operation, judgement)
+            return self.known(wrong.operation, judgement) or self._known_written_out(wrong)
         if self._is_predicted(wrong.operation, wrong.judgement) and (
             ids := self.known(wrong.operation, wrong.judgement)
         ):
@@ -288,6 +291,26 @@ class Explainer:
     def _known_group(self, wrong: Wrong) -> tuple[str, ...]:
         group = self._group(wrong)
         return self._ids(group, wrong.judgement) if len(group) > 1 else ()
+
+    def _known_written_out(self, wrong: Wrong) -> tuple[str, ...]:
+        """What is known of a loop's body in its place, where that is the same and gives the same:
+        compilers write out loops of which they see that they have one turn."""
+        operation = wrong.operation
+        taken = alone(wrong.program, operation, wrong.values)
+        if structure_of(operation) is not Structure.LOOPS or taken is None:
+            return ()
+        (program, inputs), got = taken, [wrong.values.get(one.name) for one in operation.results]
+        other = with_one_turn(program, operation)
+        try:
+            (actual,) = self.search.run(other, [inputs])
+            is_same = _same(evaluate(other, inputs), evaluate(program, inputs))
+        except (BackendError, EvaluationError):
+            return ()
+        if not is_same or not _same(actual, [array for array in got if array is not None]):
+            return ()
+        made = steps(self.search.run, self.search.platform, other, inputs, range(len(actual)))
+        found = self.explained(other, inputs, actual, wrong.judgement, made)
+        return found.known if found.is_known else ()
 
     def _is_predicted(self, operation: Operation, judgement: Judgement) -> bool:
         """Whether models of the op itself predict all that is wrong with its results, beside what

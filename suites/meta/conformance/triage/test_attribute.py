@@ -149,3 +149,66 @@ def test_what_a_model_predicts_is_known_beside_what_is_flushed(
     given = ([1e-25, 1.0], [-1e-35, -0.0], [0.0, -9e-39])
     inputs = tuple(np.array(one, np.float32) for one in given)
     assert explained(run, SUM, inputs, known).is_known == is_known
+
+
+LOOP = """
+func.func @main(%x: tensor<2xf32>) -> (tensor<ui8>, tensor<2xf32>) {
+  %start = stablehlo.constant dense<0> : tensor<ui8>
+  %0:2 = stablehlo.while(%i = %start, %sum = %x) : tensor<ui8>, tensor<2xf32>
+  cond {
+    %limit = stablehlo.constant dense<2> : tensor<ui8>
+    %more = stablehlo.compare LT, %i, %limit : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %step = stablehlo.constant dense<STEP> : tensor<ui8>
+    %next = stablehlo.add %i, %step : tensor<ui8>
+    %number = stablehlo.convert %i : (tensor<ui8>) -> tensor<f32>
+    %all = stablehlo.broadcast_in_dim %number, dims = [] : (tensor<f32>) -> tensor<2xf32>
+    %more = stablehlo.add %sum, %all : tensor<2xf32>
+    stablehlo.return %next, %more : tensor<ui8>, tensor<2xf32>
+  }
+  return %0#0, %0#1 : tensor<ui8>, tensor<2xf32>
+}"""
+
+
+def loops(got: float, *, folds: bool) -> Run:
+    """A backend that leaves a zero out of sums, where it `folds` only one that is a constant, and
+    has loops give something."""
+
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        shown = Shown(program, {})
+        main = program.main.body.operations
+
+        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            if operation.name == "while":
+                return (results[0], np.array([got, 1.0], np.float32))
+            is_sum = operation.name == "add" and results[0].dtype == np.float32
+            if is_sum and (
+                not folds or (operation in main and shown.is_folded(operation.operands[1]))
+            ):
+                return (np.where(results[0] == 0, np.float32(-0.0), results[0]),)
+            return results
+
+        for inputs in sets:
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("turns", "got", "folds", "is_known"),
+    [
+        (1, -0.0, True, True),  # written out, what it carries is a constant
+        (1, -1.0, True, False),
+        (2, -0.0, True, False),
+        (1, -0.0, False, True),
+        (1, -1.0, False, False),  # something else than what the turn comes to
+    ],
+)
+def test_loops_are_known_by_what_stands_in_them(
+    turns: int, got: float, folds: bool, is_known: bool
+) -> None:
+    known = Expectation("sums", ("add",), "", kinds=("zero left out",))
+    text = LOOP.replace("STEP", str(2 // turns))
+    inputs = (np.array([-0.0, 1.0], np.float32),)
+    assert explained(loops(got, folds=folds), text, inputs, known).is_known == is_known

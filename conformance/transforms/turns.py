@@ -1,0 +1,22 @@
+"""Loops replaced by a turn of their body, as compilers replace those that they see to have one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conformance.transforms.extract import with_main
+from reference.ir.program import Operation, Program
+from reference.ir.substitution import using
+
+
+def with_one_turn(program: Program, loop: Operation) -> Program:
+    """The program with the body of a loop of main in its place, whatever its condition says."""
+    body = loop.regions[-1]
+    given = dict(zip((one.name for one in body.arguments), loop.operands, strict=True))
+    *inside, end = (using(one, given) for one in body.operations)
+    gives = dict(zip((one.name for one in loop.results), end.operands, strict=True))
+    main = program.main
+    place = next(n for n, one in enumerate(main.body.operations) if one is loop)
+    before, after = main.body.operations[:place], main.body.operations[place + 1 :]
+    operations = (*before, *inside, *(using(one, gives) for one in after))
+    return with_main(program, replace(main, body=replace(main.body, operations=operations)))
