@@ -64,3 +64,13 @@ def test_anything_else_is_just_wrong() -> None:
     assert kind_of(program(1, 2), wrong) == "wrong value"
     wide = evaluate(program(2, 2), (X,))[0]
     assert kind_of(program(2, 2), wide + 1) == "wrong value"  # no window of one
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_subnormals_may_be_zeros_there(zero: float) -> None:
+    small = X * np.float32(1e-44)
+    less = np.maximum(small[::2], small[1::2]).reshape(-1)
+    actual = np.concatenate([np.full_like(less, zero), np.full(4, 7.0, np.float32)])
+    subject = program(1, 2)
+    given = (small,), evaluate(subject, (small,)), (actual.reshape(2, 5),)
+    assert judge(subject, *given, RULES["windowed reduction"]).kind == LABEL
