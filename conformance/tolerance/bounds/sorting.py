@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.tolerance.models.flushed_comparison import with_flushed_comparisons
 from conformance.tolerance.rule import Rule
 from reference.interpreter.evaluate import EvaluationError, body_of
 from reference.ir.program import Operation
@@ -79,12 +80,13 @@ def rows_of(arrays: tuple[Array, ...], dimension: int) -> tuple[Array, ...]:
 def _is_disordered(
     operation: Operation, operands: tuple[Array, ...], after: tuple[Array, ...]
 ) -> Array:
-    """Which slices are not sorted although there is an order; none where subnormal numbers, taken
-    for zeros, might be the reason."""
-    if any(map(_has_subnormals, operands)):
-        return np.zeros(after[0].shape[:-1], np.bool_)
+    """Which slices are not sorted although there is an order, nor are where comparisons take
+    subnormal numbers for zeros."""
+    (comparator,) = operation.regions
+    flushed = with_flushed_comparisons(comparator) if any(map(_has_subnormals, operands)) else ()
     try:
-        wrong = ~in_order(after, body_of(operation.regions[0]))
+        orders = [in_order(after, body_of(one)) for one in (comparator, *flushed)]
+        wrong = ~np.any(orders, axis=0)
     except EvaluationError:
         return np.zeros(after[0].shape[:-1], np.bool_)
     if wrong.any():
