@@ -58,7 +58,8 @@ def image_overrun(geometry_of: GeometryOf) -> Deviation:
         slack = 2.0 ** (1 - to.float_format.precision) * (np.abs(right) + most - least)
         between = (got >= right + least - slack) & (got <= right + most + slack)
         open_ = ~np.isfinite(most - least) | lost
-        left_out = np.isnan(right) & ~np.isnan(got)  # nothing that is added makes that of NaN
+        infinite = np.isinf(got) & _by_padding(memory, kernel, read, of)
+        left_out = np.isnan(right) & ~np.isnan(got) & ~infinite
         return (np.where((between | open_) & ~left_out, 0.0, np.inf),)
 
     return Deviation(LABEL, measure, unsteady=True)
@@ -69,6 +70,17 @@ def _pairs(memory: Array, kernel: Array) -> tuple[tuple[tuple[Array, Array], ...
     above, below = np.maximum(memory, 0.0), np.minimum(memory, 0.0)
     more, less = np.maximum(kernel, 0.0), np.minimum(kernel, 0.0)
     return ((above, more), (below, less)), ((above, less), (below, more))
+
+
+def _by_padding(memory: Array, kernel: Array, read: Array, of: Geometry) -> Array:
+    """Which elements may be NaN by the padding alone: 0 times infinity, in the places behind.
+
+    Anything else times infinity is an infinity. What else makes NaN stays one, whatever is added.
+    """
+    infinite = _sums(read * 1.0, np.isinf(kernel) * 1.0, of) > 0
+    of_image = _sums(np.isnan(memory) & ~read, np.ones_like(kernel), of) > 0
+    of_kernel = _sums(np.ones_like(memory), np.isnan(kernel) * 1.0, of) > 0
+    return infinite & ~of_image & ~of_kernel
 
 
 def _sums(image: Array, kernel: Array, of: Geometry) -> Array:

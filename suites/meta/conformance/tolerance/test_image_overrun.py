@@ -5,6 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from conformance.backends.session import open_session
+from conformance.campaign.batch import Bench, Prepared, Ran, StopWatch
+from conformance.campaign.tasks import conclude
+from conformance.catalog import Cell
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.compare import judge
 from conformance.tolerance.models.image_overrun import LABEL
 from conformance.tolerance.rules import RULES
@@ -74,3 +79,48 @@ def test_a_kernel_that_padding_is_not_multiplied_with_is_another_matter(value: f
     """0 * NaN is NaN: products with the padding are left out where it is 0."""
     kernel = np.full_like(KERNEL, value)
     assert kind_of(-2, 1, ((0, 1), 0), ((1, 1), 0), kernel=kernel) == "NaN"
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_times_what_lies_behind_is_an_infinity(value: float) -> None:
+    """Padding makes NaN of an infinite kernel, numbers that are read in its place do not."""
+    kernel = np.full_like(KERNEL, np.inf)
+    assert kind_of(-2, 1, ((0, 1), value), kernel=kernel) == LABEL
+    assert kind_of(-2, 1, ((0, 1), value), kernel=np.full_like(KERNEL, np.nan)) == "NaN"
+
+
+@pytest.mark.parametrize(
+    ("behind", "kind"),
+    [((0.0, 5.0), LABEL), ((0.0, 5.0, -3.0), LABEL), ((5.0, 7.0), LABEL), ((0.0, 0.0), "")],
+)
+def test_memory_that_happens_to_be_right_now_and_then(
+    behind: tuple[float, ...], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies behind the last row is another thing every time, and may be what is expected."""
+    subject = program(-2, 1)
+    (expected,) = evaluate(subject, (IMAGE, KERNEL))
+    rounds: list[list[list[Array]]] = []
+    for value in behind:
+        actual: Array = expected.copy()
+        actual[1, 1, 0] += value
+        rounds.append([[actual]])
+    monkeypatch.setattr(Bench, "run_alone", lambda *_: rounds)
+    cell = Cell("convolution", F32, "reference")
+    bench = Bench(open_session("reference"), RULES["convolution"], StopWatch())
+    prepared = Prepared(0, subject, [(IMAGE, KERNEL)], [(expected,)])
+    record, _ = conclude(cell, prepared, Ran(rounds[-1], [prepared]), bench)
+    assert record.kind == kind
+
+
+def test_what_no_class_explains_is_not_deterministic(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = program(-2, 1)
+    (expected,) = evaluate(subject, (IMAGE, KERNEL))
+    other: Array = expected.copy()
+    other[0, 0, 0] += 1
+    monkeypatch.setattr(Bench, "run_alone", lambda *_: [[[expected]], [[other]]])
+    bench = Bench(open_session("reference"), RULES["convolution"], StopWatch())
+    prepared = Prepared(0, subject, [(IMAGE, KERNEL)], [(expected,)])
+    record, _ = conclude(
+        Cell("convolution", F32, "reference"), prepared, Ran([[other]], [prepared]), bench
+    )
+    assert record.kind == NOT_DETERMINISTIC
