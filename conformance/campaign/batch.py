@@ -15,14 +15,13 @@ from conformance.backends.session import EMISSION, Compiled, Session, open_sessi
 from conformance.catalog import Cell
 from conformance.tolerance.rule import Rule
 from conformance.transforms.merge import merge
-from conformance.verdict import Verdict
 from reference.interpreter.evaluate import shared_out
 from reference.ir.program import Program
 from reference.ir.types import Array
-from reference.ops.structure import is_constant
 
 ROUNDS = 3
-"""How often a failing case is run alone, to see whether its results change."""
+"""How often a failing case is run alone, to see whether its results change; and compiled anew for
+that, where a compiler that folds constants may have read memory which is not theirs."""
 
 Inputs = tuple[Array, ...]
 Results = list[list[Array]]
@@ -86,11 +85,8 @@ class Bench:
             _deal(outputs, group, turn, results)
         return results
 
-    def run_alone(self, prepared: Prepared, verdict: Verdict) -> list[Results]:
+    def run_alone(self, prepared: Prepared) -> list[Results]:
         """Compile a failing case alone and run each input set several times on end.
-
-        A divergent program with constants is compiled anew each time: a compiler that folds them
-        wrongly may read memory which is not theirs, and keep what it finds for every execution.
 
         Returns:
             The results of the first time, of the second time, and so on.
@@ -98,11 +94,8 @@ class Bench:
         Raises:
             BackendError: when the backend does not give results.
         """
-        folds = any(map(is_constant, prepared.program.walk()))
-        again = folds and verdict is Verdict.DIVERGENT
-        programs = [self.compile([prepared]) for _ in range(ROUNDS if again else 1)]
-        times = [compiled for compiled in programs for _ in range(ROUNDS)]
-        sets = [[compiled.run(inputs) for compiled in times] for inputs in prepared.inputs]
+        compiled = self.compile([prepared])
+        sets = [[compiled.run(inputs) for _ in range(ROUNDS)] for inputs in prepared.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
 
     def compile(self, group: Sequence[Prepared]) -> Compiled:

@@ -8,6 +8,13 @@ from __future__ import annotations
 NOT_DETERMINISTIC = "not deterministic"
 """The class of results that change when a program is executed again on the same inputs."""
 
+ANY_BITS = (
+    "NaN", "NaN bits", "bits that are not uniform", "distribution", "infinity",
+    "no order of the updates", "no permutation of the elements", "not a solution", "out of range",
+    "out of the function's range", "saturation", "sign", "signed zero", "wrong value",
+)  # fmt: skip
+"""Classes of elements that need no other cause than bits which happen to stand somewhere."""
+
 CLASSES = (
     # elements, whatever the op
     "NaN", "NaN bits", "accuracy", "double rounding", "infinity", "operands swapped",

@@ -92,6 +92,23 @@ def test_a_batch_is_one_module_where_all_is_well() -> None:
     assert result.errors.histogram[0] == sum(record.values for record in result.records)
 
 
+@pytest.mark.parametrize(
+    ("fault", "kind", "modules"),
+    [("transposed_operands", "operands swapped", 2), ("flaky", NOT_DETERMINISTIC, 4)],
+)
+def test_constants_are_folded_anew_unless_a_class_says_what_is_wrong(
+    fault: str, kind: str, modules: int
+) -> None:
+    cell = Cell("subtract", F32, f"reference:{fault}")
+    for index in range(60):
+        result = run_task(Task(cell, 0, index, index + 1))
+        (record,) = result.records
+        if record.kind == kind and record.detail and "stablehlo.constant" in record.detail.program:
+            assert result.modules == modules
+            return
+    raise AssertionError(f"no case with constants is {kind}")
+
+
 def test_records_do_not_depend_on_how_cases_are_split() -> None:
     cell = Cell("add", F32, "reference:flush_to_zero")
     whole = run_task(Task(cell, 3, 0, 40))
