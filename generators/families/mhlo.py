@@ -7,7 +7,7 @@ from typing import Any
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose
-from generators.case.shapes import axis, capped, shape
+from generators.case.shapes import axis, shape
 from generators.programs.building import Builder, case
 from generators.values import profiles
 from generators.values.profiles import Values
@@ -29,12 +29,16 @@ def _alike(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 
 _WIDTHS = (1, 2, 3, 5, 8, 9, 17, 40, 129, 1000)
-_count = capped(2)
+
+
+def _width(size: int) -> str:
+    """Whether a row has room for every special value, and for most of them beside each other."""
+    return "1" if size == 1 else "few" if size < 16 else "many"
 
 
 def _top_k(element_type: ElementType, pick: Pick) -> Case:
     rows = shape(pick)[:2]
-    width = choose(pick, _WIDTHS, "size", _count)
+    width = choose(pick, _WIDTHS, "size", _width)
     kinds = ("all", "one", "some", "some", "empty")
     kind = choose(pick, kinds, "k")
     k = {"all": width, "one": 1, "empty": 0}.get(kind, 1 + pick(width))
@@ -44,7 +48,8 @@ def _top_k(element_type: ElementType, pick: Pick) -> Case:
     value = TensorType((*sizes, k), element_type)
     index = TensorType((*sizes, k), _SI32)
     shown = profiles.rows(element_type) + (("permutation",), ("small_integers",)) * 2
-    return case(pick, "mhlo.topk", {"operand": operand}, (value, index), shown, given)
+    of = {"operand": operand}
+    return case(pick, "mhlo.topk", of, (value, index), shown, given, specials=True)
 
 
 _OPS = ("add", "maximum", "minimum", "multiply", "subtract")

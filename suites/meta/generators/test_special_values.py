@@ -81,3 +81,16 @@ def _met(op: str, of: ElementType) -> Iterator[str]:
             for value, array in zip(case.program.main.arguments, arrays, strict=True):
                 if isinstance(value.type, TensorType) and value.type.element_type is of:
                     yield from classes(array, of)
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "f8E5M2"])
+def test_infinities_and_nan_stand_in_one_row_of_which_the_first_are_asked_for(name: str) -> None:
+    together = 0
+    for case in cases("TopK", element_type(name), 0, cases_of(CATALOG["TopK"], "standard")):
+        value = case.program.subject.results[0].type
+        assert isinstance(value, TensorType)
+        for recipe in case.inputs if value.static_shape[-1] > 1 else ():
+            for array in materialise(case.program, recipe):
+                rows = to_float64(np.ascontiguousarray(array))
+                together += bool((np.isnan(rows).any(-1) & np.isinf(rows).any(-1)).any())
+    assert together
