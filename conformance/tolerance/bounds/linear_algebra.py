@@ -110,8 +110,11 @@ def _solved(
     *,
     more: int = 0,
     flushes: bool = False,
+    inverts: bool = False,
 ) -> tuple[Array, ...]:
     """Backward errors in units of their bounds, of `more` roundings than the usual steps.
+
+    With `inverts` the bounds are those of products with inverses of the diagonal's blocks.
 
     Where an unknown is not finite and should be, the others' equations have what it should be: they
     may be right, and would all seem wrong.
@@ -128,7 +131,11 @@ def _solved(
     size = np.abs(matrices)
     steps = matrices.shape[-1] + more + (_COMPLEX_QUOTIENT if of.is_complex else 0)
     tiny = underflow(of, flushes=flushes) * (steps + size.sum(axis=-1))[..., None]
-    bound = steps * unit_roundoff(of) * (size @ np.abs(found)) + tiny
+    known_to = np.abs(found)
+    if inverts:
+        steps *= 2  # those of the inverse, and those of the product
+        known_to = known_to + _inverted(matrices) @ (np.abs(right) + size @ known_to)
+    bound = steps * unit_roundoff(of) * (size @ known_to) + tiny
     errors = _ratios(matrices @ found - right, bound)
     errors = np.where(infinite | ((matrices != 0) @ missing), np.inf, errors)
     errors = errors if given["left_side"] else np.swapaxes(errors, -1, -2)
@@ -138,12 +145,30 @@ def _solved(
     return (np.where(overflown, 0.0, errors),)
 
 
+def _inverted(matrices: Array) -> Array:
+    """The sizes of the elements of inverses; 0 where there is none."""
+    narrow = matrices.astype(np.complex128 if matrices.dtype.kind == "c" else np.float64)
+    diagonal = np.diagonal(narrow, axis1=-2, axis2=-1)
+    usable = (np.isfinite(narrow).all(axis=-1) & (diagonal != 0)).all(axis=-1)[..., None, None]
+    found = np.abs(np.linalg.inv(np.where(usable, narrow, np.eye(matrices.shape[-1]))))
+    return np.asarray(np.where(usable & np.isfinite(found), found, 0.0))
+
+
 def _deviations(measure: Callable[..., tuple[Array, ...]], *more: int) -> tuple[Deviation, ...]:
     """Subnormal numbers that are lost, and reciprocals that cost so many u more."""
     lost = Deviation("subnormal intermediate", partial(measure, flushes=True), flushes=True)
     reciprocals = (partial(measure, more=steps, flushes=True) for steps in more)
     return lost, *(Deviation("reciprocal", one) for one in reciprocals)
 
+
+_INVERTED = Deviation("product with an inverse", partial(_solved, flushes=True, inverts=True))
+"""Inverses of the blocks on the diagonal, D, in place of substitution.
+
+A computed inverse leaves |T D - I| <= n u |T| |D|, and the product with what is left of B when the
+products of other blocks are taken away errs by n u |D| (|B| + |T| |X|) more: so what is missing in
+the equation is at most 2 n u |T| (|X| + |D| (|B| + |T| |X|)). D has the diagonal blocks of the
+inverse of T, and how large they are nobody knows: the whole inverse stands for it (Higham, sections
+14.1 and 14.2)."""
 
 FACTORED = Rule(
     "Cholesky decomposition",
@@ -160,5 +185,5 @@ SOLVED = Rule(
     "(complex: n + 5)",
     "Higham, Accuracy and Stability, theorem 8.5; Rump and Jeannerod 2014",
     measure=_solved,
-    deviations=_deviations(_solved, _RECIPROCAL),
+    deviations=(*_deviations(_solved, _RECIPROCAL), _INVERTED),
 )

@@ -82,8 +82,8 @@ def _error(result: Array, limit: Array | None, got: Array) -> Array:
         errors[:count] = np.where(differ(want, have), np.inf, 0.0)
     else:
         errors[:count] = bound_distances(want, have, limit.reshape(-1)[:count])
-    nothing = (without_subnormals(want) == 0) & (have == 0)
-    errors[:count][nothing] = 0.0
+    alike = (without_subnormals(want) == 0) & (have == 0) | ~differ(want, have)
+    errors[:count][alike] = 0.0
     if (errors > 1).any():
         errors[count:] = np.inf
     return errors.reshape(got.shape)

@@ -74,3 +74,25 @@ def test_subnormals_may_be_zeros_there(zero: float) -> None:
     subject = program(1, 2)
     given = (small,), evaluate(subject, (small,)), (actual.reshape(2, 5),)
     assert judge(subject, *given, RULES["windowed reduction"]).kind == LABEL
+
+
+def test_sums_of_nan_are_nan_there() -> None:
+    """Sums have bounds, in which NaN is nothing like NaN."""
+    body = fold_of("add", F32)
+    x = X.copy()
+    x[0, 1] = np.nan
+    subject = program(1, 2)
+    subject = single_op(
+        "reduce_window", (Value("x", tensor(F32, 4, 3)), *body.identity),
+        (tensor(F32, 2, 5),), dict(subject.subject.attributes), (body.region,),
+    )  # fmt: skip
+    expected, smaller = evaluate(subject, (x,)), x[::2] + x[1::2]
+
+    def kind(first: float) -> str:
+        there = smaller.reshape(-1).copy()
+        there[1] = first
+        actual = np.concatenate([there, np.full(4, 7.0, np.float32)]).reshape(2, 5)
+        return judge(subject, (x,), expected, (actual,), RULES["windowed reduction"]).kind
+
+    assert kind(np.nan) == LABEL
+    assert kind(5.0) != LABEL

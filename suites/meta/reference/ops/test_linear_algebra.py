@@ -251,6 +251,25 @@ def test_products_with_reciprocals_are_a_class_of_their_own() -> None:
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "reciprocal")
 
 
+def test_a_product_with_the_inverse_is_a_class_of_its_own() -> None:
+    """The second unknown is nearly 0, and so is what the third has of it; the inverse rounds a product."""
+    a = np.array([[1, 0, 0], [9.1, 1, 0], [1, 7.3, 1]], np.float32)
+    b = a[:, :1] * np.float32(0.7)
+    b[2] += np.float32(0.25)
+    given = {
+        "left_side": True, "lower": True, "unit_diagonal": True, "transpose_a": "NO_TRANSPOSE",
+    }  # fmt: skip
+    made = program("triangular_solve", (a, b), b, **given)
+    right = evaluate(made, (a, b))
+    inverse = np.eye(3, dtype=np.float32)
+    for i in range(1, 3):
+        inverse[i] -= a[i, :i] @ inverse[:i]
+    found = judge(made, (a, b), right, (inverse @ b,), SOLVED)
+    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "product with an inverse")
+    wrong = right[0] * np.float32(1.125)
+    assert judge(made, (a, b), right, (wrong,), SOLVED).kind == "wrong value"
+
+
 def test_an_unknown_that_overflows_is_wrong_alone() -> None:
     a = np.array([[1, 1, 2, 1], [0, 1, 3, 1], [0, 0, 2, 1], [0, 0, 0, 1]], np.float32)
     b = np.array([[3, 2, 1, 5]], np.float32)
