@@ -1,7 +1,8 @@
 """Calls in worker processes of this machine, which may die or hang without harm to the run.
 
-The pool is pebble's. Each worker has a memory limit of its own, so that a backend which takes all
-memory dies alone; its output goes to a file, where the last words of one that died are read.
+The pool is pebble's, mended in one place (pool.py). Each worker has a memory limit of its own, so
+that a backend which takes all memory dies alone; its output goes to a file, where the last words of
+one that died are read.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from pathlib import Path
 from typing import Any, Self
 
 import psutil
-from pebble import CONSTS, ProcessExpired, ProcessPool
+from pebble import CONSTS, ProcessExpired
 
 from conformance.errors import NotAvailable
 from conformance.executors.interrupt import raise_if_seen
+from conformance.executors.pool import Pool
 from conformance.phases import Phase, noted, read
 
 DEFAULT_MEMORY_LIMIT = 6 << 30
@@ -126,8 +128,8 @@ class LocalExecutor:
         CONSTS.sleep_unit = _LOOK
         self._pool = self._new_pool()
 
-    def _new_pool(self) -> ProcessPool:
-        return ProcessPool(
+    def _new_pool(self) -> Pool:
+        return Pool(
             max_workers=self._jobs,
             max_tasks=TASKS_PER_WORKER,
             initializer=_start_worker,

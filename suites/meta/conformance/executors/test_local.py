@@ -8,6 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from conformance.executors import pool
 from conformance.executors.local import Call, Died, LocalExecutor
 
 FAILED = b"F1122 15:59:26.730449   19264 some_pass.cc:58] Check failed: width == 8 (4 vs. 8) \n"
@@ -59,3 +62,29 @@ def test_a_worker_does_not_die_of_another_ones_last_words(tmp_path: Path) -> Non
     )
     ended = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
     assert ended.returncode == 7
+
+
+def _end(code: int) -> int:
+    """End the worker at once, with a code other than 0."""
+    if code:
+        os._exit(code)
+    return os.getpid()
+
+
+def test_an_end_is_that_of_the_call_which_a_worker_took_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However late the parent reads that a call was done, and that the next one was taken."""
+    receive = pool.Workers.receive
+
+    def late(self: pool.Workers, timeout: float) -> object:
+        time.sleep(0.3)
+        return receive(self, timeout)
+
+    monkeypatch.setattr(pool.Workers, "receive", late)
+    calls = [Call(number, _end, (number % 2 * 7,), 5.0) for number in range(6)]
+    with LocalExecutor(1) as executor:
+        ended = {one.call.name: one.value for one in executor.results(calls) if one is not None}
+    assert {name for name, value in ended.items() if isinstance(value, Died)} == {1, 3, 5}
+    assert all(value.reason == "exit code 7" for value in ended.values() if isinstance(value, Died))
+    assert all(isinstance(ended[name], int) for name in (0, 2, 4)), ended

@@ -252,7 +252,7 @@ def test_products_with_reciprocals_are_a_class_of_their_own() -> None:
 
 
 def test_a_product_with_the_inverse_is_a_class_of_its_own() -> None:
-    """The second unknown is nearly 0, and so is what the third has of it; the inverse rounds a product."""
+    """The second unknown is nearly 0, and so its share of the third; the inverse rounds more."""
     a = np.array([[1, 0, 0], [9.1, 1, 0], [1, 7.3, 1]], np.float32)
     b = a[:, :1] * np.float32(0.7)
     b[2] += np.float32(0.25)
