@@ -114,15 +114,15 @@ def _changed(change: Change) -> tuple[str, ...]:
 
 def _coverage(seen: View) -> list[tuple[str, str, str]]:
     """What the cases reach, where that is known: runs of older versions do not say."""
-    reached = seen.run.whole_coverage
-    if not reached.declared_values:
-        return []
-    values = (text.count(reached.values), text.count(reached.declared_values))
-    pairs = (text.count(reached.pairs), text.count(reached.declared_pairs))
-    return [
-        ("values of dimensions of variation", *values),
-        ("pairs of these values", *pairs),
-    ]
+    rows: list[tuple[str, str, str]] = []
+    for dialect, one in seen.run.coverage_by_dialect.items():
+        values = (text.count(one.values), text.count(one.declared_values))
+        pairs = (text.count(one.pairs), text.count(one.declared_pairs))
+        rows += [
+            (f"values of dimensions of variation, {dialect}", *values),
+            (f"pairs of these values, {dialect}", *pairs),
+        ]
+    return rows
 
 
 def _totals(seen: View) -> str:

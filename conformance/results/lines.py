@@ -18,7 +18,7 @@ def lines_of(run: RunData, replay: str) -> list[str]:
     work = f"{summary['cases']} programs, {summary['pairs']} input sets, {summary['values']} values"
     lines = [
         f"{cells}, {work} in {run.seconds:.0f} s",
-        *_coverage(run.whole_coverage),
+        *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
         ", ".join(verdicts) + f"; {summary['known']} known, {summary['new_failures']} new",
         *(f"note: {incident}" for incident in run.incidents),
     ]
@@ -28,13 +28,11 @@ def lines_of(run: RunData, replay: str) -> list[str]:
     return [*lines, *_new(run, replay)]
 
 
-def _coverage(whole: Reached) -> list[str]:
-    if not whole.declared_values:
-        return []
-    values = f"{whole.values:,} of {whole.declared_values:,} values"
-    apart = f" ({whole.out_of_reach} out of reach)" if whole.out_of_reach else ""
-    pairs = f"{whole.pairs:,} of {whole.declared_pairs:,} pairs of them"
-    return [f"reached: {values} of dimensions of variation{apart}, {pairs}"]
+def _coverage(dialect: str, reached: Reached) -> str:
+    values = f"{reached.values:,} of {reached.declared_values:,} values"
+    apart = f" ({reached.out_of_reach} out of reach)" if reached.out_of_reach else ""
+    pairs = f"{reached.pairs:,} of {reached.declared_pairs:,} pairs of them"
+    return f"reached of {dialect}: {values} of dimensions of variation{apart}, {pairs}"
 
 
 def _new(run: RunData, replay: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,15 @@ from conformance.results.cells import FILTERED, UNTESTED, CellResults, by_cell
 from conformance.results.store import FILE_NAME, CellKey, Store, decoded
 from conformance.verdict import Errors, Record, Timing, Verdict
 from generators.cells.coverage import Reached
+from reference.ir.op import Dialect
+from reference.ops.table import OPS
+
+DIALECTS: dict[Dialect, str] = {
+    Dialect.STABLEHLO: "StableHLO",
+    Dialect.XLA: "XlaBuilder",
+    Dialect.MHLO: "XLA's instructions",
+}
+"""What reports call the ops of each dialect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +79,19 @@ class RunData:
     @cached_property
     def whole_coverage(self) -> Reached:
         """What all ops reach together; what is missing stands with each op. Worked out once."""
-        every = self.coverage.values()
-        return Reached(
-            sum(one.values for one in every),
-            sum(one.declared_values for one in every),
-            sum(one.out_of_reach for one in every),
-            sum(one.pairs for one in every),
-            sum(one.declared_pairs for one in every),
-        )
+        return _together(self.coverage.values())
+
+    @cached_property
+    def coverage_by_dialect(self) -> dict[str, Reached]:
+        """What the ops of each dialect reach together, by its name, where there are any.
+
+        XlaBuilder's ops have fewer cases: what their twins in StableHLO show they need not.
+        """
+        found: dict[str, list[Reached]] = {}
+        for op, reached in self.coverage.items():
+            if op in OPS:  # a stored run may have been of another version
+                found.setdefault(DIALECTS[OPS[op].dialect], []).append(reached)
+        return {name: _together(found[name]) for name in DIALECTS.values() if name in found}
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -138,6 +152,16 @@ def _largest(errors: Iterable[float | None]) -> float | None:
     return max((e for e in errors if e is not None and math.isfinite(e)), default=None)
 
 
+def _together(every: Collection[Reached]) -> Reached:
+    return Reached(
+        sum(one.values for one in every),
+        sum(one.declared_values for one in every),
+        sum(one.out_of_reach for one in every),
+        sum(one.pairs for one in every),
+        sum(one.declared_pairs for one in every),
+    )
+
+
 def _summary(run: RunData) -> dict[str, Any]:
     cells = run.cells.values()
     verdicts = sum((cell.verdicts for cell in cells), Counter[Verdict]())
@@ -153,6 +177,7 @@ def _summary(run: RunData) -> dict[str, Any]:
         "denominators": denominators(run),
         "coverage": {
             "whole": asdict(run.whole_coverage),
+            "dialects": {name: asdict(one) for name, one in run.coverage_by_dialect.items()},
             "ops": {op: asdict(reached) for op, reached in run.coverage.items()},
         },
         "cells": [_cell_summary(cell) for cell in cells if cell.state != FILTERED],

@@ -25,6 +25,7 @@ from conformance.errors import UsageError
 from conformance.executors import interrupt
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.gate.reading import ExpectationError
+from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import load
 from conformance.results.versions import build
@@ -325,6 +326,19 @@ def test_a_finished_run_is_not_run_again(finished: Path, monkeypatch: pytest.Mon
     assert again.records == first.records
     assert again.coverage == first.coverage != {}
     assert (again.modules, again.timing) == (first.modules, first.timing)
+
+
+def test_what_is_reached_is_told_for_each_dialect(tmp_path: Path) -> None:
+    done = run(options(tmp_path, ops=("add", "Add", "negate")))
+    both = done.coverage_by_dialect
+    assert list(both) == ["StableHLO", "XlaBuilder"]
+    assert both["XlaBuilder"] == replace(done.coverage["Add"], missing=())
+    assert both["StableHLO"].values == done.coverage["add"].values + done.coverage["negate"].values
+    counted = [line for line in lines_of(done, "{}") if line.startswith("reached of ")]
+    told = both["XlaBuilder"]
+    assert f"XlaBuilder: {told.values:,} of {told.declared_values:,} values" in counted[1]
+    parts = done.summary["coverage"]["dialects"]
+    assert parts["StableHLO"]["pairs"] == both["StableHLO"].pairs
 
 
 def test_a_fresh_start_replaces_another_run(tmp_path: Path) -> None:
