@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="backend to test: cpu, gpu, tpu, plugin:NAME=PATH; repeatable [default: cpu]",
     )  # fmt: skip
     group.addoption(
-        "--profile", choices=list(PROFILES), help="cases per cell [default: two]", default=None
+        "--profile", choices=list(PROFILES), help="cases per cell [default: one]", default=None
     )
     group.addoption("--case-seed", type=int, default=0, metavar="N", help="seed of the cases")
 

@@ -16,8 +16,8 @@ from conformance.gate.expectations import known_by
 from conformance.verdict import Verdict
 from suites.running import TIMEOUT, expectations_of, explained
 
-QUICK = 2
-"""Cases per cell where no profile is asked for: the whole catalog takes a minute."""
+QUICK = 1
+"""Cases per cell where no profile is asked for: the whole catalog takes some minutes of two cores."""
 
 
 def test_conforms(cell: Cell, executors, pytestconfig: pytest.Config) -> None:

@@ -228,35 +228,57 @@ def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Re
     verdict = worst_of(judgements).verdict
     if not verdict.fails or verdict is Verdict.FLUSHED or bench.rule.varies:
         return judged(cell, prepared, judgements)  # what varies need not show again
+    told = _Told(prepared, bench, [(ran.outcome, judgements)])
     try:
-        rounds = _rounds(prepared, verdict, bench)
+        rounds = _rounds(told, verdict)
     except BackendError as error:
         return refused(cell, prepared, error)
     turn = _changing(rounds)
-    taken = rounds[:1] if turn is None else rounds
-    each = [judge_all(prepared, results, bench) for results in taken]
-    failing = [one for one in each if worst_of(one).verdict.fails]
-    if turn is not None and not _is_unsteady(failing, bench):
+    unsteady = _unsteady(bench)
+    failing: list[list[Judgement]] = []
+    if turn is None or unsteady:
+        each = map(told.of, rounds[:1] if turn is None else rounds)
+        failing = [one for one in each if worst_of(one).verdict.fails]
+    explained = bool(failing) and all(worst_of(one).kind in unsteady for one in failing)
+    if turn is not None and not explained:  # though some rounds may be right by chance
         return _not_deterministic(cell, prepared, turn), Errors()
     if failing:
         return judged(cell, prepared, failing[0])
     return judged(cell, prepared, judgements, ran.together)
 
 
-def _rounds(prepared: Prepared, verdict: Verdict, bench: Bench) -> list[Results]:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The judgements of a case, each worked out once: its results are mostly the same each time."""
+
+    prepared: Prepared
+    bench: Bench
+    seen: list[tuple[Results, list[Judgement]]]
+
+    def of(self, results: Results) -> list[Judgement]:
+        """A judgement for each input set."""
+        for before, judgements in self.seen:
+            if _changing([before, results]) is None:
+                return judgements
+        self.seen.append((results, judge_all(self.prepared, results, self.bench)))
+        return self.seen[-1][1]
+
+
+def _rounds(told: _Told, verdict: Verdict) -> list[Results]:
     """The results of a failing case alone, time after time.
 
     A divergent program with constants is compiled anew, unless a class says how it came about: a
     compiler that folds them wrongly may read memory which is not theirs, and keep what it finds for
     every execution. What it finds may be anything, and so what is expected, too.
     """
-    rounds = bench.run_alone(prepared)
-    if verdict is not Verdict.DIVERGENT or not any(map(is_constant, prepared.program.walk())):
+    rounds = told.bench.run_alone(told.prepared)
+    if verdict is not Verdict.DIVERGENT or not any(map(is_constant, told.prepared.program.walk())):
         return rounds
-    kind = worst_of(judge_all(prepared, rounds[0], bench)).kind
-    if kind and kind not in ANY_BITS and kind not in _unsteady(bench):
+    kind = worst_of(told.of(rounds[0])).kind
+    if kind and kind not in ANY_BITS and kind not in _unsteady(told.bench):
         return rounds
-    return [*rounds, *(one for _ in range(1, ROUNDS) for one in bench.run_alone(prepared))]
+    again = range(1, ROUNDS)
+    return [*rounds, *(one for _ in again for one in told.bench.run_alone(told.prepared))]
 
 
 def _unsteady(bench: Bench) -> set[str]:
@@ -268,21 +290,14 @@ def _changing(rounds: Sequence[Results]) -> int | None:
     """The first input set whose results are not the same bits every time, None when all are."""
     for turn, first in enumerate(rounds[0]):
         for other in rounds[1:]:
-            pairs = list(zip(first, other[turn], strict=False))
+            if len(first) != len(other[turn]):
+                return turn
+            pairs = list(zip(first, other[turn], strict=True))
             if any(a.dtype != b.dtype or a.shape != b.shape for a, b in pairs):
                 return turn
             if any(a.tobytes() != b.tobytes() for a, b in pairs):
                 return turn
     return None
-
-
-def _is_unsteady(failing: Sequence[list[Judgement]], bench: Bench) -> bool:
-    """Whether a class explains all that is wrong whenever something is, and that it comes and goes.
-
-    Some rounds may be right by chance: what is read from memory may happen to be what is expected.
-    """
-    labels = _unsteady(bench)
-    return bool(failing) and all(worst_of(one).kind in labels for one in failing)
 
 
 def _not_deterministic(cell: Cell, prepared: Prepared, turn: int) -> Record:
