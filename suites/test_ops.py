@@ -17,7 +17,7 @@ from conformance.verdict import Verdict
 from suites.running import TIMEOUT, expectations_of, explained
 
 QUICK = 1
-"""Cases per cell where no profile is asked for: the whole catalog takes some minutes of two cores."""
+"""Cases per cell where no profile is asked for: the whole catalog takes a few minutes."""
 
 
 def test_conforms(cell: Cell, executors, pytestconfig: pytest.Config) -> None:
