@@ -14,8 +14,12 @@ from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
 from conformance.verdict import Verdict
+
+ROUNDS = 4
+"""How many workers try what depends on memory or on a race, where an entry says so, at most."""
 
 BATCH = 16
 """Counterexamples that are replayed in one call to a worker."""
@@ -35,6 +39,23 @@ def replayed(
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
     having = [e for e in expectations if e.counterexample is not None]
+    unsteady = {e.id: e for e in having if NOT_DETERMINISTIC in e.kinds}
+    for number in reversed(range(ROUNDS)):
+        again: list[Expectation] = []
+        for one in _replayed_once(executor, having, backend, jobs):
+            if number and one is not None and not one.reproduces and one.id in unsteady:
+                again.append(unsteady[one.id])
+            else:
+                yield one
+        if not again:
+            return
+        having = again
+        executor.rest()  # what memory holds may stay as it is as long as a process lives
+
+
+def _replayed_once(
+    executor: LocalExecutor, having: Sequence[Expectation], backend: str, jobs: int
+) -> Generator[Replayed | None]:
     apart = [e for e in having if Verdict.CRASHED.value in e.verdicts]
     together = [e for e in having if e not in apart]
     size = max(1, min(BATCH, -(-len(together) // jobs)))
