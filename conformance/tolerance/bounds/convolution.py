@@ -10,6 +10,7 @@ from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models.float_sums import added_up
 from conformance.tolerance.models.image_overrun import image_overrun
+from conformance.tolerance.models.unreversed import unreversed
 from conformance.tolerance.rule import Deviation, Rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
@@ -41,13 +42,15 @@ def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
 def _deviations(default: Default) -> tuple[Deviation, ...]:
     """Subnormal numbers that are lost; exact data, of which a transform (Winograd's) makes sums
     that are not exact, where the specification defines each result as a `dot_general`; what
-    stands behind the image in place of padding; and integers that are added up in float64."""
+    stands behind the image in place of padding; integers that are added up in float64; and windows
+    whose reversal is left out."""
     transformed = measured(_summed, _depth, replace(default, exact=False))
     return (
         flushing(_summed, _depth, default),
         Deviation("transformed convolution", transformed),
         image_overrun(geometry_of),
         added_up(geometry_of),
+        unreversed(geometry_of, bounded(_summed, _depth, default)),
     )
 
 
