@@ -132,7 +132,7 @@ _ROWS = (
     Row("dot", CONTRACTION, contraction.CONTRACTED),
     Row("dot_general", CONTRACTION, contraction.CONTRACTED, weight=3),
     Row("dynamic_broadcast_in_dim", DYNAMISM, t.DATA, weight=2.125),
-    Row("dynamic_conv", CONTRACTION, convolution.CONVOLVED, weight=3),
+    Row("dynamic_conv", CONTRACTION, convolution.CONVOLVED, weight=3.25),
     Row("dynamic_gather", GATHERING, gathering.GATHERED, weight=3.75),
     Row("dynamic_iota", DYNAMISM, t.DATA, weight=2.25),
     Row("dynamic_pad", DYNAMISM, t.DATA, weight=1.5),

@@ -65,6 +65,12 @@ NAMES = ("SAME", "VALID")
 """Of paddings."""
 
 
+_SOME, _EMPTY, _WHOLE, _TURNED = "some", "empty", "whole image", "whole image, reversed"
+_FITS = (*(_SOME,) * 11, _WHOLE, _TURNED, _EMPTY)
+"""How windows lie in the image. As large as the image, not padded and of one feature, they are what
+compilers make products and sums of: that is by design, as it takes several choices together."""
+
+
 class _Shapes(NamedTuple):
     """Sizes by their part in the convolution, not yet in the order of dimensions."""
 
@@ -75,7 +81,8 @@ class _Shapes(NamedTuple):
     made: int
 
 
-def _shapes(pick: Pick, groups: tuple[int, int], spatial: int) -> _Shapes:
+def _shapes(pick: Pick, groups: tuple[int, int], spatial: int, fit: str) -> _Shapes:
+    whole = fit in (_WHOLE, _TURNED)
     image = [choose(pick, _IMAGES) for _ in range(spatial)]
     window = [choose(pick, _WINDOWS) for _ in range(spatial)]
     if spatial and seldom(pick, 4, "long image"):
@@ -83,10 +90,12 @@ def _shapes(pick: Pick, groups: tuple[int, int], spatial: int) -> _Shapes:
     if spatial and seldom(pick, 6, "long window"):
         window[pick(spatial)] = choose(pick, _LONG_WINDOWS)
     batch = choose(pick, (1, 1, 2, 3, 1, 2, 3, 5), "batch", more_than_one) * groups[1]
-    taken = choose(pick, _FEATURES, "input features", _several)
+    taken = 1 if whole else choose(pick, _FEATURES, "input features", _several)
     made = choose(pick, _FEATURES, "output features", more_than_one)
     if choose(pick, ("some",) * 39 + ("empty",), "data") == "empty":
         batch, taken, made = choose(pick, ((0, taken, made), (batch, 0, made), (batch, taken, 0)))
+    if whole:
+        image = window = [max(2, min(size, 4)) for size in window]
     return _Shapes(tuple(image), tuple(window), batch, taken, made * prod(groups))
 
 
@@ -132,16 +141,19 @@ def _geometry(
     spatial: int,
     paddings: tuple[tuple[int, int], ...],
     form: Form,
+    fit: str,
 ) -> Geometry:
     inputs, kernels, outputs = _orders(pick, spatial, form)
     ones, each = (1,) * spatial, range(spatial)
-    turned = _reversal(pick, spatial) if form.dilated else (False,) * spatial
+    whole = fit in (_WHOLE, _TURNED)
+    dilated = form.dilated and not whole
+    turned = _reversal(pick, spatial) if dilated else (form.dilated and fit == _TURNED,) * spatial
     strides = tuple(choose(pick, _STRIDES, "stride", more_than_one) for _ in each)
     padding = ((0, 0),) * spatial
-    if form.named is None:
+    if form.named is None and not whole:
         padding = tuple(choose(pick, paddings, "padding", _signs) for _ in each)
     left, right = (
-        tuple(choose(pick, _DILATIONS, name, more_than_one) for _ in each) if form.dilated else ones
+        tuple(choose(pick, _DILATIONS, name, more_than_one) for _ in each) if dilated else ones
         for name in ("lhs_dilation", "rhs_dilation")
     )
     return Geometry(
@@ -214,13 +226,14 @@ def _built(
 ) -> _Built:
     groups = choose(pick, _GROUPS, "groups", _groups_label)
     spatial = choose(pick, _RANKS, "spatial dimensions")
-    shapes = _shapes(pick, groups, spatial)
-    geometry = _geometry(pick, groups, spatial, paddings, form)
+    fit = choose(pick, _FITS, "windows")
+    shapes = _shapes(pick, groups, spatial, fit)
+    geometry = _geometry(pick, groups, spatial, paddings, form, fit)
     name = choose(pick, NAMES, "padding") if form.named else ""
-    if spatial == 2 and groups == (1, 1) and is_large(pick, element_type):
+    if fit == _SOME and spatial == 2 and groups == (1, 1) and is_large(pick, element_type):
         shapes = _Shapes((16, 15), (3, 3), 2, 8, 16)
     else:
-        some = choose(pick, ("some",) * 11 + ("empty",), "windows") == "some"
+        some = fit != _EMPTY
         shapes = _fitted(shapes, geometry) if some else shapes
         while not _modest(shapes, geometry):
             shapes = _smaller(shapes)
