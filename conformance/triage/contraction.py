@@ -5,8 +5,9 @@ specification rounds the product; where that is exact, or overflows, the result 
 perturbed evaluation moves nothing there. What is modelled here is evaluated on the values that the
 backend has:
 
-- a product; a quotient by a constant, which is a product with the divisor's rounded reciprocal, and
-  so not exact where the quotient is; a quotient by a quotient 1 / d, which is a product with d;
+- a product; a quotient by a constant, or by what is broadcast, which is a product with the rounded
+  reciprocal of the divisor, and so not exact where the quotient is; a quotient by a quotient 1 / d,
+  which is a product with d;
 - taken by an addition, a subtraction, or a sum of many elements, one after the other;
 - with subnormal numbers flushed before and behind, or kept.
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -119,15 +121,29 @@ def _quotient(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
     dividend, divisor = model.given(x), model.given(y)
     if dividend is None or divisor is None:
         return
-    if model.is_folded(y):
+    maker = model.maker(y)
+    if model.is_folded(y) or (maker is not None and _is_repeated(maker)):
         for reciprocal in _reciprocals(divisor):
             kept = without_subnormals(reciprocal) if model.flushes else reciprocal
             yield _Wide(product(dividend, kept), is_quotient=True)
-    maker = model.maker(y)
     if maker is not None and OPS[maker.name] is OPS["divide"]:
         one, other = map(model.given, maker.operands)
         if one is not None and other is not None and bool((to_float64(one) == 1).all()):
             yield _Wide(product(dividend, other), is_quotient=True)
+
+
+def _is_repeated(maker: Operation) -> bool:
+    """Whether an operation broadcasts fewer elements, whose reciprocals are taken before it."""
+    if OPS[maker.name] is not OPS["broadcast_in_dim"]:
+        return False
+    before, after = maker.operands[0].type, maker.results[0].type
+    if not (isinstance(before, TensorType) and isinstance(after, TensorType)):
+        return False
+    return (
+        before.is_static
+        and after.is_static
+        and prod(before.static_shape) < prod(after.static_shape)
+    )
 
 
 def _negated(model: _Model, x: Value) -> Iterator[_Wide]:

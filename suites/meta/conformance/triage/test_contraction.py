@@ -69,9 +69,12 @@ def test_a_quotient_by_a_constant_is_a_product_with_its_reciprocal(of: str, stor
     other = got.copy()
     other[0, 0] = np.nextafter(other[0, 0], storage(0))
     assert kind_of(text, [x, y], other) != QUOTIENT
-    by_parameter = text.replace("@main(", f"@main(%c: tensor<{of}>, ")
-    by_parameter = "\n".join(one for one in by_parameter.splitlines() if "constant" not in one)
-    assert kind_of(by_parameter, [np.array(7, storage), x, y], got) != QUOTIENT
+    rest = "\n".join(one for one in text.splitlines() if "constant" not in one)
+    repeated = rest.replace("@main(", f"@main(%c: tensor<{of}>, ")
+    assert kind_of(repeated, [np.array(7, storage), x, y], got) == QUOTIENT  # as one reciprocal
+    as_many = repeated.replace(f"%c: tensor<{of}>", f"%c: tensor<2x{of}>")
+    as_many = as_many.replace(f"dims = [] : (tensor<{of}>)", f"dims = [0] : (tensor<2x{of}>)")
+    assert kind_of(as_many, [np.array([7, 7], storage), x, y], got) != QUOTIENT
 
 
 QUOTIENTS = """
