@@ -6,6 +6,7 @@ import numpy as np
 
 from conformance.verdict import HISTOGRAM_EDGES
 from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike, without_subnormals
 from reference.numerics.rounding import ordinal, to_float64, ulp_size
 
 EXACT_INTEGERS = float(1 << 52)
@@ -80,6 +81,21 @@ def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
     with np.errstate(all="ignore"):
         units = np.where(error == 0, 0.0, error / bound)
     return np.where(same, 0.0, np.where(np.isnan(units), np.inf, units))
+
+
+def distances_from_other(other: Array, actual: Array, bound: Array | None) -> Array:
+    """Errors of results, were they those of another formula than the specification's.
+
+    In units of `bound`; where it is None they are data, and the errors 0 or infinite. Nothing is
+    wrong where nobody can tell them apart, and where a zero of either sign stands for less than a
+    normal number, as in results that are right.
+    """
+    same = alike(other, actual) | (without_subnormals(other) == 0) & (actual == 0)
+    errors = np.full(actual.shape, np.inf)
+    if bound is not None:
+        flat = bound_distances(other.reshape(-1), actual.reshape(-1), bound.reshape(-1))
+        errors = flat.reshape(actual.shape)
+    return np.where(same, 0.0, errors)
 
 
 def _complex_distances(expected: Array, actual: Array) -> Array:

@@ -8,10 +8,9 @@ Source: XLA's evaluator of constants; jaxlib 0.10.2 and 0.12, measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
+from conformance.tolerance.models.image_overrun import GeometryOf
 from conformance.tolerance.rule import Deviation
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
@@ -19,9 +18,6 @@ from reference.numerics.products import magnitudes
 from reference.ops.convolution import Geometry, convolved
 
 LABEL = "integers added up in float64"
-
-GeometryOf = Callable[[Operation, tuple[Array, ...]], Geometry]
-"""geometry_of(operation, operands): what the attributes say, and operands where it is dynamic."""
 
 EXACT = 2.0**53
 """Under which integers are what they are in float64."""

@@ -9,24 +9,19 @@ Source: https://github.com/openxla/xla/issues/48714; jaxlib 0.10.2 and 0.12.0, m
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.rule import Deviation
-from conformance.tolerance.ulp import bound_distances
+from conformance.tolerance.rule import Bound, Deviation
+from conformance.tolerance.ulp import distances_from_other
 from reference.interpreter.evaluate import apply, of_shape
 from reference.ir.program import Dense, Operation, attributes
 from reference.ir.types import Array
-from reference.numerics.alike import without_subnormals
 from reference.numerics.contributions import windows_along
-from reference.unspecified.reduction import differ
 
 LABEL = "dilation left out"
-
-Bound = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
 
 
 def undilated(bound: Bound) -> Deviation:
@@ -72,18 +67,13 @@ def _without(operation: Operation, sizes: tuple[int, ...]) -> Operation | None:
 def _error(result: Array, limit: Array | None, got: Array) -> Array:
     """Errors of what was got, as elements of the smaller result and what stands behind them.
 
-    What stands behind tells nothing where the smaller result does not stand before it. What is less
-    than a normal number may be a zero of either sign there, as in reductions that are right.
+    What stands behind tells nothing where the smaller result does not stand before it.
     """
     count = min(result.size, got.size)
     want, have = result.reshape(-1)[:count], got.reshape(-1)[:count]
     errors = np.zeros(got.size)
-    if limit is None:
-        errors[:count] = np.where(differ(want, have), np.inf, 0.0)
-    else:
-        errors[:count] = bound_distances(want, have, limit.reshape(-1)[:count])
-    alike = (without_subnormals(want) == 0) & (have == 0) | ~differ(want, have)
-    errors[:count][alike] = 0.0
+    kept = None if limit is None else limit.reshape(-1)[:count]
+    errors[:count] = distances_from_other(want, have, kept)
     if (errors > 1).any():
         errors[count:] = np.inf
     return errors.reshape(got.shape)

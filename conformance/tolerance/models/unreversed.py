@@ -8,24 +8,19 @@ Source: jaxlib 0.10.2 and 0.12.0, measured; found by `hlo-conformance fuzz --see
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from conformance.tolerance.rule import Deviation
-from conformance.tolerance.ulp import bound_distances
+from conformance.tolerance.models.image_overrun import GeometryOf
+from conformance.tolerance.rule import Bound, Deviation
+from conformance.tolerance.ulp import distances_from_other
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, attributes
 from reference.ir.types import Array
-from reference.numerics.alike import without_subnormals
 from reference.ops.convolution import Geometry
-from reference.unspecified.reduction import differ
 
 LABEL = "reversal left out"
-
-Bound = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
-GeometryOf = Callable[[Operation, tuple[Array, ...]], Geometry]
 
 
 def unreversed(geometry_of: GeometryOf, bound: Bound) -> Deviation:
@@ -45,12 +40,7 @@ def unreversed(geometry_of: GeometryOf, bound: Bound) -> Deviation:
         other = replace(operation, attributes=attributes(**given))
         results = apply(other, operands)
         (want,), (limit,) = results, bound(other, operands, results)
-        errors = np.where(differ(want, got), np.inf, 0.0)
-        if limit is not None:
-            flat = bound_distances(want.reshape(-1), got.reshape(-1), limit.reshape(-1))
-            errors = np.where(errors > 0, flat.reshape(got.shape), 0.0)
-        errors[(without_subnormals(want) == 0) & (got == 0)] = 0.0
-        return (errors,)
+        return (distances_from_other(want, got, limit),)
 
     return Deviation(LABEL, measure)
 
