@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.campaign.tasks import Task, TaskResult, joined, lost_record, run_tasks
+from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
@@ -42,14 +43,14 @@ def run_isolated(
     bundles: Iterable[Bundle],
     timeout: float,
     notice: Notice,
-    apart: Container[Task] = (),
+    apart: Container[Cell] = (),
 ) -> Generator[tuple[Task, TaskResult] | None]:
     """Do the tasks of these bundles in workers and yield each with its result, as they end.
 
     A bundle may take `timeout` seconds, a single case of one whose worker was lost a third of that.
     Where a worker is lost, the tasks of the bundle go on one by one, and the cases of a task: that
     costs hardly more than halving, and a hang is waited for twice more, not five times. Cases of
-    the tasks in `apart`, which are known to lose workers and are no part of larger bundles, are on
+    the cells in `apart`, which are known to lose workers and are no part of larger bundles, are on
     their own from the start. What belongs to no case goes to `notice`: a task that broke the
     harness, which has no result; and workers that were lost over cases of which none alone is to
     blame. Yields None now and then, while nothing ends.
@@ -61,7 +62,7 @@ def run_isolated(
 
     def calls() -> Generator[Call]:
         for bundle in bundles:
-            begins_apart = any(len(task) > 1 and task in apart for task in bundle)
+            begins_apart = any(len(task) > 1 and task.cell in apart for task in bundle)
             yield from parts.of(bundle, "") if begins_apart else [_call(bundle, timeout)]
 
     for ended in executor.results(calls()):

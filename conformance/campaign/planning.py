@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Generator, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.backends.registry import parse_all
@@ -15,6 +15,7 @@ from conformance.executors.local import DEFAULT_MEMORY_LIMIT
 from conformance.results.store import CellKey
 from generators.case.columns import Invalid
 from generators.cells.columns import miss_count
+from generators.cells.plan import needed
 
 CASES_PER_MODULE = 32
 """The cases of a bundle of tasks, compiled as one module: with more, a case costs hardly less
@@ -22,6 +23,10 @@ CASES_PER_MODULE = 32
 
 PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
 """Cases per cell of an op whose row has no weight of its own."""
+
+SPARING = "standard"
+"""The profile in which a cell that has as many cases ends with the last one that reaches anything
+new: what its plan aims at before it turns to what was reached, only otherwise combined."""
 
 FASTEST = "smoke"
 """The profile in which each further unit of weight is one case more, not as many again, and an op
@@ -58,7 +63,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The cells that a run tests, those that it leaves out, and its tasks in order."""
+    """The cells that a run tests, those that it leaves out, and its tasks in order.
+
+    The tasks are as they were drafted; `shortened` may leave cases of them out.
+    """
 
     cells: tuple[Cell, ...]
     filtered: tuple[CellKey, ...]
@@ -79,12 +87,31 @@ def plan(options: Options) -> Plan:
     return Plan(
         tested,
         tuple(key(cell) for cell in everything if cell not in chosen),
-        tuple(t for cell in tested for t in plan_of(cell, options.profile, options.seed)),
+        tuple(t for cell in tested for t in _drafted(cell, options.profile, options.seed)),
     )
 
 
 def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
-    """The tasks of one cell, in order."""
+    """The tasks of one cell, in order, with the cases that they have."""
+    tasks = [shortened(task, profile) for task in _drafted(cell, profile, seed)]
+    return [task for task in tasks if len(task)]
+
+
+def shortened(task: Task, profile: str) -> Task:
+    """The task without what its cell does not need, which may leave none of its cases.
+
+    To know, all cells of the op are planned.
+    """
+    cell = task.cell
+    if profile != SPARING or isinstance(cell.element_type, Invalid):
+        return task
+    reaching = needed(cell.op, task.seed, cases_of(cell.row, profile))
+    count = max(reaching[cell.element_type.name], PROFILES[profile])
+    return replace(task, stop=max(task.start, min(task.stop, count)))
+
+
+def _drafted(cell: Cell, profile: str, seed: int) -> list[Task]:
+    """The tasks of one cell with as many cases as its row gives it."""
     count = cases_of(cell.row, profile)
     if isinstance(cell.element_type, Invalid):
         count = miss_count(cell.op, MISSES_PER_ID.get(profile, PROFILES[profile]))
@@ -95,7 +122,7 @@ def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
 
 
 def cases_of(row: Row, profile: str) -> int:
-    """How many cases a cell of an op has in a profile, near misses apart."""
+    """How many cases a cell of an op has at most in a profile, near misses apart."""
     if profile != FASTEST:
         return row.cases(PROFILES[profile])
     columns = sum(not isinstance(column, Invalid) for column in row.columns)
@@ -104,27 +131,27 @@ def cases_of(row: Row, profile: str) -> int:
     return max(PROFILES[FASTEST] - 1 + int(row.weight), min(filling, standard))
 
 
-def bundles(tasks: Iterable[Task], apart: Container[Task] = ()) -> list[tuple[Task, ...]]:
+def bundles(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generator[tuple[Task, ...]]:
     """Tasks in order, in bundles of one op and backend that can be one module.
 
     To compile a module takes twice as long as to compile one more small program within it. Near
-    misses are compiled each alone, and so are the cases of the tasks in `apart`.
+    misses are compiled each alone, and so are the cases of the cells in `apart`.
     """
-    found: list[list[Task]] = []
+    bundle: list[Task] = []
     room = 0
     for task in tasks:
-        alone = task in apart or isinstance(task.cell.element_type, Invalid)
-        before = found[-1][-1].cell if found else None
-        same = before is not None and (before.op, before.backend) == (
-            task.cell.op,
-            task.cell.backend,
-        )
-        if alone or not same or len(task) > room:
-            found.append([])
+        cell = task.cell
+        alone = cell in apart or isinstance(cell.element_type, Invalid)
+        other = {(one.cell.op, one.cell.backend) for one in bundle} != {(cell.op, cell.backend)}
+        if alone or other or len(task) > room:
+            if bundle:
+                yield tuple(bundle)
+            bundle = []
             room = 0 if alone else CASES_PER_MODULE
-        found[-1].append(task)
+        bundle.append(task)
         room -= len(task)
-    return [tuple(bundle) for bundle in found]
+    if bundle:
+        yield tuple(bundle)
 
 
 def key(cell: Cell) -> CellKey:

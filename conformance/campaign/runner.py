@@ -16,9 +16,9 @@ from conformance.backends.base import Description
 from conformance.backends.registry import Choice, parse_all
 from conformance.campaign.coverage import coverage_of
 from conformance.campaign.isolation import run_isolated
-from conformance.campaign.planning import PROFILES, Options, Plan, bundles, key, plan
+from conformance.campaign.planning import PROFILES, Options, Plan, bundles, key, plan, shortened
 from conformance.campaign.progress import Tally, Watcher
-from conformance.campaign.tasks import Task, TaskResult, peak_rss_mb
+from conformance.campaign.tasks import Task, TaskResult, joined, peak_rss_mb
 from conformance.catalog import Cell
 from conformance.check.counterexamples import replayed
 from conformance.errors import UsageError
@@ -242,8 +242,9 @@ class _Sitting:
         try:
             for choice, executor in workers.items():
                 tasks = [t for t in self._plan.tasks if t.cell.backend == choice.name]
-                crashing = {t for t in tasks if crashes(self._expectations, key(t.cell))}
-                todo = self._planned(bundles(tasks, crashing), finished)
+                cells = {task.cell for task in tasks}
+                crashing = {cell for cell in cells if crashes(self._expectations, key(cell))}
+                todo = bundles(self._todo(tasks, finished), crashing)
                 timeout = self._options.timeout
                 for done in run_isolated(executor, todo, timeout, self._incident, crashing):
                     if done is not None:
@@ -253,25 +254,28 @@ class _Sitting:
         finally:
             self._watcher.stop()
 
-    def _planned(
-        self, whole: Sequence[tuple[Task, ...]], finished: set[str]
-    ) -> Generator[tuple[Task, ...]]:
-        """What is left to do of these bundles, planned as workers ask for it: a plan is of all
-        cells of an op, and each worker would make the whole of it."""
-        for bundle in whole:
-            left = [task for task in bundle if task.id not in finished]
-            if left:
-                begun = perf_counter()
-                planned = tuple(task.planned() for task in left)
-                self._planning += perf_counter() - begun
+    def _todo(self, tasks: Sequence[Task], finished: set[str]) -> Generator[Task]:
+        """What is left to do of these tasks, planned as workers ask for it: a plan is of all cells
+        of an op, and each worker would make the whole of it."""
+        for task in tasks:
+            if task.id in finished:
+                continue
+            begun = perf_counter()
+            planned = shortened(task, self._options.profile).planned()
+            self._planning += perf_counter() - begun
+            self._tally.cases_planned -= len(task) - len(planned)
+            if len(planned):
                 yield planned
+            else:
+                self._keep(planned, joined([]))
 
     def _count(self, finished: set[str]) -> None:
         tally = self._tally
+        tally.cases = tally.cases_planned = len(self._store.ids())
         for task in self._plan.tasks:
-            tally.cases_planned += len(task)
-            self._left[task.cell] = self._left.get(task.cell, 0) + (task.id not in finished)
-            tally.cases += len(task) if task.id in finished else 0
+            left = task.id not in finished
+            tally.cases_planned += len(task) if left else 0
+            self._left[task.cell] = self._left.get(task.cell, 0) + left
         tally.cells_planned = len(self._left)
         tally.cells = sum(not left for left in self._left.values())
 

@@ -66,8 +66,8 @@ class Task:
 
     @property
     def id(self) -> str:
-        """The task's name in the store."""
-        return f"{self.cell}:{self.start}-{self.stop}"
+        """The task's name in the store: of its cell and where it starts, as its end may change."""
+        return f"{self.cell}:{self.start}"
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -186,10 +186,10 @@ def joined(parts: Sequence[TaskResult]) -> TaskResult:
     seconds = zip(*(astuple(part.timing) for part in parts), strict=True)
     return TaskResult(
         tuple(sorted((r for part in parts for r in part.records), key=lambda r: r.index)),
-        reduce(merge_errors, (part.errors for part in parts)),
+        reduce(merge_errors, (part.errors for part in parts), Errors()),
         Timing(*map(sum, seconds)),
         sum(part.modules for part in parts),
-        max(part.peak_rss_mb for part in parts),
+        max((part.peak_rss_mb for part in parts), default=0.0),
     )
 
 

@@ -135,8 +135,9 @@ class Coverage:
         """Plan for so many columns, trying each case by `build`."""
         self._build = build
         self.columns = [Column() for _ in range(columns)]
-        self.names: list[tuple[str, str]] = []
-        """The dimension and the label of each value."""
+        self.names: list[tuple[str, str]] = [("", "")]
+        """The dimension and the label of each value. None is number 0: with it, a pair would be the
+        number of the other value."""
         self._numbers: dict[tuple[str, str], Value] = {}
         self._alone: set[Value] = set()
         self._empty: set[Value] = set()
@@ -213,14 +214,43 @@ class Coverage:
             out_of_reach += sum(column.aimed.get(value, last + 1) <= last for value in lost)
             missing += [f"{names[number]}: {self._text(value)}" for value in lost]
             for row in rows:
-                shown = combinations(sorted(set(self._shown([*row]))), 2)
-                pairs.update(_pair(a, b) for a, b in shown)
+                pairs |= self._pairs_of([*row])
         declared_pairs = self._offered_pairs(cases)
         pairs &= declared_pairs
         lost_pairs = sorted(declared_pairs - pairs)[:MOST_NAMED]
         missing += [f"{self._text(p >> _SHIFT)}, {self._text(p & _LOW)}" for p in lost_pairs]
         counts = (values, declared, out_of_reach, len(pairs), len(declared_pairs))
         return Reached(*counts, tuple(missing[:MOST_NAMED]))
+
+    def needed(self, count: int) -> list[int]:
+        """How many cases each column needs to reach what its first `count` cases do.
+
+        What counts is what `reached` counts: a value that is new to its column, or a pair that is
+        new to the op, taken or offered, and what is aimed at for the first time though in vain.
+        """
+        for number in range(len(self.columns)):
+            self.planned(number, count - 1)
+        needed = [_last_new(column, count) + 1 for column in self.columns]
+        pairs: set[Pair] = set()
+        for index in range(count):
+            for number, column in enumerate(self.columns):
+                met = self._pairs_of(column.rows[index])
+                if not met <= pairs:
+                    pairs |= met
+                    needed[number] = max(needed[number], index + 1)
+        offered = dict.fromkeys(pairs, -1)
+        for column in self.columns:
+            for pair, index in column.offered_pairs.items():
+                offered[pair] = min(offered.get(pair, index), index)
+        for number, column in enumerate(self.columns):
+            first = (i for p, i in column.offered_pairs.items() if i == offered[p] and i < count)
+            needed[number] = max(needed[number], max(first, default=-1) + 1)
+        return needed
+
+    def _pairs_of(self, row: Sequence[Value]) -> set[Pair]:
+        """The pairs that a case takes."""
+        shown = combinations(sorted(set(self._shown(row))), 2)
+        return {_pair(a, b) for a, b in shown if self.names[a][0] != self.names[b][0]}
 
     def _offered_pairs(self, cases: Mapping[int, Collection[int]]) -> set[Pair]:
         """The pairs that were offered when these cases were planned, and those beside them."""
@@ -234,7 +264,7 @@ class Coverage:
     def dimensions(self) -> dict[str, list[str]]:
         """The dimensions with all values that have been offered, in the order of asking."""
         found: dict[str, list[str]] = {}
-        for dimension, label in self.names:
+        for dimension, label in self.names[1:]:
             found.setdefault(dimension, []).append(label)
         return found
 
@@ -397,6 +427,21 @@ class Coverage:
                 column.pairs.add(pair)
                 column.missing_pairs.pop(pair, None)
                 column.new_pairs.pop(pair, None)
+
+
+def _last_new(column: Column, count: int) -> int:
+    """The last of a column's first cases that takes or is offered a value for the first time, or
+    aims for the first time at one that it never takes."""
+    last = 0
+    met: set[Value] = set()
+    for index, row in enumerate(column.rows[:count]):
+        if not met.issuperset(row):
+            met.update(row)
+            last = index
+    offered = [index for options in column.options.values() for index in options.values()]
+    never = {value for options in column.options.values() for value in options} - met
+    vain = [index for value, index in column.aimed.items() if value in never]
+    return max(last, *(index for index in (*offered, *vain) if index < count))
 
 
 def _until(last: int, *firsts: Mapping[int, int]) -> list[int]:

@@ -71,6 +71,17 @@ def reached(op: str, seed: int, cases: Mapping[str, Collection[int]]) -> Reached
     return coverage(op, seed).reached(chosen, names)
 
 
+@cache
+def needed(op: str, seed: int, count: int) -> dict[str, int]:
+    """How many of each column's first `count` cases reach what all these cases of the op do.
+
+    Raises:
+        KeyError: for an op without cases.
+    """
+    names = [column.name for column in valid_columns(op)]
+    return dict(zip(names, coverage(op, seed).needed(count), strict=True))
+
+
 def _built(op: str, column: ElementType | QuantizedColumn, pick: Pick) -> Case:
     if isinstance(column, QuantizedColumn):
         return quantized_case(op, column, pick)

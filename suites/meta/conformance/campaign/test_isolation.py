@@ -40,7 +40,9 @@ def outcomes(
 ) -> tuple[dict[Task, TaskResult], list[str], Workers]:
     """What becomes of one bundle of all tasks, what was noticed, and the workers asked."""
     workers, noticed = Workers(answer), list[str]()
-    done = run_isolated(workers, [tuple(TASKS)], TIMEOUT, noticed.append, set(apart))  # type: ignore[arg-type]
+    done = run_isolated(
+        workers, [tuple(TASKS)], TIMEOUT, noticed.append, {task.cell for task in apart}
+    )  # type: ignore[arg-type]
     return dict(one for one in done if one is not None), noticed, workers
 
 

@@ -8,12 +8,20 @@ from pathlib import Path
 import pytest
 
 from conformance.campaign import planning
-from conformance.campaign.planning import CASES_PER_MODULE, PROFILES, Options, bundles, plan
+from conformance.campaign.planning import (
+    CASES_PER_MODULE,
+    PROFILES,
+    Options,
+    bundles,
+    plan,
+    plan_of,
+    shortened,
+)
 from conformance.campaign.tasks import Task, cases_of
-from conformance.catalog import Cell, cells
+from conformance.catalog import CATALOG, Cell, cells
 from conformance.errors import UsageError
 from generators.case.columns import INVALID
-from generators.cells.plan import coverage
+from generators.cells.plan import coverage, reached, valid_columns
 from reference.ir.types import ELEMENT_TYPES
 
 
@@ -82,17 +90,42 @@ def test_the_fastest_profile_has_one_case_more_for_each_unit_of_weight(
     assert (cases("smoke"), cases("standard")) == (smoke, standard)
 
 
+def test_a_cell_of_standard_ends_where_it_has_reached_what_all_its_cases_do() -> None:
+    op = "slice"
+    most = planning.cases_of(CATALOG[op], "standard")
+    columns = [column.name for column in valid_columns(op)]
+    counts = {}
+    for column in valid_columns(op):
+        tasks = plan_of(Cell(op, column, "cpu"), "standard", 0)
+        assert [task.start for task in tasks] == [0]
+        counts[column.name] = tasks[-1].stop
+    assert PROFILES["standard"] == min(counts.values()) < max(counts.values()) < most
+    whole = reached(op, 0, dict.fromkeys(columns, range(most)))
+    assert reached(op, 0, {name: range(count) for name, count in counts.items()}) == whole
+
+
+def test_tasks_without_a_needed_case_are_left_out() -> None:
+    cell = Cell("convert", ELEMENT_TYPES["f8E8M0FNU"], "cpu")
+    drafts = plan(Options(Path(), ops=("convert",), element_types=("f8E8M0FNU",))).tasks
+    assert [(task.start, task.stop) for task in drafts] == [(0, 32), (32, 48)]
+    sparse = Task(cell, 0, 40, 48)
+    assert len(shortened(sparse, "standard")) == 0
+    assert shortened(sparse, "deep") == sparse
+    assert all(len(task) for task in plan_of(cell, "standard", 0))
+
+
 def test_bundles_have_every_task_once_and_what_can_be_one_module(tmp_path: Path) -> None:
     tasks = plan(Options(tmp_path, ops=("a*", "scatter"), profile="standard")).tasks
     apart = {
-        task for task in tasks if task.cell.op == "atan2" and task.cell.element_type.name < "f"
-    }
-    found = bundles(tasks, apart)
+        task.cell for task in tasks
+        if task.cell.op == "atan2" and task.cell.element_type.name < "f"
+    }  # fmt: skip
+    found = [*bundles(tasks, apart)]
     assert [task for bundle in found for task in bundle] == list(tasks)
     for bundle in found:
         assert len({(task.cell.op, task.cell.backend) for task in bundle}) == 1
         assert sum(map(len, bundle)) <= CASES_PER_MODULE or len(bundle) == 1
-        alone = any(task in apart or task.cell.element_type is INVALID for task in bundle)
+        alone = any(task.cell in apart or task.cell.element_type is INVALID for task in bundle)
         assert len(bundle) == 1 or not alone
     assert apart
     assert max(map(len, found)) == CASES_PER_MODULE // PROFILES["standard"]
