@@ -234,14 +234,9 @@ def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Re
     except BackendError as error:
         return refused(cell, prepared, error)
     turn = _changing(rounds)
-    unsteady = _unsteady(bench)
-    failing: list[list[Judgement]] = []
-    if turn is None or unsteady:
-        each = map(told.of, rounds[:1] if turn is None else rounds)
-        failing = [one for one in each if worst_of(one).verdict.fails]
-    explained = bool(failing) and all(worst_of(one).kind in unsteady for one in failing)
-    if turn is not None and not explained:  # though some rounds may be right by chance
+    if turn is not None and not _explained(told, rounds):
         return _not_deterministic(cell, prepared, turn), Errors()
+    failing = told.failing(rounds)
     if failing:
         return judged(cell, prepared, failing[0])
     return judged(cell, prepared, judgements, ran.together)
@@ -263,6 +258,10 @@ class _Told:
         self.seen.append((results, judge_all(self.prepared, results, self.bench)))
         return self.seen[-1][1]
 
+    def failing(self, rounds: Sequence[Results]) -> list[list[Judgement]]:
+        """The judgements of the rounds that fail."""
+        return [one for one in map(self.of, rounds) if worst_of(one).verdict.fails]
+
 
 def _rounds(told: _Told, verdict: Verdict) -> list[Results]:
     """The results of a failing case alone, time after time.
@@ -279,6 +278,14 @@ def _rounds(told: _Told, verdict: Verdict) -> list[Results]:
         return rounds
     again = range(1, ROUNDS)
     return [*rounds, *(one for _ in again for one in told.bench.run_alone(told.prepared))]
+
+
+def _explained(told: _Told, rounds: Sequence[Results]) -> bool:
+    """Whether a class says why results change, whenever they are wrong: some may be right by
+    chance."""
+    unsteady = _unsteady(told.bench)
+    failing = told.failing(rounds) if unsteady else []
+    return bool(failing) and all(worst_of(one).kind in unsteady for one in failing)
 
 
 def _unsteady(bench: Bench) -> set[str]:

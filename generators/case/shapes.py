@@ -77,15 +77,16 @@ def axis(pick: Pick, rank: int, dimension: str) -> int:
     return 0 if kind == "first" else rank - 1
 
 
-_LARGE_TYPES = ("f32", "f64", "f16", "bf16", "si32", "si8", "i1", "complex<f32>", "f8E4M3FN")
+LARGE_TYPES = ("f32", "f64", "f16", "bf16", "si32", "si8", "i1", "complex<f32>", "f8E4M3FN")
+"""Those for which compilers have kernels of their own."""
 
 
 def is_large(pick: Pick, element_type: ElementType) -> bool:
     """Whether a case is to have operands of some thousand elements, where kernels change.
 
-    Asked only of the types for which compilers have kernels of their own.
+    Asked only of `LARGE_TYPES`.
     """
-    return element_type.name in _LARGE_TYPES and seldom(pick, 60, "large")
+    return element_type.name in LARGE_TYPES and seldom(pick, 60, "large")
 
 
 FEW = 24

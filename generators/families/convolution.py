@@ -67,8 +67,11 @@ NAMES = ("SAME", "VALID")
 
 _SOME, _EMPTY, _WHOLE, _TURNED = "some", "empty", "whole image", "whole image, reversed"
 _FITS = (*(_SOME,) * 11, _WHOLE, _TURNED, _EMPTY)
-"""How windows lie in the image. As large as the image, not padded and of one feature, they are what
-compilers make products and sums of: that is by design, as it takes several choices together."""
+"""How windows lie in the image."""
+
+_WHOLES = (_WHOLE, _TURNED)
+"""As large as the image, not padded and of one feature, they are what compilers make products and
+sums of: that is by design, as it takes several choices together."""
 
 
 class _Shapes(NamedTuple):
@@ -81,21 +84,42 @@ class _Shapes(NamedTuple):
     made: int
 
 
+class _Sizes(NamedTuple):
+    """How many there are of everything: groups of features and of batches, spatial dimensions, and
+    what is along each dimension."""
+
+    groups: tuple[int, int]
+    spatial: int
+    fit: str
+    shapes: _Shapes
+
+
+_LARGE = _Sizes((1, 1), 2, _SOME, _Shapes((16, 15), (3, 3), 2, 8, 16))
+
+
+def _sizes(pick: Pick) -> _Sizes:
+    groups = choose(pick, _GROUPS, "groups", _groups_label)
+    spatial = choose(pick, _RANKS, "spatial dimensions")
+    fit = choose(pick, _FITS, "windows")
+    return _Sizes(groups, spatial, fit, _shapes(pick, groups, spatial, fit))
+
+
 def _shapes(pick: Pick, groups: tuple[int, int], spatial: int, fit: str) -> _Shapes:
-    whole = fit in (_WHOLE, _TURNED)
+    whole = fit in _WHOLES
     image = [choose(pick, _IMAGES) for _ in range(spatial)]
     window = [choose(pick, _WINDOWS) for _ in range(spatial)]
-    if spatial and seldom(pick, 4, "long image"):
-        image[pick(spatial)] = choose(pick, _LONG_IMAGES, "long size", size_label)
-    if spatial and seldom(pick, 6, "long window"):
-        window[pick(spatial)] = choose(pick, _LONG_WINDOWS)
+    if whole:
+        image = window = [max(2, min(size, 4)) for size in window]
+    elif spatial:
+        if seldom(pick, 4, "long image"):
+            image[pick(spatial)] = choose(pick, _LONG_IMAGES, "long size", size_label)
+        if seldom(pick, 6, "long window"):
+            window[pick(spatial)] = choose(pick, _LONG_WINDOWS)
     batch = choose(pick, (1, 1, 2, 3, 1, 2, 3, 5), "batch", more_than_one) * groups[1]
     taken = 1 if whole else choose(pick, _FEATURES, "input features", _several)
     made = choose(pick, _FEATURES, "output features", more_than_one)
     if choose(pick, ("some",) * 39 + ("empty",), "data") == "empty":
         batch, taken, made = choose(pick, ((0, taken, made), (batch, 0, made), (batch, taken, 0)))
-    if whole:
-        image = window = [max(2, min(size, 4)) for size in window]
     return _Shapes(tuple(image), tuple(window), batch, taken, made * prod(groups))
 
 
@@ -145,7 +169,7 @@ def _geometry(
 ) -> Geometry:
     inputs, kernels, outputs = _orders(pick, spatial, form)
     ones, each = (1,) * spatial, range(spatial)
-    whole = fit in (_WHOLE, _TURNED)
+    whole = fit in _WHOLES
     dilated = form.dilated and not whole
     turned = _reversal(pick, spatial) if dilated else (form.dilated and fit == _TURNED,) * spatial
     strides = tuple(choose(pick, _STRIDES, "stride", more_than_one) for _ in each)
@@ -224,15 +248,11 @@ def _built(
     paddings: tuple[tuple[int, int], ...],
     form: Form = GENERAL,
 ) -> _Built:
-    groups = choose(pick, _GROUPS, "groups", _groups_label)
-    spatial = choose(pick, _RANKS, "spatial dimensions")
-    fit = choose(pick, _FITS, "windows")
-    shapes = _shapes(pick, groups, spatial, fit)
+    large = is_large(pick, element_type)
+    groups, spatial, fit, shapes = _LARGE if large else _sizes(pick)
     geometry = _geometry(pick, groups, spatial, paddings, form, fit)
     name = choose(pick, NAMES, "padding") if form.named else ""
-    if fit == _SOME and spatial == 2 and groups == (1, 1) and is_large(pick, element_type):
-        shapes = _Shapes((16, 15), (3, 3), 2, 8, 16)
-    else:
+    if not large:
         some = fit != _EMPTY
         shapes = _fitted(shapes, geometry) if some else shapes
         while not _modest(shapes, geometry):

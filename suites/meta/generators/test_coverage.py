@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
+from math import prod
 
 import pytest
 
 from conformance.campaign.planning import cases_of, plan_of
 from conformance.catalog import CATALOG, Cell
 from generators.case.choices import NARROWING, Pick, choose, seldom
+from generators.case.shapes import LARGE_TYPES
 from generators.cells import plan
 from generators.cells.coverage import Coverage, Reached
 from generators.quantized.columns import quantized_columns
@@ -80,6 +82,16 @@ def test_every_pair_of_types_is_converted() -> None:
             targets = {one.program.subject.results[0].type.element_type for one in made}
             offered = plan.coverage(op, 0).columns[plan.valid_columns(op).index(column)].options
             assert len(targets) == len(offered["to"])
+
+
+@pytest.mark.parametrize(
+    "op", ["convolution", "dot_general", "gather", "reduce", "reduce_window", "scatter", "sort"]
+)
+def test_large_cases_are_in_every_column_of_types_with_kernels_of_their_own(op: str) -> None:
+    for column in (c for c in plan.valid_columns(op) if c.name in LARGE_TYPES):
+        made = plan.cases(op, column, 0, cases_of(CATALOG[op], "standard"))
+        sizes = [prod(value.type.shape) for one in made for value in one.program.subject.operands]
+        assert max(sizes) > 2_000, column
 
 
 def test_the_first_cases_are_seldom_scalars() -> None:
