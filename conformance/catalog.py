@@ -57,7 +57,8 @@ class Row:
     """One op: its family, the rule that judges it, and its share of a run's cases.
 
     `weight` multiplies the cases of a profile, for ops with more to reach than one element type,
-    or with less to show than their twins have shown.
+    or with less to show than their twins have shown. It is the most that a cell of the profile
+    `standard` has: one that has reached all that it can ends before.
     """
 
     name: str
