@@ -163,10 +163,11 @@ def _write_reports(data: RunData, out: Path, baseline: RunData | None = None) ->
     from reports import html, junit, markdown
 
     try:
-        write_json(data, out / "summary.json")
-        html.render(data, out, baseline)
-        junit.render(data, out)
-        markdown.render(data, out, baseline)
+        with Console(stderr=True).status("writing the reports"):  # the pictures take seconds
+            write_json(data, out / "summary.json")
+            html.render(data, out, baseline)
+            junit.render(data, out)
+            markdown.render(data, out, baseline)
     except OSError as error:
         raise _RefusedError(
             f"cannot write the reports to {out}: {error.strerror or error}; the results are "
