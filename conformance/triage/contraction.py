@@ -9,6 +9,8 @@ backend has:
   reciprocal of the divisor, and so not exact where the quotient is; a quotient by a quotient 1 / d,
   which is a product with d;
 - taken by an addition, a subtraction, or a sum of many elements, one after the other;
+- behind a conversion to a wider type, too: narrow types are computed in f32, and what is rounded
+  to one only to be widened again may stay as it was;
 - with subnormal numbers flushed before and behind, or kept.
 
 In a sum of many a sum of two products is taken apart as well: s + (a b + c d) is computed as
@@ -28,7 +30,7 @@ from conformance.triage.prediction import Predicted, Shown, flushed
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import ADD
 from reference.ir.program import Operation, Program, TensorType, Value
-from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.alike import without_subnormals
 from reference.numerics.arithmetic import quiet
@@ -75,6 +77,8 @@ class _Model(Shown):
             return
         if maker.name in _UNROUNDED:
             yield from _UNROUNDED[maker.name](self, *maker.operands)
+        elif maker.name == "convert" and _widens(maker):  # back to where it was computed
+            yield from self.unrounded(maker.operands[0])
         elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
             for wide in self.unrounded(maker.operands[0]):
                 yield replace(wide, value=wide.value.taken(places))
@@ -130,6 +134,17 @@ def _quotient(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
         one, other = map(model.given, maker.operands)
         if one is not None and other is not None and bool((to_float64(one) == 1).all()):
             yield _Wide(product(dividend, other), is_quotient=True)
+
+
+def _widens(maker: Operation) -> bool:
+    """Whether a conversion is one of floating-point numbers to a type that has them all."""
+    of, to = maker.operands[0].type, maker.results[0].type
+    if not (isinstance(of, TensorType) and isinstance(to, TensorType)):
+        return False
+    if not (isinstance(of.element_type, ElementType) and isinstance(to.element_type, ElementType)):
+        return False
+    floats = of.element_type.is_float and to.element_type.is_float
+    return floats and of.element_type.bits < to.element_type.bits
 
 
 def _is_repeated(maker: Operation) -> bool:

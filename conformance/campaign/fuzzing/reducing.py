@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
+from conformance.campaign.batch import ROUNDS
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trial import judged_alone
 from conformance.campaign.fuzzing.trials import Hit, Trial
@@ -30,6 +31,9 @@ from reference.ir.types import Array
 def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Finding:
     """The finding that a hit comes to, its program minimised for so many seconds.
 
+    What does not fail every time may have failed while it was made smaller, and not any more: then
+    the finding is the hit as it is, whose words are of its own program.
+
     Raises:
         NotAvailable: when the backend cannot be had.
     """
@@ -40,7 +44,11 @@ def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Findi
         return outcome is not None and alike(hit.outcome, outcome, program)
 
     small = minimised(fails, flat(hit.program), hit.inputs, seconds, tries)
-    return found(trial, session, replace(hit, program=small.program, inputs=small.inputs))
+    smaller = replace(hit, program=small.program, inputs=small.inputs)
+    outcome = _failing(trial, session, smaller)
+    if outcome is None:
+        return found(trial, session, hit)
+    return _told(trial, session, replace(smaller, outcome=outcome))
 
 
 def as_it_is(trial: Trial, hit: Hit) -> Finding:
@@ -72,10 +80,12 @@ def flat(program: Program) -> Program:
 
 def found(trial: Trial, session: Session, hit: Hit) -> Finding:
     """The finding of a program as it is: judged again, where it gives an answer."""
-    program, inputs = hit.program, hit.inputs
-    outcome = judged_alone(trial, session, program, inputs) or hit.outcome
-    if not outcome.verdict.fails:  # it does not fail every time
-        outcome = hit.outcome
+    outcome = _failing(trial, session, hit) or hit.outcome
+    return _told(trial, session, replace(hit, outcome=outcome))
+
+
+def _told(trial: Trial, session: Session, hit: Hit) -> Finding:
+    program, inputs, outcome = hit.program, hit.inputs, hit.outcome
     expected = _expected(program, inputs, trial.seconds)
     try:
         actual = tuple(next(session.run(program, [inputs])))
@@ -97,6 +107,15 @@ def found(trial: Trial, session: Session, hit: Hit) -> Finding:
         elements=elements,
         backend=session.name,
     )
+
+
+def _failing(trial: Trial, session: Session, hit: Hit) -> Outcome | None:
+    """How a hit's program fails when it is judged once more, and again where it does not."""
+    for _ in range(ROUNDS):
+        outcome = judged_alone(trial, session, hit.program, hit.inputs)
+        if outcome is not None and outcome.verdict.fails:
+            return outcome
+    return None
 
 
 def _expected(program: Program, inputs: Inputs, seconds: float) -> tuple[Array, ...]:

@@ -16,7 +16,7 @@ a class of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy as np
 from conformance.tolerance.bounds.underflow import underflow
 from conformance.tolerance.rule import Deviation, Rule
 from reference.ir.program import Operation
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.products import wide
 from reference.ops.linear_algebra import adjoint, coefficients
@@ -114,7 +114,8 @@ def _solved(
 ) -> tuple[Array, ...]:
     """Backward errors in units of their bounds, of `more` roundings than the usual steps.
 
-    With `inverts` the bounds are those of products with inverses of the diagonal's blocks.
+    With `inverts` the bounds are those of products with inverses of the diagonal's blocks, whose
+    steps may overflow.
 
     Where an unknown is not finite and should be, the others' equations have what it should be: they
     may be right, and would all seem wrong.
@@ -132,17 +133,28 @@ def _solved(
     steps = matrices.shape[-1] + more + (_COMPLEX_QUOTIENT if of.is_complex else 0)
     tiny = underflow(of, flushes=flushes) * (steps + size.sum(axis=-1))[..., None]
     known_to = np.abs(found)
+    lost = np.zeros(found.shape, np.bool_)
     if inverts:
         steps *= 2  # those of the inverse, and those of the product
-        known_to = known_to + _inverted(matrices) @ (np.abs(right) + size @ known_to)
+        inverse = _inverted(matrices)
+        known_to = known_to + inverse @ (np.abs(right) + size @ known_to)
+        beyond = (_beyond(of, one) for one in (size @ inverse, inverse @ size, known_to))
+        lost = (matrices != 0) @ (infinite & reduce(np.logical_or, beyond))
     bound = steps * unit_roundoff(of) * (size @ known_to) + tiny
     errors = _ratios(matrices @ found - right, bound)
     errors = np.where(infinite | ((matrices != 0) @ missing), np.inf, errors)
+    errors = np.where(lost, 0.0, errors)
     errors = errors if given["left_side"] else np.swapaxes(errors, -1, -2)
     # As near the largest number as the roundings are large, a result may overflow.
     limit = of.float_format.max_finite / (1 + steps * unit_roundoff(of))
     overflown = (np.abs(wide(expected[0])) > limit) & ~np.isfinite(wide(actual[0]))
     return (np.where(overflown, 0.0, errors),)
+
+
+def _beyond(of: ElementType, sizes: Array) -> Array:
+    """Whether some element of a matrix is beyond the largest number, where a step may overflow."""
+    beyond = sizes > of.float_format.max_finite
+    return np.any(beyond, axis=(-2, -1), keepdims=True)
 
 
 def _inverted(matrices: Array) -> Array:
@@ -168,7 +180,8 @@ A computed inverse leaves |T D - I| <= n u |T| |D|, and the product with what is
 products of other blocks are taken away errs by n u |D| (|B| + |T| |X|) more: so what is missing in
 the equation is at most 2 n u |T| (|X| + |D| (|B| + |T| |X|)). D has the diagonal blocks of the
 inverse of T, and how large they are nobody knows: the whole inverse stands for it (Higham, sections
-14.1 and 14.2)."""
+14.1 and 14.2). Where a step of that may overflow, and no step of substitution does, an infinite
+number or NaN is what the method makes."""
 
 FACTORED = Rule(
     "Cholesky decomposition",

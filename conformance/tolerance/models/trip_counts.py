@@ -71,9 +71,12 @@ def _loop(loop: Operation, known: Numbers) -> Operation:
     """A loop with its start for its limit, where its turns are miscounted: `<` has none then, and
     `<=` has one."""
     condition, body = loop.regions
-    if len(condition.operations) != 2:
+    if len(condition.operations) < 2:
         return loop
-    compare, end = condition.operations
+    *constants, compare, end = condition.operations
+    if any(structure_of(one) is not Structure.CONSTANT for one in constants):
+        return loop
+    known = {**known, **_numbers(condition)}
     places = {argument.name: n for n, argument in enumerate(condition.arguments)}
     if compare.results != end.operands or len(compare.operands) != 2:
         return loop
@@ -88,7 +91,8 @@ def _loop(loop: Operation, known: Numbers) -> Operation:
     if direction not in ("LT", "LE") or not jumps:
         return loop
     compare = replace(compare, operands=(counter, loop.operands[place]))
-    return replace(loop, regions=(replace(condition, operations=(compare, end)), body))
+    condition = replace(condition, operations=(*constants, compare, end))
+    return replace(loop, regions=(condition, body))
 
 
 def _step(body: Region, place: int, known: Numbers) -> int:

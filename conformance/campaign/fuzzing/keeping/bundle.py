@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import lt
 from pathlib import Path
 from typing import Any
 
@@ -116,10 +117,15 @@ def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
     for one in finding.elements:
         if one.result < min(len(finding.expected), len(finding.actual)):
             want, got = finding.expected[one.result], finding.actual[one.result]
-            if want.shape == got.shape and len(one.index) == want.ndim:
+            if want.shape == got.shape and _is_within(one.index, want.shape):
                 index = list(one.index)
                 found.append((one.result, index, _bits(want, one.index), _bits(got, one.index)))
     return found
+
+
+def _is_within(index: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether it is an index of that shape: what is told may be of an operation within."""
+    return len(index) == len(shape) and all(map(lt, index, shape))
 
 
 def _bits(array: Array, index: tuple[int, ...]) -> str:

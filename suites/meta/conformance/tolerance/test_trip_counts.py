@@ -14,16 +14,20 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 
 
-def loop(start: int, limit: int, step: int, direction: str, *, known: bool = True) -> Program:
-    """A loop that adds 1 to what it carries; its limit is a constant where it is `known`."""
+def loop(
+    start: int, limit: int, step: int, direction: str, *, known: bool = True, within: bool = False
+) -> Program:
+    """A loop that adds 1 to what it carries; its limit is a constant where it is `known`, of the
+    condition's own where it is `within`."""
     taken = "" if known else ", %limit: tensor<i32>"
     constant = f"%limit = stablehlo.constant dense<{limit}> : tensor<i32>" if known else ""
     return parse_module(f"""
 func.func @main(%x: tensor<i32>{taken}) -> tensor<i32> {{
   %start = stablehlo.constant dense<{start}> : tensor<i32>
-  {constant}
+  {"" if within else constant}
   %0:2 = stablehlo.while(%i = %start, %y = %x) : tensor<i32>, tensor<i32>
   cond {{
+    {constant if within else ""}
     %c = stablehlo.compare {direction}, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
   }} do {{
@@ -52,10 +56,11 @@ def kind_of(program: Program, turns: int, *inputs: int) -> str:
 def test_one_turn_too_few_or_too_many(
     start: int, limit: int, step: int, direction: str, right: int, wrong: int
 ) -> None:
-    program = loop(start, limit, step, direction)
-    assert kind_of(program, right) == ""
-    assert kind_of(program, wrong) == LABEL
-    assert kind_of(program, wrong + 5) == "wrong value"
+    for within in (False, True):
+        program = loop(start, limit, step, direction, within=within)
+        assert kind_of(program, right) == ""
+        assert kind_of(program, wrong) == LABEL
+        assert kind_of(program, wrong + 5) == "wrong value"
 
 
 def test_other_loops_are_counted_rightly() -> None:

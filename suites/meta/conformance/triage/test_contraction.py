@@ -17,7 +17,7 @@ from conformance.stablehlo.parse import parse_module
 from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
-from reference.ir.types import Array
+from reference.ir.types import ELEMENT_TYPES, Array
 from suites.meta.support.checking import checked
 from suites.meta.support.rewriting import kind_of
 
@@ -75,6 +75,25 @@ def test_a_quotient_by_a_constant_is_a_product_with_its_reciprocal(of: str, stor
     as_many = repeated.replace(f"%c: tensor<{of}>", f"%c: tensor<2x{of}>")
     as_many = as_many.replace(f"dims = [] : (tensor<{of}>)", f"dims = [0] : (tensor<2x{of}>)")
     assert kind_of(as_many, [np.array([7, 7], storage), x, y], got) != QUOTIENT
+
+
+WIDENED = """
+func.func @main(%x: tensor<2xbf16>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<2xbf16>
+  %q = stablehlo.divide %x, %c : tensor<2xbf16>
+  %w = stablehlo.convert %q : (tensor<2xbf16>) -> tensor<2xf32>
+  %s = stablehlo.subtract %w, %y : tensor<2xf32>
+  return %s : tensor<2xf32>
+}"""
+
+
+def test_what_is_widened_again_need_not_have_been_narrow() -> None:
+    given = [np.array([6, -3], ELEMENT_TYPES["bf16"].storage), np.array([3, -1], F32)]
+    exact = [Fraction(n) * Fraction(float(F32(1) / F32(3))) for n in (6, -3)]
+    got = np.array([F32(float(exact[0] - 3)), F32(float(exact[1] + 1))], F32)
+    assert (got != np.array([-1, 0], F32)).all()
+    assert kind_of(WIDENED, given, got) == QUOTIENT
+    assert kind_of(WIDENED, given, np.nextafter(got, F32(9))) != QUOTIENT
 
 
 QUOTIENTS = """

@@ -270,6 +270,26 @@ def test_a_product_with_the_inverse_is_a_class_of_its_own() -> None:
     assert judge(made, (a, b), right, (wrong,), SOLVED).kind == "wrong value"
 
 
+def test_a_step_of_the_inverse_may_overflow_where_substitution_does_not() -> None:
+    """The inverse of the matrix with rows over their diagonals has -5e38 in its corner."""
+    a = np.array([[1.6e38, 0, 0], [2.4e38, 1, 0], [-2.8e38, 1, 1]], np.float32)
+    b = np.array([[1], [0], [0]], np.float32)
+    given = {
+        "left_side": True, "lower": True, "unit_diagonal": False, "transpose_a": "NO_TRANSPOSE",
+    }  # fmt: skip
+    made = program("triangular_solve", (a, b), b, **given)
+    (right,) = evaluate(made, (a, b))
+    assert np.isfinite(right).all()
+    lost = right.copy()
+    lost[2] = np.nan
+    found = judge(made, (a, b), (right,), (lost,), SOLVED)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "product with an inverse")
+    small = np.where(a == 0, a, np.float32(2))
+    (right,) = evaluate(made, (small, b))
+    lost = np.where(right == right[2], np.float32(np.nan), right)
+    assert judge(made, (small, b), (right,), (lost,), SOLVED).kind == "NaN"
+
+
 def test_an_unknown_that_overflows_is_wrong_alone() -> None:
     a = np.array([[1, 1, 2, 1], [0, 1, 3, 1], [0, 0, 2, 1], [0, 0, 0, 1]], np.float32)
     b = np.array([[3, 2, 1, 5]], np.float32)
