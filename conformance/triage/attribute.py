@@ -270,7 +270,7 @@ class Explainer:
         """The expectations that know all that is wrong with an operation, or none."""
         if not self.expectations:
             return ()
-        if wrong.judgement.kind in LABELS:
+        if wrong.judgement.kind in LABELS or wrong.judgement.kind in MALFORMED:
             return self.known(wrong.operation, wrong.judgement)
         judgement = self._alone(wrong)
         if judgement is not None and judgement.verdict.fails:

@@ -9,7 +9,7 @@ Programs here are one function (see `conformance.transforms.inline`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.backends.base import BackendError
@@ -76,31 +76,46 @@ class Search:
     def _by_prefixes(
         self, program: Program, inputs: Sequence[Array], least: Verdict
     ) -> tuple[int, Judgement] | None:
-        """Bisection: the longest prefix that is right ends before the operation looked for."""
+        """Bisection: the longest prefix that is right ends before the operation looked for.
+
+        But where that operation's own results are right, and only let the compiler see to another
+        that it had left in peace, it is the one that makes the first wrong result.
+        """
         operations = program.main.body.operations[:-1]
         right, wrong = 0, len(operations)
-        found: Judgement | None = None
+        found: tuple[str, Judgement] | None = None
         while wrong - right > 1:
             middle = (right + wrong) // 2
-            bad = self._bad(prefix(program, middle), inputs, least)
+            bad = self._bad(prefix(program, middle), inputs, least, operations[middle - 1])
             if bad is None:
                 right = middle
             else:
                 wrong, found = middle, bad
-        found = found or self._bad(program, inputs, least)
-        return None if found is None else (wrong - 1, found)
+        found = found or self._bad(program, inputs, least, operations[-1])
+        if found is None:
+            return None
+        name, judgement = found
+        return makers_of(program).get(name, wrong - 1), judgement
 
-    def _bad(self, program: Program, inputs: Sequence[Array], least: Verdict) -> Judgement | None:
+    def _bad(
+        self, program: Program, inputs: Sequence[Array], least: Verdict, last: Operation
+    ) -> tuple[str, Judgement] | None:
+        """A wrong result of main, of the last operation where it has one: its name, "" where it
+        cannot be told, and the judgement on it."""
         if not program.main.result_types:
             return None
         (actual,) = self.run(program, [inputs])
         permitted = Permitted(program, inputs, self.platform)
         if malformed(permitted.expected, actual) is not None:
-            judged: Iterable[Judgement] = [judge_program(permitted, actual)]
-        else:
-            judged = (judge_result(permitted, n, array) for n, array in enumerate(actual))
-        bad = next((j for j in judged if _wrong(j, least)), None)
-        return None if bad is None else by_mistake(permitted, actual, bad)
+            judgement = judge_program(permitted, actual)
+            return ("", judgement) if _wrong(judgement, least) else None
+        own = {value.name for value in last.results}
+        names = [value.name for value in program.main.body.operations[-1].operands]
+        for number in sorted(range(len(names)), key=lambda n: names[n] not in own):
+            judgement = judge_result(permitted, number, actual[number])
+            if _wrong(judgement, least):
+                return names[number], by_mistake(permitted, actual, judgement)
+        return None
 
     def group(
         self, program: Program, last: int, values: Mapping[str, Array], least: Verdict
@@ -135,13 +150,15 @@ class Search:
         values: Mapping[str, Array],
         least: Verdict,
     ) -> bool:
-        results = [v for v in program.main.body.operations[last].results if can_be_result(v)]
+        operation = program.main.body.operations[last]
+        results = [value for value in operation.results if can_be_result(value)]
         group = part(program, kept, results)
         names = [argument.name for argument in group.main.arguments]
         if not results or not all(name in values for name in names):
             return False
         try:
-            return self._bad(group, [values[name] for name in names], least) is not None
+            given = [values[name] for name in names]
+            return self._bad(group, given, least, operation) is not None
         except (BackendError, EvaluationError):
             return False
 

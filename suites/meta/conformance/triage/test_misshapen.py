@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from conformance.backends.base import Failed
+from conformance.check.settings import Settings
+from conformance.gate.reading import load
+from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.misshapen import misshaping
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+from suites.meta.support.checking import checked
 
 BROKEN = """
 func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>) {{
@@ -58,3 +63,25 @@ def test_what_is_refused_without_it_too_is_not_known() -> None:
 def test_operations_that_are_right_alone_are_not_to_blame() -> None:
     assert misshaped("abs", "sine") is None
     assert misshaped("cosine", "sine") is None
+
+
+DRAWN = """
+func.func @main(%state: tensor<2xui64>, %i: tensor<ui64>) -> tensor<ui64> {
+  %0, %1 = stablehlo.rng_bit_generator %state, algorithm = PHILOX
+    : (tensor<2xui64>) -> (tensor<2xui64>, tensor<2x2x2xi16>)
+  %2 = stablehlo.reduce(%0 init: %i) across dimensions = [0]
+    : (tensor<2xui64>, tensor<ui64>) -> tensor<ui64>
+   reducer(%a: tensor<ui64>, %b: tensor<ui64>) {
+    stablehlo.return %a : tensor<ui64>
+  }
+  return %2 : tensor<ui64>
+}"""
+
+
+def test_another_type_than_stated_is_known_behind_what_is_open(tmp_path: Path) -> None:
+    """The state is what the backend's variant of PHILOX makes it; nobody takes the bits."""
+    np.savez(tmp_path / "in.npz", state=np.array([1, 0], np.uint64), i=np.uint64(0))
+    shipped = tuple(load("cpu", ("cpu",), versions()))
+    settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=shipped)
+    found = checked(tmp_path, DRAWN, settings)
+    assert (found.kind, found.known) == ("wrong element type", ("random-bits-are-unsigned",))

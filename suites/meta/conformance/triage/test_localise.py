@@ -1,0 +1,44 @@
+"""The operation that is named where a program goes wrong only as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from conformance.stablehlo.parse import parse_module
+from conformance.triage.localise import Located, Search
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+TEXT = """
+func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %0 = stablehlo.negate %x : tensor<2xf32>
+  %1 = stablehlo.add %0, %0 : tensor<2xf32>
+  %2 = stablehlo.multiply %x, %x : tensor<2xf32>
+  return %1, %2 : tensor<2xf32>, tensor<2xf32>
+}"""
+
+
+def first(wrong: str) -> Located | None:
+    """What is found where that value is wrong in any program that has a product."""
+
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        names = [value.name for value in program.main.body.operations[-1].operands]
+        has_product = any(one.name == "multiply" for one in program.walk())
+        for inputs in sets:
+            results = zip(names, evaluate(program, inputs), strict=True)
+            yield [array + 5 * (has_product and name == wrong) for name, array in results]
+
+    given = (np.array([1, 2], np.float32),)
+    return Search(run, "cpu").first(parse_module(TEXT), given, Verdict.DIVERGENT)
+
+
+def test_an_operation_that_only_lets_another_go_wrong_is_not_named() -> None:
+    for wrong, name in (("2", "multiply"), ("1", "add")):
+        found = first(wrong)
+        assert found is not None
+        assert found.operation.name == name
+    assert first("none") is None
