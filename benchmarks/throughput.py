@@ -27,7 +27,7 @@ from pathlib import Path
 from time import perf_counter
 
 from conformance.backends.session import opened
-from conformance.campaign.planning import PROFILES, Options, bundles, plan, plan_of
+from conformance.campaign.planning import PROFILES, Options, bundles, plan
 from conformance.campaign.progress import Watcher
 from conformance.campaign.runner import run
 from conformance.results.summary import RunData
@@ -126,9 +126,7 @@ def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
     recorder = Recorder(opened("cpu"))
     session.opened = lambda _: recorder
     files = []
-    given = options_of(arguments, folder)
-    of_cells = (plan_of(cell, given.profile, given.seed) for cell in plan(given).cells)
-    chosen = [*bundles(task for of_cell in of_cells for task in of_cell)]
+    chosen = [*bundles(plan(options_of(arguments, folder)).tasks)]
     for worker in range(arguments.jobs):
         recorder.kept = []
         for bundle in chosen[worker :: arguments.jobs]:

@@ -25,8 +25,8 @@ PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
 """Cases per cell of an op whose row has no weight of its own."""
 
 SPARING = "standard"
-"""The profile in which a cell that has as many cases ends with the last one that reaches anything
-new: what its plan aims at before it turns to what was reached, only otherwise combined."""
+"""The profile in which a cell, once it has its number of cases, ends with the last that reaches
+anything new of its op's values and pairs."""
 
 FASTEST = "smoke"
 """The profile in which each further unit of weight is one case more, not as many again, and an op

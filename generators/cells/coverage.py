@@ -379,7 +379,7 @@ class Coverage:
             taken = [value for value in taken if value in self._empty]
         column.rows.append(tuple(taken))
         self._take(column, taken)
-        self._take_pairs(column, self._shown(taken))
+        self._take_pairs(column, taken)
         if column.triples:
             column.triples.update(self._triples(taken))
         if len(column.plans) < TOGETHER:  # what columns do by themselves, others must not see
@@ -421,12 +421,10 @@ class Coverage:
             column.missing_values.pop(value, None)
 
     def _take_pairs(self, column: Column, values: Sequence[Value]) -> None:
-        for value, other in combinations(values, 2):
-            if self.names[other][0] != self.names[value][0]:
-                pair = _pair(value, other)
-                column.pairs.add(pair)
-                column.missing_pairs.pop(pair, None)
-                column.new_pairs.pop(pair, None)
+        for pair in self._pairs_of(values):
+            column.pairs.add(pair)
+            column.missing_pairs.pop(pair, None)
+            column.new_pairs.pop(pair, None)
 
 
 def _last_new(column: Column, count: int) -> int:

@@ -113,7 +113,7 @@ def _failing(trial: Trial, session: Session, hit: Hit) -> Outcome | None:
     """How a hit's program fails when it is judged once more, and again where it does not."""
     for _ in range(ROUNDS):
         outcome = judged_alone(trial, session, hit.program, hit.inputs)
-        if outcome is not None and outcome.verdict.fails:
+        if outcome is None or outcome.verdict.fails:  # what cannot be judged will not be
             return outcome
     return None
 
