@@ -12,12 +12,14 @@ from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array, from_bits
 
 
-def judged(op: str, name: str, lhs: Array, rhs: Array, actual: Array) -> Judgement:
-    """The judgement of a result of an op on two parameters."""
-    kind = TensorType(lhs.shape, ELEMENT_TYPES[name])
-    program = single_op(op, (Value("lhs", kind), Value("rhs", kind)), (kind,))
-    expected = evaluate(program, (lhs, rhs))
-    return judge(program, (lhs, rhs), expected, (actual,), CATALOG[op].tolerance)
+def judged(op: str, name: str, *given: Array) -> Judgement:
+    """The judgement of a result, given last, of an op on parameters of one type."""
+    *inputs, actual = given
+    kind = TensorType(actual.shape, ELEMENT_TYPES[name])
+    operands = tuple(Value(f"x{number}", kind) for number in range(len(inputs)))
+    program = single_op(op, operands, (kind,))
+    expected = evaluate(program, inputs)
+    return judge(program, inputs, expected, (actual,), CATALOG[op].tolerance)
 
 
 def test_a_zero_that_is_left_out_of_a_sum_is_named() -> None:
@@ -51,3 +53,14 @@ def test_without_digits_a_rounded_product_explains_nothing() -> None:
     base, exponent, actual = (from_bits(np.array([c], np.uint8), of) for c in (0x00, 0x7E, 0x34))
     found = judged("power", of.name, base, exponent, actual)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
+
+
+def test_a_magnitude_that_keeps_its_sign_is_named() -> None:
+    x = np.array([-127, 5, -128, -1], np.int8)  # abs(-128) is -128
+    found = judged("abs", "si8", x, x)
+    assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, "sign kept", 2)
+    found = judged("abs", "si8", x, np.array([126, 5, -128, 1], np.int8))
+    assert (found.kind, found.wrong) == ("wrong value", 1)
+    y = np.array([-0.0, -np.inf, np.nan, -2.5], np.float32)
+    found = judged("abs", "f32", y, y)
+    assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, "sign kept", 3)
