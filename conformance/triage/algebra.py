@@ -1,4 +1,5 @@
-"""Identities of real numbers that compilers take for identities of rounded ones."""
+"""Identities of sums, products and quotients of real numbers that compilers take for identities of
+rounded ones."""
 
 from __future__ import annotations
 
@@ -7,26 +8,20 @@ from itertools import product
 
 import numpy as np
 
-from conformance.catalog import rule_of
-from conformance.tolerance.hardware import Hardware
 from conformance.triage.prediction import Predicted, Shown, flushed
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value
-from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
-from reference.numerics.alike import without_subnormals
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike, without_subnormals
 from reference.numerics.arithmetic import quiet
-from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.table import OPS
 
 REGROUPED = "constants multiplied first"
-LOGARITHM = "logarithm of a power as a product"
-EXPONENTIAL = "quotient by an exponential as a product"
+MERGED = "quotients made one"
+ADDED = "constants added first"
+FACTOR = "common factor taken out of a sum"
+UNDONE = "difference undone"
 ZEROS = "zeros taken for equal"
-UNROUNDED = "exponential taken into a sum unrounded"
-
-LARGEST_ARGUMENT = float(np.float32(88.8))
-"""What larger arguments are cut to before the exponential of f32 is computed (jaxlib 0.10.2, 0.12,
-measured): its exponential is over the largest number, and infinite only when it is rounded."""
 
 
 @quiet
@@ -73,6 +68,35 @@ def of_quotient(
             yield from _times(x, _product(c, _reciprocal(d)))
 
 
+def of_quotients(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """(a / b) / (c / d) as (a d) / (b c), (a / b) / c as a / (b c), and a / (b / c) as (a c) / b:
+    products overflow, or come to nothing, where the quotients do not, and the other way round."""
+    shown = Shown(program, values)
+    lhs, rhs = (_fraction(shown, value) for value in operation.operands)
+    for (a, b), (c, d) in product(lhs, rhs):
+        if b is None and d is None:
+            continue
+        for keeps in (np.asarray, without_subnormals):
+            above = a if d is None else keeps(_product(keeps(a), keeps(d)))
+            below = c if b is None else keeps(_product(keeps(b), keeps(c)))
+            yield Predicted(keeps(_quotient(above, below)))
+
+
+def _fraction(shown: Shown, value: Value) -> Iterator[tuple[Array, Array | None]]:
+    """A value as a numerator and a denominator: itself and none, and those of a quotient."""
+    itself = shown.values.get(value.name)
+    if itself is None or not element_type_of(itself).is_float:
+        return
+    yield itself, None
+    maker = shown.maker(value)
+    if maker is not None and maker.name == "divide":
+        above, below = (shown.values.get(operand.name) for operand in maker.operands)
+        if above is not None and below is not None:
+            yield above, below
+
+
 def _constants(
     shown: Shown, inner: Value, constant: Value
 ) -> Iterator[tuple[Array, Array, Array, bool]]:
@@ -109,66 +133,78 @@ def _times(x: Array, factor: Array) -> Iterator[Predicted]:
     yield flushed(Predicted(_product(without_subnormals(x), kept)))
 
 
-def of_logarithm(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
-    """log(x^y) as y log(x), or as y log|x|."""
-    shown = Shown(program, values)
-    maker = shown.maker(operation.operands[0])
-    if maker is None or maker.name != "power":
-        return
-    x, y = (values.get(value.name) for value in maker.operands)
-    if x is None or y is None or not element_type_of(x).is_float:
-        return
-    with np.errstate(all="ignore"):
-        for base in (x, np.abs(x)):
-            yield Predicted(_product(y, OPS["log"].evaluate(base)))
-
-
-def of_exponential(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
-    """a / exp(x) as a exp(-x), the exponential within its own budget."""
-    dividend, divisor = operation.operands
-    maker = Shown(program, values).maker(divisor)
-    if maker is None or maker.name != "exponential":
-        return
-    a, x = (values.get(value.name) for value in (dividend, maker.operands[0]))
-    rule, of = rule_of(maker), None if x is None else element_type_of(x)
-    if a is None or x is None or rule is None or of is None or not of.is_float:
-        return
-    with np.errstate(all="ignore"):
-        factor = OPS["exponential"].evaluate(np.negative(x))
-        result = _product(a, factor)
-        budget = rule.budget(of, Hardware.CPU) or 0.0
-        error = budget * ulp_size(to_float64(factor), of) * np.abs(to_float64(a))
-        predicted = Predicted(result, error + ulp_size(to_float64(result), of))
-    yield predicted
-    yield flushed(predicted)
-
-
-def of_sum(
+def of_added(
     program: Program, operation: Operation, values: Mapping[str, Array], *, sign: int = 1
 ) -> Iterator[Predicted]:
-    """exp(x) + y, or with the sign exp(x) - y and y - exp(x), the exponential unrounded."""
+    """(x + c) + d as x + (c + d), and the like with differences, of constants c and d: x itself,
+    where they come to 0. With the sign -1 it is the difference of both."""
     shown = Shown(program, values)
     lhs, rhs = operation.operands
-    for taken, other, signs in ((lhs, rhs, (1, sign)), (rhs, lhs, (sign, 1))):
-        maker, y = shown.maker(taken), values.get(other.name)
-        if maker is None or maker.name != "exponential" or y is None:
+    for inner, constant, of_inner, of_constant in ((lhs, rhs, 1, sign), (rhs, lhs, sign, 1)):
+        d = values.get(constant.name)
+        if d is None or not shown.is_folded(constant):
             continue
-        x = values.get(maker.operands[0].name)
-        if x is None or element_type_of(x) is not ELEMENT_TYPES["f32"]:
-            continue
-        with np.errstate(all="ignore"):
-            wide = np.exp(np.minimum(to_float64(x), LARGEST_ARGUMENT))
-            total = signs[0] * wide + signs[1] * to_float64(y)
-            few = np.abs(wide) * (np.finfo(np.float32).eps * EXPONENTIAL_ERROR)
-            yield Predicted(total.astype(np.float32), few)
+        for x, c, way in _shifted(shown, inner):
+            first = _signed(way * of_inner, x)
+            total = _sum(_signed(of_inner, c), _signed(of_constant, d))
+            predicted = Predicted(_sum(first, total) if total.any() else first)
+            yield predicted
+            yield flushed(predicted)
 
 
-EXPONENTIAL_ERROR = 8.0
-"""Roundoffs of an exponential of f32 that is cut to the largest argument, and not rounded."""
+def _shifted(shown: Shown, value: Value) -> Iterator[tuple[Array, Array, int]]:
+    """x, c and the sign of x where a value is x + c, x - c or c - x, c a constant."""
+    maker = shown.maker(value)
+    if maker is None or maker.name not in _SIGNS:
+        return
+    (one, other), sign = maker.operands, _SIGNS[maker.name]
+    for operand, constant, way, turned in ((one, other, 1, sign), (other, one, sign, 1)):
+        x, c = (shown.values.get(each.name) for each in (operand, constant))
+        if x is None or c is None or not shown.is_folded(constant):
+            continue
+        of = element_type_of(x)
+        if of.is_float or of.is_complex:
+            yield x, _signed(turned, c), way
+
+
+_SIGNS = {"add": 1, "subtract": -1}
+"""What adds up, and the sign of its second operand."""
+
+
+def _signed(sign: int, x: Array) -> Array:
+    return x if sign > 0 else np.negative(x)
+
+
+@quiet
+def _sum(x: Array, y: Array) -> Array:
+    return OPS["add"].evaluate(x, y)
+
+
+def of_common_factor(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """x c + y c as (x + y) c, of a constant c."""
+    shown = Shown(program, values)
+    lhs, rhs = (_scaled(shown, value) for value in operation.operands)
+    for (x, c, x_divided), (y, d, y_divided) in product(lhs, rhs):
+        if not (x_divided or y_divided) and alike(c, d).all():
+            yield from _times(_sum(x, y), c)
+
+
+def of_difference_undone(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """(x - y) + y and (x + y) - y as x, of complex numbers."""
+    shown = Shown(program, values)
+    lhs, rhs = operation.operands
+    for inner, y in ((lhs, rhs), (rhs, lhs)):
+        maker = shown.maker(inner)
+        if maker is None or {maker.name, operation.name} != _SIGNS.keys():
+            continue
+        one, other = maker.operands
+        x = values.get(one.name)
+        if other.name == y.name and x is not None and element_type_of(x).is_complex:
+            yield Predicted(x, np.zeros(x.shape))
 
 
 def of_folded_extremum(

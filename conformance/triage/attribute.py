@@ -28,7 +28,7 @@ from conformance.triage.columns import column
 from conformance.triage.isolate import Steps, Wrong, steps
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.misshapen import misshaping
-from conformance.triage.prediction import Shown
+from conformance.triage.prediction import Shown, is_modelled
 from conformance.triage.rewritings import LABELS, rewritten
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
@@ -219,7 +219,7 @@ class Explainer:
             judgement = self._folded(program, operation, values, actual)
             if judgement is None:
                 judgement = judge(*taken, expected, actual, rule, platform=self.search.platform)
-                if not self._is_predicted(operation, judgement):
+                if not is_modelled(operation, judgement, self.search.platform):
                     given = (program, operation, values, expected, actual)
                     judgement = rewritten(*given, found.judgement)
                     return replace(found, judgement=judgement), judgement.kind in LABELS
@@ -275,7 +275,7 @@ class Explainer:
         judgement = self._alone(wrong)
         if judgement is not None and judgement.verdict.fails:
             return self.known(wrong.operation, judgement) or self._known_written_out(wrong)
-        if self._is_predicted(wrong.operation, wrong.judgement) and (
+        if is_modelled(wrong.operation, wrong.judgement, self.search.platform) and (
             ids := self.known(wrong.operation, wrong.judgement)
         ):
             return ids
@@ -311,17 +311,6 @@ class Explainer:
         made = steps(self.search.run, self.search.platform, other, inputs, range(len(actual)))
         found = self.explained(other, inputs, actual, wrong.judgement, made)
         return found.known if found.is_known else ()
-
-    def _is_predicted(self, operation: Operation, judgement: Judgement) -> bool:
-        """Whether models of the op itself predict all that is wrong with its results, beside what
-        is flushed: it need not go wrong alone then, where compilers may choose another way to
-        compute it."""
-        rule = rule_of(operation)
-        if rule is None:
-            return False
-        models = {one.label for one in rule.on(self.search.platform).deviations}
-        kinds = {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
-        return bool(kinds) and models >= kinds
 
     def _alone(self, wrong: Wrong) -> Judgement | None:
         """The judgement on what the operation gives by itself, on the operands it had."""

@@ -9,9 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from conformance.catalog import rule_of
+from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
 from conformance.transforms.values import makers_of
+from conformance.verdict import Verdict
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array, element_type_of
@@ -74,6 +76,18 @@ def near(
     with np.errstate(all="ignore"):
         samples = [other, *(_moved(other, way * error) for way in (1, -1))]
     return alike(other, got) | within(samples, got, of, margin=0.0)
+
+
+def is_modelled(operation: Operation, judgement: Judgement, platform: str) -> bool:
+    """Whether models of the op itself predict all that is wrong with its results, beside what is
+    flushed: it need not go wrong alone then, where compilers may choose another way to compute
+    it."""
+    rule = rule_of(operation)
+    if rule is None:
+        return False
+    models = {one.label for one in rule.on(platform).deviations}
+    kinds = {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
+    return bool(kinds) and models >= kinds
 
 
 def _own(operation: Operation, values: Mapping[str, Array], other: Array) -> Array | None:

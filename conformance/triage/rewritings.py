@@ -16,9 +16,19 @@ from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of
-from conformance.triage import algebra, contraction
-from conformance.triage.algebra import EXPONENTIAL, LOGARITHM, REGROUPED, UNROUNDED, ZEROS
+from conformance.triage import algebra, contraction, exponentials
+from conformance.triage.algebra import ADDED, FACTOR, MERGED, REGROUPED, UNDONE, ZEROS
 from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
+from conformance.triage.exponentials import (
+    EXPONENTIAL,
+    INVERSE,
+    LOGARITHM,
+    MAGNITUDE,
+    OF_EXPONENTIAL,
+    POWER,
+    PRODUCT,
+    UNROUNDED,
+)
 from conformance.triage.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
 from conformance.triage.prediction import Predicted, near
 from conformance.verdict import Verdict
@@ -38,8 +48,17 @@ LABELS = (
     QUOTIENT,
     TAKEN_APART,
     REGROUPED,
+    MERGED,
+    ADDED,
+    FACTOR,
+    UNDONE,
     LOGARITHM,
+    INVERSE,
     EXPONENTIAL,
+    POWER,
+    OF_EXPONENTIAL,
+    PRODUCT,
+    MAGNITUDE,
     UNROUNDED,
     KEPT,
     NEGATIVE,
@@ -156,18 +175,34 @@ def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, R
 
 
 REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
-    "multiply": ((SELECTION, _selection), (REGROUPED, algebra.of_product)),
+    "multiply": (
+        (SELECTION, _selection),
+        (REGROUPED, algebra.of_product),
+        (PRODUCT, exponentials.of_exponentials),
+    ),
     "divide": (
         (SELECTION, _selected_quotient),
         (REGROUPED, algebra.of_quotient),
-        (EXPONENTIAL, algebra.of_exponential),
+        (EXPONENTIAL, partial(exponentials.of_inverse, name="exponential")),
+        (POWER, partial(exponentials.of_inverse, name="power")),
+        (MERGED, algebra.of_quotients),
     ),
-    "log": ((LOGARITHM, algebra.of_logarithm),),
+    "log": ((LOGARITHM, exponentials.of_logarithm), (INVERSE, exponentials.of_argument)),
+    "power": ((OF_EXPONENTIAL, exponentials.of_power),),
+    "sqrt": ((MAGNITUDE, exponentials.of_root),),
     **dict.fromkeys(("clamp", "maximum", "minimum"), ((ZEROS, algebra.of_folded_extremum),)),
-    "add": (*_contracted(contraction.of_sum), (UNROUNDED, algebra.of_sum)),
+    "add": (
+        *_contracted(contraction.of_sum),
+        (UNROUNDED, exponentials.of_sum),
+        (ADDED, algebra.of_added),
+        (FACTOR, algebra.of_common_factor),
+        (UNDONE, algebra.of_difference_undone),
+    ),
     "subtract": (
         *_contracted(contraction.of_difference),
-        (UNROUNDED, partial(algebra.of_sum, sign=-1)),
+        (UNROUNDED, partial(exponentials.of_sum, sign=-1)),
+        (ADDED, partial(algebra.of_added, sign=-1)),
+        (UNDONE, algebra.of_difference_undone),
     ),
     **dict.fromkeys(("convolution", "dot", "dot_general", "einsum"), ((NEGATION, _negation),)),
     **dict.fromkeys(

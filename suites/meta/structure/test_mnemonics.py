@@ -47,6 +47,7 @@ PATTERNS = {
     "conformance/tolerance/models/": "what compilers compute in place of particular ops",
     "conformance/transforms/tuples.py": "takes `tuple` and `get_tuple_element` away",
     "conformance/triage/algebra.py": "identities of real numbers that compilers use",
+    "conformance/triage/exponentials.py": "identities of real numbers that compilers use",
     "conformance/triage/contraction.py": "products and quotients that go into sums unrounded",
     "conformance/triage/narrow.py": "what compares two narrow integers",
     "conformance/triage/rewritings.py": "patterns of operations that compilers rewrite",

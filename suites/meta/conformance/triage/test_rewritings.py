@@ -6,14 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.triage.algebra import (
-    EXPONENTIAL,
-    LARGEST_ARGUMENT,
-    LOGARITHM,
-    REGROUPED,
-    UNROUNDED,
-    ZEROS,
-)
+from conformance.triage.algebra import REGROUPED, ZEROS
+from conformance.triage.exponentials import EXPONENTIAL, LARGEST_ARGUMENT, LOGARITHM, UNROUNDED
 from conformance.triage.narrow import KEPT, NEGATIVE
 from conformance.triage.rewritings import LABELS, OF_ANY, REWRITINGS
 from suites.meta.support.rewriting import kind_of

@@ -1,0 +1,186 @@
+"""Identities of exponentials, logarithms, powers and roots of real numbers that compilers take for
+identities of rounded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from conformance.catalog import rule_of
+from conformance.tolerance.hardware import Hardware
+from conformance.triage.prediction import Predicted, Shown, flushed
+from reference.ir.program import Operation, Program, Value
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
+from reference.numerics.accumulation import unit_roundoff
+from reference.numerics.arithmetic import quiet
+from reference.numerics.rounding import to_float64, ulp_size
+from reference.ops.table import OPS
+
+LOGARITHM = "logarithm of a power as a product"
+INVERSE = "logarithm of an exponential as its argument"
+EXPONENTIAL = "quotient by an exponential as a product"
+POWER = "quotient by a power as a product"
+OF_EXPONENTIAL = "power of an exponential as one"
+PRODUCT = "product of exponentials as one"
+MAGNITUDE = "root of a square as a magnitude"
+UNROUNDED = "exponential taken into a sum unrounded"
+
+LARGEST_ARGUMENT = float(np.float32(88.8))
+"""What larger arguments are cut to before the exponential of f32 is computed (jaxlib 0.10.2, 0.12,
+measured): its exponential is over the largest number, and infinite only when it is rounded."""
+
+
+def of_logarithm(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """log(x^y) as y log(x), or as y log|x|."""
+    shown = Shown(program, values)
+    maker = shown.maker(operation.operands[0])
+    if maker is None or maker.name != "power":
+        return
+    x, y = (values.get(value.name) for value in maker.operands)
+    if x is None or y is None or not element_type_of(x).is_float:
+        return
+    with np.errstate(all="ignore"):
+        for base in (x, np.abs(x)):
+            yield Predicted(OPS["multiply"].evaluate(y, OPS["log"].evaluate(base)))
+
+
+def of_inverse(
+    program: Program, operation: Operation, values: Mapping[str, Array], *, name: str
+) -> Iterator[Predicted]:
+    """a / exp(x) as a exp(-x), or with the name "power" a / b^x as a b^-x, the exponential or the
+    power within its own budget."""
+    dividend, divisor = operation.operands
+    maker = Shown(program, values).maker(divisor)
+    a = values.get(dividend.name)
+    if a is None or maker is None or maker.name != name or not element_type_of(a).is_float:
+        return
+    *base, x = (values.get(value.name) for value in maker.operands)
+    given = [one for one in base if one is not None]
+    if x is None or len(given) < len(base):
+        return
+    yield from _within(maker, a, OPS[name].evaluate(*given, np.negative(x)))
+
+
+def of_power(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """exp(x)^y as exp(x y)."""
+    maker = Shown(program, values).maker(operation.operands[0])
+    if maker is None or maker.name != "exponential":
+        return
+    x, y = (values.get(value.name) for value in (maker.operands[0], operation.operands[1]))
+    if x is not None and y is not None and element_type_of(x).is_float:
+        yield from _exponential(maker, OPS["multiply"].evaluate(x, y))
+
+
+def of_argument(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """log(exp(x)) as x."""
+    maker = Shown(program, values).maker(operation.operands[0])
+    x = values.get(maker.operands[0].name) if maker is not None and maker.operands else None
+    if maker is not None and maker.name == "exponential" and x is not None:
+        predicted = Predicted(x, np.zeros(x.shape))
+        yield predicted
+        yield flushed(predicted)
+
+
+def of_exponentials(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """exp(x) exp(y) as exp(x + y); 1 / exp(x) is exp(-x)."""
+    shown = Shown(program, values)
+    (maker, x), (other, y) = (_argument(shown, value) for value in operation.operands)
+    if maker is not None and other is not None and x is not None and y is not None:
+        with np.errstate(all="ignore"):
+            total = OPS["add"].evaluate(x, y)
+        yield from _exponential(maker, total)
+
+
+def _argument(shown: Shown, value: Value) -> tuple[Operation | None, Array | None]:
+    """The exponential that a value is, or that it is the reciprocal of, and its argument."""
+    maker, is_inverse = shown.maker(value), False
+    if maker is not None and maker.name == "divide":
+        one = shown.values.get(maker.operands[0].name)
+        is_inverse = one is not None and bool((one == 1).all())
+        maker = shown.maker(maker.operands[1]) if is_inverse else None
+    if maker is None or maker.name != "exponential":
+        return None, None
+    x = shown.values.get(maker.operands[0].name)
+    if x is None or not element_type_of(x).is_float:
+        return None, None
+    return maker, np.negative(x) if is_inverse else x
+
+
+@quiet
+def _exponential(maker: Operation, x: Array) -> Iterator[Predicted]:
+    """exp(x) within the budget of an exponential, and of its argument's rounding."""
+    found = OPS["exponential"].evaluate(x)
+    moved = np.abs(to_float64(found)) * np.abs(to_float64(x)) * unit_roundoff(element_type_of(x))
+    for predicted in _within(maker, np.ones_like(found), found):
+        error = np.where(np.isfinite(moved), moved, 0)
+        yield Predicted(
+            predicted.result, None if predicted.error is None else predicted.error + error
+        )
+
+
+@quiet
+def _within(maker: Operation, a: Array, factor: Array) -> Iterator[Predicted]:
+    """a times a factor that is within the budget of the operation that makes such ones."""
+    rule, of = rule_of(maker), element_type_of(factor)
+    if rule is None:
+        return
+    result = OPS["multiply"].evaluate(a, factor)
+    budget = rule.budget(of, Hardware.CPU) or 0.0
+    error = budget * ulp_size(to_float64(factor), of) * np.abs(to_float64(a))
+    predicted = Predicted(result, error + ulp_size(to_float64(result), of))
+    yield predicted
+    yield flushed(predicted)
+
+
+def of_root(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """sqrt(x^2) as |x|, the square being a power, or a product of x, or |x|, with itself."""
+    shown = Shown(program, values)
+    maker = shown.maker(operation.operands[0])
+    if maker is None or maker.name not in ("multiply", "power"):
+        return
+    x, other = (values.get(value.name) for value in maker.operands)
+    if x is None or other is None or not element_type_of(x).is_float:
+        return
+    one, two = maker.operands
+    is_square = one.name == two.name
+    if maker.name == "power":
+        is_square = shown.is_folded(two) and bool((other == 2).all())
+    if is_square:
+        predicted = Predicted(np.abs(x), np.zeros(x.shape))
+        yield predicted
+        yield flushed(predicted)
+
+
+def of_sum(
+    program: Program, operation: Operation, values: Mapping[str, Array], *, sign: int = 1
+) -> Iterator[Predicted]:
+    """exp(x) + y, or with the sign exp(x) - y and y - exp(x), the exponential unrounded."""
+    shown = Shown(program, values)
+    lhs, rhs = operation.operands
+    for taken, other, signs in ((lhs, rhs, (1, sign)), (rhs, lhs, (sign, 1))):
+        maker, y = shown.maker(taken), values.get(other.name)
+        if maker is None or maker.name != "exponential" or y is None:
+            continue
+        x = values.get(maker.operands[0].name)
+        if x is None or element_type_of(x) is not ELEMENT_TYPES["f32"]:
+            continue
+        with np.errstate(all="ignore"):
+            wide = np.exp(np.minimum(to_float64(x), LARGEST_ARGUMENT))
+            total = signs[0] * wide + signs[1] * to_float64(y)
+            few = np.abs(wide) * (np.finfo(np.float32).eps * EXPONENTIAL_ERROR)
+            yield Predicted(total.astype(np.float32), few)
+
+
+EXPONENTIAL_ERROR = 8.0
+"""Roundoffs of an exponential of f32 that is cut to the largest argument, and not rounded."""
