@@ -49,6 +49,7 @@ CLASSES = (
     "quotient taken into a sum unrounded", "quotients made one", "root of a square as a magnitude",
     "start clamped to the bound", "sum of products taken apart",
     "truth value as a selection", "turns miscounted", "two bits beside a negative constant",
+    "windows miscounted",
     # results, and how they came about
     "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",
     "wrong element type", "wrong shape",

@@ -253,12 +253,35 @@ def _other_formula(d: Differing) -> Answer:
 
 
 def _taken_for_iota(d: Differing) -> Answer:
-    """A constant -0, 1, 2, ... taken for an iota, which begins with +0."""
-    if not (d.type.is_float or d.type.is_complex) or d.expected.size < PAIR:
-        return
-    numbers = d.expected.reshape(-1).astype(np.complex128)
-    if np.array_equal(numbers, np.arange(numbers.size)):
+    """A constant -0, 1, 2, ... taken for an iota, which begins with +0: the result, where it is
+    made of constants alone, or an operand."""
+    if all(d.constants) and is_iota(d.expected):
         yield Verdict.DIVERGENT, "taken for iota", (d.where == 0) & (d.got == 0)
+    taken = [
+        constant and isinstance(one, np.ndarray) and is_iota(one)
+        for one, constant in zip(d.operands, d.constants, strict=True)
+    ]
+    if any(taken) and len(d.results) == 1:
+        operands = [
+            without_signed_zeros(one) if other else one
+            for one, other in zip(d.operands, taken, strict=True)
+        ]
+        (result,) = apply(d.operation, operands)
+        yield Verdict.DIVERGENT, "taken for iota", d.near(result.reshape(-1)[d.where])
+
+
+def without_signed_zeros(array: Array) -> Array:
+    """The same numbers, all zeros being +0."""
+    return array + np.zeros((), array.dtype)
+
+
+def is_iota(array: Array) -> bool:
+    """Whether an array has the numbers 0, 1, 2, ... in one dimension, two or more of them."""
+    if array.ndim != 1 or array.size < PAIR:
+        return False
+    of = element_type_of(array)
+    is_number = of.is_float or of.is_complex
+    return is_number and np.array_equal(array.astype(np.complex128), np.arange(array.size))
 
 
 def _special_values(d: Differing) -> Answer:

@@ -30,6 +30,7 @@ from conformance.tolerance.ulp import error_points, histogram_of
 from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.substitute import self_contained
+from conformance.transforms.values import folded
 from conformance.verdict import Element, Errors, Verdict, gravity
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -311,6 +312,11 @@ def _giver(
     return handed_on, (together.expected[number],), 0
 
 
+def _constants(program: Program, operation: Operation) -> tuple[bool, ...]:
+    names = folded(program)
+    return tuple(value.name in names for value in operation.operands)
+
+
 def _judge_result(
     program: Program, number: int, rule: Rule, platform: str, together: Together
 ) -> Judgement:
@@ -330,7 +336,7 @@ def _judge_result(
     differing = Differing(
         operation, values, expected, actual, where, rule, budget, platform, place, bound,
         permitted, together.measured(number), together.refuted(number), together.actual,
-        together.either_zero(number),
+        together.either_zero(number), _constants(program, operation),
         lambda deviation: together.by_deviation(deviation, number),
     )  # fmt: skip
     findings = find(differing)

@@ -31,6 +31,7 @@ class Differing:
     are right by the rule's own say, `measured` the errors as the rule measures them, `refuted`
     what it finds wrong in any case, where the rule has such; `results` are all actual results.
     `either_zero` has the zeros that may have either sign.
+    `constants` says which of the operands are constants to a compiler.
     `by_deviation` gives the errors of the result's elements against another formula.
     """
 
@@ -49,6 +50,7 @@ class Differing:
     refuted: Sequence[tuple[str, Array]] = ()
     results: tuple[Array, ...] = ()
     either_zero: Array | None = None
+    constants: tuple[bool, ...] = ()
     by_deviation: Callable[[Deviation], Array] | None = None
 
     @cached_property

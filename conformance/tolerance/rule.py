@@ -100,8 +100,9 @@ class Rule:
     and the budget is 1. Where any of many results is right, such as any order of equal elements,
     `permits` decides on all results together. Errors that only the backend's own results tell,
     such as backward errors, are given by `measure`, again with a budget of 1. `refutes` names
-    what is wrong although the specification leaves open which results are right. `elsewhere` has
-    the rules that take this one's place on hardware that computes less precisely by default.
+    what is wrong although the specification leaves open which results are right; `refutations` are
+    those of its classes that say what was computed in place of the op. `elsewhere` has the rules
+    that take this one's place on hardware that computes less precisely by default.
     `deviations` are asked, in their order, what explains an element that is not permitted. Where
     `varies`, results need not be the same when a program runs again. `of_complex` takes its
     place where operands are complex and results are not. Where it `rounds_operands`,
@@ -126,6 +127,7 @@ class Rule:
     permits: Permits | None = None
     measure: Measure | None = None
     refutes: Refutes | None = None
+    refutations: tuple[str, ...] = ()
     either_zero: EitherZero | None = None
     elsewhere: tuple[tuple[Hardware, Rule], ...] = ()
     varies: bool = False
@@ -133,6 +135,11 @@ class Rule:
     rounds_operands: bool = False
     of_complex: Rule | None = None
     loss: Bound | None = None
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The classes that say what was computed in place of the op."""
+        return frozenset((*self.refutations, *(one.label for one in self.deviations)))
 
     @property
     def is_backward(self) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ir.types import ElementType
+from reference.ops.structure import is_constant, structure_of
 
 
 def nested(operation: Operation) -> Iterator[Operation]:
@@ -47,6 +49,17 @@ def makers_of(program: Program) -> dict[str, int]:
     """The number of the operation of main that makes each value, by the value's name."""
     operations = program.main.body.operations[:-1]
     return {value.name: number for number, one in enumerate(operations) for value in one.results}
+
+
+def folded(program: Program) -> frozenset[str]:
+    """The values of main that are constants to a compiler: those, and what is computed of them."""
+    names: set[str] = set()
+    for one in program.main.body.operations[:-1]:
+        of_folded = all(value.name in names for value in one.operands)
+        computes = structure_of(one) is Structure.COMPUTES
+        if not one.regions and (is_constant(one) or (computes and of_folded)):
+            names.update(value.name for value in one.results)
+    return frozenset(names)
 
 
 def can_be_result(value: Value) -> bool:

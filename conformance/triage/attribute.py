@@ -15,11 +15,11 @@ from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, Failure, known_by
-from conformance.judging.compare import MALFORMED, Judgement, judge, malformed
+from conformance.judging.compare import MALFORMED, Judgement, judge, malformed, renamed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Override
-from conformance.tolerance.models.mistakes import MISTAKES, concerned
+from conformance.tolerance.models.mistakes import MISTAKES, concerned, mistaken
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
 from conformance.transforms.turns import with_one_turn
@@ -206,13 +206,14 @@ class Explainer:
         operation, rule = found.operation, rule_of(found.operation)
         taken = alone(program, operation, values)
         is_rewritten = found.judgement.kind in LABELS
-        if taken is None or rule is None or len(found.group) < PAIR:
+        if len(found.group) < PAIR:
             return found, is_rewritten
-        places = makers_of(program)
-        kept = {places[one.results[0].name] for one in found.group}
-        group = part(program, kept, operation.results)
         try:
-            (got,) = self.search.run(group, [[values[v.name] for v in group.main.arguments]])
+            group, inputs, got = self._run(program, found.group, operation, values)
+            if (mistake := _mistake(operation, group, inputs, got)) is not None:
+                return replace(found, judgement=renamed(found.judgement, mistake)), True
+            if taken is None or rule is None:
+                return found, is_rewritten
             expected, actual = evaluate(*taken), tuple(got)
             if malformed(expected, actual) is not None:
                 return found, is_rewritten
@@ -290,7 +291,31 @@ class Explainer:
 
     def _known_group(self, wrong: Wrong) -> tuple[str, ...]:
         group = self._group(wrong)
-        return self._ids(group, wrong.judgement) if len(group) > 1 else ()
+        if len(group) < PAIR:
+            return ()
+        try:
+            taken = self._run(wrong.program, group, wrong.operation, wrong.values)
+            mistake = _mistake(wrong.operation, *taken)
+        except (BackendError, EvaluationError, KeyError):
+            mistake = None
+        if mistake is not None:
+            return self.known(wrong.operation, renamed(wrong.judgement, mistake))
+        return self._ids(group, wrong.judgement)
+
+    def _run(
+        self,
+        program: Program,
+        operations: Sequence[Operation],
+        last: Operation,
+        values: Mapping[str, Array],
+    ) -> tuple[Program, list[Array], Sequence[Array]]:
+        """Some operations of main as a program of their own, its inputs, and what it gives."""
+        places = makers_of(program)
+        kept = {places[one.results[0].name] for one in operations}
+        group = part(program, kept, last.results)
+        inputs = [values[one.name] for one in group.main.arguments]
+        (got,) = self.search.run(group, [inputs])
+        return group, inputs, got
 
     def _known_written_out(self, wrong: Wrong) -> tuple[str, ...]:
         """What is known of a loop's body in its place, where that is the same and gives the same:
@@ -409,3 +434,11 @@ def group_name(group: Sequence[Operation]) -> str:
 def called(group: Sequence[Operation]) -> str:
     """What expectations call operations that go wrong together, and their element type."""
     return " ".join(filter(None, (group_name(group), column(group[-1]))))
+
+
+def _mistake(
+    operation: Operation, group: Program, inputs: Sequence[Array], got: Sequence[Array]
+) -> str | None:
+    """The class of the mistake in an operation that explains all that its group gives."""
+    label = mistaken(group, inputs, got)
+    return label if label and operation in concerned(label, group) else None

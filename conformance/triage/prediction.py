@@ -12,15 +12,12 @@ from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
-from conformance.transforms.values import makers_of
+from conformance.transforms.values import folded, makers_of
 from conformance.verdict import Verdict
-from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import alike, without_subnormals
 from reference.numerics.rounding import to_float64
-from reference.ops.structure import is_constant
-from reference.ops.table import OPS
 
 
 @dataclass(frozen=True)
@@ -45,13 +42,7 @@ class Shown:
 
     @cached_property
     def _folded(self) -> frozenset[str]:
-        names: set[str] = set()
-        for one in self.program.main.body.operations[:-1]:
-            of_folded = all(value.name in names for value in one.operands)
-            computes = OPS[one.name].structure is Structure.COMPUTES
-            if not one.regions and (is_constant(one) or (computes and of_folded)):
-                names.update(value.name for value in one.results)
-        return frozenset(names)
+        return folded(self.program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +76,8 @@ def is_modelled(operation: Operation, judgement: Judgement, platform: str) -> bo
     rule = rule_of(operation)
     if rule is None:
         return False
-    models = {one.label for one in rule.on(platform).deviations}
     kinds = {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
-    return bool(kinds) and models >= kinds
+    return bool(kinds) and rule.on(platform).models >= kinds
 
 
 def _own(operation: Operation, values: Mapping[str, Array], other: Array) -> Array | None:

@@ -12,10 +12,11 @@ from functools import partial
 
 import numpy as np
 
+from conformance.judging.classify import is_iota, without_signed_zeros
 from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import alone
-from conformance.transforms.values import makers_of
+from conformance.transforms.values import makers_of, used_by
 from conformance.triage import algebra, contraction, exponentials
 from conformance.triage.algebra import ADDED, FACTOR, MERGED, REGROUPED, UNDONE, ZEROS
 from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
@@ -30,7 +31,7 @@ from conformance.triage.exponentials import (
     UNROUNDED,
 )
 from conformance.triage.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
-from conformance.triage.prediction import Predicted, near
+from conformance.triage.prediction import Predicted, Shown, near
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType, Value
@@ -40,10 +41,12 @@ from reference.ops.table import OPS
 
 SELECTION = "truth value as a selection"
 NEGATION = "negation moved out of a sum"
+IOTA = "taken for iota"
 
 LABELS = (
     SELECTION,
     NEGATION,
+    IOTA,
     CONTRACTED,
     QUOTIENT,
     TAKEN_APART,
@@ -169,6 +172,30 @@ def _negation(
         yield Predicted(negate(result))
 
 
+def _of_iota(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """An operation on constants -0, 1, 2, ... as one on an iota, which begins with +0."""
+    shown, given = Shown(program, values), alone(program, operation, values)
+    if given is None:
+        return
+    whole, inputs = given
+    taken = {value.name for value in used_by(operation) if shown.is_folded(value)}
+    names = [one.name for one in whole.main.arguments]
+    is_taken = [name in taken and is_iota(one) for name, one in zip(names, inputs, strict=True)]
+    if not any(is_taken):
+        return
+    others = [
+        without_signed_zeros(one) if other else one
+        for one, other in zip(inputs, is_taken, strict=True)
+    ]
+    try:
+        (result,) = evaluate(whole, others)
+    except EvaluationError:
+        return
+    yield Predicted(result)
+
+
 def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, Rewriting], ...]:
     """A model of what a sum takes unrounded: of products alone first."""
     return (CONTRACTED, model), (QUOTIENT, partial(model, quotients=True))
@@ -216,5 +243,9 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
 }
 """The rewritings by the operation that goes wrong."""
 
-OF_ANY: tuple[tuple[str, Rewriting], ...] = ((KEPT, in_eight_bits), (NEGATIVE, beside_negatives))
+OF_ANY: tuple[tuple[str, Rewriting], ...] = (
+    (KEPT, in_eight_bits),
+    (NEGATIVE, beside_negatives),
+    (IOTA, _of_iota),
+)
 """The rewritings of whatever operation."""

@@ -186,6 +186,7 @@ GATHERED = Rule(
     "bit for bit; any NaN stands for any NaN",
     "StableHLO specification, gather; TOSA conformance, EXACT",
     refutes=_gather_refutes,
+    refutations=out_of_bounds.CLASSES,
 )
 SCATTERED_UPDATES = Rule(
     "scattered updates",
@@ -195,6 +196,7 @@ SCATTERED_UPDATES = Rule(
     "StableHLO specification, scatter; Higham, Accuracy and Stability of Numerical Algorithms, 3.1",
     bound=_bound,
     refutes=_refutes,
+    refutations=out_of_bounds.CLASSES,
     either_zero=_either_zero,
     loss=_lost,
     deviations=(

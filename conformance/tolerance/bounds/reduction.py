@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from conformance.tolerance.bounds import flushed_sums
+from conformance.tolerance.models import orders
 from conformance.tolerance.models.extrema import DEVIATIONS
 from conformance.tolerance.models.orders import Labelled, out_of_order, without_padding
 from conformance.tolerance.models.undilated import undilated
@@ -284,6 +285,7 @@ _JUDGED: dict[str, Any] = {
     "bound": reduction_bound,
     "permits": parts_within,
     "refutes": ordered_otherwise,
+    "refutations": orders.CLASSES,
     "either_zero": either_zero,
     "loss": lost,
 }

@@ -171,4 +171,5 @@ SORTED = Rule(
     "StableHLO specification, sort",
     permits=_permits,
     refutes=_refutes,
+    refutations=(NEGATIVE,),
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models import (
     bounded_starts,
+    bounded_windows,
     gathered_first,
     operands_as_parts,
     reshaped_padding,
@@ -50,6 +51,7 @@ _MISTAKES = (
     Mistake(trip_counts.LABEL, trip_counts.explains, trip_counts.concerns),
     Mistake(reshaped_padding.LABEL, reshaped_padding.explains, reshaped_padding.concerns),
     Mistake(bounded_starts.LABEL, bounded_starts.explains, bounded_starts.concerns),
+    Mistake(bounded_windows.LABEL, bounded_windows.explains, bounded_windows.concerns),
     Mistake(
         indices.LABEL, concerns=indices.concerns,
         platform=Hardware.INTERPRETER, taken_for=indices.sign_extended,

@@ -37,6 +37,8 @@ LABEL = "order of the elements"
 TILES = "order of the tiles"
 EMPTY = "source without elements"
 UNPADDED = "padding left out"
+CLASSES = (LABEL, TILES, EMPTY, UNPADDED)
+
 _MOST = 4
 """Dimensions of which all orders are tried: 24 then."""
 _PER_DIMENSION = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")

@@ -27,6 +27,7 @@ SIGNED = "unsigned index taken for signed"
 WINDOW = "window out of bounds in part"
 NO_INDICES = "index vectors of no components"
 BOUND = "bound that the index type has no room for"
+CLASSES = (SIGNED, WINDOW, NO_INDICES, BOUND)
 
 
 ELSEWHERE = "dropped window read elsewhere"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 import pytest
 
+from conformance.judging.perturbation.judge import passed
 from conformance.triage.algebra import REGROUPED, ZEROS
 from conformance.triage.exponentials import EXPONENTIAL, LARGEST_ARGUMENT, LOGARITHM, UNROUNDED
 from conformance.triage.narrow import KEPT, NEGATIVE
-from conformance.triage.rewritings import LABELS, OF_ANY, REWRITINGS
+from conformance.triage.prediction import is_modelled
+from conformance.triage.rewritings import IOTA, LABELS, OF_ANY, REWRITINGS
+from conformance.verdict import Verdict
+from reference.ir.program import Operation
 from suites.meta.support.rewriting import kind_of
 
 F32 = np.float32
@@ -201,6 +207,22 @@ def test_folded_extrema_take_zeros_for_equal() -> None:
     assert kind_of(compiled, given, got) != ZEROS
 
 
+COUNTING = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+  %c = stablehlo.constant dense<[{first}]> : tensor<2xf32>
+  %0 = stablehlo.negate %c : tensor<2xf32>
+  %1 = stablehlo.maximum %0, %x : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}}"""
+
+
+def test_what_is_folded_to_an_iota_begins_with_a_zero_of_its_sign() -> None:
+    given, got = [np.array([-0.0, 7], F32)], np.array([0, 7], F32)
+    assert kind_of(COUNTING.format(first="0.0, -1.0"), given, got) == IOTA
+    assert kind_of(COUNTING.format(first="0.0, -2.0"), given, got) != IOTA
+    assert kind_of(COUNTING.format(first="0.0, -1.0"), given, np.array([0, 8], F32)) != IOTA
+
+
 def test_every_rewriting_is_told_from_what_goes_wrong_alone() -> None:
     labels = {label for each in (*REWRITINGS.values(), OF_ANY) for label, _ in each}
     assert labels == set(LABELS)
@@ -231,3 +253,25 @@ def test_two_bits_beside_a_negative_constant(
     given = [np.array([1, 0], ml_dtypes.int2 if of == "i2" else ml_dtypes.int4)]
     found = kind_of(TWO_BITS.format(of=of, op=op, c=c), given, np.array(got, np.int8))
     assert (found == NEGATIVE) == is_explained
+
+
+@pytest.mark.parametrize(
+    ("op", "kinds", "is_predicted"),
+    [
+        ("select_and_scatter", ["source without elements"], True),
+        ("select_and_scatter", ["source without elements", "subnormal result"], True),
+        ("select_and_scatter", ["wrong value"], False),
+        ("select_and_scatter", ["source without elements", "wrong value"], False),
+        ("scatter", ["window out of bounds in part"], True),
+        ("add", ["zero left out"], True),
+        ("add", ["window out of bounds in part"], False),
+    ],
+)
+def test_what_models_of_the_op_say(op: str, kinds: list[str], is_predicted: bool) -> None:
+    findings = tuple(
+        (Verdict.FLUSHED if kind == "subnormal result" else Verdict.DIVERGENT, kind)
+        for kind in kinds
+    )
+    judgement = replace(passed(1), verdict=Verdict.DIVERGENT, kind=kinds[0], findings=findings)
+    of = Operation(op, (), ())
+    assert is_modelled(of, judgement, "cpu") == is_predicted
