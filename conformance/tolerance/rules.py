@@ -24,6 +24,7 @@ from conformance.tolerance.bounds import (
     sorting,
 )
 from conformance.tolerance.models import simplified
+from conformance.tolerance.models.interpreter import indices
 from conformance.tolerance.rule import Formula, Rule, Ulps
 
 _IEEE = "IEEE 754-2019 (named by the specification); XLA exhaustive tests"
@@ -34,6 +35,7 @@ DATA = Rule(
     "bit for bit; any NaN stands for any NaN",
     "StableHLO specification; TOSA conformance, EXACT",
 )
+SLICED = replace(DATA, name="sliced", deviations=(indices.UNSIGNED,))
 BITS = Rule(
     "bits",
     "bit for bit, NaN payloads included",
@@ -172,7 +174,8 @@ POWER = replace(
 RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
-        DATA, BITS, ROUNDED, ADDED, CONVERTED, DIVIDED, MULTIPLIED, MAGNITUDE, SIGNED, SQUARE_ROOT,
+        DATA, SLICED, BITS, ROUNDED, ADDED, CONVERTED, DIVIDED, MULTIPLIED, MAGNITUDE, SIGNED,
+        SQUARE_ROOT,
         EXPONENTIAL, EXPM1, LOG, LOG1P, LOGISTIC, TRIGONOMETRIC, TANGENT, TANH, ATAN2, CBRT,
         RSQRT, POWER, COSH, ERF, SCANNED,
         reduction.REDUCED, reduction.WINDOWED, reduction.SCATTERED, reduction.MAPPED,

@@ -240,6 +240,12 @@ def _indices(
     return {f"start_indices{d}": index for d in range(len(room))}, patterns
 
 
+def _constants(pick: Pick, indices: dict[str, TensorType]) -> tuple[str, ...]:
+    """The start indices that are constants whatever else is: all, for a slice that is then made
+    one of known limits, or none."""
+    return tuple(indices) if seldom(pick, 3, "start indices are all constants") else ()
+
+
 def _dynamic_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
     operand = TensorType(shape(pick), element_type)
     sizes = tuple(part(pick, size) for size in operand.static_shape)
@@ -247,7 +253,9 @@ def _dynamic_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
     indices, patterns = _indices(pick, room)
     types = {"operand": operand, **indices}
     result = TensorType(sizes, element_type)
-    return case(pick, op, types, (result,), rows(element_type, *patterns), {"slice_sizes": sizes})
+    given: dict[str, Attribute] = {"slice_sizes": sizes}
+    profiles, constants = rows(element_type, *patterns), _constants(pick, indices)
+    return case(pick, op, types, (result,), profiles, given, constants=constants)
 
 
 def _dynamic_update_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
@@ -256,7 +264,8 @@ def _dynamic_update_slice(op: str, element_type: ElementType, pick: Pick) -> Cas
     pairs = zip(operand.static_shape, update.static_shape, strict=True)
     indices, patterns = _indices(pick, [size - taken for size, taken in pairs])
     types = {"operand": operand, "update": update, **indices}
-    return case(pick, op, types, (operand,), rows(element_type, *patterns, times=2))
+    profiles, constants = rows(element_type, *patterns, times=2), _constants(pick, indices)
+    return case(pick, op, types, (operand,), profiles, constants=constants)
 
 
 # --- Padding -------------------------------------------------------------------------------------

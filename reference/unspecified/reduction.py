@@ -37,7 +37,7 @@ from reference.ops.folds.windows import (
 from reference.unspecified.bodies import open_in_lanes
 from reference.unspecified.reasons import Open, Reason
 
-_SEQUENTIAL = 32
+_SEQUENTIAL = 4096
 """Leaves; more are not folded one after the other, which takes a call of the body for each."""
 
 _PLACES = 1 << 20

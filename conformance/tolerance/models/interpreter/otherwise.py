@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from reference.numerics.alike import alike
 Results = tuple[Array, ...]
 Otherwise = Callable[[Operation, tuple[Array, ...], Results], Results | None]
 """otherwise(operation, operands, expected): what is computed instead; None where it is the same."""
+Others = Callable[[Operation, tuple[Array, ...]], Iterator[Results]]
+"""others(operation, operands): each of the things that may be computed instead."""
 
 
 def exactly(label: str, otherwise: Otherwise) -> Deviation:
@@ -31,3 +33,28 @@ def exactly(label: str, otherwise: Otherwise) -> Deviation:
         )
 
     return Deviation(label, measure, signs=True)
+
+
+def as_one_of(label: str, others: Others) -> Deviation:
+    """The class of elements that are those of one of the things that may be computed instead: of
+    that which has most of them."""
+
+    def measure(
+        operation: Operation, operands: tuple[Array, ...], expected: Results, actual: Results
+    ) -> Results:
+        nothing = tuple(np.full(result.shape, np.inf) for result in expected)
+        made = [
+            tuple(
+                np.where(alike(other, got), 0.0, np.inf)
+                for other, got in zip(one, actual, strict=True)
+            )
+            for one in others(operation, operands)
+        ]
+        return min((nothing, *made), key=_count)
+
+    return Deviation(label, measure, signs=True)
+
+
+def _count(distances: Results) -> int:
+    """How many elements are not those computed instead."""
+    return sum(int((distance > 0).sum()) for distance in distances)

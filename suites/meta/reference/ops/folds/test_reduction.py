@@ -219,6 +219,23 @@ def test_a_body_that_is_not_associative_is_open() -> None:
     assert is_open(body, np.array([1, 2, 4], np.int32))
 
 
+def test_folding_one_by_one_is_tried_of_long_rows_too() -> None:
+    """Zero times an element at a time; pairs of elements overflow, and zero times that is NaN."""
+    block = BodyBuilder.of(F16, F16, F16, F16)
+    first, second, third, _ = block.arguments
+    products = block.op("multiply", first, third), block.op("multiply", second, third)
+    inits = (literal(1, F16), literal(0, F16))
+    body = Monoid("products", block.returns(*products), (F16, F16), inits, (("bits",),) * 2)
+    numbers = row(F16, *[1] * 38, 3e4, 3e4)
+    expected = evaluate(*reducing(body, [numbers, numbers]))
+    assert np.isnan(expected[1])
+    actual = (expected[0], row(F16, 0)[0])
+    found = judge(
+        *reducing(body, [numbers, numbers]), expected, actual, CATALOG["reduce"].tolerance
+    )
+    assert found.verdict is Verdict.UNSPECIFIED
+
+
 def test_complex_extrema_are_open_where_their_order_is() -> None:
     body = Monoid("maximum", fold_of("maximum", C64).region, (C64,), (literal(-9, C64),), ())
     numbers = np.array([[1 + 2j, 0], [1 + 3j, complex(np.nan, 1)]], np.complex64)
