@@ -144,9 +144,12 @@ def _within(maker: Operation, a: Array, factor: Array) -> Iterator[Predicted]:
 def of_root(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """sqrt(x^2) as |x|, the square being a power, or a product of x, or |x|, with itself."""
+    """sqrt(x^2) and sqrt(|x^2|) as |x|, the square being a power, or a product of x, or |x|, with
+    itself."""
     shown = Shown(program, values)
     maker = shown.maker(operation.operands[0])
+    if maker is not None and maker.name == "abs":  # of what is known not to be negative
+        maker = shown.maker(maker.operands[0])
     if maker is None or maker.name not in ("multiply", "power"):
         return
     x, other = (values.get(value.name) for value in maker.operands)

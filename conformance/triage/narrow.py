@@ -1,7 +1,7 @@
 """Integers of two and four bits that are computed in eight, and not cut to their width in between.
 
 -(-8) is -8 in four bits, and 8 in eight: what takes it in the same loop, and looks at more than its
-low bits, sees another number. Here an operation is evaluated in eight bits, on operands that are
+low bits, sees another number. -8 has five bits that are set, not one. Here an operation is evaluated in eight bits, on operands that are
 made so, too, of the values that the backend has before them.
 
 And signed integers of two bits that are compared with a negative constant: LLVM makes max(1, -1)
@@ -40,6 +40,8 @@ def in_eight_bits(
     if not any(_is_narrow(one) for one in operation.operands) or not _acts_on_each(operation):
         return
     model = _Model(program, values)
+    if operation.name == "popcnt" and (all_bits := model.evaluated(operation, [False])) is not None:
+        yield Predicted(_cut(all_bits, result))  # of a number whose sign is extended
     ways = [[True, False] if model.differs(one) else [False] for one in operation.operands]
     for way in product(*ways):
         if any(way) and (found := model.evaluated(operation, way)) is not None:
@@ -71,21 +73,30 @@ def beside_negatives(
     shown = Shown(program, values)
     taken = [values.get(operand.name) for operand in operation.operands]
     if _meets_negative(shown, operation):
-        of = _element(operation.results[0])
-        shape = getattr(operation.results[0].type, "shape", ())
-        if of is not None:
-            numbers = (False, True) if of.is_boolean else _OF_TWO_BITS
-            yield from (Predicted(np.full(shape, one, of.storage)) for one in numbers)
+        yield from _any_number(operation)
     for number, operand in enumerate(operation.operands):
         maker = shown.maker(operand)
-        if maker is None or not _meets_negative(shown, maker) or not _is_of_two_bits(operand):
+        if maker is None or not _is_of_two_bits(operand):
             continue
+        if not _meets_negative(shown, maker) and not _is_compared_later(shown, maker):
+            continue
+        if operation.name in _COMPARES:
+            yield from _any_number(operation)
         for one in _OF_TWO_BITS:
             before = values.get(operand.name)
             others = [*taken]
             others[number] = None if before is None else np.full_like(before, one)
             if all(each is not None for each in others):
                 yield from _applied(operation, [each for each in others if each is not None])
+
+
+def _any_number(operation: Operation) -> Iterator[Predicted]:
+    """Any number that the result's elements may be, in turn."""
+    of = _element(operation.results[0])
+    if of is not None and (of.is_boolean or _is_of_two_bits(operation.results[0])):
+        shape = getattr(operation.results[0].type, "shape", ())
+        numbers = (False, True) if of.is_boolean else _OF_TWO_BITS
+        yield from (Predicted(np.full(shape, one, of.storage)) for one in numbers)
 
 
 def _applied(operation: Operation, operands: Sequence[Array]) -> Iterator[Predicted]:
@@ -97,6 +108,8 @@ def _applied(operation: Operation, operands: Sequence[Array]) -> Iterator[Predic
 
 _OF_TWO_BITS = (-2, -1, 0, 1)
 _COMPARING = frozenset({"compare", "clamp"})
+_COMPARED_LATER = frozenset({"divide", "or", "shift_left", "subtract"})
+_COMPARES = frozenset({*_COMPARING, "abs", "maximum", "minimum", "sign"})
 
 
 def _is_of_two_bits(value: Value) -> bool:
@@ -108,8 +121,18 @@ def _meets_negative(shown: Shown, operation: Operation) -> bool:
     """Whether an operation compares integers of two bits with a negative constant."""
     regions = operation.regions
     monoid = monoid_of(regions[0]) if len(regions) == 1 else OPS[operation.name].monoid
-    if monoid not in (MAXIMUM, MINIMUM) and operation.name not in _COMPARING:
-        return False
+    compares = monoid in (MAXIMUM, MINIMUM) or operation.name in _COMPARING
+    return compares and _has_negative(shown, operation)
+
+
+def _is_compared_later(shown: Shown, operation: Operation) -> bool:
+    """Whether an operation on a negative constant becomes a comparison with one in what takes it:
+    sign(x / -2) is 1 where x is -2."""
+    return operation.name in _COMPARED_LATER and _has_negative(shown, operation)
+
+
+def _has_negative(shown: Shown, operation: Operation) -> bool:
+    """Whether an operand is a constant of two bits with negative numbers."""
     for operand in operation.operands:
         array = shown.values.get(operand.name)
         if array is None and (maker := shown.maker(operand)) is not None and is_constant(maker):

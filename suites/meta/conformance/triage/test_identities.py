@@ -71,6 +71,13 @@ IDENTITIES = {
     ),
     "sqrt(x^2)": (MAGNITUDE, "%p = power %x, %two", "%r = sqrt %p", (-1e30, 0, 0), 1e30),
     "sqrt(x x)": (MAGNITUDE, "%p = multiply %x, %x", "%r = sqrt %p", (1e-30, 0, 0), 1e-30),
+    "sqrt(|x x|)": (
+        MAGNITUDE,
+        "%q = multiply %x, %x; %p = abs %q",
+        "%r = sqrt %p",
+        (1e-30, 0, 0),
+        1e-30,
+    ),
 }
 """By what it is: the class, the operations, one element of each operand and what it becomes."""
 

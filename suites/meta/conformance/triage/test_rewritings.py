@@ -275,3 +275,33 @@ def test_what_models_of_the_op_say(op: str, kinds: list[str], is_predicted: bool
     judgement = replace(passed(1), verdict=Verdict.DIVERGENT, kind=kinds[0], findings=findings)
     of = Operation(op, (), ())
     assert is_modelled(of, judgement, "cpu") == is_predicted
+
+
+TAKEN_BY = """
+func.func @main(%x: tensor<2xi2>) -> tensor<2xi2> {{
+  %0 = stablehlo.constant dense<{c}> : tensor<2xi2>
+  %1 = stablehlo.{op} %x, %0 : tensor<2xi2>
+  %2 = stablehlo.{taker} %1 : tensor<2xi2>
+  return %2 : tensor<2xi2>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("op", "c", "taker", "got", "label"),
+    [
+        ("divide", -2, "sign", [-1, 0], NEGATIVE),  # 1 is right: -2 / -2
+        ("divide", -2, "abs", [-1, 0], NEGATIVE),
+        ("divide", -2, "not", [0, -1], NEGATIVE),
+        ("divide", 1, "sign", [1, 1], ""),
+        ("and", -2, "sign", [1, 0], ""),
+        ("minimum", -2, "popcnt", [-1, -1], KEPT),  # seven bits, cut to two
+        ("minimum", 1, "not", [-1, -1], ""),
+    ],
+)
+def test_what_takes_a_number_of_two_bits(
+    op: str, c: int, taker: str, got: list[int], label: str
+) -> None:
+    given = [np.array([-2, 1], ml_dtypes.int2)]
+    text = TAKEN_BY.format(op=op, c=c, taker=taker)
+    found = kind_of(text, given, np.array(got, np.int8).astype(ml_dtypes.int2))
+    assert (found if found in (NEGATIVE, KEPT) else "") == label
