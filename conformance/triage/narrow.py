@@ -40,8 +40,10 @@ def in_eight_bits(
     if not any(_is_narrow(one) for one in operation.operands) or not _acts_on_each(operation):
         return
     model = _Model(program, values)
-    if operation.name == "popcnt" and (all_bits := model.evaluated(operation, [False])) is not None:
-        yield Predicted(_cut(all_bits, result))  # of a number whose sign is extended
+    if operation.name == "popcnt" and model.maker(operation.operands[0]) is not None:
+        all_bits = model.evaluated(operation, [False])  # of a number whose sign is extended
+        if all_bits is not None:
+            yield Predicted(_cut(all_bits, result))
     ways = [[True, False] if model.differs(one) else [False] for one in operation.operands]
     for way in product(*ways):
         if any(way) and (found := model.evaluated(operation, way)) is not None:
