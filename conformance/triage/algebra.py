@@ -14,6 +14,7 @@ from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import alike, without_subnormals
 from reference.numerics.arithmetic import quiet
+from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
 
 REGROUPED = "constants multiplied first"
@@ -183,12 +184,21 @@ def _sum(x: Array, y: Array) -> Array:
 def of_common_factor(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """x c + y c as (x + y) c, of a constant c."""
+    """x c + y c as (x + y) c, of a constant c; x / c is such a product where c is a power of 2."""
     shown = Shown(program, values)
     lhs, rhs = (_scaled(shown, value) for value in operation.operands)
     for (x, c, x_divided), (y, d, y_divided) in product(lhs, rhs):
-        if not (x_divided or y_divided) and alike(c, d).all():
-            yield from _times(_sum(x, y), c)
+        factor, other = _factor(c, x_divided), _factor(d, y_divided)
+        if factor is not None and other is not None and alike(factor, other).all():
+            yield from _times(_sum(x, y), factor)
+
+
+def _factor(constant: Array, is_divided: bool) -> Array | None:
+    """What multiplies: the constant, or its reciprocal if that is exact; None if it is not."""
+    if not is_divided:
+        return constant
+    mantissa, _ = np.frexp(to_float64(constant))
+    return (1 / constant).astype(constant.dtype) if (np.abs(mantissa) == 0.5).all() else None
 
 
 def of_difference_undone(

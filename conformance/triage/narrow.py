@@ -1,8 +1,8 @@
 """Integers of two and four bits that are computed in eight, and not cut to their width in between.
 
 -(-8) is -8 in four bits, and 8 in eight: what takes it in the same loop, and looks at more than its
-low bits, sees another number. -8 has five bits that are set, not one. Here an operation is evaluated in eight bits, on operands that are
-made so, too, of the values that the backend has before them.
+low bits, sees another number, and counts five bits of -8. Here an operation is evaluated in eight
+bits, on operands that are made so, too, of the values that the backend has before them.
 
 And signed integers of two bits that are compared with a negative constant: LLVM makes max(1, -1)
 -1, and other numbers of it where it is vectorised, so that any number is explained there.
@@ -37,7 +37,7 @@ def in_eight_bits(
 ) -> Iterator[Predicted]:
     """The result of an operation on narrow integers, some operands not cut to their width."""
     (result,) = operation.results
-    if not any(_is_narrow(one) for one in operation.operands) or not _acts_on_each(operation):
+    if not any(is_narrow(one) for one in operation.operands) or not _acts_on_each(operation):
         return
     model = _Model(program, values)
     if operation.name == "popcnt" and model.maker(operation.operands[0]) is not None:
@@ -57,7 +57,8 @@ def _element(value: Value) -> ElementType | None:
     return of.element_type if isinstance(of.element_type, ElementType) else None
 
 
-def _is_narrow(value: Value) -> bool:
+def is_narrow(value: Value) -> bool:
+    """Whether a value is of integers of fewer than eight bits."""
     of = _element(value)
     return of is not None and of.is_integer and of.bits < _BYTE
 
@@ -135,14 +136,8 @@ def _is_compared_later(shown: Shown, operation: Operation) -> bool:
 
 def _has_negative(shown: Shown, operation: Operation) -> bool:
     """Whether an operand is a constant of two bits with negative numbers."""
-    for operand in operation.operands:
-        array = shown.values.get(operand.name)
-        if array is None and (maker := shown.maker(operand)) is not None and is_constant(maker):
-            array = apply(maker, ())[0]
-        is_folded = _is_of_two_bits(operand) and shown.is_folded(operand)
-        if is_folded and array is not None and (array.astype(np.int8) < 0).any():
-            return True
-    return False
+    constants = (shown.constant(one) for one in operation.operands if _is_of_two_bits(one))
+    return any(one is not None and bool((one.astype(np.int8) < 0).any()) for one in constants)
 
 
 class _Model(Shown):
@@ -166,12 +161,12 @@ class _Model(Shown):
 
     def differs(self, value: Value) -> bool:
         """Whether a value is another one in eight bits than as it is shown."""
-        wide, shown = (self._wide(value), self._shown(value)) if _is_narrow(value) else (None, None)
+        wide, shown = (self._wide(value), self._shown(value)) if is_narrow(value) else (None, None)
         return wide is not None and shown is not None and not np.array_equal(wide, shown)
 
     def _shown(self, value: Value) -> Array | None:
         array = self.values.get(value.name)
-        if array is None or not _is_narrow(value):
+        if array is None or not is_narrow(value):
             return array
         of = _element(value)
         return array.astype(_WIDE[of is not None and of.is_signed].storage)
@@ -181,13 +176,13 @@ class _Model(Shown):
         maker = self.maker(value)
         if maker is None or is_constant(maker) or maker.regions or not _acts_on_each(maker):
             return self._shown(value)
-        found = self.evaluated(maker, [_is_narrow(one) for one in maker.operands])
+        found = self.evaluated(maker, [is_narrow(one) for one in maker.operands])
         return self._shown(value) if found is None else found
 
 
 def _retyped(value: Value) -> Value:
     of = _element(value)
-    if of is None or not _is_narrow(value):
+    if of is None or not is_narrow(value):
         return value
     return replace(value, type=replace(value.type, element_type=_WIDE[of.is_signed]))
 
@@ -195,7 +190,7 @@ def _retyped(value: Value) -> Value:
 def _cut(array: Array, value: Value) -> Array:
     """A result in its own type: its low bits."""
     of = _element(value)
-    if of is None or not _is_narrow(value):
+    if of is None or not is_narrow(value):
         return array
     span = 1 << of.bits
     low = array.astype(np.int64) & (span - 1)

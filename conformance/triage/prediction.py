@@ -14,10 +14,12 @@ from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
 from conformance.transforms.values import folded, makers_of
 from conformance.verdict import Verdict
+from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import alike, without_subnormals
 from reference.numerics.rounding import to_float64
+from reference.ops.structure import is_constant
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,15 @@ class Shown:
     def is_folded(self, value: Value) -> bool:
         """Whether a value is a constant to a compiler."""
         return value.name in self._folded
+
+    def constant(self, value: Value) -> Array | None:
+        """What a value is that is a constant to a compiler; None of any other."""
+        if not self.is_folded(value):
+            return None
+        array, maker = self.values.get(value.name), self.maker(value)
+        if array is None and maker is not None and is_constant(maker):
+            (array,) = apply(maker, ())
+        return array
 
     @cached_property
     def _folded(self) -> frozenset[str]:

@@ -32,6 +32,7 @@ from conformance.triage.exponentials import (
 )
 from conformance.triage.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
 from conformance.triage.prediction import Predicted, Shown, near
+from conformance.triage.signs import NOT_NEGATIVE, of_comparison
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType, Value
@@ -66,6 +67,7 @@ LABELS = (
     KEPT,
     NEGATIVE,
     ZEROS,
+    NOT_NEGATIVE,
 )
 """The classes: an operation that is of one of them goes wrong with those around it, not alone."""
 
@@ -216,6 +218,7 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     ),
     "log": ((LOGARITHM, exponentials.of_logarithm), (INVERSE, exponentials.of_argument)),
     "power": ((OF_EXPONENTIAL, exponentials.of_power),),
+    "compare": ((NOT_NEGATIVE, of_comparison),),
     "sqrt": ((MAGNITUDE, exponentials.of_root),),
     **dict.fromkeys(("clamp", "maximum", "minimum"), ((ZEROS, algebra.of_folded_extremum),)),
     "add": (

@@ -50,6 +50,7 @@ PATTERNS = {
     "conformance/triage/exponentials.py": "identities of real numbers that compilers use",
     "conformance/triage/contraction.py": "products and quotients that go into sums unrounded",
     "conformance/triage/narrow.py": "what compares two narrow integers",
+    "conformance/triage/signs.py": "what compilers take for not negative",
     "conformance/triage/rewritings.py": "patterns of operations that compilers rewrite",
     "generators/chains/patterns/": "small programs that compilers rewrite",
     "reference/numerics/elementary/": "elementary functions, by the name of their op",

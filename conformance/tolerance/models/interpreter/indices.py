@@ -27,16 +27,27 @@ def _is_changed(index: Array) -> bool:
     return element_type_of(index).is_unsigned and bool((signed(index) < 0).any())
 
 
-def _of_slices(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
-    """A slice, or its update, with any of its indices sign-extended: every operand after the arrays
-    themselves is an index."""
-    arrays = operands[:1] if len(operands) - operands[0].ndim == 1 else operands[:2]
-    indices = operands[len(arrays) :]
+def _of_slices(operation: Operation, operands: tuple[Array, ...], expected: Results) -> Results:
+    """A slice, or its update."""
+    arrays, indices = _parts(operands)
+    del expected
+    return apply(operation, (*arrays, *map(signed, indices)))
+
+
+def _of_some(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
+    """A slice, or its update, with any of its indices sign-extended."""
+    arrays, indices = _parts(operands)
     taken = [n for n, index in enumerate(indices) if _is_changed(index)]
     for count in range(1, len(taken) + 1):
         for numbers in combinations(taken, count):
             others = (signed(x) if n in numbers else x for n, x in enumerate(indices))
             yield apply(operation, (*arrays, *others))
+
+
+def _parts(operands: tuple[Array, ...]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """The arrays of a slice, or of its update, and the indices, which are all that follow."""
+    count = 1 if len(operands) - operands[0].ndim == 1 else 2
+    return operands[:count], operands[count:]
 
 
 def _of_gather(operation: Operation, operands: tuple[Array, ...], expected: Results) -> Results:
@@ -47,7 +58,9 @@ def _of_gather(operation: Operation, operands: tuple[Array, ...], expected: Resu
 LABEL = "unsigned index taken for signed"
 
 UNSIGNED_START = exactly(LABEL, _of_gather)
-UNSIGNED = as_one_of(LABEL, _of_slices)
+UNSIGNED = exactly(LABEL, _of_slices)
+SOME_UNSIGNED = as_one_of(LABEL, _of_some)
+"""What a compiler makes of constants, beside indices that it takes for what they are."""
 
 _INDICES: dict[str, Callable[[int], range]] = {
     "dynamic_gather": lambda _: range(1, 2),

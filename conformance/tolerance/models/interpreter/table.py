@@ -87,6 +87,5 @@ def deviating(rule: Rule, op: str) -> Rule:
     if known is None:
         return rule
     refutes = rule.refutes and _refuting(rule.refutes)
-    more = [one for one in known if one not in rule.deviations]
-    there = replace(rule, deviations=(*more, *rule.deviations), refutes=refutes)
+    there = replace(rule, deviations=(*known, *rule.deviations), refutes=refutes)
     return replace(rule, elsewhere=(*rule.elsewhere, (Hardware.INTERPRETER, there)))

@@ -46,6 +46,13 @@ IDENTITIES = {
         (2e38, 2e38, 0),
         np.inf,
     ),
+    "x / 2 + y 0.5": (
+        FACTOR,
+        "%p = divide %x, %two; %q = multiply %half, %y",
+        "%r = add %p, %q",
+        (2e38, 2e38, 0),
+        np.inf,
+    ),
     "log(exp(x))": (INVERSE, "%p = exponential %x", "%r = log %p", (100, 0, 0), 100),
     "a / b^x": (POWER, "%p = power %y, %z", "%r = divide %x, %p", (1e30, 10, 40), 1e-10),
     "exp(x)^y": (

@@ -1,0 +1,82 @@
+"""What compilers take for not negative, for the sake of which comparisons with zero are left out.
+
+A magnitude, a square, an exponential and what is chosen among such numbers are not negative: of
+them x >= 0 is taken to hold. It does not hold of NaN, nor of integers that wrap around, as the
+square of 12 in eight bits and the magnitude of the smallest integer do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from conformance.triage.narrow import is_narrow
+from conformance.triage.prediction import Predicted, Shown
+from reference.ir.program import Operation, Program, Value
+from reference.ir.types import Array, element_type_of
+from reference.numerics.rounding import to_float64
+
+NOT_NEGATIVE = "taken for not negative"
+
+_OF_ZERO = {("GE", 0): True, ("LT", 0): False, ("LE", 1): True, ("GT", 1): False}
+"""By direction and by the place of the number that is not negative: what comes of it and zero."""
+
+_MOVES = ("broadcast_in_dim", "convert", "reshape", "reverse", "slice", "transpose")
+
+
+def of_comparison(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """x >= 0 as true and x < 0 as false, x being taken for not negative."""
+    shown = Shown(program, values)
+    direction = dict[str, Any](operation.attributes).get("comparison_direction")
+    for number, value in enumerate(operation.operands):
+        zero, taken = operation.operands[1 - number], values.get(value.name)
+        known = _OF_ZERO.get((str(direction), number))
+        if known is None or taken is None or element_type_of(taken).is_complex:
+            continue
+        if _is(shown, zero, 0) and is_not_negative(shown, value):
+            yield Predicted(np.full(taken.shape, known))
+
+
+def is_not_negative(shown: Shown, value: Value) -> bool:
+    """Whether a value is taken for not negative, by what makes it."""
+    maker = shown.maker(value)
+    if maker is None:
+        return False
+    if maker.name in ("abs", "exponential"):
+        return True
+    if maker.name == "iota":  # narrower ones are kept in eight bits: see narrow.py
+        return not is_narrow(value)
+    if shown.is_folded(value):
+        constant = shown.constant(value)
+        return constant is not None and bool((to_float64(constant) >= 0).all())
+    operands = maker.operands[1:] if maker.name == "select" else maker.operands
+    found = (is_not_negative(shown, operand) for operand in operands)
+    match maker.name:
+        case "maximum":
+            return any(found)
+        case "multiply" | "power" if _is_square(shown, value):
+            return True
+        case "sqrt":  # which becomes a magnitude
+            return _is_square(shown, operands[0])
+        case "minimum" | "multiply" | "select":
+            return all(found)
+        case name:
+            return name in _MOVES and all(found)
+
+
+def _is_square(shown: Shown, value: Value) -> bool:
+    maker = shown.maker(value)
+    if maker is None or maker.name not in ("multiply", "power"):
+        return False
+    one, two = maker.operands
+    return one.name == two.name if maker.name == "multiply" else _is(shown, two, 2)
+
+
+def _is(shown: Shown, value: Value, number: float) -> bool:
+    """Whether a value is a constant all elements of which are that number."""
+    constant = shown.constant(value)
+    return constant is not None and bool((constant == number).all())

@@ -1,0 +1,72 @@
+"""Comparisons with zero of what is taken for not negative, by what makes it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.triage.signs import NOT_NEGATIVE
+from suites.meta.support.rewriting import kind_of
+
+PROGRAM = """
+func.func @main(%x: tensor<2x{of}>, %y: tensor<2x{of}>) -> tensor<2xi1> {{
+  %zero = stablehlo.constant dense<{zero}> : tensor<2x{of}>
+  %two = stablehlo.constant dense<{two}> : tensor<2x{of}>
+  %a = stablehlo.abs %x : tensor<2x{of}>
+  %s = stablehlo.multiply %x, %x : tensor<2x{of}>
+  %p = stablehlo.{op} : tensor<2x{of}>
+  %0 = stablehlo.compare {comparison} : (tensor<2x{of}>, tensor<2x{of}>) -> tensor<2xi1>
+  return %0 : tensor<2xi1>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("op", "is_taken"),
+    [
+        ("abs %x", True),
+        ("multiply %x, %x", True),
+        ("power %x, %two", True),
+        ("exponential %x", True),
+        ("sqrt %s", True),
+        ("maximum %y, %a", True),
+        ("maximum %x, %zero", True),
+        ("minimum %s, %a", True),
+        ("multiply %s, %a", True),
+        ("multiply %x, %y", False),
+        ("power %x, %y", False),
+        ("minimum %y, %a", False),
+        ("multiply %y, %a", False),
+        ("add %a, %a", False),
+        ("maximum %x, %y", False),
+        ("sqrt %y", False),
+        ("tan %x", False),
+    ],
+)
+def test_what_makes_it_decides(op: str, is_taken: bool) -> None:
+    text = PROGRAM.format(of="f32", zero="0.0", two="2.0", op=op, comparison="GE, %p, %zero")
+    given = [np.array([np.nan, 1], np.float32)] * 2
+    found = kind_of(text, given, np.array([True, True]))
+    assert (found == NOT_NEGATIVE) == is_taken
+
+
+@pytest.mark.parametrize(
+    ("comparison", "got", "is_taken"),
+    [
+        ("LT, %p, %zero", [False, False], True),
+        ("GT, %zero, %p", [False, False], True),
+        ("GE, %p, %zero", [True, True], True),
+        ("LE, %zero, %p", [True, True], True),
+        ("GE, %p, %zero", [True, False], False),
+        ("LT, %p, %two", [False, False], False),
+        ("GT, %p, %zero", [True, True], False),
+        ("LE, %p, %zero", [False, False], False),
+    ],
+)
+def test_a_square_that_wraps_is_compared_with_zero(
+    comparison: str, got: list[bool], is_taken: bool
+) -> None:
+    text = PROGRAM.format(
+        of="i8", zero="0", two="2", op="multiply %x, %x", comparison=comparison
+    )  # 12 * 12 is -112
+    given = [np.array([12, 1], np.int8)] * 2
+    assert (kind_of(text, given, np.array(got)) == NOT_NEGATIVE) == is_taken
