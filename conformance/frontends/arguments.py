@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import zipfile
 import zlib
@@ -31,7 +32,7 @@ def load(path: Path) -> dict[str, Array]:
             archive = np.load(file, allow_pickle=False)
             if isinstance(archive, np.ndarray):
                 raise InputsError(f"{path}: one array, not an archive of them (.npz)")
-            found: dict[str, Any] = {name: archive[name] for name in archive.files}
+            found: dict[str, Any] = {name: _member(archive, name) for name in archive.files}
     except (InputsError, KeyboardInterrupt):
         raise
     except OSError as error:
@@ -44,6 +45,20 @@ def load(path: Path) -> dict[str, Array]:
     return found
 
 
+def _member(archive: Any, name: str) -> Any:
+    """An array of an archive; one of float8_e5m2, whose name numpy writes and cannot read, as
+    void, like all other types of ml_dtypes."""
+    try:
+        return archive[name]
+    except ValueError as error:
+        if _E5M2 not in str(error):
+            raise
+        content: bytes = archive.zip.read(f"{name}.npy")
+        renamed = content.replace(_E5M2.encode(), b"'|V1'", 1)
+        return np.load(io.BytesIO(renamed), allow_pickle=False)
+
+
+_E5M2 = "'<f1'"
 _NO_ARCHIVE = "no .npz archive of arrays that numpy can read"
 
 

@@ -48,7 +48,7 @@ CLASSES = (
     "quotient by a power as a product", "quotient by an exponential as a product",
     "quotient taken into a sum unrounded", "quotients made one", "root of a square as a magnitude",
     "taken for not negative",
-    "start clamped to the bound", "sum of products taken apart",
+    "start clamped to the bound", "starts added up", "sum of products taken apart",
     "truth value as a selection", "turns miscounted", "two bits beside a negative constant",
     "windows miscounted",
     # results, and how they came about

@@ -44,8 +44,11 @@ class Shown:
 
     def constant(self, value: Value) -> Array | None:
         """What a value is that is a constant to a compiler; None of any other."""
-        if not self.is_folded(value):
-            return None
+        return self.known(value) if self.is_folded(value) else None
+
+    def known(self, value: Value) -> Array | None:
+        """What a value is: as the backend has it, or as the constant that it is; None if neither
+        is known."""
         array, maker = self.values.get(value.name), self.maker(value)
         if array is None and maker is not None and is_constant(maker):
             (array,) = apply(maker, ())

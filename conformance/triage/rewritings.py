@@ -33,6 +33,7 @@ from conformance.triage.exponentials import (
 from conformance.triage.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
 from conformance.triage.prediction import Predicted, Shown, near
 from conformance.triage.signs import NOT_NEGATIVE, of_comparison
+from conformance.triage.slices import ADDED_UP, of_slice
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType, Value
@@ -68,6 +69,7 @@ LABELS = (
     NEGATIVE,
     ZEROS,
     NOT_NEGATIVE,
+    ADDED_UP,
 )
 """The classes: an operation that is of one of them goes wrong with those around it, not alone."""
 
@@ -218,6 +220,7 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     ),
     "log": ((LOGARITHM, exponentials.of_logarithm), (INVERSE, exponentials.of_argument)),
     "power": ((OF_EXPONENTIAL, exponentials.of_power),),
+    "dynamic_slice": ((ADDED_UP, of_slice),),
     "compare": ((NOT_NEGATIVE, of_comparison),),
     "sqrt": ((MAGNITUDE, exponentials.of_root),),
     **dict.fromkeys(("clamp", "maximum", "minimum"), ((ZEROS, algebra.of_folded_extremum),)),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -105,6 +106,13 @@ def test_bytes_changed_anywhere_are_never_another_error(tmp_path: Path) -> None:
             except InputsError:
                 refused += 1
         assert refused > 100
+
+
+@pytest.mark.parametrize("of", [ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn, ml_dtypes.bfloat16])
+def test_archives_of_numpy_hold_narrow_types(of: type, tmp_path: Path) -> None:
+    path, array = tmp_path / "in.npz", np.array([1, -2, np.inf], of)
+    np.savez(path, x=array)
+    assert load(path)["x"].tobytes() == array.tobytes()
 
 
 # --- Which array is which parameter's ------------------------------------------------------------

@@ -1,0 +1,44 @@
+"""Slices of slices that are made one, whose start is the sum of theirs.
+
+The start of a dynamic slice is moved to where the slice fits. Of a slice of a slice compilers make
+one that begins at the sum of both starts, the first moved to where the last slice alone would fit,
+the second not moved at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from conformance.triage.prediction import Predicted, Shown
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation, Program, TensorType
+from reference.ir.types import Array
+from reference.ops.table import OPS
+
+ADDED_UP = "starts added up"
+
+
+def of_slice(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """dynamic_slice(dynamic_slice(x, i), j) as dynamic_slice(x, i + j), of an i that is moved."""
+    shown = Shown(program, values)
+    inner = shown.maker(operation.operands[0])
+    if inner is None or inner.name != operation.name:
+        return
+    x, *inner_starts = (shown.known(value) for value in inner.operands)
+    starts = [shown.known(value) for value in operation.operands[1:]]
+    if x is None:
+        return
+    result = operation.results[0].type
+    assert isinstance(result, TensorType)
+    added: list[Array] = []
+    for one, other, size, taken in zip(inner_starts, starts, x.shape, result.shape, strict=True):
+        if one is None or other is None or one.dtype != other.dtype or taken is None:
+            return
+        moved = np.clip(one.astype(np.int64), 0, size - taken).astype(one.dtype)
+        with np.errstate(over="ignore"):
+            added.append(OPS["add"].evaluate(moved, other))
+    yield Predicted(apply(operation, (x, *added))[0])
