@@ -32,6 +32,7 @@ from conformance.triage.exponentials import (
 )
 from conformance.triage.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
 from conformance.triage.prediction import Predicted, Shown, near
+from conformance.triage.reductions import MADE_ONE, of_reduction
 from conformance.triage.signs import NOT_NEGATIVE, of_comparison
 from conformance.triage.slices import ADDED_UP, of_slice
 from conformance.verdict import Verdict
@@ -70,6 +71,7 @@ LABELS = (
     ZEROS,
     NOT_NEGATIVE,
     ADDED_UP,
+    MADE_ONE,
 )
 """The classes: an operation that is of one of them goes wrong with those around it, not alone."""
 
@@ -205,6 +207,12 @@ def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, R
     return (CONTRACTED, model), (QUOTIENT, partial(model, quotients=True))
 
 
+_OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
+    (NEGATION, _negation),
+    *_contracted(contraction.of_many),
+    (TAKEN_APART, contraction.of_many_taken_apart),
+)
+
 REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     "multiply": (
         (SELECTION, _selection),
@@ -238,14 +246,8 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
         (UNDONE, algebra.of_difference_undone),
     ),
     **dict.fromkeys(("convolution", "dot", "dot_general", "einsum"), ((NEGATION, _negation),)),
-    **dict.fromkeys(
-        ("reduce", "reduce_window"),
-        (
-            (NEGATION, _negation),
-            *_contracted(contraction.of_many),
-            (TAKEN_APART, contraction.of_many_taken_apart),
-        ),
-    ),
+    "reduce": (*_OF_SUMS, (MADE_ONE, of_reduction)),
+    "reduce_window": _OF_SUMS,
 }
 """The rewritings by the operation that goes wrong."""
 

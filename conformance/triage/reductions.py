@@ -1,0 +1,65 @@
+"""Reductions of reductions that are made one.
+
+Each of the two may take its elements in any order, but none of the second before the first is
+through: where the partial results of the one reduction overflow in some orders, or become zero,
+those of two may be finite in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.bounds.reduction import reduction_bound
+from conformance.triage.prediction import Predicted, Shown
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation, Program, attributes
+from reference.ir.regions import monoid_of
+from reference.ir.types import Array, element_type_of
+from reference.unspecified.table import unspecified
+
+MADE_ONE = "reductions made one"
+
+
+def of_reduction(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """reduce(reduce(x)) by one op as one reduction of x; any number where its order decides."""
+    shown = Shown(program, values)
+    inner = shown.maker(operation.operands[0])
+    if inner is None or not _are_alike(operation, inner):
+        return
+    x, init = shown.known(inner.operands[0]), shown.known(operation.operands[1])
+    if x is None or init is None or not element_type_of(x).is_float:
+        return
+    made_one = replace(
+        operation,
+        operands=(inner.operands[0], operation.operands[1]),
+        attributes=attributes(dimensions=_dimensions(x.ndim, inner, operation)),
+    )
+    (result,) = apply(made_one, (x, init))
+    (error,) = reduction_bound(made_one, (x, init), (result,))
+    is_open = np.zeros(result.shape, np.bool_)
+    for _, mask in unspecified(made_one, (x, init), result):
+        is_open |= mask
+    for number in (np.nan, np.inf, -np.inf, 0.0, -0.0):
+        other = np.where(is_open, number, result).astype(result.dtype)
+        yield Predicted(other, np.zeros(result.shape) if error is None else error)
+
+
+def _are_alike(outer: Operation, inner: Operation) -> bool:
+    """Whether two operations are reductions of one operand each, by the same op."""
+    if inner.name != outer.name or not len(outer.operands) == len(inner.operands) == 2:
+        return False
+    monoid = monoid_of(outer.regions[0])
+    return monoid is not None and monoid is monoid_of(inner.regions[0])
+
+
+def _dimensions(rank: int, inner: Operation, outer: Operation) -> tuple[int, ...]:
+    """The dimensions that both reduce, of the operand of the inner one."""
+    first, second = (dict[str, Any](one.attributes)["dimensions"] for one in (inner, outer))
+    kept = [d for d in range(rank) if d not in first]
+    return tuple(sorted((*first, *(kept[d] for d in second))))
