@@ -121,6 +121,13 @@ def _product(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
         yield _Wide(product(factors[0], factors[1]))
 
 
+def _square(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
+    """x^2, which is computed as a product."""
+    exponent = model.constant(y)
+    if exponent is not None and bool((exponent == 2).all()):
+        yield from _product(model, x, x)
+
+
 def _quotient(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
     dividend, divisor = model.given(x), model.given(y)
     if dividend is None or divisor is None:
@@ -168,6 +175,7 @@ def _negated(model: _Model, x: Value) -> Iterator[_Wide]:
 
 _UNROUNDED: dict[str, Callable[..., Iterator[_Wide]]] = {
     "multiply": _product,
+    "power": _square,
     "divide": _quotient,
     "negate": _negated,
 }

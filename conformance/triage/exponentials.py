@@ -34,13 +34,16 @@ measured): its exponential is over the largest number, and infinite only when it
 def of_logarithm(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """log(x^y) as y log(x), or as y log|x|."""
+    """log(x^y) as y log(x), or as y log|x|; a reciprocal square root is such a power, too."""
     shown = Shown(program, values)
     maker = shown.maker(operation.operands[0])
-    if maker is None or maker.name != "power":
+    if maker is None or maker.name not in ("power", "rsqrt"):
         return
-    x, y = (values.get(value.name) for value in maker.operands)
-    if x is None or y is None or not element_type_of(x).is_float:
+    x = values.get(maker.operands[0].name)
+    if x is None or not element_type_of(x).is_float:
+        return
+    y = values.get(maker.operands[1].name) if maker.name == "power" else np.full_like(x, -0.5)
+    if y is None:
         return
     with np.errstate(all="ignore"):
         for base in (x, np.abs(x)):
@@ -145,8 +148,10 @@ def of_root(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """sqrt(x^2) and sqrt(|x^2|) as |x|, the square being a power, or a product of x, or |x|, with
-    itself."""
+    itself, and the root a power, too, where it is one."""
     shown = Shown(program, values)
+    if operation.name == "power" and not _is(shown.constant(operation.operands[1]), 0.5):
+        return
     maker = shown.maker(operation.operands[0])
     if maker is not None and maker.name == "abs":  # of what is known not to be negative
         maker = shown.maker(maker.operands[0])
@@ -158,11 +163,16 @@ def of_root(
     one, two = maker.operands
     is_square = one.name == two.name
     if maker.name == "power":
-        is_square = shown.is_folded(two) and bool((other == 2).all())
+        is_square = _is(shown.constant(two), 2)
     if is_square:
         predicted = Predicted(np.abs(x), np.zeros(x.shape))
         yield predicted
         yield flushed(predicted)
+
+
+def _is(constant: Array | None, number: float) -> bool:
+    """Whether all elements of a constant, if it is one, are that number."""
+    return constant is not None and bool((constant == number).all())
 
 
 def of_sum(

@@ -227,7 +227,7 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
         (MERGED, algebra.of_quotients),
     ),
     "log": ((LOGARITHM, exponentials.of_logarithm), (INVERSE, exponentials.of_argument)),
-    "power": ((OF_EXPONENTIAL, exponentials.of_power),),
+    "power": ((OF_EXPONENTIAL, exponentials.of_power), (MAGNITUDE, exponentials.of_root)),
     "dynamic_slice": ((ADDED_UP, of_slice),),
     "compare": ((NOT_NEGATIVE, of_comparison),),
     "sqrt": ((MAGNITUDE, exponentials.of_root),),

@@ -42,6 +42,23 @@ def test_a_product_that_overflows_only_when_it_is_rounded_is_of_the_class() -> N
     assert kind_of(from_it, [*LARGE[:2], -LARGE[2]], np.array([np.inf, -10], F32)) == CONTRACTED
 
 
+SQUARE = """
+func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> tensor<1xf32> {{
+  %c = stablehlo.constant dense<{exponent}> : tensor<1xf32>
+  %0 = stablehlo.power %x, %c : tensor<1xf32>
+  %1 = stablehlo.subtract %y, %0 : tensor<1xf32>
+  return %1 : tensor<1xf32>
+}}"""
+
+
+@pytest.mark.parametrize(("exponent", "is_contracted"), [(2.0, True), (3.0, False)])
+def test_a_square_is_a_product(exponent: float, is_contracted: bool) -> None:
+    """What is too small for a number has a sign, and gives it to the zero."""
+    given = [np.array([1e-37], F32), np.array([0], F32)]
+    found = kind_of(SQUARE.format(exponent=exponent), given, np.array([-0.0], F32))
+    assert (found == CONTRACTED) == is_contracted
+
+
 QUOTIENT_OF = """
 func.func @main(%x: tensor<2x{of}>, %y: tensor<2x2x{of}>) -> tensor<2x2x{of}> {{
   %c = stablehlo.constant dense<{divisor}> : tensor<{of}>

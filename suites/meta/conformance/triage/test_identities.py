@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from conformance.triage.algebra import ADDED, FACTOR, MERGED, UNDONE
-from conformance.triage.exponentials import INVERSE, MAGNITUDE, OF_EXPONENTIAL, POWER, PRODUCT
+from conformance.triage.exponentials import (
+    INVERSE,
+    LOGARITHM,
+    MAGNITUDE,
+    OF_EXPONENTIAL,
+    POWER,
+    PRODUCT,
+)
 from suites.meta.support.rewriting import kind_of
 
 PROGRAM = """
@@ -78,6 +85,14 @@ IDENTITIES = {
     ),
     "sqrt(x^2)": (MAGNITUDE, "%p = power %x, %two", "%r = sqrt %p", (-1e30, 0, 0), 1e30),
     "sqrt(x x)": (MAGNITUDE, "%p = multiply %x, %x", "%r = sqrt %p", (1e-30, 0, 0), 1e-30),
+    "(x x)^0.5": (
+        MAGNITUDE,
+        "%p = multiply %x, %x",
+        "%r = power %p, %half",
+        (1e30, 0, 0),
+        1e30,
+    ),
+    "log(1 / sqrt(x))": (LOGARITHM, "%p = rsqrt %x", "%r = log %p", (-0.0, 0, 0), np.inf),
     "sqrt(|x x|)": (
         MAGNITUDE,
         "%q = multiply %x, %x; %p = abs %q",
