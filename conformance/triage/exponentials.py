@@ -94,12 +94,12 @@ def of_argument(
 def of_exponentials(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """exp(x) exp(y) as exp(x + y); 1 / exp(x) is exp(-x)."""
+    """exp(x) exp(y) as exp(x + y), and exp(x) / exp(y) as exp(x - y); 1 / exp(x) is exp(-x)."""
     shown = Shown(program, values)
     (maker, x), (other, y) = (_argument(shown, value) for value in operation.operands)
     if maker is not None and other is not None and x is not None and y is not None:
         with np.errstate(all="ignore"):
-            total = OPS["add"].evaluate(x, y)
+            total = OPS["subtract" if operation.name == "divide" else "add"].evaluate(x, y)
         yield from _exponential(maker, total)
 
 

@@ -225,6 +225,7 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
         (EXPONENTIAL, partial(exponentials.of_inverse, name="exponential")),
         (POWER, partial(exponentials.of_inverse, name="power")),
         (MERGED, algebra.of_quotients),
+        (PRODUCT, exponentials.of_exponentials),
     ),
     "log": ((LOGARITHM, exponentials.of_logarithm), (INVERSE, exponentials.of_argument)),
     "power": ((OF_EXPONENTIAL, exponentials.of_power), (MAGNITUDE, exponentials.of_root)),

@@ -76,6 +76,13 @@ IDENTITIES = {
         (100, -99, 0),
         np.e,
     ),
+    "exp(x) / exp(y)": (
+        PRODUCT,
+        "%p = exponential %x; %q = exponential %y",
+        "%r = divide %p, %q",
+        (100, 99, 0),
+        np.e,
+    ),
     "1 / exp(x) exp(x)": (
         PRODUCT,
         "%p = exponential %x; %q = divide %one, %p",
