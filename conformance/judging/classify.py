@@ -27,7 +27,7 @@ from reference.numerics.alike import without_subnormals
 from reference.numerics.elementary import functions
 from reference.numerics.rounding import round_to, to_float64, ulp_size
 from reference.ops.table import OPS
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import is_open, unspecified
 
 BY_FORMULA = "other reading"
 """The kind of a permitted element whose distance says nothing: another formula gave it."""
@@ -207,10 +207,7 @@ def _zeros_of(d: Differing, operands: list[Array], results: tuple[Array, ...]) -
 def _open_for(d: Differing, chosen: tuple[int, ...], flushed: list[Array], other: Array) -> Array:
     """Which elements the specification leaves open once the chosen operands are flushed."""
     operands = [flushed[i] if i in chosen else array for i, array in enumerate(d.met or ())]
-    open_ = np.zeros(len(d.where), bool)
-    for _, mask in unspecified(d.operation, operands, other):
-        open_ |= mask
-    return open_
+    return is_open(d.operation, operands, other)
 
 
 def _is_flushed(d: Differing, other: Array) -> Array:

@@ -123,8 +123,7 @@ def _product(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
 
 def _square(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
     """x^2, which is computed as a product."""
-    exponent = model.constant(y)
-    if exponent is not None and bool((exponent == 2).all()):
+    if model.is_all(y, 2):
         yield from _product(model, x, x)
 
 

@@ -150,29 +150,18 @@ def of_root(
     """sqrt(x^2) and sqrt(|x^2|) as |x|, the square being a power, or a product of x, or |x|, with
     itself, and the root a power, too, where it is one."""
     shown = Shown(program, values)
-    if operation.name == "power" and not _is(shown.constant(operation.operands[1]), 0.5):
+    if operation.name == "power" and not shown.is_all(operation.operands[1], 0.5):
         return
-    maker = shown.maker(operation.operands[0])
+    square = operation.operands[0]
+    maker = shown.maker(square)
     if maker is not None and maker.name == "abs":  # of what is known not to be negative
-        maker = shown.maker(maker.operands[0])
-    if maker is None or maker.name not in ("multiply", "power"):
-        return
-    x, other = (values.get(value.name) for value in maker.operands)
-    if x is None or other is None or not element_type_of(x).is_float:
-        return
-    one, two = maker.operands
-    is_square = one.name == two.name
-    if maker.name == "power":
-        is_square = _is(shown.constant(two), 2)
-    if is_square:
+        square = maker.operands[0]
+    value = shown.squared(square)
+    x = None if value is None else values.get(value.name)
+    if x is not None and element_type_of(x).is_float:
         predicted = Predicted(np.abs(x), np.zeros(x.shape))
         yield predicted
         yield flushed(predicted)
-
-
-def _is(constant: Array | None, number: float) -> bool:
-    """Whether all elements of a constant, if it is one, are that number."""
-    return constant is not None and bool((constant == number).all())
 
 
 def of_sum(

@@ -54,6 +54,20 @@ class Shown:
             (array,) = apply(maker, ())
         return array
 
+    def is_all(self, value: Value, number: float) -> bool:
+        """Whether a value is a constant to a compiler, all elements of which are that number."""
+        constant = self.constant(value)
+        return constant is not None and bool((constant == number).all())
+
+    def squared(self, value: Value) -> Value | None:
+        """What a value is the square of: of x, as a product x x and as a power x^2."""
+        maker = self.maker(value)
+        if maker is None or maker.name not in ("multiply", "power"):
+            return None
+        one, other = maker.operands
+        is_square = one.name == other.name if maker.name == "multiply" else self.is_all(other, 2)
+        return one if is_square else None
+
     @cached_property
     def _folded(self) -> frozenset[str]:
         return folded(self.program)

@@ -8,7 +8,6 @@ square of 12 in eight bits and the magnitude of the smallest integer do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -31,13 +30,13 @@ def of_comparison(
 ) -> Iterator[Predicted]:
     """x >= 0 as true and x < 0 as false, x being taken for not negative."""
     shown = Shown(program, values)
-    direction = dict[str, Any](operation.attributes).get("comparison_direction")
+    direction = operation.attribute("comparison_direction")
     for number, value in enumerate(operation.operands):
         zero, taken = operation.operands[1 - number], values.get(value.name)
         known = _OF_ZERO.get((str(direction), number))
         if known is None or taken is None or element_type_of(taken).is_complex:
             continue
-        if _is(shown, zero, 0) and is_not_negative(shown, value):
+        if shown.is_all(zero, 0) and is_not_negative(shown, value):
             yield Predicted(np.full(taken.shape, known))
 
 
@@ -58,25 +57,11 @@ def is_not_negative(shown: Shown, value: Value) -> bool:
     match maker.name:
         case "maximum":
             return any(found)
-        case "multiply" | "power" if _is_square(shown, value):
+        case "multiply" | "power" if shown.squared(value) is not None:
             return True
         case "sqrt":  # which becomes a magnitude
-            return _is_square(shown, operands[0])
+            return shown.squared(operands[0]) is not None
         case "minimum" | "multiply" | "select":
             return all(found)
         case name:
             return name in _MOVES and all(found)
-
-
-def _is_square(shown: Shown, value: Value) -> bool:
-    maker = shown.maker(value)
-    if maker is None or maker.name not in ("multiply", "power"):
-        return False
-    one, two = maker.operands
-    return one.name == two.name if maker.name == "multiply" else _is(shown, two, 2)
-
-
-def _is(shown: Shown, value: Value, number: float) -> bool:
-    """Whether a value is a constant all elements of which are that number."""
-    constant = shown.constant(value)
-    return constant is not None and bool((constant == number).all())

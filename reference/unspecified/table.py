@@ -75,3 +75,13 @@ def unspecified(
         found = _open(operation, operands, result, number)
     shaped = ((label, np.broadcast_to(mask, result.shape)) for label, mask in found)
     return [(label, mask) for label, mask in shaped if mask.any()]
+
+
+def is_open(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int = 0
+) -> Array:
+    """Which elements of a result are open, for whatever reason: a mask of its shape."""
+    found = np.zeros(result.shape, np.bool_)
+    for _, mask in unspecified(operation, operands, result, number):
+        found |= mask
+    return found

@@ -26,7 +26,7 @@ from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_zero
 from reference.ops.indexed.update_orders import Scattering, impossible, taken_apart
 from reference.unspecified.gathering import as_leaves
-from reference.unspecified.table import unspecified
+from reference.unspecified.table import is_open, unspecified
 
 _ORDER = "order of the updates"
 
@@ -160,11 +160,8 @@ def _overflown(
     if not (of.is_float or of.is_complex):
         return np.zeros(result.size, np.bool_)
     moved = (*operands[:count], signed(operands[count]), *operands[count + 1 :])
-    masks = [mask for _, mask in unspecified(operation, moved, result, 0)]
     infinite = ~np.isfinite(got) if of.is_complex else ~np.isfinite(to_float64(got))
-    return np.logical_or.reduce([np.zeros(result.shape, np.bool_), *masks]).reshape(-1) & (
-        infinite.reshape(-1)
-    )
+    return is_open(operation, moved, result).reshape(-1) & infinite.reshape(-1)
 
 
 def _gather_refutes(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.tolerance.models.interpreter.indices import LABEL as SIGNED
 from conformance.tolerance.models.interpreter.indices import signed
 from conformance.tolerance.models.interpreter.otherwise import exactly
 from generators.values.shaped_values import cast
@@ -23,7 +24,6 @@ from reference.ir.types import Array, ElementType, element_type, element_type_of
 from reference.ops.indexed.scatter import start_indices_of
 from reference.ops.indexed.update_orders import update_positions
 
-SIGNED = "unsigned index taken for signed"
 WINDOW = "window out of bounds in part"
 NO_INDICES = "index vectors of no components"
 BOUND = "bound that the index type has no room for"

@@ -19,7 +19,7 @@ from generators.regions.bodies import Monoid
 from reference.interpreter.evaluate import body_of, evaluate
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value, single_op
 from reference.ir.types import Array, ElementType, element_type, element_type_of
-from reference.unspecified.table import unspecified
+from reference.unspecified import table
 
 F32, F64, F16, BF16, SI32, SI8, UI8, I1, C64 = (
     element_type(name)
@@ -169,11 +169,7 @@ def judged(program: Program, inputs: Sequence[Array], actual: Sequence[Array], o
 def open_in(program: Program, inputs: Sequence[Array]) -> Array:
     """Which elements of the first result are open."""
     operation, operands = last(program, inputs)
-    result = evaluate(program, inputs)[0]
-    mask = np.zeros(result.shape, np.bool_)
-    for _, one in unspecified(operation, operands, result):
-        mask |= one
-    return mask
+    return table.is_open(operation, operands, evaluate(program, inputs)[0])
 
 
 # --- Programs of one reduction -------------------------------------------------------------------
