@@ -176,14 +176,14 @@ def running(codes: Codes) -> Generator[None]:
     right = [(function, function.__code__) for function, _ in codes]
     forget()
     try:
-        _put(codes)
+        put(codes)
         yield
     finally:
-        _put(right)
+        put(right)
         forget()
 
 
-def _put(codes: Codes) -> None:
+def put(codes: Codes) -> None:
     for function, code in codes:
         try:
             function.__code__ = code

@@ -40,6 +40,7 @@ CLASSES = (
     "total order not kept", "zero point subtracted in 32 bits",
     # operations of a program together
     "common factor taken out of a sum", "constants added first", "constants multiplied first",
+    "conversion left out",
     "difference undone", "exponential taken into a sum unrounded", "kept in eight bits",
     "logarithm of a power as a product", "logarithm of an exponential as its argument",
     "negation moved out of a sum", "not a solution",

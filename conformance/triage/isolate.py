@@ -255,7 +255,10 @@ class _Judging:
         self, number: int, operation: Operation, got: tuple[Array, ...], judgement: Judgement
     ) -> Judgement | None:
         """None where results are right if cheap operands, and their cheap operands, are computed
-        again within the operation; else the mildest judgement on it and these."""
+        again within the operation; else the mildest judgement on it and these.
+
+        What is open among these is no excuse: the backend has shown which values it takes there.
+        """
         kept = {number}
         for _ in range(WINDOW):
             names = {v.name for n in kept for v in self._operations[n].operands}
@@ -270,8 +273,10 @@ class _Judging:
             if len(inputs) < len(given):
                 break
             found = judge_program(Permitted(group, inputs, self._platform), got)
-            if not found.verdict.fails:
+            if found.verdict is Verdict.PASS:
                 return None
+            if found.verdict is Verdict.UNSPECIFIED:
+                continue
             judgement = min(judgement, found, key=lambda one: one.verdict.severity)
         return judgement
 

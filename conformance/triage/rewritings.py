@@ -14,6 +14,7 @@ import numpy as np
 
 from conformance.judging.classify import is_iota, without_signed_zeros
 from conformance.judging.compare import Judgement
+from conformance.judging.perturbation.judge import LEFT_OUT
 from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of, used_by
@@ -72,6 +73,7 @@ LABELS = (
     NOT_NEGATIVE,
     ADDED_UP,
     MADE_ONE,
+    LEFT_OUT,
 )
 """The classes: an operation that is of one of them goes wrong with those around it, not alone."""
 

@@ -99,7 +99,7 @@ def step(chain: Chain, ops: Ops) -> None:
     if chain.pick(10) < chain.guide.links and link(chain, value):
         return
     of, guide = tensor(value), chain.guide
-    patterns = [pattern for pattern in PATTERNS if pattern.takes(of)]
+    patterns = [one for one in PATTERNS if one.takes(of) for _ in range(one.weight)]
     chosen = patterns[guide.pattern(chain.pick, [one.name for one in patterns], of.element)]
     chain.data.append(chosen.write(chain, value))
     guide.steps.append((chosen.name, of.element))

@@ -223,6 +223,11 @@ class Op:
         return self.unrounded in (np.abs, np.negative)
 
     @property
+    def only_rounds(self) -> bool:
+        """Whether all that it does is to round its operand, as a program asks for by it."""
+        return self.rounding is Rounding.CORRECT and self.carries == (0,)
+
+    @property
     def rearranges(self) -> bool:
         """Whether its results are the elements of its one operand, in another shape or order."""
         moves = self.rounding is Rounding.MOVES and self.structure is Structure.COMPUTES

@@ -3,7 +3,8 @@
 In a program of several operations a backend may do more than in one alone: keep intermediate
 results in a wider type, contract a product and a sum to one rounding, divide by multiplying with a
 reciprocal. So what an operation rounds may be off by one unit in the last place at least, however
-exact the rule of the op alone; what it does not round, such as sums of small integers, may not.
+exact the rule of the op alone; what it does not round, such as sums of small integers, may not. Nor
+may what is only rounded (`convert`, `reduce_precision`): that a program asks for in so many words.
 
 Sources: the rules of conformance/tolerance/rules.py; the StableHLO specification promises no
 accuracy (stablehlo#1156); XLA's flags xla_allow_excess_precision and its algebraic simplifier do
@@ -32,7 +33,8 @@ from reference.ops.structure import COMMUNICATION, calls_target, is_structure
 from reference.ops.table import OPS
 
 EXCESS = 1.0
-"""Units in the last place that any rounding within a program may be off by."""
+"""Units in the last place that any rounding within a program may be off by, which no operation is
+there for alone."""
 
 
 def moved(
@@ -51,9 +53,17 @@ Moved = Callable[[Directions], tuple[Any, ...]]
 
 
 def movable(
-    operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], platform: str
+    operation: Operation,
+    operands: tuple[Any, ...],
+    results: tuple[Any, ...],
+    platform: str,
+    *,
+    unrounded: bool = False,
 ) -> Moved:
-    """What moves the results: their tolerances are worked out once, for several directions."""
+    """What moves the results: their tolerances are worked out once, for several directions.
+
+    With `unrounded` what is only rounded may be left as it was, too.
+    """
     if backward_error.family(operation) is not None:
         return quiet(
             lambda way: backward_error.moved(operation, operands, results, way, shifted_by)
@@ -65,7 +75,7 @@ def movable(
     if rule.measure is not None and rule.bound is None:
         return quiet(lambda way: _solved_nearby(operation, operands, results, way))
     with np.errstate(all="ignore"):
-        errors = tolerances(operation, operands, results, rule, platform)
+        errors = tolerances(operation, operands, results, rule, platform, unrounded=unrounded)
         either = _either_zero(operation, operands, results, rule)
     if all(one is None for one in (*errors, *either)):
         return lambda _: results
@@ -123,13 +133,15 @@ def tolerances(
     results: tuple[Any, ...],
     rule: Rule,
     platform: str,
+    *,
+    unrounded: bool = False,
 ) -> tuple[Array | None, ...]:
     """The absolute error permitted of every element (of complex ones: of each part), as float64.
 
     None where a result is not moved: integers (but codes of quantized numbers), data, and what is
     exact.
     """
-    found = _tolerances(operation, operands, results, rule, platform)
+    found = _tolerances(operation, operands, results, rule, platform, unrounded)
     return tuple(None if error is None or not error.any() else error for error in found)
 
 
@@ -139,6 +151,7 @@ def _tolerances(
     results: tuple[Any, ...],
     rule: Rule,
     platform: str,
+    unrounded: bool,
 ) -> tuple[Array | None, ...]:
     if rule.bound is not None:
         bounds = (
@@ -153,7 +166,7 @@ def _tolerances(
     if rule.ulps is None or OPS[operation.name].is_exact is exactness.always:
         return (None,) * len(results)
     return tuple(
-        _of_ulps(operation, operands, result, rule, platform)
+        _of_ulps(operation, operands, result, rule, platform, unrounded)
         if _moves(operation, number, result)
         else None
         for number, result in enumerate(results)
@@ -181,19 +194,26 @@ def _moves(operation: Operation, number: int, result: Any) -> bool:
 
 
 def _of_ulps(
-    operation: Operation, operands: tuple[Array, ...], result: Array, rule: Rule, platform: str
+    operation: Operation,
+    operands: tuple[Array, ...],
+    result: Array,
+    rule: Rule,
+    platform: str,
+    unrounded: bool,
 ) -> Array | None:
     of = element_type_of(result)
     if rule.ulps is None or not (of.is_float or of.is_complex):
         return None
-    budget = max(rule.ulps.budget(of, platform), EXCESS)
+    record = OPS.get(operation.name)
+    is_asked_for = record is not None and record.only_rounds and not unrounded
+    budget = max(rule.ulps.budget(of, platform), 0.0 if is_asked_for else EXCESS)
     if of.is_complex:
         larger = np.fmax(np.abs(np.real(result)), np.abs(np.imag(result))).astype(np.float64)
         error = budget * ulp_size(larger, of.part)
     else:
         error = budget * ulp_size(np.abs(to_float64(result)), of)
         error = np.where(to_float64(result) == 0, 0.0, error)
-    exact = None if operation.name not in OPS else OPS[operation.name].is_exact
+    exact = None if record is None else record.is_exact
     if exact is not None:
         error = np.where(exact(operands, result), 0.0, error)
     return error if error.any() else None

@@ -24,12 +24,14 @@ from conformance.phases import phase
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import part
 from conformance.transforms.observe import observable
+from conformance.transforms.unrounded import without_roundings
 from conformance.transforms.values import used_by
 from reference.interpreter.evaluate import evaluate, shared_out
 from reference.ir.processes import processes
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 from reference.ops.structure import is_constant
+from reference.ops.table import OPS
 
 SAMPLES = 8
 """Evaluations in random directions; with those all up and all down, ten besides the unmoved one.
@@ -110,6 +112,7 @@ class Permitted:
         self._moving: _Moving | None = None
         self._moved: list[Values] = []
         self._more: list[Values] = []
+        self._unrounded: list[Values] | None = None
         self._flushed: list[Values] | None = None
         self._filled: list[Values] | None = None
         self._chosen: list[Values] | None = None
@@ -210,6 +213,27 @@ class Permitted:
             random = np.random.default_rng((self._seed, number, 3))
             self._more.append(self._move(_each(random)))
         return self._more[:count]
+
+    @phase("more")
+    def unrounded(self) -> list[Values]:
+        """The results moved by what is only rounded, too, and those without it; none where nothing
+        is rounded so."""
+        if self._unrounded is None:
+            names = (one.name for one in self._program.walk())
+            is_any = any(name in OPS and OPS[name].only_rounds for name in names)
+            self._unrounded = [*self._ways_to_leave_out()] if is_any else []
+        return self._unrounded
+
+    def _ways_to_leave_out(self) -> Iterator[Values]:
+        """The results where what is only rounded is left as it was, or may be."""
+        for program in (self._program, without_roundings(self._program)):
+            whole, tolerances = separated(program, self._taken), Tolerances(unrounded=True)
+            for directions in self._ways():
+                yield self._run(
+                    self.inputs, whole.program, directions=directions, apart=whole.apart,
+                    tolerances=tolerances,
+                )[0]  # fmt: skip
+            yield self._run(self.inputs, program)[0]
 
     @phase("flushed")
     def flushed(self) -> list[Values]:

@@ -46,6 +46,9 @@ class Tolerances:
         default_factory=dict[int, tuple[Operation, Values, Moved]]
     )
 
+    unrounded: bool = False
+    """Whether what is only rounded may be left as it was."""
+
     def movable(
         self, operation: Operation, operands: Values, results: Values, platform: str
     ) -> Moved:
@@ -53,9 +56,13 @@ class Tolerances:
         kept = self._kept.get(id(operation))
         if kept is not None and all(a is b for a, b in zip(kept[1], operands, strict=True)):
             return kept[2]
-        move = movable(operation, operands, results, platform)
+        move = self.anew(operation, operands, results, platform)
         self._kept[id(operation)] = (operation, operands, move)
         return move
+
+    def anew(self, operation: Operation, operands: Values, results: Values, platform: str) -> Moved:
+        """The same, of what is not kept."""
+        return movable(operation, operands, results, platform, unrounded=self.unrounded)
 
 
 @dataclass(slots=True)
@@ -135,7 +142,8 @@ class Follower:
             again = self._again.get(operation.operands[0].name)
             return results if again is None else again(directions)
         draws = operation.name in OPS and OPS[operation.name].draws
-        known = movable if operation.regions or draws else self.tolerances.movable
+        is_new = operation.regions or draws
+        known = self.tolerances.anew if is_new else self.tolerances.movable
         move = known(operation, operands, results, self.platform)
         if len(results) == 1 and operation.results[0].name in self.apart:
             self._again[operation.results[0].name] = move

@@ -33,6 +33,9 @@ from reference.ops.structure import calls_target, is_constant, is_structure
 SUBNORMAL = "subnormal intermediate"
 """The class of results of programs that are explained by numbers taken for zero on the way."""
 
+LEFT_OUT = "conversion left out"
+"""The class of results of programs that are explained by what is only rounded left as it was."""
+
 FEW_SAMPLES = 4
 """Evaluations that are made first: what their hull takes in, that of all does too."""
 
@@ -246,6 +249,15 @@ def _flushed(hull: _Hull) -> Answer:
         yield Verdict.FLUSHED, SUBNORMAL, flushed
 
 
+def _left_as_it_was(hull: _Hull) -> Answer:
+    if samples := hull.pick(hull.permitted.unrounded()):
+        if hull.is_number:
+            mask = hull.within([hull.want, *samples])
+        else:
+            mask = np.any([hull.got == one for one in samples], axis=0)
+        yield Verdict.DIVERGENT, LEFT_OUT, mask
+
+
 def _wrong(hull: _Hull) -> Answer:
     if hull.is_number:
         for mask, verdict, kind in failures(hull.samples, hull.got, hull.type):
@@ -259,6 +271,7 @@ _QUESTIONS: tuple[Question[_Hull], ...] = (
     _depends_on_choices,
     _depends_on_what_is_open,
     _flushed,
+    _left_as_it_was,
     _wrong,
 )
 

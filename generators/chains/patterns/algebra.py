@@ -189,7 +189,9 @@ def _taken_from_a_number(chain: Chain, value: Value) -> Value:
 
 
 def _compared_with_itself(chain: Chain, value: Value) -> Value:
-    return chain.compare(value, value, choose(chain.pick, ("EQ", "NE")))
+    chain.widen(value)  # a NaN is neither equal to itself nor less
+    ways = ("EQ", "NE") if element(value).is_complex else ("EQ", "NE", "LE", "GE")
+    return chain.compare(value, value, choose(chain.pick, ways))
 
 
 def _compared_with_an_end(chain: Chain, value: Value) -> Value:
@@ -286,6 +288,17 @@ def _common_factor(chain: Chain, value: Value) -> Value:
     lhs, rhs = chain.like(of), chain.like(of)
     sums = choose(chain.pick, ("add", "subtract"))
     return chain.op(sums, chain.op("multiply", value, lhs), chain.op("multiply", value, rhs))
+
+
+def _three_in_a_row(chain: Chain, value: Value) -> Value:
+    """Sums and products of three, which another order lets overflow, or keeps from it."""
+    chain.widen(value)
+    ops = (("add", "add"), ("multiply", "multiply"), ("add", "subtract"), ("multiply", "divide"))
+    first, second = choose(chain.pick, ops)
+    others = [chain.like(tensor(value)) for _ in range(2)]
+    for other in others:
+        chain.widen(other)
+    return chain.op(second, chain.op(first, value, others[0]), others[1])
 
 
 def _sum_of_sums(chain: Chain, value: Value) -> Value:
@@ -429,8 +442,7 @@ def _any_number(of: TensorType) -> bool:
 PATTERNS = (
     Pattern(_negated_twice, signed),
     Pattern(_inverted_twice, bits),
-    Pattern(_function_and_inverse, continuous),
-    Pattern(_function_and_inverse, continuous),
+    Pattern(_function_and_inverse, continuous, weight=4),
     Pattern(_root_of_square, continuous),
     Pattern(_square_of_root, continuous),
     Pattern(_exponential_and_its_reciprocal, continuous),
@@ -464,6 +476,7 @@ PATTERNS = (
     Pattern(_reciprocal, floats),
     Pattern(_constants_on_both_sides, numbers),
     Pattern(_common_factor, numbers),
+    Pattern(_three_in_a_row, numbers, weight=2),
     Pattern(_sum_of_sums, numbers),
     Pattern(_difference_negated, signed),
     Pattern(_of_its_size, _real),

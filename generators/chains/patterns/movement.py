@@ -49,10 +49,15 @@ def _reversed_twice(chain: Chain, value: Value) -> Value:
 
 
 def _transposed_twice(chain: Chain, value: Value) -> Value:
+    """Back to where it was, once more the same way, or another: to join ways the wrong way round
+    shows in the last alone, of three dimensions or more, and where sizes do not tell."""
+    if chain.pick(3) == 2:
+        value = fitted(chain, value, TensorType((2, 2, 2), element(value)))
     order = permutation(chain.pick, tensor(value).rank)
     back = tuple(order.index(d) for d in range(len(order)))
     once = chain.op("transpose", value, permutation=order)
-    return chain.op("transpose", once, permutation=back if chain.pick(3) else order)
+    other = permutation(chain.pick, len(order))
+    return chain.op("transpose", once, permutation=choose(chain.pick, (back, order, other)))
 
 
 def _reshaped_and_transposed(chain: Chain, value: Value) -> Value:

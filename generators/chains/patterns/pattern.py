@@ -19,10 +19,14 @@ Write = Callable[[Chain, Value], Value]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern, and the types of the values that it can be written on."""
+    """A pattern, and the types of the values that it can be written on.
+
+    One that stands for many rewritings has a `weight`: so many times as often is it drawn.
+    """
 
     write: Write
     takes: Takes
+    weight: int = 1
 
     @property
     def name(self) -> str:

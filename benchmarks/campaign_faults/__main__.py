@@ -1,0 +1,85 @@
+"""Which seeded faults a campaign finds, and how soon: `python -m benchmarks.campaign_faults`.
+
+Two kinds are seeded in the reference, which plays the backend:
+
+- `--faults 40`: changes of the source of what an op computes with (those of `benchmarks.mutants`),
+  in ops of all families in turn, each of which some case of the op shows to be wrong. A campaign
+  restricted to the family's ops (`fuzz --op`) is to find it within `--budget 60s`.
+- `--rewritings`: wrong rewritings between operations (`benchmarks/campaign_faults/rewritings.py`).
+  A campaign over all ops is to find each within `--long 5m`.
+
+A campaign here is one worker that is not steered: a real one has a worker for each core, and is.
+Printed are, for each, the seconds and programs it took; 1 is returned where any was not found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import statistics
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+from benchmarks.campaign_faults.rewritings import REWRITINGS
+from benchmarks.campaign_faults.seeding import Done, Job, do, in_turn
+from conformance.campaign.fuzzing.command import seconds_of
+from conformance.catalog import CATALOG
+
+
+def line(done: Done) -> str:
+    """How one fault fared, as a line."""
+    found = done.found
+    assert found is not None
+    how = f"{found.seconds:6.1f} s {found.programs:6} programs"
+    family = "" if done.job.rewriting else f" [{CATALOG[done.job.name].family}]"
+    last = found.verdict or f"NOT FOUND\n  {done.told}"
+    return f"{how}  {done.job.name}{family}: {last}"
+
+
+def work(jobs: list[Job], wanted: int, processes: int) -> list[Done]:
+    """Do jobs until so many had something to seed; print each as it ends."""
+    done: list[Done] = []
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, context, max_tasks_per_child=1) as pool:
+        pending = [pool.submit(do, job) for job in jobs[:wanted]]
+        further = iter(jobs[wanted:])
+        while pending:
+            one = pending.pop(0).result()
+            if one.found is None:  # the next op takes its place
+                pending += [pool.submit(do, job) for job in [next(further, None)] if job]
+                continue
+            done.append(one)
+            sys.stdout.write(f"{line(one)}\n")
+            sys.stdout.flush()
+    return done
+
+
+def main() -> int:
+    """Seed the faults, run the campaigns, print the table; 1 where one was not found."""
+    asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    asked.add_argument("--faults", type=int, default=0, help="changed ops to be found")
+    asked.add_argument("--rewritings", nargs="*", help="wrong rewritings to be found; none for all")
+    asked.add_argument("--seed", type=int, default=0, help="of faults and of campaigns")
+    asked.add_argument("--budget", default="60s", help="time for a campaign over a family")
+    asked.add_argument("--long", default="5m", help="time for a campaign over all ops")
+    asked.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="campaigns at once")
+    given = asked.parse_args()
+    short, long = seconds_of(given.budget), seconds_of(given.long)
+    faults = [Job(op, False, given.seed, short) for op in in_turn(given.seed)]
+    names = [] if given.rewritings is None else given.rewritings or [*REWRITINGS]
+    rewritings = [Job(name, True, given.seed, long) for name in names]
+    code = 0
+    for jobs, wanted in ((faults, given.faults), (rewritings, len(rewritings))):
+        if not wanted:
+            continue
+        done = work(jobs, wanted, given.jobs)
+        hits = [one.found.seconds for one in done if one.found is not None and one.found.verdict]
+        median = statistics.median(hits) if hits else float("nan")
+        sys.stdout.write(f"{len(hits)} of {len(done)} found; median {median:.1f} s\n")
+        code |= len(hits) < len(done)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""Backends that are the reference with a seeded fault: an op's code, or a rewriting of operations.
+
+A changed op is computed in a process of its own, forked off with the changed code, so that what
+judges its results is the reference as it is.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.campaign_faults.rewritings import Rewriting, rewritten
+from benchmarks.mutants.swapping import Codes, forget, put
+from conformance.backends.base import Description, Failed
+from conformance.backends.fake.reference import ReferenceBackend
+from conformance.transforms.inline import NotInlined, inlined
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Program
+
+MEMORY = 6 << 30
+"""Bytes that changed code may ask for."""
+
+SECONDS = 5.0
+"""Seconds after which changed code is taken to have no end."""
+
+
+class FaultyBackend(ReferenceBackend):
+    """The reference, whose programs are run by `ran`, a function of programs and inputs."""
+
+    def __init__(self, told: str, ran: Any) -> None:
+        super().__init__()
+        self.name = "reference:seeded"  # `check` believes the one without a fault
+        self.told, self.ran = told, ran
+
+    def describe(self) -> Description:
+        return Description(self.name, "reference", self.told, ())
+
+    def compile(self, text: str, program: Program) -> _Executable:
+        super().compile(text, program)
+        return _Executable(partial(self.ran, program))
+
+
+@dataclass(frozen=True, slots=True)
+class _Executable:
+    run: Any
+
+    def execute(self, inputs: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        (arguments,) = inputs
+        return [self.run(arguments)]
+
+
+def with_rewriting(rewriting: Rewriting) -> FaultyBackend:
+    """The reference on programs that were rewritten, wrongly."""
+
+    def run(program: Program, inputs: Sequence[Any]) -> list[Any]:
+        try:
+            return list(evaluate(rewritten(inlined(program).program, rewriting), inputs))
+        except (EvaluationError, NotInlined) as error:
+            raise Failed(str(error)) from error
+
+    return FaultyBackend(rewriting.told, run)
+
+
+@dataclass(slots=True)
+class _Changed:
+    """The process that computes with changed code; it is started when there is none."""
+
+    codes: Codes
+    pipe: Any = None
+    process: Any = None
+    context: Any = field(default_factory=lambda: multiprocessing.get_context("fork"))
+
+    def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
+        if self.process is None or not self.process.is_alive():
+            self.pipe, there = self.context.Pipe()
+            self.process = self.context.Process(target=_serve, args=(there, self.codes))
+            self.process.daemon = True
+            self.process.start()
+            there.close()
+        try:
+            self.pipe.send((program, list(inputs)))
+            if not self.pipe.poll(SECONDS):
+                self.end()
+                raise Failed("no end in sight")
+            answer = self.pipe.recv()
+        except (EOFError, OSError) as error:
+            self.end()
+            raise Failed("the process ended") from error
+        if isinstance(answer, str):
+            raise Failed(answer)
+        return answer
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.process = None
+
+
+def _serve(pipe: Any, codes: Codes) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    forget()
+    put(codes)
+    while True:
+        program, inputs = pipe.recv()
+        try:
+            with np.errstate(all="ignore"):
+                results = list(evaluate(program, inputs))
+            arrays = all(isinstance(one, np.ndarray) for one in results)
+            pipe.send(results if arrays else "results that are no arrays")
+        except Exception as error:  # changed code raises what nobody would
+            pipe.send(f"{type(error).__name__}: {error}")
+
+
+def with_code(told: str, codes: Codes) -> tuple[FaultyBackend, Any]:
+    """The reference with other code in functions of it, and what ends its process."""
+    changed = _Changed(codes)
+    return FaultyBackend(told, changed.run), changed.end

@@ -1,0 +1,45 @@
+"""A campaign against one faulty backend, until it finds something: one worker, not steered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from time import monotonic
+from typing import Any
+
+from conformance.backends import session
+from conformance.campaign.fuzzing.campaign import PER_TRIAL
+from conformance.campaign.fuzzing.trial import run_trial
+from conformance.campaign.fuzzing.trials import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How a campaign fared: the seconds and programs it took to find a fault, and what it was told
+    to be; or those it took in vain, and ""."""
+
+    seconds: float
+    programs: int
+    verdict: str
+
+
+def hunted(backend: Any, ops: frozenset[str], seed: int, budget: float) -> Found:
+    """Try programs of these ops, all where there are none, on a backend until one fails.
+
+    Returns:
+        After how many seconds and programs.
+    """
+    before, session.opened = session.opened, lambda _: backend
+    begun = monotonic()
+    try:
+        for start in count(0, PER_TRIAL):
+            tried = run_trial(Trial("reference", seed, start, start + PER_TRIAL, ops))
+            spent = monotonic() - begun
+            if tried.hits:
+                outcome = tried.hits[0].outcome
+                return Found(spent, start + PER_TRIAL, f"{outcome.verdict} ({outcome.kind})")
+            if spent > budget:
+                return Found(spent, start + PER_TRIAL, "")
+    finally:
+        session.opened = before
+    raise AssertionError("never reached: numbers have no end")

@@ -1,0 +1,402 @@
+"""Wrong rewritings of operations, such as compilers have made: each right but for some values.
+
+They are done in main alone, one after the other, on what is there once calls are written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from conformance.transforms.extract import with_main
+from conformance.transforms.values import makers_of
+from reference.ir.program import Dense, Operation, Program, TensorType, Value
+from reference.ops.structure import is_constant
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a rewriting sees of a program: which operation of main makes a value."""
+
+    program: Program
+    makers: dict[str, int]
+
+    def maker(self, value: Value, *names: str) -> Operation | None:
+        """The operation that makes a value, if it is one of these names."""
+        number = self.makers.get(value.name)
+        if number is None:
+            return None
+        one = self.program.main.body.operations[number]
+        return one if one.name in names else None
+
+    def number(self, value: Value) -> Any:
+        """What all elements of a constant are; None where a value is no such constant."""
+        made = self.maker(value, "constant", "broadcast_in_dim")
+        if made is not None and made.name == "broadcast_in_dim":
+            made = self.maker(made.operands[0], "constant")
+        if made is None or not is_constant(made):
+            return None
+        value_: Any = made.attribute("value")
+        elements = np.unique(value_.array.astype(np.float64)) if _is_real(value) else ()
+        return elements[0] if len(elements) == 1 else None
+
+
+Rewrite = Callable[[Seen, Operation], Iterable[Operation] | None]
+"""What stands in the place of an operation and makes its results; None where it stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A wrong rewriting: what it does, in words, and how."""
+
+    told: str
+    of: Rewrite
+
+
+def rewritten(program: Program, rewriting: Rewriting) -> Program:
+    """The program, of one function, with all that a rewriting changes in main."""
+    seen = Seen(program, makers_of(program))
+    *operations, last = program.main.body.operations
+    made: list[Operation] = []
+    for one in operations:
+        made += rewriting.of(seen, one) or [one]
+    body = replace(program.main.body, operations=(*made, last))
+    return with_main(program, replace(program.main, body=body))
+
+
+def _is_real(value: Value) -> bool:
+    of = value.type
+    return isinstance(of, TensorType) and (of.stored.is_float or of.stored.is_integer)
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.stored.is_float
+
+
+def _is_integer(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.stored.is_integer
+
+
+def _is(one: Operation, value: Value) -> Iterable[Operation] | None:
+    """An operation whose result is that value, if the types are the same."""
+    if value.type != one.results[0].type:
+        return None
+    return [Operation("optimization_barrier", (value,), one.results)]
+
+
+def _constant(one: Operation, number: float) -> Iterable[Operation]:
+    """An operation whose result is a constant, all elements of which are that number."""
+    (result,) = one.results
+    of: Any = result.type
+    array = np.full(of.static_shape, number).astype(of.storage)
+    return [Operation("constant", (), (result,), (("value", Dense.of(array, of)),))]
+
+
+def _undone(outer: str, inner: str) -> Rewrite:
+    """outer(inner(x)) as x."""
+
+    def rewrite(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+        made = seen.maker(one.operands[0], inner) if one.name == outer else None
+        return None if made is None else _is(one, made.operands[0])
+
+    return rewrite
+
+
+def _of_itself(name: str, number: float) -> Rewrite:
+    """x op x as a number."""
+
+    def rewrite(_: Seen, one: Operation) -> Iterable[Operation] | None:
+        same = one.name == name and one.operands[0] == one.operands[1]
+        return _constant(one, number) if same and _is_float(one.operands[0]) else None
+
+    return rewrite
+
+
+def _compared_with_itself(_: Seen, one: Operation) -> Iterable[Operation] | None:
+    if one.name != "compare" or one.operands[0] != one.operands[1]:
+        return None
+    return _constant(one, one.attribute("comparison_direction") in ("EQ", "GE", "LE"))
+
+
+def _times_zero(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    if one.name != "multiply" or not _is_float(one.results[0]):
+        return None
+    return _constant(one, 0) if 0 in map(seen.number, one.operands) else None
+
+
+def _negated_comparison(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    other = {"LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
+    made = seen.maker(one.operands[0], "compare") if one.name == "not" else None
+    direction = made and other.get(str(made.attribute("comparison_direction")))
+    if made is None or not direction:
+        return None
+    attributes = {**dict(made.attributes), "comparison_direction": direction}
+    return [replace(made, results=one.results, attributes=tuple(sorted(attributes.items())))]
+
+
+def _negated_difference(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    made = seen.maker(one.operands[0], "subtract") if one.name == "negate" else None
+    return made and [replace(made, operands=made.operands[::-1], results=one.results)]
+
+
+def _regrouped(name: str) -> Rewrite:
+    """(x op y) op z as x op (y op z)."""
+
+    def rewrite(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+        made = seen.maker(one.operands[0], name) if one.name == name else None
+        if made is None or not _is_float(one.results[0]):
+            return None
+        x, y = made.operands
+        inner = Value(f"{one.results[0].name}_inner", one.results[0].type)
+        second = replace(one, operands=(y, one.operands[1]), results=(inner,))
+        return [second, replace(one, operands=(x, inner))]
+
+    return rewrite
+
+
+def _difference_of_sum(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    made = seen.maker(one.operands[0], "add") if one.name == "subtract" else None
+    if made is None or not _is_float(one.results[0]) or made.operands[1] != one.operands[1]:
+        return None
+    return _is(one, made.operands[0])
+
+
+def _square_root_of_square(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    made = seen.maker(one.operands[0], "multiply") if one.name == "sqrt" else None
+    same = made is not None and made.operands[0] == made.operands[1]
+    return _is(one, made.operands[0]) if made is not None and same else None
+
+
+def _transposed_twice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    made = seen.maker(one.operands[0], "transpose") if one.name == "transpose" else None
+    if made is None:
+        return None
+    inner: Any = made.attribute("permutation")
+    outer: Any = one.attribute("permutation")
+    joined = tuple(outer[i] for i in inner)  # the other way round is right
+    shape = tuple(made.operands[0].type.shape[i] for i in joined)
+    if shape != one.results[0].type.shape:
+        return None
+    return [replace(one, operands=made.operands, attributes=(("permutation", joined),))]
+
+
+def _reversed_twice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    made = seen.maker(one.operands[0], "reverse") if one.name == "reverse" else None
+    return None if made is None else _is(one, made.operands[0])
+
+
+def _slice_of_slice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    made = seen.maker(one.operands[0], "slice") if one.name == "slice" else None
+    if made is None:
+        return None
+    before: Any = made.attribute("start_indices")
+    starts: Any = one.attribute("start_indices")
+    strides: Any = one.attribute("strides")
+    sizes = one.results[0].type.shape
+    start = tuple(a + b for a, b in zip(before, starts, strict=True))  # the first one's strides
+    limit = tuple(
+        s + (n - 1) * by + 1 if n else s for s, n, by in zip(start, sizes, strides, strict=True)
+    )
+    of = made.operands[0].type
+    if any(end > size for end, size in zip(limit, of.shape, strict=True)):
+        return None
+    given = {"start_indices": start, "limit_indices": limit, "strides": strides}
+    return [replace(one, operands=made.operands, attributes=tuple(sorted(given.items())))]
+
+
+def _slice_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """As if what is cut out lay behind what is padded in front."""
+    made = seen.maker(one.operands[0], "pad") if one.name == "slice" else None
+    limits: Any = one.attribute("limit_indices")
+    if made is None:
+        return None
+    of = made.operands[0].type
+    if any(end > size for end, size in zip(limits, of.shape, strict=True)):
+        return None
+    return [replace(one, operands=made.operands[:1])]
+
+
+def _slice_of_concatenate(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """Taken from the first operand wherever it would fit."""
+    made = seen.maker(one.operands[0], "concatenate") if one.name == "slice" else None
+    if made is None:
+        return None
+    limits: Any = one.attribute("limit_indices")
+    last = made.operands[-1]
+    if any(end > size for end, size in zip(limits, last.type.shape, strict=True)):
+        return None
+    return [replace(one, operands=(last,))]
+
+
+def _pad_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """With the padding value of the second alone."""
+    made = seen.maker(one.operands[0], "pad") if one.name == "pad" else None
+    if made is None:
+        return None
+    return [
+        replace(made, operands=(made.operands[0], one.operands[1]), results=(inner := _new(one),)),
+        replace(one, operands=(replace(inner, type=made.results[0].type), one.operands[1])),
+    ]
+
+
+def _new(one: Operation) -> Value:
+    return Value(f"{one.results[0].name}_inner", one.operands[0].type)
+
+
+def _clamped_the_other_way(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """min(max(x, a), b) as max(min(x, b), a)."""
+    made = seen.maker(one.operands[0], "maximum") if one.name == "minimum" else None
+    if made is None:
+        return None
+    inner = Value(f"{one.results[0].name}_inner", one.results[0].type)
+    first = replace(one, operands=(made.operands[0], one.operands[1]), results=(inner,))
+    return [first, replace(made, operands=(inner, made.operands[1]), results=one.results)]
+
+
+def _selected_the_other_way(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """select(not p, a, b) as select(p, a, b)."""
+    made = seen.maker(one.operands[0], "not") if one.name == "select" else None
+    return made and [replace(one, operands=(made.operands[0], *one.operands[1:]))]
+
+
+def _quotient_by_power(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """x / 2^n of integers as x shifted right, which rounds down."""
+    if one.name != "divide" or not _is_integer(one.results[0]):
+        return None
+    by = seen.number(one.operands[1])
+    if by is None or by < 2 or by != 2 ** int(np.log2(by)):
+        return None
+    name = Value(f"{one.results[0].name}_by", one.operands[1].type)
+    (amount,) = _constant(replace(one, results=(name,)), int(np.log2(by)))
+    return [amount, Operation("shift_right_arithmetic", (one.operands[0], name), one.results)]
+
+
+def _remainder_by_power(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """x mod 2^n of integers as the low bits of x, which are not negative."""
+    if one.name != "remainder" or not _is_integer(one.results[0]):
+        return None
+    by = seen.number(one.operands[1])
+    if by is None or by < 2 or by != 2 ** int(np.log2(by)):
+        return None
+    name = Value(f"{one.results[0].name}_mask", one.operands[1].type)
+    (mask,) = _constant(replace(one, results=(name,)), by - 1)
+    return [mask, Operation("and", (one.operands[0], name), one.results)]
+
+
+def _square_as_magnitude(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """|x x| as |x|."""
+    made = seen.maker(one.operands[0], "multiply") if one.name == "abs" else None
+    if made is None or made.operands[0] != made.operands[1]:
+        return None
+    return [replace(one, operands=made.operands[:1])]
+
+
+def _start_not_clamped(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """A dynamic_slice at constant indices as a slice from the dimension's start, where these are
+    too large."""
+    if one.name != "dynamic_slice":
+        return None
+    starts = [seen.number(value) for value in one.operands[1:]]
+    sizes: Any = one.results[0].type.shape
+    whole: Any = one.operands[0].type.shape
+    if None in starts or all(s + n <= w for s, n, w in zip(starts, sizes, whole, strict=True)):
+        return None
+    taken = [s if 0 <= s <= w - n else 0 for s, n, w in zip(starts, sizes, whole, strict=True)]
+    given = {
+        "start_indices": tuple(int(s) for s in taken),
+        "limit_indices": tuple(int(s) + n for s, n in zip(taken, sizes, strict=True)),
+        "strides": (1,) * len(sizes),
+    }
+    return [Operation("slice", one.operands[:1], one.results, tuple(sorted(given.items())))]
+
+
+def _sum_of_broadcast(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """A reduction of what is broadcast as if along one dimension only: elements are lost."""
+    made = seen.maker(one.operands[0], "broadcast_in_dim") if one.name == "reduce" else None
+    if made is None or len(one.results) != 1 or one.results[0].type != made.operands[0].type:
+        return None
+    return _is(one, made.operands[0])
+
+
+def _converted_twice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """convert(convert(x)) as x, or as one conversion."""
+    made = seen.maker(one.operands[0], "convert") if one.name == "convert" else None
+    if made is None:
+        return None
+    source = made.operands[0]
+    return _is(one, source) or [replace(one, operands=(source,))]
+
+
+def _product_of_exponentials(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """exp(x) exp(y) as exp(x y)."""
+    if one.name != "multiply":
+        return None
+    made = [seen.maker(value, "exponential") for value in one.operands]
+    if None in made:
+        return None
+    inner = Value(f"{one.results[0].name}_inner", one.results[0].type)
+    x, y = (m.operands[0] for m in made if m is not None)
+    return [replace(one, operands=(x, y), results=(inner,)),
+            Operation("exponential", (inner,), one.results)]  # fmt: skip
+
+
+def _product_with_transposed(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """A product of what is transposed as that of what is not, where sizes allow it."""
+    made = seen.maker(one.operands[0], "transpose") if one.name == "dot_general" else None
+    if made is None or made.operands[0].type != one.operands[0].type:
+        return None
+    return [replace(one, operands=(made.operands[0], one.operands[1]))]
+
+
+def _fused_product(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """x y + z with the product added twice."""
+    made = seen.maker(one.operands[0], "multiply") if one.name == "add" else None
+    if made is None:
+        return None
+    inner = Value(f"{one.results[0].name}_inner", one.results[0].type)
+    return [replace(one, results=(inner,)), replace(one, operands=(inner, one.operands[0]))]
+
+
+def _reshaped_transposed(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    """A reshape of what is transposed as one of what is not."""
+    made = seen.maker(one.operands[0], "transpose") if one.name == "reshape" else None
+    return made and [replace(one, operands=made.operands)]
+
+
+REWRITINGS: dict[str, Rewriting] = {
+    "convert_dropped": Rewriting("two conversions are one", _converted_twice),
+    "log_of_exponential": Rewriting("log(exp(x)) is x", _undone("log", "exponential")),
+    "exponential_of_log": Rewriting("exp(log(x)) is x", _undone("exponential", "log")),
+    "root_of_square": Rewriting("sqrt(x x) is x", _square_root_of_square),
+    "magnitude_of_square": Rewriting("|x x| is |x|", _square_as_magnitude),
+    "magnitude_of_negated": Rewriting("|-x| is x", _undone("abs", "negate")),
+    "difference_with_itself": Rewriting("x - x is 0", _of_itself("subtract", 0)),
+    "quotient_by_itself": Rewriting("x / x is 1", _of_itself("divide", 1)),
+    "comparison_with_itself": Rewriting("x == x holds", _compared_with_itself),
+    "times_zero": Rewriting("x 0 is 0", _times_zero),
+    "negated_comparison": Rewriting("not(x < y) is x >= y", _negated_comparison),
+    "negated_difference": Rewriting("-(x - y) is y - x", _negated_difference),
+    "sum_regrouped": Rewriting("(x + y) + z is x + (y + z)", _regrouped("add")),
+    "product_regrouped": Rewriting("(x y) z is x (y z)", _regrouped("multiply")),
+    "difference_of_sum": Rewriting("(x + y) - y is x", _difference_of_sum),
+    "product_of_exponentials": Rewriting("exp(x) exp(y) is exp(x y)", _product_of_exponentials),
+    "product_added_twice": Rewriting("x y + z has the product twice", _fused_product),
+    "transposed_twice": Rewriting("permutations are joined the wrong way", _transposed_twice),
+    "reversed_twice": Rewriting("what is reversed twice is as it was", _reversed_twice),
+    "reshape_of_transposed": Rewriting("a transpose before a reshape goes", _reshaped_transposed),
+    "slice_of_slice": Rewriting("the first slice's strides are lost", _slice_of_slice),
+    "slice_of_pad": Rewriting("a slice of a pad forgets the padding", _slice_of_pad),
+    "slice_of_concatenate": Rewriting("a slice takes the last piece", _slice_of_concatenate),
+    "pad_of_pad": Rewriting("two pads have one padding value", _pad_of_pad),
+    "clamped_the_other_way": Rewriting("max and min change places", _clamped_the_other_way),
+    "selected_the_other_way": Rewriting("select of not is not turned", _selected_the_other_way),
+    "quotient_by_power": Rewriting("x / 2^n is a shift", _quotient_by_power),
+    "remainder_by_power": Rewriting("x mod 2^n is a mask", _remainder_by_power),
+    "start_not_clamped": Rewriting("constant starts are not clamped", _start_not_clamped),
+    "sum_of_broadcast": Rewriting("a reduction of a broadcast goes", _sum_of_broadcast),
+    "product_with_transposed": Rewriting("a transposed operand is not", _product_with_transposed),
+}  # fmt: skip
+"""Each by a name."""

@@ -1,0 +1,86 @@
+"""What is seeded, in which ops, and how a campaign against it fares: in a process of its own."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from benchmarks.campaign_faults.backends import with_code, with_rewriting
+from benchmarks.campaign_faults.hunting import Found, hunted
+from benchmarks.campaign_faults.rewritings import REWRITINGS
+from benchmarks.mutants.measuring import Fate, Part, Settings, by_function, measure
+from benchmarks.mutants.swapping import Living
+from conformance.catalog import CATALOG
+from generators.chains.links import linked
+from reference.ops.table import OPS
+
+COLUMNS = ("f32", "bf16", "si32", "ui8", "i1", "complex<f32>", "si8", "f64")
+"""The element types in which a change must be wrong to be seeded."""
+
+POOL = 4
+"""Cases of each cell that tell whether a change is wrong, beside those of `smoke`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one process is to do: seed a fault in this op, or make this rewriting."""
+
+    name: str
+    rewriting: bool
+    seed: int
+    budget: float
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A job with what was seeded, in words, and how the campaign fared; None: nothing to seed."""
+
+    job: Job
+    told: str
+    found: Found | None
+
+
+def do(job: Job) -> Done:
+    """Seed the fault and run the campaign."""
+    warnings.simplefilter("ignore")
+    if job.rewriting:
+        rewriting = REWRITINGS[job.name]
+        found = hunted(with_rewriting(rewriting), frozenset(), job.seed, job.budget)
+        return Done(job, rewriting.told, found)
+    settings = Settings(
+        per_op=1, seed=job.seed, columns=COLUMNS, profiles=("smoke",), pool=POOL,
+        parts=(Part.EVALUATION,),
+    )  # fmt: skip
+    wrong = [one for one in measure(job.name, settings).mutants if one.fate is Fate.WRONG]
+    if not wrong:
+        return Done(job, "", None)
+    mutants = {m.id: m for _, of_function in by_function().values() for m in of_function}
+    backend, end = with_code(wrong[0].told, Living.now().codes(mutants[wrong[0].mutant]))
+    try:
+        found = hunted(backend, family_of(job.name), job.seed, job.budget)
+    finally:
+        end()
+    return Done(job, wrong[0].told, found)
+
+
+def family_of(op: str) -> frozenset[str]:
+    """The ops of a family that can stand in chains."""
+    family = CATALOG[op].family
+    return frozenset(
+        name for name, row in CATALOG.items() if row.family == family and linked(OPS[name])
+    )
+
+
+def in_turn(seed: int) -> Iterator[str]:
+    """StableHLO's ops that can stand in chains, one of each family and then the next of each."""
+    shuffled = sorted(name for name, row in CATALOG.items() if row.dialect == "stablehlo")
+    random.Random(seed).shuffle(shuffled)
+    families: dict[str, list[str]] = {}
+    for name in shuffled:
+        if linked(OPS[name]):
+            families.setdefault(CATALOG[name].family, []).append(name)
+    for some in zip_longest(*families.values()):
+        yield from filter(None, some)

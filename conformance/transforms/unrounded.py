@@ -1,0 +1,41 @@
+"""Programs without what is there to round: as a compiler has them that keeps more precision."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conformance.transforms.extract import with_main
+from conformance.transforms.values import makers_of
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.substitution import using
+from reference.ops.table import OPS
+
+
+def without_roundings(program: Program) -> Program:
+    """The program in which what main only rounds, to its own type or to another and back, is used
+    as it was; the operations that round stay, for `without_unused` to drop.
+
+    Integers are not rounded, and are left alone.
+    """
+    main, makers = program.main, makers_of(program)
+    left_out: dict[str, Value] = {}
+    operations: list[Operation] = []
+    for one in main.body.operations:
+        one = using(one, left_out)
+        operations.append(one)
+        if one.name not in OPS or not OPS[one.name].only_rounds:
+            continue
+        (result,), source = one.results, one.operands[0]
+        before = makers.get(source.name)
+        made = None if before is None else operations[before]
+        if made is not None and made.name in OPS and OPS[made.name].only_rounds:
+            source = source if source.type == result.type else made.operands[0]
+        if source.type == result.type and _is_rounded(source):
+            left_out[result.name] = source
+    body = replace(main.body, operations=tuple(operations))
+    return with_main(program, replace(main, body=body))
+
+
+def _is_rounded(value: Value) -> bool:
+    of = value.type
+    return isinstance(of, TensorType) and (of.stored.is_float or of.stored.is_complex)

@@ -1,0 +1,95 @@
+"""What a program asks to be rounded is rounded: a conversion that is left out is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.judge import LEFT_OUT, judge_program
+from conformance.stablehlo.parse import parse_module
+from conformance.triage.isolate import steps
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+THERE_AND_BACK = """
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.convert %x : (tensor<3xf32>) -> tensor<3xbf16>
+  %1 = stablehlo.convert %0 : (tensor<3xbf16>) -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}"""
+REDUCED = """
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.reduce_precision %x, format = e8m7 : tensor<3xf32>
+  %1 = stablehlo.negate %0 : tensor<3xf32>
+  %2 = stablehlo.negate %1 : tensor<3xf32>
+  return %2 : tensor<3xf32>
+}"""
+COMPARED = """
+func.func @main(%x: tensor<3xf32>) -> tensor<3xi1> {
+  %0 = stablehlo.convert %x : (tensor<3xf32>) -> tensor<3xbf16>
+  %1 = stablehlo.convert %0 : (tensor<3xbf16>) -> tensor<3xf32>
+  %2 = stablehlo.compare EQ, %1, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>
+  return %2 : tensor<3xi1>
+}"""
+SUM_CONVERTED = """
+func.func @main(%x: tensor<3xf32>) -> tensor<3xbf16> {
+  %0 = stablehlo.multiply %x, %x : tensor<3xf32>
+  %1 = stablehlo.add %0, %x : tensor<3xf32>
+  %2 = stablehlo.convert %1 : (tensor<3xf32>) -> tensor<3xbf16>
+  return %2 : tensor<3xbf16>
+}"""
+X = np.array([1.0, 0.9999, 3.001], np.float32)
+
+
+def judged(text: str, actual: Array):
+    return judge_program(Permitted(parse_module(text), (X,)), (actual,))
+
+
+@pytest.mark.parametrize("text", [THERE_AND_BACK, REDUCED])
+def test_what_is_not_rounded_though_asked_for_has_a_class(text: str) -> None:
+    (expected,) = evaluate(parse_module(text), (X,))
+    assert not np.array_equal(expected, X)
+    assert judged(text, expected).verdict is Verdict.PASS
+    judgement = judged(text, X)
+    assert (judgement.verdict, judgement.kind) == (Verdict.DIVERGENT, LEFT_OUT)
+    assert judged(text, X + np.float32(0.1)).kind != LEFT_OUT
+
+
+def test_truth_values_that_hang_on_it_are_told_too() -> None:
+    judgement = judged(COMPARED, np.ones(3, np.bool_))
+    assert (judgement.verdict, judgement.kind) == (Verdict.DIVERGENT, LEFT_OUT)
+
+
+def test_what_is_rounded_before_may_still_move_what_is_converted() -> None:
+    (expected,) = evaluate(parse_module(SUM_CONVERTED), (X,))
+    fused = (X.astype(np.float64) * X + X).astype(expected.dtype)
+    assert judged(SUM_CONVERTED, fused).verdict is Verdict.PASS
+
+
+NARROWED = """
+func.func @main(%x: tensor<ui16>) -> tensor<ui16> {
+  %0 = stablehlo.convert %x : (tensor<ui16>) -> tensor<ui8>
+  %1 = stablehlo.convert %0 : (tensor<ui8>) -> tensor<ui16>
+  return %1 : tensor<ui16>
+}"""
+
+
+def test_what_is_open_excuses_nothing_that_the_backend_shows_otherwise() -> None:
+    """1007 has no place in eight bits, and what is made of it there is open; 1007 is not."""
+    program, inputs = parse_module(NARROWED), (np.array(1007, np.uint16),)
+
+    def run(subject: Program, sets: list[tuple[Array, ...]]) -> list[list[Array]]:
+        names = [value.name for value in subject.main.body.operations[-1].operands]
+        last = program.main.body.operations[-1].operands[0].name
+        found = [list(evaluate(subject, one)) for one in sets]
+        return [
+            [one[0] if name == last else array for name, array in zip(names, arrays, strict=True)]
+            for one, arrays in zip(sets, found, strict=True)
+        ]
+
+    made = steps(run, "cpu", program, inputs, [0])
+    assert made is not None
+    assert [one.operation for one in made.wrong] == [program.main.body.operations[1]]
