@@ -14,6 +14,7 @@ from benchmarks.campaign_faults.rewritings import REWRITINGS
 from benchmarks.mutants.measuring import Fate, Part, Settings, by_function, measure
 from benchmarks.mutants.swapping import Living
 from conformance.catalog import CATALOG
+from conformance.verdict import Verdict
 from generators.chains.links import linked
 from reference.ops.table import OPS
 
@@ -54,11 +55,16 @@ def do(job: Job) -> Done:
         per_op=1, seed=job.seed, columns=COLUMNS, profiles=("smoke",), pool=POOL,
         parts=(Part.EVALUATION,),
     )  # fmt: skip
-    wrong = [one for one in measure(job.name, settings).mutants if one.fate is Fate.WRONG]
+    mutants = measure(job.name, settings).mutants
+    wrong = [
+        one
+        for one in mutants
+        if one.fate is Fate.WRONG and not one.why.startswith(Verdict.ACCEPTED)
+    ]  # what takes invalid programs alone is for near misses to find
     if not wrong:
         return Done(job, "", None)
-    mutants = {m.id: m for _, of_function in by_function().values() for m in of_function}
-    backend, end = with_code(wrong[0].told, Living.now().codes(mutants[wrong[0].mutant]))
+    named = {m.id: m for _, of_function in by_function().values() for m in of_function}
+    backend, end = with_code(wrong[0].told, Living.now().codes(named[wrong[0].mutant]))
     try:
         found = hunted(backend, family_of(job.name), job.seed, job.budget)
     finally:

@@ -1,0 +1,63 @@
+"""Seeded faults: they are seeded, campaigns find them, and find nothing where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.campaign_faults.backends import with_code, with_rewriting
+from benchmarks.campaign_faults.hunting import hunted
+from benchmarks.campaign_faults.rewritings import REWRITINGS, Rewriting, rewritten
+from benchmarks.campaign_faults.seeding import family_of, in_turn
+from conformance.catalog import CATALOG
+from conformance.stablehlo.parse import parse_module
+from reference.interpreter.evaluate import evaluate
+from reference.ops import data_movement
+
+SLICED = """
+func.func @main(%x: tensor<8xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.slice %x [1:8:2] : (tensor<8xf32>) -> tensor<4xf32>
+  %1 = stablehlo.slice %0 [1:4:2] : (tensor<4xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+
+
+def test_a_wrong_rewriting_changes_what_a_program_computes() -> None:
+    program, x = parse_module(SLICED), np.arange(8, dtype=np.float32)
+    other = rewritten(program, REWRITINGS["slice_of_slice"])
+    (right,), (wrong,) = evaluate(program, (x,)), evaluate(other, (x,))
+    assert right.tolist() == [3, 7]
+    assert wrong.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("name", ["selected_the_other_way", "product_added_twice"])
+def test_a_wrong_rewriting_is_found(name: str) -> None:
+    assert hunted(with_rewriting(REWRITINGS[name]), frozenset(), 0, 30.0).verdict
+
+
+def test_where_nothing_is_rewritten_nothing_is_found() -> None:
+    nothing = Rewriting("nothing is rewritten", lambda *_: None)
+    found = hunted(with_rewriting(nothing), frozenset(), 0, 0.0)
+    assert (found.programs, found.verdict) == (16, "")
+
+
+def test_other_code_of_an_op_is_found_by_its_family_and_leaves_the_reference_as_it_is() -> None:
+    def reverse(operand, *, dimensions):
+        del dimensions
+        return operand
+
+    before = data_movement.reverse.__code__
+    backend, end = with_code("nothing is reversed", [(data_movement.reverse, reverse.__code__)])
+    try:
+        found = hunted(backend, family_of("reverse"), 0, 30.0)
+    finally:
+        end()
+    assert found.verdict
+    assert data_movement.reverse.__code__ is before
+
+
+def test_every_family_that_can_stand_in_chains_has_its_turn() -> None:
+    first = [CATALOG[op].family for op, _ in zip(in_turn(0), range(14), strict=False)]
+    assert len(set(first)) == len(first)
+    assert sorted(in_turn(0)) == sorted(in_turn(1))
+    assert [*in_turn(0)] != [*in_turn(1)]
