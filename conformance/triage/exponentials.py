@@ -4,6 +4,7 @@ identities of rounded ones."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,7 @@ LOGARITHM = "logarithm of a power as a product"
 INVERSE = "logarithm of an exponential as its argument"
 EXPONENTIAL = "quotient by an exponential as a product"
 POWER = "quotient by a power as a product"
+ROOT = "quotient by a root as a product"
 OF_EXPONENTIAL = "power of an exponential as one"
 PRODUCT = "product of exponentials as one"
 MAGNITUDE = "root of a square as a magnitude"
@@ -65,6 +67,19 @@ def of_inverse(
     if x is None or len(given) < len(base):
         return
     yield from _within(maker, a, OPS[name].evaluate(*given, np.negative(x)))
+
+
+def of_root_divisor(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """a / sqrt(x) as a rsqrt(x), the reciprocal root within its budget."""
+    dividend, divisor = operation.operands
+    maker, a = Shown(program, values).maker(divisor), values.get(dividend.name)
+    if a is None or maker is None or maker.name != "sqrt" or not element_type_of(a).is_float:
+        return
+    x = values.get(maker.operands[0].name)
+    if x is not None:
+        yield from _within(replace(maker, name="rsqrt"), a, OPS["rsqrt"].evaluate(x))
 
 
 def of_power(
@@ -144,6 +159,16 @@ def _within(maker: Operation, a: Array, factor: Array) -> Iterator[Predicted]:
     yield flushed(predicted)
 
 
+def squared(shown: Shown, value: Value) -> Value | None:
+    """What a value is the square of: of x, as a product x x and as a power x^2."""
+    maker = shown.maker(value)
+    if maker is None or maker.name not in ("multiply", "power"):
+        return None
+    one, other = maker.operands
+    is_square = one.name == other.name if maker.name == "multiply" else shown.is_all(other, 2)
+    return one if is_square else None
+
+
 def of_root(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
@@ -156,7 +181,7 @@ def of_root(
     maker = shown.maker(square)
     if maker is not None and maker.name == "abs":  # of what is known not to be negative
         square = maker.operands[0]
-    value = shown.squared(square)
+    value = squared(shown, square)
     x = None if value is None else values.get(value.name)
     if x is not None and element_type_of(x).is_float:
         predicted = Predicted(np.abs(x), np.zeros(x.shape))

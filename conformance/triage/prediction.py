@@ -59,15 +59,6 @@ class Shown:
         constant = self.constant(value)
         return constant is not None and bool((constant == number).all())
 
-    def squared(self, value: Value) -> Value | None:
-        """What a value is the square of: of x, as a product x x and as a power x^2."""
-        maker = self.maker(value)
-        if maker is None or maker.name not in ("multiply", "power"):
-            return None
-        one, other = maker.operands
-        is_square = one.name == other.name if maker.name == "multiply" else self.is_all(other, 2)
-        return one if is_square else None
-
     @cached_property
     def _folded(self) -> frozenset[str]:
         return folded(self.program)

@@ -29,12 +29,14 @@ from conformance.triage.exponentials import (
     OF_EXPONENTIAL,
     POWER,
     PRODUCT,
+    ROOT,
     UNROUNDED,
 )
 from conformance.triage.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
 from conformance.triage.prediction import Predicted, Shown, near
 from conformance.triage.reductions import MADE_ONE, of_reduction
-from conformance.triage.signs import NOT_NEGATIVE, of_comparison
+from conformance.triage.roundings import of_rounding
+from conformance.triage.signs import NOT_NEGATIVE, of_comparison, of_quotient
 from conformance.triage.slices import ADDED_UP, of_slice
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -63,6 +65,7 @@ LABELS = (
     INVERSE,
     EXPONENTIAL,
     POWER,
+    ROOT,
     OF_EXPONENTIAL,
     PRODUCT,
     MAGNITUDE,
@@ -226,9 +229,13 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
         (REGROUPED, algebra.of_quotient),
         (EXPONENTIAL, partial(exponentials.of_inverse, name="exponential")),
         (POWER, partial(exponentials.of_inverse, name="power")),
+        (ROOT, exponentials.of_root_divisor),
         (MERGED, algebra.of_quotients),
         (PRODUCT, exponentials.of_exponentials),
+        (NOT_NEGATIVE, of_quotient),
     ),
+    "remainder": ((NOT_NEGATIVE, of_quotient),),
+    **dict.fromkeys(("convert", "reduce_precision"), ((LEFT_OUT, of_rounding),)),
     "log": ((LOGARITHM, exponentials.of_logarithm), (INVERSE, exponentials.of_argument)),
     "power": ((OF_EXPONENTIAL, exponentials.of_power), (MAGNITUDE, exponentials.of_root)),
     "dynamic_slice": ((ADDED_UP, of_slice),),

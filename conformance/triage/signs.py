@@ -1,8 +1,9 @@
-"""What compilers take for not negative, for the sake of which comparisons with zero are left out.
+"""What compilers take for not negative, for which they leave comparisons with zero out, and make
+shifts of quotients.
 
 A magnitude, a square, an exponential and what is chosen among such numbers are not negative: of
 them x >= 0 is taken to hold. It does not hold of NaN, nor of integers that wrap around, as the
-square of 12 in eight bits and the magnitude of the smallest integer do.
+square of 12 in eight bits, the magnitude of the smallest integer and an iota beyond its type do.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from conformance.triage.exponentials import squared
 from conformance.triage.narrow import is_narrow
 from conformance.triage.prediction import Predicted, Shown
 from reference.ir.program import Operation, Program, Value
-from reference.ir.types import Array, element_type_of
+from reference.ir.types import Array, element_type_of, from_bits, to_bits
 from reference.numerics.rounding import to_float64
 
 NOT_NEGATIVE = "taken for not negative"
@@ -40,6 +42,23 @@ def of_comparison(
             yield Predicted(np.full(taken.shape, known))
 
 
+def of_quotient(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """x / 2^n of integers as x shifted to the right, and the remainder as the low bits of x, x
+    being taken for not negative."""
+    shown, (value, by) = Shown(program, values), operation.operands
+    x, divisor = values.get(value.name), shown.constant(by)
+    if x is None or divisor is None or not element_type_of(x).is_signed:
+        return
+    bits, number = to_bits(x), to_bits(divisor)
+    is_power = (divisor > 0) & (number & (number - 1) == 0)
+    if not is_power.all() or not is_not_negative(shown, value):
+        return
+    found = bits & (number - 1) if operation.name == "remainder" else bits // number
+    yield Predicted(from_bits(found.astype(bits.dtype), element_type_of(x)))
+
+
 def is_not_negative(shown: Shown, value: Value) -> bool:
     """Whether a value is taken for not negative, by what makes it."""
     maker = shown.maker(value)
@@ -57,10 +76,10 @@ def is_not_negative(shown: Shown, value: Value) -> bool:
     match maker.name:
         case "maximum":
             return any(found)
-        case "multiply" | "power" if shown.squared(value) is not None:
+        case "multiply" | "power" if squared(shown, value) is not None:
             return True
         case "sqrt":  # which becomes a magnitude
-            return shown.squared(operands[0]) is not None
+            return squared(shown, operands[0]) is not None
         case "minimum" | "multiply" | "select":
             return all(found)
         case name:

@@ -7,18 +7,23 @@ import numpy as np
 from conformance.tolerance.rule import Deviation
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of, to_bits
+from reference.ops.table import OPS
 
 
 def _zero_left_out(
-    _: Operation,
+    operation: Operation,
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Array, ...]:
-    """0 where the result is one operand as it stands and the other is a zero, else infinite."""
+    """0 where the result is one operand as it stands and the other is a zero, else infinite; of a
+    difference the second operand also negated."""
     found = np.zeros(expected[0].shape, np.bool_)
     bits = to_bits(actual[0])
-    for kept, left_out in (operands, operands[::-1]):
+    pairs = [operands, operands[::-1]]
+    if OPS[operation.name].unrounded is np.subtract:
+        pairs.append((np.negative(operands[1]), operands[0]))
+    for kept, left_out in pairs:
         same = bits == to_bits(kept)
         if same.ndim > found.ndim:  # the parts of complex numbers
             same = same.all(axis=-1)

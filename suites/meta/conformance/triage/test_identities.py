@@ -13,6 +13,7 @@ from conformance.triage.exponentials import (
     OF_EXPONENTIAL,
     POWER,
     PRODUCT,
+    ROOT,
 )
 from suites.meta.support.rewriting import kind_of
 
@@ -62,6 +63,7 @@ IDENTITIES = {
     ),
     "log(exp(x))": (INVERSE, "%p = exponential %x", "%r = log %p", (100, 0, 0), 100),
     "a / b^x": (POWER, "%p = power %y, %z", "%r = divide %x, %p", (1e30, 10, 40), 1e-10),
+    "a / sqrt(x)": (ROOT, "%p = sqrt %y", "%r = divide %x, %p", (41, 1681, 0), 1 - 2**-24),
     "exp(x)^y": (
         OF_EXPONENTIAL,
         "%p = exponential %x",

@@ -70,3 +70,33 @@ def test_a_square_that_wraps_is_compared_with_zero(
     )  # 12 * 12 is -112
     given = [np.array([12, 1], np.int8)] * 2
     assert (kind_of(text, given, np.array(got)) == NOT_NEGATIVE) == is_taken
+
+
+COUNTED = """
+func.func @main() -> tensor<130xi8> {{
+  %x = stablehlo.iota dim = 0 : tensor<130xi8>
+  %n = stablehlo.negate %x : tensor<130xi8>
+  %by = stablehlo.constant dense<{by}> : tensor<130xi8>
+  %0 = stablehlo.{op} {of}, %by : tensor<130xi8>
+  return %0 : tensor<130xi8>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("op", "of", "by", "is_taken"),
+    [
+        ("remainder", "%x", 2, True),
+        ("divide", "%x", 4, True),
+        ("remainder", "%x", 3, False),
+        ("remainder", "%n", 2, False),
+        ("divide", "%n", 4, False),
+    ],
+)
+def test_quotients_by_powers_of_two_become_shifts(
+    op: str, of: str, by: int, is_taken: bool
+) -> None:
+    x = np.arange(130).astype(np.int8)  # -128 and -127 at the end
+    bits = (x if of == "%x" else -x).view(np.uint8)
+    got = (bits % by if op == "remainder" else bits // by).astype(np.int8)
+    found = kind_of(COUNTED.format(op=op, of=of, by=by), (), got)
+    assert (found == NOT_NEGATIVE) == is_taken
