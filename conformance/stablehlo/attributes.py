@@ -170,12 +170,16 @@ def _enum(keyword: str) -> AttributeKind:
     return AttributeKind("enum", lambda value: f"#stablehlo<{keyword} {value}>", keyword)
 
 
-def _dictionary(pairs: Sequence[tuple[str, bool | int | str]]) -> str:
-    """Names with truth values, integers (of 64 bits) and texts."""
+def _dictionary(pairs: Sequence[tuple[str, Any]]) -> str:
+    """Names with truth values, integers (of 64 bits), texts, element types and lists of those."""
     return "{" + ", ".join(f"{_name(name)} = {_entry(value)}" for name, value in pairs) + "}"
 
 
-def _entry(value: bool | int | str) -> str:
+def _entry(value: Any) -> str:
+    if isinstance(value, tuple):
+        return _list(_entry)(value)  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, ElementType):
+        return value.mlir
     if isinstance(value, str):
         return quote(value)
     return _boolean(value) if isinstance(value, bool) else _integer(64)(value)

@@ -17,6 +17,9 @@ from conformance.stablehlo.reading.constants import dense
 from conformance.stablehlo.reading.types import value_type
 from reference.ir.accuracy import MODES, ResultAccuracy
 from reference.ir.program import Attribute
+from reference.ir.types import ELEMENT_TYPES
+
+_BY_SPELLING = {of.mlir: of for of in ELEMENT_TYPES.values()}
 
 
 def _number(attribute: Any, kind: AttributeKind) -> int | None:
@@ -94,16 +97,22 @@ def _each(
 def _dictionary(attribute: Any, _: AttributeKind) -> tuple[Attribute, ...] | None:
     if not isinstance(attribute, ir.DictAttr):
         return None
-    pairs: list[tuple[str, bool | int | str]] = []
-    for entry in attribute:
-        found = entry.attr
-        if isinstance(found, ir.BoolAttr | ir.StringAttr):
-            pairs.append((str(entry.name), found.value))
-        elif isinstance(found, ir.IntegerAttr) and str(found.type) == "i64":
-            pairs.append((str(entry.name), int(found.value)))
-        else:
-            return None
-    return tuple(pairs)
+    pairs = tuple((str(entry.name), _entry(entry.attr)) for entry in attribute)
+    return None if any(value is None for _, value in pairs) else pairs
+
+
+def _entry(found: Any) -> Any:
+    """What stands in a dictionary; None of what has no value here."""
+    if isinstance(found, ir.BoolAttr | ir.StringAttr):
+        return found.value
+    if isinstance(found, ir.IntegerAttr) and str(found.type) == "i64":
+        return int(found.value)
+    if isinstance(found, ir.TypeAttr):
+        return _BY_SPELLING.get(str(found.value))
+    if isinstance(found, ir.ArrayAttr):
+        values = tuple(map(_entry, found))
+        return None if None in values else values
+    return None
 
 
 _READ: dict[str, Callable[[Any, AttributeKind], Attribute | None]] = {
