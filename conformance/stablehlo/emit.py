@@ -31,6 +31,7 @@ from reference.ir.program import (
     ValueType,
 )
 from reference.ops.structure import CONTROL_FLOW
+from reference.ops.xla.composites import as_composites
 from reference.ops.xla.lowering import lowered
 
 __all__ = ["EmitError", "emit", "spell"]
@@ -72,13 +73,13 @@ def emit(program: Program) -> str:
     """The program as the text of one module.
 
     Functions other than `main` are private; a program with one function has it public. Ops of
-    XlaBuilder are written as what they are lowered to.
+    XlaBuilder are written as what they are lowered to, or as composites.
 
     Raises:
         EmitError: when something in it has no spelling.
     """
     try:
-        program = lowered(program)
+        program = as_composites(lowered(program))
     except ConstraintViolation as violation:
         raise EmitError(str(violation)) from None
     lines = ['"builtin.module"() ({']

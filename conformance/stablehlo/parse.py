@@ -29,6 +29,7 @@ from reference.ir.program import (
     Value,
     attributes,
 )
+from reference.ops.xla.composites import from_composites
 
 _RETURNS = ("func.return", "stablehlo.return")
 
@@ -52,8 +53,8 @@ def parse_module(text: str) -> Program:
     if not functions:
         raise ParseError("the module holds no function")
     if shared and grid is not None:
-        return Program(functions, shared_among=grid[0] * grid[1])
-    return Program(functions, grid)
+        return from_composites(Program(functions, shared_among=grid[0] * grid[1]))
+    return from_composites(Program(functions, grid))
 
 
 def _grid(module: ir.Module) -> tuple[int, int] | None:

@@ -27,6 +27,9 @@ Lower = Callable[..., Any]
 """lower(building, *operands, **attributes, **regions): the value, or a tuple of several, that the
 operations which it adds to `building` (reference/ops/xla/lowering.py) end with."""
 
+Said = tuple[tuple[str, Any], ...]
+"""The attributes of a composite, by name and in order: integers, texts, types, tuples of those."""
+
 T = TypeVar("T")
 
 
@@ -119,6 +122,26 @@ FIRST_RESULT = Place(of_results=True, number=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Composite:
+    """How an op is written that StableHLO has none for: as a `composite` with its decomposition.
+
+    Attributes:
+        name: the name of the composite, and of the function that it is made of.
+        order: its operands, as numbers of the op's.
+        decompose: adds the operations that the op is made of, as `Op.lower` does; it checks the
+            conditions that none of these operations has.
+        states: states(result type, **attributes): the attributes of the composite.
+        reads: reads(operand types of the op, result type, attributes of the composite): the op's.
+    """
+
+    name: str
+    order: tuple[int, ...]
+    decompose: Lower
+    states: Callable[..., Said]
+    reads: Callable[[tuple[TensorType, ...], TensorType, dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Op:
     """One op: everything that is a fact about it, for all layers to derive what they need.
 
@@ -170,6 +193,8 @@ class Op:
             own `evaluate` is then never called.
         twin: the name of that last one.
         renames: the names of attributes and regions that are others than the twin's, and those.
+        composite: what it is written as where StableHLO has no op of its meaning, nor others that
+            would end with one.
         expensive: whether programs of it take five times as long to compile as most (0.1 s and
             more, measured in XLA on a CPU).
     """
@@ -211,6 +236,7 @@ class Op:
     lower: Lower | None = None
     twin: str = ""
     renames: tuple[tuple[str, str], ...] = ()
+    composite: Composite | None = None
 
     @property
     def elementwise(self) -> bool:

@@ -1,0 +1,203 @@
+"""Ops that StableHLO has none for, written as composites, and read back.
+
+A composite brings its decomposition, a function of the program: a backend that knows the name may
+do what it means in its own way, and every other one calls the function. It is read back only where
+its decomposition is the one that the op is written with: then the op is what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import Any
+
+from reference.ir.constraints import ConstraintViolation, checking
+from reference.ir.op import Composite
+from reference.ir.program import (
+    Function,
+    Operation,
+    Program,
+    Region,
+    Value,
+    ValueType,
+    attributes,
+)
+from reference.ops.structure import named_functions
+from reference.ops.table import OPS
+from reference.ops.xla.building import Building, lowering, tensor_of
+
+_MNEMONIC = "composite"
+
+
+def as_composites(program: Program) -> Program:
+    """The program with ops that are written as composites so written; itself where it has none.
+
+    Raises:
+        ConstraintViolation: when the operands of such an op do not fit at all.
+    """
+    if not any(_composite_of(operation) for operation in program.walk()):
+        return program
+    work = _Writing({function.name for function in program.functions})
+    functions = [replace(one, body=work.region(one.body)) for one in program.functions]
+    return replace(program, functions=(*functions, *work.made.values()))
+
+
+def _composite_of(operation: Operation) -> Composite | None:
+    record = OPS.get(operation.name)
+    return None if record is None else record.composite
+
+
+@dataclass(slots=True)
+class _Writing:
+    """The functions of a program by name, and those made so far by what they decompose."""
+
+    names: set[str]
+    made: dict[Operation, Function] = field(default_factory=dict[Operation, Function])
+
+    def region(self, region: Region) -> Region:
+        """A region with such ops written so."""
+        return replace(region, operations=tuple(map(self._operation, region.operations)))
+
+    def _operation(self, operation: Operation) -> Operation:
+        composite = _composite_of(operation)
+        if composite is None:
+            regions = tuple(map(self.region, operation.regions))
+            return replace(operation, regions=regions) if regions else operation
+        operands = tuple(operation.operands[place] for place in composite.order)
+        (result,) = map(tensor_of, operation.results)
+        said = composite.states(result, **dict(operation.attributes))
+        given = attributes(
+            name=composite.name, composite_attributes=said, decomposition=self._function(operation)
+        )
+        return Operation(_MNEMONIC, operands, operation.results, given)
+
+    def _function(self, operation: Operation) -> str:
+        """The name of the decomposition: one for all operations of the same types."""
+        alike = _anonymous(operation)
+        if alike not in self.made:
+            composite = _composite_of(operation)
+            assert composite is not None
+            name, number = composite.name, 0
+            while name in self.names:
+                number += 1
+                name = f"{composite.name}_{number}"
+            self.names.add(name)
+            self.made[alike] = decomposition(alike, name)
+        return self.made[alike].name
+
+
+def _anonymous(operation: Operation) -> Operation:
+    """The operation on values that are called the same in all such operations."""
+    operands = (Value(f"a{n}", one.type) for n, one in enumerate(operation.operands))
+    results = (Value(f"r{n}", one.type) for n, one in enumerate(operation.results))
+    return replace(operation, operands=tuple(operands), results=tuple(results))
+
+
+def decomposition(operation: Operation, name: str) -> Function:
+    """The function that an operation, which is written as a composite, is made of.
+
+    Raises:
+        ConstraintViolation: when its operands do not fit at all.
+    """
+    record, composite = OPS[operation.name], _composite_of(operation)
+    assert composite is not None
+    types = tuple(value.type for value in operation.results)
+    building, given = Building("v", types), dict[str, Any](operation.attributes)
+    arguments = tuple(
+        Value(f"a{n}", operation.operands[place].type) for n, place in enumerate(composite.order)
+    )
+    operands = sorted(zip(composite.order, arguments, strict=True), key=itemgetter(0))
+    with checking(record.name):
+        made: Value = lowering(composite.decompose, building, *(v for _, v in operands), **given)
+    end = Operation("return", (made,))
+    return Function(name, Region(arguments, (*building.operations, end)), types)
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+def from_composites(program: Program) -> Program:
+    """The program with composites that stand for ops read as these; itself where it has none.
+
+    Functions that nothing refers to any more are left out.
+    """
+    named = {one.composite.name: op for op, one in OPS.items() if one.composite}
+    composites = [one for one in program.walk() if one.name == _MNEMONIC]
+    read = {
+        id(one): found for one in composites
+        if (op := named.get(str(one.attribute("name")))) and (found := _read(one, op, program))
+    }  # fmt: skip
+    if not read:
+        return program
+    functions = [replace(one, body=_replaced(one.body, read)) for one in program.functions]
+    gone = {one.attribute("decomposition") for one in composites if id(one) in read}
+    used = {name for one in functions for name in _references(one.body)}
+    kept = tuple(one for one in functions if one.name not in gone or one.name in used)
+    return replace(program, functions=kept)
+
+
+def _replaced(region: Region, read: dict[int, Operation]) -> Region:
+    operations = [
+        read.get(id(one))
+        or replace(one, regions=tuple(_replaced(inner, read) for inner in one.regions))
+        for one in region.operations
+    ]
+    return replace(region, operations=tuple(operations))
+
+
+def _references(region: Region) -> Iterator[str]:
+    for operation in region.operations:
+        yield from named_functions(operation)
+        for inner in operation.regions:
+            yield from _references(inner)
+
+
+def _read(operation: Operation, op: str, program: Program) -> Operation | None:
+    """The op that a composite stands for; None where it has not the op's decomposition."""
+    called = operation.attribute("decomposition")
+    function = next((one for one in program.functions if one.name == called), None)
+    if function is None or operation.regions or operation.attribute("version", 0):
+        return None
+    try:
+        made = _stated(operation, op)
+        return made if _canonical(decomposition(made, "")) == _canonical(function) else None
+    except (ConstraintViolation, AssertionError, KeyError, TypeError, ValueError):
+        return None  # not even the operands and attributes of the op
+
+
+def _stated(operation: Operation, op: str) -> Operation:
+    """The op that has the operands and attributes of a composite, which says nothing else.
+
+    Raises:
+        ConstraintViolation: when they do not fit.
+        KeyError, TypeError, ValueError, AssertionError: when no such op has them.
+    """
+    composite, said = OPS[op].composite, operation.attribute("composite_attributes", ())
+    assert composite is not None
+    assert isinstance(said, tuple)
+    pairs: Any = said
+    places = [composite.order.index(number) for number in range(len(operation.operands))]
+    operands = tuple(operation.operands[place] for place in places)
+    types = tuple(map(tensor_of, operands))
+    (result,) = map(tensor_of, operation.results)
+    given = composite.reads(types, result, dict(pairs))
+    OPS[op].infer(*types, result=result, **given)
+    if dict(composite.states(result, **given)) != dict(pairs):
+        raise ValueError(f"{pairs} of {composite.name}")
+    return Operation(op, operands, operation.results, attributes(**given))
+
+
+def _canonical(function: Function) -> tuple[Region, tuple[ValueType, ...]]:
+    """A function whose values are called by their numbers, and which has no name."""
+    values = [*function.arguments, *(v for one in function.body.operations for v in one.results)]
+    numbered = {value.name: Value(str(n), value.type) for n, value in enumerate(values)}
+
+    def renamed(some: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(numbered[value.name] for value in some)
+
+    operations = tuple(
+        replace(one, operands=renamed(one.operands), results=renamed(one.results))
+        for one in function.body.operations
+    )
+    return Region(renamed(function.arguments), operations), function.result_types
