@@ -31,8 +31,8 @@ CLASSES = (
     "one-pass variance", "operands taken for parts", "order of the elements",
     "order of the factors", "order of the process group", "order of the tiles", "out of range",
     "padding left out", "product with an inverse", "reversal left out", "rounded product",
-    "sign kept", "source without elements", "stated algorithm not kept",
-    "summed from +0", "transformed convolution", "unsigned index taken for signed",
+    "sign kept", "source without elements", "stated algorithm not kept", "summed from +0",
+    "sums kept in bf16", "transformed convolution", "unsigned index taken for signed",
     "wider arithmetic", "window out of bounds in part", "zero left out", "zeros taken for equal",
     # elements, on StableHLO's interpreter
     "NaN taken for infinity", "bits of another format", "constant over the largest number",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -10,19 +11,22 @@ from conformance.tolerance.bounds.products import (
     Default,
     bounded,
     flushing,
+    kept_in_bf16,
     losing,
     measured,
     without_algorithm,
 )
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.rule import Rule
+from conformance.tolerance.rule import Deviation, Rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
-from reference.ir.types import Array
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.numerics.products import magnitudes, sums
 from reference.ops.contraction import Dimensions, arranged, dot_dimensions, einsum_sums
 from reference.ops.ragged import numbers_of, products_of_groups
+
+_BF16 = ELEMENT_TYPES["bf16"]
 
 
 def _dimensions(operation: Operation, lhs: Array) -> Dimensions:
@@ -37,7 +41,7 @@ def _dimensions(operation: Operation, lhs: Array) -> Dimensions:
     )
 
 
-def _summed(
+def summed(
     operation: Operation,
     operands: tuple[Array, ...],
     sizes: bool,
@@ -55,7 +59,7 @@ def _summed(
     return (magnitudes(a, b) if sizes else sums(a, b)).reshape(shape)
 
 
-def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
+def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:
     """How many products make up an element of the result."""
     config = operation.attribute("einsum_config")
     if config is not None:
@@ -63,6 +67,23 @@ def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
         return int(einsum_sums(ones, str(config), magnitudes=True).max(initial=0))
     lhs = operands[0]
     return prod(lhs.shape[d] for d in _dimensions(operation, lhs).lhs_contracting)
+
+
+def _kept_in_bf16() -> Deviation:
+    """Sums of products of bf16 alone."""
+    kept = kept_in_bf16(summed, depth_of, Default())
+
+    def measure(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        if element_type_of(operands[0]) is not _BF16:
+            return (np.full(expected[0].shape, np.inf),)
+        return kept.measure(operation, operands, expected, actual)
+
+    return replace(kept, measure=measure)
 
 
 _TEXT = (
@@ -74,26 +95,26 @@ _GPU = Rule(
     "sum of products on a GPU",
     f"{_TEXT}; DEFAULT rounds operands of f32 to TF32",
     f"{_SOURCE}; XLA:GPU's precision",
-    bound=bounded(_summed, _depth, Default(default=2.0**-11)),
-    measure=measured(_summed, _depth, Default(default=2.0**-11)),
-    loss=losing(_summed, _depth, Default(default=2.0**-11)),
-    either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-11)),
+    bound=bounded(summed, depth_of, Default(default=2.0**-11)),
+    measure=measured(summed, depth_of, Default(default=2.0**-11)),
+    loss=losing(summed, depth_of, Default(default=2.0**-11)),
+    either_zero=either_zero_of(summed, depth_of, Default(default=2.0**-11)),
     deviations=(
-        flushing(_summed, _depth, Default(default=2.0**-11)),
-        without_algorithm(_summed, _depth, Default(default=2.0**-11)),
+        flushing(summed, depth_of, Default(default=2.0**-11)),
+        without_algorithm(summed, depth_of, Default(default=2.0**-11)),
     ),
 )
 _TPU = Rule(
     "sum of products on a TPU",
     f"{_TEXT}; DEFAULT rounds operands of f32 to bf16, HIGH makes two bf16 of each",
     f"{_SOURCE}; XLA:TPU's precision",
-    bound=bounded(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
-    measure=measured(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
-    loss=losing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
-    either_zero=either_zero_of(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+    bound=bounded(summed, depth_of, Default(default=2.0**-8, high=2.0**-16)),
+    measure=measured(summed, depth_of, Default(default=2.0**-8, high=2.0**-16)),
+    loss=losing(summed, depth_of, Default(default=2.0**-8, high=2.0**-16)),
+    either_zero=either_zero_of(summed, depth_of, Default(default=2.0**-8, high=2.0**-16)),
     deviations=(
-        flushing(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
-        without_algorithm(_summed, _depth, Default(default=2.0**-8, high=2.0**-16)),
+        flushing(summed, depth_of, Default(default=2.0**-8, high=2.0**-16)),
+        without_algorithm(summed, depth_of, Default(default=2.0**-8, high=2.0**-16)),
     ),
 )
 CONTRACTED = Rule(
@@ -101,13 +122,14 @@ CONTRACTED = Rule(
     _TEXT,
     _SOURCE,
     rounds_operands=True,
-    bound=bounded(_summed, _depth, Default()),
-    measure=measured(_summed, _depth, Default()),
-    loss=losing(_summed, _depth, Default()),
-    either_zero=either_zero_of(_summed, _depth, Default()),
+    bound=bounded(summed, depth_of, Default()),
+    measure=measured(summed, depth_of, Default()),
+    loss=losing(summed, depth_of, Default()),
+    either_zero=either_zero_of(summed, depth_of, Default()),
     deviations=(
-        flushing(_summed, _depth, Default()),
-        without_algorithm(_summed, _depth, Default()),
+        flushing(summed, depth_of, Default()),
+        without_algorithm(summed, depth_of, Default()),
+        _kept_in_bf16(),
     ),
     elsewhere=((Hardware.GPU, _GPU), (Hardware.TPU, _TPU)),
 )

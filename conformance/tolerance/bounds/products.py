@@ -35,7 +35,7 @@ _FAST_ACCUMULATION = 2.0**-13
 """What is left of f32 where `allow_imprecise_accumulation`: Hopper's tensor cores add products
 of f8 with 14 bits (DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, section 3.3.2)."""
 
-_F16, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("f16", "f32", "f64"))
+_BF16, _F16, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("bf16", "f16", "f32", "f64"))
 _BYTE = 8
 
 
@@ -63,10 +63,19 @@ Depth = Callable[[Operation, tuple[Array, ...]], int]
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """What a platform makes of DEFAULT and HIGH for operands of f32: unit roundoffs, 0 for none."""
+    """What a platform makes of DEFAULT and HIGH for operands of f32: unit roundoffs, 0 for none.
+
+    `rounded` are those of operands that are given before they are rounded to 16 bits, whatever the
+    platform: they are added up as numbers of 16 bits are. A sum may then be rounded to a type of a
+    unit roundoff `held` before it is converted to the result's. `sums` is the type that sums are
+    kept in, where that is not what an operation asks for.
+    """
 
     default: float = 0.0
     high: float = 0.0
+    rounded: tuple[float, float] | None = None
+    held: float = 0.0
+    sums: ElementType | None = None
     exact: bool = True
     """Whether sums of exact data must be exact: a convolution may be done by way of a transform."""
 
@@ -79,12 +88,14 @@ def unit(element_type: ElementType) -> float:
 @dataclass(frozen=True, slots=True)
 class Precision:
     """How an operation is computed: unit roundoffs of rounded operands (0: not rounded), of sums
-    and of the result, and the type that sums are kept in."""
+    and of the result, and the type that sums are kept in; and of what is `held` before it is
+    converted to the result's type (0: nothing is)."""
 
     operands: tuple[float, float]
     accumulation: float
     of: ElementType
     result: float
+    held: float = 0.0
 
     @property
     def rounded(self) -> float:
@@ -100,6 +111,9 @@ def precision_of(
     result = unit(to)
     if given.get("accumulation_type") is not None:
         return _algorithm(given, operands, result)
+    if default.sums is not None or default.rounded is not None:
+        of = default.sums or _accumulation(_F16.bits, to)
+        return Precision(default.rounded or (0.0, 0.0), unit(of), of, result, default.held)
     bits = element_type_of(operands[0]).part.bits
     of = _accumulation(bits, to)
     if bits != _F32.bits or of is not _F32:
@@ -195,6 +209,23 @@ def without_algorithm(summation: Summation, depth: Depth, default: Default) -> D
         return plainly(replace(operation, attributes=kept), operands, expected, actual)
 
     return Deviation(NOT_KEPT, measure)
+
+
+IN_BF16 = "sums kept in bf16"
+_FEW = 128
+"""So many roundings to bf16 may come to as much as all products together."""
+
+
+def kept_in_bf16(summation: Summation, depth: Depth, default: Default) -> Deviation:
+    """Sums of products of bf16 that are rounded to that type at each step, which nobody asks for.
+
+    They are off by the sum of the magnitudes at most.
+    """
+
+    def few(operation: Operation, operands: tuple[Array, ...]) -> int:
+        return min(depth(operation, operands), _FEW)
+
+    return Deviation(IN_BF16, measured(summation, few, replace(default, sums=_BF16)))
 
 
 def measured(
@@ -324,7 +355,8 @@ def _is_exact(sums: _Sums, total: Array, precision: Precision) -> bool:
         if rounding and (one >= least / rounding).any():
             return False
         quantum *= least
-    largest = min(quantum / precision.accumulation, precision.of.float_format.max_finite)
+    coarsest = max(precision.accumulation, precision.held)
+    largest = min(quantum / coarsest, precision.of.float_format.max_finite)
     return bool(quantum >= least_of(precision.of, flushes=sums.flushes) and total.max() <= largest)
 
 
@@ -352,7 +384,8 @@ def _bound(
     product = terms * precision.accumulation
     gamma = product / (1 - product) if product < 1 else np.inf
     size = np.abs(target).astype(np.float64)
-    out = precision.result * np.maximum(size, to.float_format.smallest_normal) * more
+    least = np.maximum(size, to.float_format.smallest_normal)
+    out = (precision.result + precision.held) * least * more
     inner = np.where(total == 0, 0.0, (precision.rounded + gamma) * total) * more
     lost = _underflow(sums, finite, precision) * more
     return np.where(total == 0, 0.0, np.where(np.isfinite(size), out, 0.0) + inner + lost)

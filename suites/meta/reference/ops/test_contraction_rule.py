@@ -7,7 +7,7 @@ import pytest
 
 from conformance.judging.compare import Judgement, judge
 from conformance.tolerance.bounds.contraction import CONTRACTED
-from conformance.tolerance.bounds.products import NOT_KEPT
+from conformance.tolerance.bounds.products import IN_BF16, NOT_KEPT
 from conformance.verdict import Verdict
 from generators.cells import plan
 from generators.values.contents import materialise
@@ -111,6 +111,18 @@ def test_sums_no_better_than_without_the_stated_algorithm_are_named() -> None:
         found = judged(lhs, rhs, np.array([[result]]).astype(of), **given)
         assert found.kind == kind
     assert verdict(lhs, rhs, np.array([[8]]).astype(of)) is Verdict.PASS
+
+
+@pytest.mark.parametrize(("name", "kind"), [("bf16", IN_BF16), ("f32", "wrong value")])
+def test_sums_that_are_kept_in_bf16_are_named(name: str, kind: str) -> None:
+    """256 and twenty ones: rounded to bf16 at each step they stay 256. No sum is lost by that."""
+    of = TYPES[name].storage
+    lhs, rhs = np.ones((1, 21)).astype(of), np.ones((21, 1)).astype(of)
+    lhs[0, 0] = 256
+    assert judged(lhs, rhs, np.array([[276]]).astype(of)).verdict is Verdict.PASS
+    assert judged(lhs, rhs, np.array([[256]]).astype(of)).kind == kind
+    for far in (0, -256, 512):
+        assert judged(lhs, rhs, np.array([[far]]).astype(of)).kind not in (IN_BF16, "")
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu", "tpu"])
