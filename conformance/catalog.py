@@ -17,6 +17,7 @@ from conformance.tolerance.bounds import (
     quantization,
     random,
     reduction,
+    scaled,
     sorting,
 )
 from conformance.tolerance.models.interpreter.table import deviating
@@ -24,7 +25,7 @@ from conformance.tolerance.rule import Rule
 from generators.case.columns import Column
 from generators.case.quantized_types import QuantizedColumn
 from reference.interpreter.quantized import involved
-from reference.ir.op import Op
+from reference.ir.op import Dialect, Op
 from reference.ir.program import Operation, TensorType
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
@@ -222,19 +223,30 @@ _INSTRUCTIONS = (
 )
 """XLA's instructions that StableHLO lacks: they are tried as ops of XlaBuilder."""
 
-_BY_NAME = {row.name: row for row in (*_ROWS, *_INSTRUCTIONS)}
+_COMPOSITES = (
+    Row("RngBernoulli", XLA_BUILDER + RANDOM, random.BERNOULLI, weight=5),
+    Row("ScaledDot", XLA_BUILDER + CONTRACTION, scaled.SCALED, weight=3),
+)
+"""Ops of XlaBuilder that have no twin, and are written as composites."""
+
+_BY_NAME = {row.name: row for row in (*_ROWS, *_INSTRUCTIONS, *_COMPOSITES)}
 
 
-def _row_of_twin(record: Op) -> Row:
-    """The row of an op that is lowered, judged as its twin; what the twin shows is not repeated."""
+def _row_of_xla(record: Op) -> Row:
+    """The row of an op that is lowered, judged as its twin; what the twin shows is not repeated.
+
+    What has no twin has a row of its own.
+    """
+    if not record.twin:
+        return _BY_NAME[record.name]
     twin = _BY_NAME[record.twin]
     weight = max(0.5, twin.weight / 4)
     return Row(record.name, XLA_BUILDER + twin.family, twin.tolerance, weight)
 
 
-_TWINS = tuple(_row_of_twin(record) for record in OPS.values() if record.twin)
+_XLA = tuple(_row_of_xla(record) for record in OPS.values() if record.dialect is Dialect.XLA)
 
-CATALOG: dict[str, Row] = {row.name: row for row in (*_ROWS, *_TWINS)}
+CATALOG: dict[str, Row] = {row.name: row for row in (*_ROWS, *_XLA)}
 """Every op by its name, in the specification's order; those of XlaBuilder come last."""
 
 _RULED = CATALOG | _BY_NAME

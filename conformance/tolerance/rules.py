@@ -21,6 +21,7 @@ from conformance.tolerance.bounds import (
     quantization,
     random,
     reduction,
+    scaled,
     sorting,
 )
 from conformance.tolerance.models import simplified
@@ -183,7 +184,7 @@ RULES: dict[str, Rule] = {
         gathering.SCATTERED_UPDATES, sorting.SORTED,
         normalization.NORMALIZED,
         linear_algebra.FACTORED, linear_algebra.SOLVED, fft.TRANSFORMED, random.DISTRIBUTED,
-        random.GENERATED, quantization.QUANTIZED,
+        random.BERNOULLI, random.GENERATED, scaled.SCALED, quantization.QUANTIZED,
     )
 }  # fmt: skip
 """Every rule by its name, as docs/tolerances.md lists them."""

@@ -51,7 +51,7 @@ def shuffled(pick: Pick, count: int) -> tuple[int, ...]:
     return tuple(order)
 
 
-def _sides(pick: Pick) -> Sides:
+def _sides(pick: Pick, depths: tuple[int, ...]) -> Sides:
     batch = choose(pick, (0, 0, 0, 0, 1, 1, 1, 2), "batching dimensions")
     rows = choose(pick, (0, 1, 1, 1, 1, 1, 2), "other dimensions of lhs")
     columns = choose(pick, (0, 1, 1, 1, 1, 1, 2), "other dimensions of rhs")
@@ -59,7 +59,7 @@ def _sides(pick: Pick) -> Sides:
     counts = (batch, rows, columns, depth)
     sizes = [[choose(pick, _SIZES[:5]) for _ in range(count)] for count in counts]
     if depth == 1:
-        sizes[3][0] = choose(pick, _DEPTHS, "contracting size", size_label)
+        sizes[3][0] = choose(pick, depths, "contracting size", size_label)
     others = tuple(part for part in sizes[:3] if part)
     if others and seldom(pick, 3, "another size is long"):
         long = choose(pick, others)
@@ -97,8 +97,12 @@ _LARGE = (
 """Sides that reach the kernels for larger matrices and vectors."""
 
 
-def _layout(element_type: ElementType, pick: Pick) -> Layout:
-    of = choose(pick, _LARGE) if is_large(pick, element_type) else _sides(pick)
+def layout(element_type: ElementType, pick: Pick, contracted: tuple[int, ...] = _DEPTHS) -> Layout:
+    """Shapes and dimensions of a product: any number of each kind of dimension, in any order.
+
+    `contracted` are the sizes of the contracting dimension, where there is just one.
+    """
+    of = choose(pick, _LARGE) if is_large(pick, element_type) else _sides(pick, contracted)
     batches, depths = len(of.batch), len(of.depth)
     mixed = not seldom(pick, 3, "dimensions in order")
     left = of.batch + of.rows + of.depth
@@ -216,13 +220,10 @@ def value_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
 
 
 def _dot_general(element_type: ElementType, pick: Pick) -> Case:
-    layout = _layout(element_type, pick)
-    types = {
-        "lhs": TensorType(layout.lhs, element_type),
-        "rhs": TensorType(layout.rhs, element_type),
-    }
-    result = TensorType(layout.result, result_of(element_type, pick))
-    given = layout.attributes | _precision(element_type, pick)
+    of = layout(element_type, pick)
+    types = {"lhs": TensorType(of.lhs, element_type), "rhs": TensorType(of.rhs, element_type)}
+    result = TensorType(of.result, result_of(element_type, pick))
+    given = of.attributes | _precision(element_type, pick)
     return case(pick, "dot_general", types, (result,), value_rows(element_type), given)
 
 

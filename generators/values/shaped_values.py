@@ -178,6 +178,21 @@ def _exponents(
     return cast(drawn.reshape(shape), element_type)
 
 
+def _shares(element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+    """Multiples of 1/64 between 0 and 1, which are left out."""
+    return cast((words.below(math.prod(shape), 63) + 1) / 64, element_type).reshape(shape)
+
+
+def _powers_of_two(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, given: list[str]
+) -> Array:
+    """Powers of two, not negative, exponents alike in a range cut to the type's."""
+    fmt = element_type.float_format
+    low, high = (max(fmt.min_exponent, min(int(text), fmt.max_exponent)) for text in given)
+    exponents = words.below(math.prod(shape), high - low + 1) + low
+    return cast(np.ldexp(1.0, exponents).reshape(shape), element_type)
+
+
 def _lone_one(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
@@ -224,6 +239,8 @@ SHAPED: dict[str, ShapedFiller] = {
     "values": _values,
     "within": _within,
     "exponents": _exponents,
+    "powers": _powers_of_two,
+    "shares": _shares,
     "lone_one": _lone_one,
     "cancelling": _cancelling,
     "negative_zeros": _negative_zeros,
@@ -240,7 +257,8 @@ SHAPED: dict[str, ShapedFiller] = {
     "spectrum": _spectrum,
 }
 """By name: `values:3,4,5` (these integers, row-major; a single one everywhere), `within:LOW:HIGH`
-(uniform integers, both ends included), `exponents:LOW:HIGH`, `lone_one` and `cancelling` (terms
+(uniform integers, both ends included), `exponents:LOW:HIGH`, `powers:LOW:HIGH` (of two),
+`shares` (of a whole), `lone_one` and `cancelling` (terms
 of sums: of a wide range, next to a large one, in pairs that cancel), `negative_zeros` and
 `mixed_zeros` (-0 alone, zeros of either sign), `permutation` (of 0 to the size less 1), `definite`,
 `gram`, `graded`, `hilbert` (Hermitian matrices in the last two dimensions, definite unless the

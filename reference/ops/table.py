@@ -15,13 +15,14 @@ from reference.ops.xla import (
     movement,
     numerical,
     reduction,
+    scaled,
 )
 
 __all__ = ["FAMILIES", "OPS", "Op"]
 
 _XLA_MODULES = (
     elementwise, movement, reduction, contraction, control_flow, host, distribution, numerical,
-    extended,
+    extended, scaled,
 )  # fmt: skip
 
 FAMILIES: dict[str, tuple[Op, ...]] = (

@@ -29,6 +29,17 @@ def _undefined(operation: Operation, operands: Sequence[Array], _: Array, __: in
     return [("undefined distribution", np.asarray(is_undefined(operation, operands)))]
 
 
+def is_no_mean(mean: Array) -> bool:
+    """Whether numbers that are 0 or 1 cannot have this mean. What comes of it the page does not
+    say; XLA's compiler gave zeros for NaN and for less than 0, ones for more than 1."""
+    return not 0 <= float(mean) <= 1
+
+
+def _no_mean(_: Operation, operands: Sequence[Array], __: Array, ___: int) -> list[Open]:
+    """XLA's page, "RngBernoulli": see `is_no_mean`."""
+    return [("undefined distribution", np.asarray(is_no_mean(operands[0])))]
+
+
 def _algorithm(operation: Operation, _: Sequence[Array], __: Array, ___: int) -> list[Open]:
     """Spec "rng_bit_generator": DEFAULT is an implementation-defined algorithm, THREE_FRY and
     PHILOX are implementation-defined variants of the published ones, and the output "is not
@@ -39,6 +50,7 @@ def _algorithm(operation: Operation, _: Sequence[Array], __: Array, ___: int) ->
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {
+    "RngBernoulli": (_no_mean,),
     "rng": (_undefined,),
     "rng_bit_generator": (_algorithm,),
 }

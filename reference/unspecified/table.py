@@ -30,6 +30,7 @@ from reference.unspecified import (
     ragged,
     random,
     reduction,
+    scaled,
     sorting,
 )
 from reference.unspecified.reasons import Open, Reason
@@ -37,7 +38,7 @@ from reference.unspecified.reasons import Open, Reason
 _FAMILIES = (
     data_movement, dynamism, gathering, sorting, reduction, contraction, convolution,
     control_flow, host, normalization, linear_algebra, fft, random, quantization,
-    mhlo, ragged,
+    mhlo, ragged, scaled,
 )  # fmt: skip
 
 _REASONS: dict[str, tuple[Reason, ...]] = {

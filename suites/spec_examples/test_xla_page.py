@@ -145,6 +145,31 @@ def test_an_example(op, operands, results, given, regions) -> None:
     assert {one.name for one in lowered(program).walk()}.isdisjoint({op})
 
 
+@pytest.mark.parametrize("rhs", [[[1, 1, 1], [2, 2, 2]]])
+def test_a_scaled_dot_is_like_a_dot_general(rhs: list[list[int]]) -> None:
+    """The page's figures of DotGeneral: with scales of 1, and with a scale for each row of lhs."""
+    of, numbers = element_type("bf16").storage, DotDimensionNumbers((1,), (1,))
+    lhs, one = np.array([[1, 2, 3], [4, 5, 6]], of), np.ones((1, 1), of)
+    for scale, result in (
+        (one, [[6, 12], [15, 30]]), (np.array([[2], [0.5]], of), [[12, 24], [7.5, 15]]),
+    ):  # fmt: skip
+        operands, want = (lhs, scale, np.array(rhs, of), one), np.array(result, of)
+        given = {"dimension_numbers": numbers}
+        program = program_of("ScaledDot", operands, (want,), (), given)
+        assert check(program) == []
+        np.testing.assert_array_equal(evaluate(program, operands)[0], want)
+
+
+def test_numbers_of_bernoulli_are_zeros_and_ones() -> None:
+    """A mean of F32, a shape of U32."""
+    given, of = {"shape": Shape("ui32", (40, 50))}, np.zeros((40, 50), np.uint32)
+    program = program_of("RngBernoulli", (f32(0.25),), (of,), (), given)
+    assert check(program) == []
+    (numbers,) = evaluate(program, (f32(0.25),))
+    assert set(np.unique(numbers)) == {0, 1}
+    assert abs(numbers.mean() - 0.25) < 0.05
+
+
 def test_elements_of_other_widths_have_other_dimensions() -> None:
     infer = OPS["BitcastConvertType"].infer
     of = {name: element_type(name) for name in ("f32", "f16")}

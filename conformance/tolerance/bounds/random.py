@@ -9,6 +9,10 @@ The specification does not say how fine the numbers are. What generators are kno
 numbers that are multiples of one unit of the significand (Goualard, "Generating Random
 Floating-Point Numbers by Dividing Integers", 2020) and normal ones made of such (Thomas, Luk, Leong
 and Villasenor, "Gaussian Random Number Generators", 2007), is as fine as that.
+
+Of numbers that are 0 or 1 with a probability (`RngBernoulli`) the ones are counted, which says all
+there is to say of their distribution: the test is the binomial one, exact, with half of that p at
+either end. A probability is as fine as the uniform numbers that are compared with it.
 """
 
 from __future__ import annotations
@@ -19,15 +23,17 @@ import numpy as np
 
 from conformance.tolerance.rule import Rule
 from reference.ir.program import Operation
-from reference.ir.types import Array, ElementType, element_type_of, to_bits
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
 from reference.numerics.products import wide
 from reference.numerics.rounding import ulp_size
-from reference.unspecified.random import is_undefined
+from reference.unspecified.random import is_no_mean, is_undefined
 
 PROBABILITY = 1e-9
 _BITS_LOST = 4
 """A normal number is made of uniform ones of as many bits as its significand has: so many steps of
 those its distribution may be off."""
+
+_F32 = ELEMENT_TYPES["f32"]
 
 Refuted = tuple[tuple[tuple[str, Array], ...], ...]
 
@@ -108,6 +114,55 @@ def _any(
     return (np.ones(expected[0].shape, np.bool_),)
 
 
+def _at_least(ones: int, count: int, probability: float) -> float:
+    """How probable it is that so many numbers, or more, of `count` are 1."""
+    if ones <= 0 or probability >= 1:
+        return 1.0
+    if probability <= 0:
+        return 0.0
+    every = range(ones, count + 1)
+    ways = (math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1) for k in every)
+    logarithms = (math.log(probability), math.log1p(-probability))
+    terms = (
+        way + k * logarithms[0] + (count - k) * logarithms[1]
+        for way, k in zip(ways, every, strict=True)
+    )
+    return math.fsum(map(math.exp, terms))
+
+
+def miscounted(ones: int, count: int, mean: float) -> bool:
+    """Whether there are too few ones, or too many, among numbers of that mean."""
+    step = 0.5**_F32.float_format.mantissa_bits if 0 < mean < 1 else 0.0
+    many = _at_least(ones, count, mean + step)
+    few = _at_least(count - ones, count, 1 - (mean - step))
+    return min(many, few) < PROBABILITY / 2
+
+
+def _miscounted(
+    _: Operation,
+    operands: tuple[Array, ...],
+    __: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> Refuted:
+    """Numbers that are neither 0 nor 1, or too many of one kind."""
+    mean, (numbers,) = operands[0], actual
+    if is_no_mean(mean):
+        return ((),)
+    outside = np.asarray(numbers > 1)
+    wrong = not outside.any() and miscounted(int(numbers.sum()), numbers.size, float(mean))
+    everywhere = np.full(numbers.shape, wrong)
+    return ((("out of range", outside), ("distribution", everywhere)),)
+
+
+def _either(
+    _: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    __: tuple[Array, ...],
+) -> tuple[Array | None, ...]:
+    return (None if is_no_mean(operands[0]) else np.ones(expected[0].shape, np.bool_),)
+
+
 def _not_random(
     _: Operation, __: tuple[Array, ...], expected: tuple[Array, ...], actual: tuple[Array, ...]
 ) -> Refuted:
@@ -134,6 +189,16 @@ DISTRIBUTED = Rule(
     permits=_any,
     refutes=_misplaced,
     varies=True,  # "may or may not be deterministic"
+)
+BERNOULLI = Rule(
+    "zeros and ones",
+    "every number 0 or 1, and as many ones as the mean asks for, by an exact binomial test at "
+    f"p < {PROBABILITY:g}: none of a mean of 0, nothing else of a mean of 1. Any such numbers are "
+    "right",
+    "XLA operation semantics, RngBernoulli; Clopper and Pearson 1934 for the test",
+    permits=_either,
+    refutes=_miscounted,
+    varies=True,
 )
 GENERATED = Rule(
     "random bits",

@@ -9,6 +9,7 @@ from reference.ir.types import element_type
 from reference.ops.xla.shapes import Shape
 
 _F32, _F64 = element_type("f32"), element_type("f64")
+_UI32, _SI32 = element_type("ui32"), element_type("si32")
 
 
 def _rng(op: str) -> Iterator[Miss]:
@@ -24,7 +25,17 @@ def _rng(op: str) -> Iterator[Miss]:
         yield "P2", program(op, other, result, shape=shape)
 
 
-NEAR_MISSES: dict[str, Misses] = {"RngNormal": _rng, "RngUniform": _rng}
+def _bernoulli(op: str) -> Iterator[Miss]:
+    for mean in (tensor(_F32, 1), tensor(_F64)):
+        yield "P1", program(op, {"mean": mean}, (tensor(_UI32, 3),), shape=Shape("ui32", (3,)))
+    for of in (_SI32, _F32):
+        shape = Shape(of.name, (3,))
+        yield "P2", program(op, {"mean": tensor(_F32)}, (tensor(of, 3),), shape=shape)
+
+
+NEAR_MISSES: dict[str, Misses] = {
+    "RngBernoulli": _bernoulli, "RngNormal": _rng, "RngUniform": _rng,
+}  # fmt: skip
 """What makes the near misses of each op."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}

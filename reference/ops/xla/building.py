@@ -33,7 +33,7 @@ LOWER = stablehlo.OPS | {
 }
 """What ops of XlaBuilder are made of, by mnemonic."""
 
-Conditions = Callable[..., None]
+Conditions = Callable[..., object]
 """conditions(*operand types, **attributes, **regions): requires P1, P2, ... of the page. Types of
 results that are stated come as `result`, or as the tuple `results` of an op of several."""
 

@@ -56,13 +56,13 @@ class RaggedDotDimensionNumbers(NamedTuple):
     @property
     def spread(self) -> dict[str, Any]:
         """The dimensions by the names of `chlo.ragged_dot`."""
-        return _batching(self.dot_dimension_numbers) | {
+        return batching(self.dot_dimension_numbers) | {
             "lhs_ragged_dimensions": self.lhs_ragged_dimensions,
             "rhs_group_dimensions": self.rhs_group_dimensions,
         }
 
 
-def _batching(numbers: DotDimensionNumbers) -> dict[str, Any]:
+def batching(numbers: DotDimensionNumbers) -> dict[str, Any]:
     """Dimension numbers by the names of StableHLO."""
     return {
         "lhs_batching_dimensions": numbers.lhs_batch_dimensions,
@@ -100,11 +100,11 @@ def _dot(
     return building.op("dot", lhs, rhs, result=result, precision_config=precision_config)
 
 
-def _dot_general_conditions(
+def dimensions_fit(
     lhs: TensorType, rhs: TensorType, *, dimension_numbers: DotDimensionNumbers, **_: Any
-) -> None:
+) -> bool:
     """P1: contracted dimensions have the same sizes. P2: so have batch dimensions."""
-    numbers = dimension_numbers
+    numbers, fits = dimension_numbers, True
     for id_, ours, theirs in (
         ("P1", numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions),
         ("P2", numbers.lhs_batch_dimensions, numbers.rhs_batch_dimensions),
@@ -112,7 +112,27 @@ def _dot_general_conditions(
         inside = all(0 <= d < lhs.rank for d in ours) and all(0 <= d < rhs.rank for d in theirs)
         if require(id_, inside, numbers):
             sizes = [lhs.shape[d] for d in ours], [rhs.shape[d] for d in theirs]
-            require(id_, sizes[0] == sizes[1], numbers)
+            fits &= require(id_, sizes[0] == sizes[1], numbers)
+        fits &= inside
+    return fits
+
+
+def dimensions_of(numbers: DotDimensionNumbers) -> Dimensions:
+    """Dimension numbers as those of a dot_general."""
+    return Dimensions(
+        numbers.lhs_batch_dimensions, numbers.rhs_batch_dimensions,
+        numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions,
+    )  # fmt: skip
+
+
+def product_sizes(left: TensorType, right: TensorType, numbers: DotDimensionNumbers) -> Sizes:
+    """The sizes of a product: batches, those of lhs alone, those of rhs alone."""
+    dimensions = dimensions_of(numbers)
+    return (
+        *(left.static_shape[d] for d in dimensions.lhs_batching),
+        *(left.static_shape[d] for d in dimensions.lhs_result(left.rank)),
+        *(right.static_shape[d] for d in dimensions.rhs_result(right.rank)),
+    )
 
 
 def _dot_general(
@@ -120,18 +140,12 @@ def _dot_general(
     precision_config: tuple[str, ...] = (), preferred_element_type: str | None = None,
 ) -> Value:  # fmt: skip
     left, right, numbers = tensor_of(lhs), tensor_of(rhs), dimension_numbers
-    dimensions = Dimensions(
-        numbers.lhs_batch_dimensions, numbers.rhs_batch_dimensions,
-        numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions,
-    )  # fmt: skip
-    sizes = (
-        *(left.static_shape[d] for d in dimensions.lhs_batching),
-        *(left.static_shape[d] for d in dimensions.lhs_result(left.rank)),
-        *(right.static_shape[d] for d in dimensions.rhs_result(right.rank)),
+    result = TensorType(
+        product_sizes(left, right, numbers), _preferred(left, preferred_element_type)
     )
     return building.op(
-        "dot_general", lhs, rhs, result=TensorType(sizes, _preferred(left, preferred_element_type)),
-        precision_config=precision_config, **_batching(numbers),
+        "dot_general", lhs, rhs, result=result, precision_config=precision_config,
+        **batching(numbers),
     )  # fmt: skip
 
 
@@ -253,7 +267,7 @@ OPS: tuple[Op, ...] = (
     ),
     _product(
         "DotGeneral", "dot_general", _dot_general, attributes=("dimension_numbers", *_LEFT_OUT),
-        optional=_LEFT_OUT, conditions=_dot_general_conditions,
+        optional=_LEFT_OUT, conditions=dimensions_fit,
     ),
     built(
         "RaggedDot", "chlo.ragged_dot", _ragged_dot, operands=("lhs", "rhs", "group_sizes"),

@@ -1,6 +1,9 @@
 """XlaBuilder's linear algebra, transforms and random numbers.
 
-Source: XLA operation semantics, each op by its name.
+Source: XLA operation semantics, each op by its name. `RngBernoulli` is on an older version of the
+page alone: ComputationBuilder, which came before XlaBuilder, had it. What XLA made of it then
+(tensorflow/compiler/xla/service/elemental_ir_emitter.cc of 2017 and 2018) is said here: for each
+element a uniform number of [0, 1), and whether it is less than the mean, as an integer.
 """
 
 from __future__ import annotations
@@ -11,24 +14,38 @@ from typing import Any
 import numpy as np
 
 from reference.ir.constraints import require
-from reference.ir.op import FIRST_RESULT, Op
+from reference.ir.op import (
+    FIRST_RESULT,
+    Composite,
+    Dialect,
+    Op,
+    QuantizedUse,
+    Rounding,
+    Said,
+    Structure,
+)
 from reference.ir.program import Dense, TensorType, Value
-from reference.ir.types import FLOATS, element_type
+from reference.ir.types import FLOATS, Array, element_type
+from reference.ops.random import rng
 from reference.ops.xla.building import Building, built, renamed
-from reference.ops.xla.shapes import Shape, type_of
+from reference.ops.xla.shapes import Shape, shape_of, type_of
 
-_SI64 = element_type("si64")
+_SI64, _UI32, _F32 = (element_type(name) for name in ("si64", "ui32", "f32"))
+_SCALAR = TensorType((), _F32)
 
 
 def _rng(
     distribution: str, building: Building, first: Value, second: Value, *, shape: Shape
 ) -> Value:
     sizes = np.array(shape.dimensions, np.int64)
-    of = TensorType(sizes.shape, _SI64)
-    size = building.op("constant", value=Dense.of(sizes, of))
+    size = _constant(building, sizes, TensorType(sizes.shape, _SI64))
     return building.op(
         "rng", first, second, size, result=type_of(shape), rng_distribution=distribution
     )
+
+
+def _constant(building: Building, numbers: Array, of: TensorType) -> Value:
+    return building.op("constant", value=Dense.of(numbers, of))
 
 
 def _rng_conditions(first: TensorType, second: TensorType, *, shape: Shape, **_: Any) -> None:
@@ -47,6 +64,59 @@ def _rng_bit_generator(
     )
 
 
+# -- RngBernoulli -----------------------------------------------------------------------------
+
+
+def bernoulli_type(
+    mean: TensorType, *, shape: Shape, result: TensorType | None = None
+) -> TensorType:
+    """Result type of `RngBernoulli`: the shape that is asked for.
+
+    Raises:
+        ConstraintViolation: P1 (the mean is a scalar of F32), P2 (the shape is of U32), "result".
+    """
+    sound = require("P1", mean == _SCALAR, mean)
+    sound &= require("P2", shape.element_type == _UI32.name, shape)
+    if not sound:
+        return result or mean
+    made = type_of(shape)
+    require("result", result in (None, made), made)
+    return made
+
+
+def bernoulli(mean: Array, *, shape: Shape, **_: Any) -> Array:
+    """Ones with a probability of `mean`, and zeros: the same always for the same shape."""
+    sizes = np.array(shape.dimensions, np.int64)
+    of = TensorType(shape.dimensions, _F32)
+    zero, one = (np.array(end, np.float32) for end in (0, 1))
+    uniform = rng(zero, one, sizes, rng_distribution="UNIFORM", result=of)
+    return np.asarray(uniform < mean).astype(np.uint32)
+
+
+def _decomposed(building: Building, mean: Value, *, shape: Shape) -> Value:
+    """The comparison is ordered: of a mean that is NaN nothing is less."""
+    of: Any = mean.type
+    bernoulli_type(of, shape=shape)  # which the operations that follow do not ask for
+    zero, one = (_constant(building, np.array(end, np.float32), _SCALAR) for end in (0, 1))
+    uniform = _rng("UNIFORM", building, zero, one, shape=shape._replace(element_type=_F32.name))
+    means = building.op(
+        "broadcast_in_dim", mean, result=TensorType(shape.dimensions, _F32),
+        broadcast_dimensions=(),
+    )  # fmt: skip
+    less = building.op("compare", uniform, means, comparison_direction="LT")
+    return building.op("convert", less, result=type_of(shape))
+
+
+def _states(result: TensorType, **given: Any) -> Said:
+    """Nothing: the type of the result is the shape."""
+    del result, given
+    return ()
+
+
+def _reads(_: tuple[TensorType, ...], result: TensorType, __: dict[str, Any]) -> dict[str, Any]:
+    return {"shape": shape_of(result)}
+
+
 _random = partial(
     built, attributes=("shape",), conditions=_rng_conditions, constraints=("P1", "P2"),
     needs_result=False, principal=FIRST_RESULT,
@@ -58,6 +128,17 @@ OPS: tuple[Op, ...] = (
     built(
         "RngBitGenerator", "rng_bit_generator", _rng_bit_generator, operands=("initial_state",),
         attributes=("algorithm", "shape"), needs_result=False,
+    ),
+    Op(
+        name="RngBernoulli", dialect=Dialect.XLA, specified=False, draws=True,
+        type_function=bernoulli_type, evaluate=bernoulli, operands=("mean",),
+        attributes=("shape",), constraints=("P1", "P2"), element_types=(_UI32,),
+        principal=FIRST_RESULT, quantized=QuantizedUse.REFUSES, rounding=Rounding.APPROXIMATES,
+        structure=Structure.COMPUTES, lifts=False, needs_result=False,
+        composite=Composite(
+            name="xla.rng_bernoulli", order=(0,), decompose=_decomposed, states=_states,
+            reads=_reads,
+        ),
     ),
     _random(
         "RngNormal", "rng", partial(_rng, "NORMAL"), operands=("mu", "sigma"),

@@ -25,11 +25,11 @@ _OPS = (
     "Max", "Min", "Mul", "Neg", "Not", "OptimizationBarrier", "Or", "Outfeed", "Pad",
     "PartitionID", "PopulationCount", "Pow", "RaggedAllToAll", "RaggedDot", "Real", "Recv",
     "Reduce", "ReducePrecision", "ReduceScatter", "ReduceWindow", "Rem", "ReplicaId", "Reshape",
-    "Rev", "RngNormal",
-    "RngUniform", "RngBitGenerator", "Round", "RoundNearestAfz", "RoundNearestEven", "Rsqrt",
-    "Scan", "Scatter", "Select", "SelectAndScatter", "Send", "SetDimensionSize", "ShiftLeft",
-    "ShiftRightArithmetic", "ShiftRightLogical", "Sign", "Sin", "Slice", "Sort", "Sqrt", "Sub",
-    "Tan", "Tanh", "TopK", "Transpose", "TriangularSolve", "Tuple", "While", "Xor",
+    "Rev", "RngBernoulli", "RngNormal", "RngUniform", "RngBitGenerator", "Round",
+    "RoundNearestAfz", "RoundNearestEven", "Rsqrt", "ScaledDot", "Scan", "Scatter", "Select",
+    "SelectAndScatter", "Send", "SetDimensionSize", "ShiftLeft", "ShiftRightArithmetic",
+    "ShiftRightLogical", "Sign", "Sin", "Slice", "Sort", "Sqrt", "Sub", "Tan", "Tanh",
+    "TopK", "Transpose", "TriangularSolve", "Tuple", "While", "Xor",
 )  # fmt: skip
 
 HEADINGS: dict[str, tuple[str, ...]] = {
@@ -51,15 +51,7 @@ LEFT_OUT: dict[str, str] = {
     "Fusion": _INTERNAL,
     "Parameter": "the argument of a computation: what every program here has",
     "RecvDone": _PART,
-    "RngBernoulli": "stands on one page only, the oldest: a call of ComputationBuilder, which came "
-    "before XlaBuilder and took an F32 mean and a U32 shape. XlaBuilder has no such call, HLO no "
-    "such distribution (`expects random distribution but sees: rng_bernoulli`, say jaxlib 0.10.2 "
-    "and 0.12), and no page says what else makes such numbers: nothing is left to be run",
     "RngGetAndUpdateState": _INTERNAL,
-    "ScaledDot": "stands on the newest page only, which says that it is like DotGeneral, and not "
-    "what the scales do: how they meet operands of other sizes, in which type, and what is "
-    "rounded; jax writes it as a composite that brings its own decomposition (xla.scaled_dot), "
-    "which `check` reads and judges",
     "SetDimensionSize, DynamicReshape: results of bounded sizes": "jaxlib returns buffers of the "
     "bound, and not the size: what these ops leave is looked at within the program instead (its "
     "size, some of its elements, all of them added up), in the cells of both",

@@ -14,9 +14,12 @@ from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics import arithmetic
 from reference.numerics.conversion import complex_
 from reference.numerics.products import narrowed
+from reference.numerics.rounding import round_to, to_float64
 from reference.ops.contraction import Dimensions, arranged, dot_dimensions
 from reference.ops.convolution import convolved, geometry
 from reference.ops.ragged import numbers_of, products_of_groups
+from reference.ops.xla.contraction import dimensions_of
+from reference.ops.xla.scaled import BF16, spread
 
 
 def in_steps(lhs: Array, rhs: Array, to: ElementType, order: Array) -> Array:
@@ -90,5 +93,26 @@ def _convolved(
     return (convolved(lhs, rhs, of, lambda a, b: in_steps(a, b, to, order)),)
 
 
+def _scaled(operation: Operation, operands: tuple[Array, ...], expected: Results) -> Results:
+    """The decomposition of a product of scaled operands, whose steps are rounded to bf16 first."""
+    lhs, lhs_scale, rhs, rhs_scale = operands
+    sides = [
+        round_to(_as_bf16(one) * _as_bf16(spread(scale, one.shape)), BF16)
+        for one, scale in ((lhs, lhs_scale), (rhs, rhs_scale))
+    ]
+    numbers = given_attributes(operation)["dimension_numbers"]
+    a, b, shape = arranged(sides[0], sides[1], dimensions_of(numbers))
+    return (_all(element_type_of(expected[0]), a, b).reshape(shape),)
+
+
+def _as_bf16(operand: Array) -> Array:
+    """Numbers of an operand as bf16: infinities in the place of NaNs of f8E8M0FNU."""
+    numbers = to_float64(operand)
+    if not element_type_of(operand).float_format.has_zero:
+        numbers = np.where(np.isnan(numbers), np.inf, numbers)
+    return to_float64(round_to(numbers, BF16))
+
+
 STEP_BY_STEP = exactly("products added one by one", _contracted)
 WINDOWS_STEP_BY_STEP = exactly("products added one by one", _convolved)
+SCALED_STEP_BY_STEP = exactly("products added one by one", _scaled)

@@ -51,6 +51,7 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
     "logistic": (*_IN_F64, rounding.LOGISTIC, formulas.LOGISTIC),
     "multiply": (formulas.MULTIPLY,),
     "power": (*_IN_F64, formulas.POWER),
+    "ScaledDot": (sums.SCALED_STEP_BY_STEP,),
     "reduce_precision": (rounding.TO_FEWER_BITS,),
     "round_nearest_afz": (rounding.TO_WHOLE,),
     "round_nearest_even": (rounding.TO_WHOLE,),

@@ -11,6 +11,7 @@ from conformance.backends.interpreter.limits import why_not
 from conformance.backends.session import Session
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
+from generators.cells import plan
 from generators.invalid.table import near_misses
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES, Array, bits_dtype, from_bits, to_bits
@@ -276,6 +277,15 @@ def test_what_would_end_the_process_is_refused_before(session: Session, said: st
     assert "\n" not in reason
     with pytest.raises(Unsupported):
         session.compile(program, emit(program))
+
+
+def test_of_a_composite_its_decomposition_is_asked() -> None:
+    (drawn,) = plan.cases("RngBernoulli", ELEMENT_TYPES["ui32"], 0, 1)
+    assert why_not(drawn.program) == "rng: random numbers are nothing that it computes"
+    made = [one.program for one in plan.cases("ScaledDot", ELEMENT_TYPES["bf16"], 0, 60)]
+    reasons = {why_not(program) for program in made}
+    assert None in reasons
+    assert "dot_general: sums of no products end the process" in reasons
 
 
 def test_of_a_reduction_of_nothing_not_even_the_verifier_is_asked(session: Session) -> None:

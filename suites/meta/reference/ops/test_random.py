@@ -2,12 +2,13 @@
 
 import hashlib
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.tolerance.bounds.random import deviates
+from conformance.tolerance.bounds.random import BERNOULLI, PROBABILITY, deviates, miscounted
 from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -16,6 +17,7 @@ from reference.ir.types import ELEMENT_TYPES, FLOATS, INTEGERS, element_type_of,
 from reference.numerics.counter_based import philox_4x32, philox_bits, threefry_2x32, threefry_bits
 from reference.numerics.rounding import to_float64
 from reference.ops.random import rng_bit_generator
+from reference.ops.xla.shapes import shape_of
 
 DISTRIBUTED, GENERATED = RULES["distribution"], RULES["random bits"]
 FULL, PI = 0xFFFFFFFF, (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344)
@@ -278,6 +280,67 @@ def test_the_test_never_fails_on_a_few_numbers() -> None:
     assert not deviates(np.zeros(10), np.zeros(10))
     assert deviates(np.zeros(12), np.zeros(12))
     assert not deviates(np.zeros(0), np.zeros(0))
+
+
+# --- RngBernoulli --------------------------------------------------------------------------------
+
+
+def counted(mean, numbers):
+    """What is said of zeros and ones of a mean that is asked for."""
+    numbers = np.asarray(numbers).astype(np.uint32)
+    of, given = TensorType(numbers.shape, ELEMENT_TYPES["ui32"]), scalars("f32", mean)
+    values = (Value("mean", TensorType((), ELEMENT_TYPES["f32"])),)
+    made = single_op("RngBernoulli", values, (of,), {"shape": shape_of(of)})
+    return judge(made, given, evaluate(made, given), (numbers,), BERNOULLI)
+
+
+def test_the_mean_is_that_of_the_numbers() -> None:
+    """Right ones are never accused; constants, complements and other means are found."""
+    uniform = np.random.default_rng(4).random((40, 50))
+    for mean in (0.0, 0.125, 0.25, 0.4375, 0.875, 1.0):
+        right = uniform < mean
+        assert counted(mean, right).verdict is Verdict.PASS
+        for wrong in (~right, np.zeros_like(right), np.ones_like(right), uniform < mean + 0.1):
+            if wrong.sum() != right.sum():
+                found = counted(mean, wrong)
+                assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "distribution")
+    found = counted(0.5, np.where(uniform < 0.5, 2, 0))
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "out of range")
+    assert found.wrong == (uniform < 0.5).sum()
+
+
+def test_of_a_mean_at_an_end_there_is_no_exception() -> None:
+    lone = np.arange(9) == 4
+    for mean, right in ((0.0, lone & False), (-0.0, lone & False), (1.0, lone | True)):
+        assert counted(mean, right).verdict is Verdict.PASS
+        assert counted(mean, right ^ lone).kind == "distribution"
+
+
+def test_a_mean_is_as_fine_as_uniform_numbers_are() -> None:
+    """One of 2^-30 may be met by a number in 2^23; 2^-20 of 2000 numbers is none, or one."""
+    lone = np.arange(2000) == 7
+    for mean in (2.0**-30, 2.0**-20, 2.0**-40):
+        assert counted(mean, lone).verdict is Verdict.PASS
+        assert counted(mean, lone | (np.arange(2000) < 30)).kind == "distribution"
+    below = float(np.nextafter(np.float32(1), np.float32(0)))
+    assert counted(below, np.ones(2000)).verdict is Verdict.PASS
+
+
+def test_what_is_no_mean_is_left_open() -> None:
+    for mean in (np.nan, -0.25, 1.5, np.inf):
+        for numbers in (np.arange(50) % 2, np.full(50, 9)):
+            assert counted(mean, numbers).verdict is Verdict.UNSPECIFIED
+
+
+@pytest.mark.parametrize(("count", "mean"), [(40, 0.25), (100, 0.5), (60, 0.9375)])
+def test_ones_are_counted_exactly(count: int, mean: float) -> None:
+    """By the binomial distribution in rational numbers: neither end has more than half of 1e-9."""
+    share = Fraction(mean)
+    each = [math.comb(count, k) * share**k * (1 - share) ** (count - k) for k in range(count + 1)]
+    least = Fraction(PROBABILITY) / 2
+    for ones in range(count + 1):
+        rare = min(sum(each[ones:]), sum(each[: ones + 1])) < least
+        assert miscounted(ones, count, mean) == rare, ones
 
 
 # --- rng_bit_generator, judged -------------------------------------------------------------------

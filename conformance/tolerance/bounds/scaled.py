@@ -1,0 +1,173 @@
+"""The tolerance rule of reference/ops/xla/scaled.py: a sum of products whose operands are scaled.
+
+The decomposition that the op is written with rounds an operand, its scales, and their products to
+bf16, one after the other. Whoever knows the op by its name need not: what is permitted is the bound
+of a sum of products (conformance/tolerance/bounds/products.py) with u_in the unit roundoff of bf16
+for each of these three that has to be rounded, in some element, and 0 where none has. So a scale
+that is a power of two costs nothing, and exact data is judged bit for bit.
+
+Sums are kept in f32 or bf16, which jax says are what they may be asked for in. One that is asked
+for in another type may be rounded to bf16 first: the page lets a backend add up in another type
+than the preferred one, and convert.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.bounds.contraction import depth_of, summed
+from conformance.tolerance.bounds.products import (
+    IN_BF16,
+    Default,
+    Depth,
+    Summation,
+    bounded,
+    kept_in_bf16,
+    losing,
+    measured,
+    quantum_of,
+    unit,
+)
+from conformance.tolerance.bounds.zeros import either_zero_of
+from conformance.tolerance.rule import Deviation, Rule
+from reference.ir.program import Operation, TensorType, Value
+from reference.ir.types import Array, element_type, element_type_of
+from reference.numerics.products import narrowed, started
+from reference.numerics.rounding import round_to, to_float64
+from reference.numerics.zeros import is_negative, is_zero
+from reference.ops.xla.building import tensor_of
+from reference.ops.xla.contraction import batching
+from reference.ops.xla.scaled import BF16, scaled
+
+_F32 = element_type("f32")
+
+Make = Callable[[Summation, Depth, Default], Callable[..., Any]]
+"""make(summation, depth, default): a part of the rule for sums of products."""
+
+
+def product_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Operation, Default]:
+    """The dot_general of the scaled operands, and what they may have been rounded by."""
+    lhs, lhs_scale, rhs, rhs_scale = operands
+    values = tuple(
+        Value(name, TensorType(of.shape, _F32)) for name, of in (("lhs", lhs), ("rhs", rhs))
+    )
+    given: dict[str, Any] = dict(operation.attributes)
+    numbers = batching(given["dimension_numbers"])
+    product = Operation("dot_general", values, operation.results, tuple(sorted(numbers.items())))
+    rounded = _rounded(lhs, lhs_scale), _rounded(rhs, rhs_scale)
+    held = 0.0 if tensor_of(operation.results[0]).element in (BF16, _F32) else unit(BF16)
+    return product, Default(rounded=rounded, held=held)
+
+
+def _rounded(operand: Array, scale: Array) -> float:
+    """The unit roundoff of bf16, as often as something is rounded to it."""
+    numbers, factors = to_float64(operand), to_float64(scale)
+    return unit(BF16) * sum(map(_is_rounded, (numbers, factors, scaled(operand, scale))))
+
+
+def _is_rounded(numbers: Array) -> bool:
+    """Whether bf16 lacks one of these numbers, of those that are in its range."""
+    held = to_float64(round_to(numbers, BF16))
+    return bool(((held != numbers) & np.isfinite(held)).any())
+
+
+def factors_of(operands: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The operands times their scales, as f32: it has the range of bf16, and digits enough."""
+    lhs, lhs_scale, rhs, rhs_scale = operands
+    return tuple(round_to(scaled(*pair), _F32) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))
+
+
+def _of_scaled(make: Make) -> Callable[..., Any]:
+    """What a part of the rule for sums of products says of those of the scaled operands."""
+
+    def part(operation: Operation, operands: tuple[Array, ...], *results: Any) -> Any:
+        product, default = product_of(operation, operands)
+        return make(summed, depth_of, default)(product, factors_of(operands), *results)
+
+    return part
+
+
+def _kept_in_bf16(summation: Summation, depth: Depth, default: Default) -> Callable[..., Any]:
+    return kept_in_bf16(summation, depth, default).measure
+
+
+def _either_zero(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """Zeros of sums may have either sign where a scaled operand is less than bf16 has, too."""
+    lhs, lhs_scale, rhs, rhs_scale = operands
+    least = BF16.float_format.smallest_normal
+    sizes = (np.abs(scaled(*pair)) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))
+    if any(((one < least) & (one > 0)).any() for one in sizes):
+        return (is_zero(expected[0]),)
+    return _of_scaled(either_zero_of)(operation, operands, expected)
+
+
+def _flushed(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """Errors of sums with what is subnormal as bf16 lost: of a side, its scales too, or of both.
+
+    The least number of f8E8M0FNU is such a scale. A constant may be scaled when the program is
+    compiled, and keep what is lost of the other side.
+    """
+    product, default = product_of(operation, operands)
+    measure, to = measured(summed, depth_of, default, flushes=True), element_type_of(expected[0])
+    kept = factors_of(operands)
+    flushed = tuple(map(_without, factors_of(tuple(map(_without, map(to_float64, operands))))))
+    found: list[Array] = []
+    for factors in itertools.product(*zip(kept, flushed, strict=True)):
+        sums = started(summed(product, factors, False))
+        same = all(map(operator.is_, factors, kept))
+        found += measure(product, factors, (expected[0] if same else narrowed(sums, to),), actual)
+    wrong = _other_zeros(expected, actual) & (not _may_be_flushed(kept))
+    return (np.where(wrong, np.inf, np.minimum.reduce(found)),)
+
+
+def _without(numbers: Array) -> Array:
+    """Numbers without those that are subnormal as bf16."""
+    zero = np.copysign(numbers.dtype.type(0), numbers)
+    return np.where(np.abs(numbers) < BF16.float_format.smallest_normal, zero, numbers)
+
+
+def _may_be_flushed(factors: tuple[Array, ...]) -> bool:
+    """Whether a product, or a sum of some, may be subnormal: then its zero has any sign."""
+    quantum = 1.0
+    for one in factors:
+        quantum *= quantum_of(np.abs(one[np.isfinite(one)]).astype(np.float64))
+    return quantum < _F32.float_format.smallest_normal
+
+
+def _other_zeros(expected: tuple[Array, ...], actual: tuple[Array, ...]) -> Array:
+    """Where a zero has the other sign."""
+    want, got = expected[0], actual[0]
+    return is_zero(want) & is_zero(got) & (is_negative(want) != is_negative(got))
+
+
+SCALED = Rule(
+    "sum of scaled products",
+    "as a sum of products of the scaled operands: exact data bit for bit; otherwise within "
+    "u_out |e| + (2 u_in + gamma(n)(u_acc)) S, u_in being 2^-8 for each of operand, scale and "
+    "scaled operand that bf16 does not hold; a sum that goes into another type than f32 and bf16 "
+    "may be rounded to bf16 first",
+    "the decomposition of jax.lax.scaled_dot, which rounds these to bf16; XLA operation semantics, "
+    "DotGeneral, on preferred_element_type; TOSA conformance, DOT_PRODUCT; Higham, Accuracy and "
+    "Stability, sections 3.1 and 3.5",
+    rounds_operands=True,
+    bound=_of_scaled(bounded),
+    measure=_of_scaled(measured),
+    loss=_of_scaled(losing),
+    either_zero=_either_zero,
+    deviations=(
+        Deviation("subnormal intermediate", _flushed, flushes=True, signs=True),
+        Deviation(IN_BF16, _of_scaled(_kept_in_bf16)),
+    ),
+)

@@ -1,0 +1,59 @@
+"""What is left open of products of operands with scales."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.products import sums
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.contraction import arranged
+from reference.ops.xla.contraction import dimensions_of
+from reference.ops.xla.scaled import BF16, scaled
+from reference.unspecified.contraction import no_zero
+from reference.unspecified.reasons import Open, Reason
+
+
+def _beyond(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> Sequence[Open]:
+    """Sums of what bf16 does not hold: the decomposition makes infinities of scaled operands that
+    large, and the page does not say in which type they are to be held."""
+    del number
+    lhs, lhs_scale, rhs, rhs_scale = operands
+    beyond = [
+        (np.isfinite(one) & np.isinf(to_float64(round_to(one, BF16)))).astype(np.float32)
+        for one in (scaled(lhs, lhs_scale), scaled(rhs, rhs_scale))
+    ]
+    if not any(one.any() for one in beyond):
+        return []
+    given: Any = dict(operation.attributes)
+    ones = [np.ones(one.shape, np.float32) for one in beyond]
+    met = np.zeros(result.shape, np.bool_)
+    for pair in ((beyond[0], ones[1]), (ones[0], beyond[1])):
+        a, b, shape = arranged(*pair, dimensions_of(given["dimension_numbers"]))
+        met |= np.matmul(a, b).reshape(shape) > 0
+    return [("scaled operand beyond bf16", met)]
+
+
+def _no_number(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> Sequence[Open]:
+    """Sums that are infinite or NaN, in a type that has neither: operands and scales may be of
+    other types. What becomes of them no text says (conversions to such types are open, too)."""
+    del number
+    if element_type_of(result).float_format.has_nan:
+        return []
+    lhs, lhs_scale, rhs, rhs_scale = operands
+    given: Any = dict(operation.attributes)
+    sides = scaled(lhs, lhs_scale), scaled(rhs, rhs_scale)
+    a, b, shape = arranged(*sides, dimensions_of(given["dimension_numbers"]))
+    return [("NaN in a format without NaN", ~np.isfinite(sums(a, b)).reshape(shape))]
+
+
+REASONS: dict[str, tuple[Reason, ...]] = {"ScaledDot": (no_zero, _beyond, _no_number)}
+"""What may be open in a result, by mnemonic."""

@@ -1,0 +1,137 @@
+"""Ops that are written as composites, and composites that are read as ops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.stablehlo.parse import parse_module
+from generators.cells import plan
+from generators.invalid.table import near_misses
+from reference.interpreter.evaluate import check, evaluate
+from reference.ir.program import Program
+from reference.ir.types import element_type
+
+F8, E8 = jnp.float8_e4m3fn, jnp.float8_e8m0fnu
+
+
+def exported(lhs: Any, rhs: Any, scales: tuple[Any, ...], **given: Any) -> str:
+    """The text that jax writes, for operands and scales as (shape, type)."""
+
+    def function(*operands: Any) -> Any:
+        left, right, *rest = operands
+        named = dict(zip(("lhs_scale", "rhs_scale"), rest, strict=False))
+        return jax.lax.scaled_dot(left, right, **named, **given)
+
+    types = (jax.ShapeDtypeStruct(*one) for one in (lhs, rhs, *scales))
+    return jax.jit(function).lower(*types).as_text()
+
+
+EXPORTED = {
+    "batches": ((((2, 4, 64), F8), ((2, 64, 8), jnp.float8_e5m2),
+                 (((2, 4, 2), E8), ((2, 4, 8), E8))), {}),
+    "no scales": ((((4, 64), F8), ((64, 8), F8), ()), {"preferred_element_type": jnp.float32}),
+    "bf16": ((((4, 64), jnp.bfloat16), ((64, 8), F8),
+              (((4, 32), jnp.bfloat16), ((4, 8), E8))), {}),
+    "two contracted": ((((4, 6, 8), F8), ((6, 8, 3), F8), (((4, 3, 2), E8), ((2, 4, 3), E8))),
+                       {"dimension_numbers": (((2, 1), (1, 0)), ((), ()))}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_what_jax_writes_is_the_op(name: str) -> None:
+    """The decomposition that we write is that of jax, operation for operation."""
+    operands, given = EXPORTED[name]
+    program = parse_module(exported(*operands, **given))
+    names = [one.name for one in program.walk()]
+    assert names[-2:] == ["ScaledDot", "return"]
+    assert len(program.functions) == 1
+    assert check(program) == []
+    assert parse_module(emit(program)) == program
+
+
+def test_another_decomposition_is_what_it_says() -> None:
+    operands, given = EXPORTED["batches"]
+    text = exported(*operands, **given)
+    for this, that in (
+        ("stablehlo.multiply", "stablehlo.add"), ("[DEFAULT, DEFAULT]", "[HIGHEST, HIGHEST]"),
+        ("preferred_element_type = bf16", "preferred_element_type = f32"),
+        ("preferred_element_type = bf16", "preferred_element_type = 3 : i64"),
+        ("[[2], [1]]", "[[1], [1]]"), ("[[0], [0]]", "[0, 0]"), ("[[0], [0]]]", "[[0], [0]], []]"),
+        ("xla.scaled_dot\"", "xla.other\""), ("-> tensor<2x4x8xbf16>\n    return",
+         "{version = 1 : i32} -> tensor<2x4x8xbf16>\n    return"),
+    ):  # fmt: skip
+        changed = text.replace(this, that) if "version" not in that else text.replace(
+            "decomposition = @xla.scaled_dot", "decomposition = @xla.scaled_dot, version = 1 : i32"
+        )  # fmt: skip
+        assert changed != text
+        names = {one.name for one in parse_module(changed).walk()}
+        assert "composite" in names, (this, that)
+        assert "ScaledDot" not in names
+
+
+def test_scales_that_the_op_does_not_take_are_left_to_the_decomposition() -> None:
+    text = exported(((4, 64), F8), ((64, 8), F8), (((4, 2), jnp.float32), ((2, 8), E8)))
+    assert "composite" in {one.name for one in parse_module(text).walk()}
+
+
+def test_decompositions_are_shared_and_named_apart() -> None:
+    """One for operations of the same types; functions of other names stay."""
+    made = plan.case("RngBernoulli", element_type("ui32"), 0, 0).program
+    other = plan.case("RngBernoulli", element_type("ui32"), 0, 3).program
+    assert made.main.result_types != other.main.result_types
+    text = emit(Program((*_twice(made).functions, *_named(other, "xla.rng_bernoulli"))))
+    assert text.count('stablehlo.rng"') == 2
+    assert text.count("decomposition = @xla.rng_bernoulli_1") == 2
+    program = parse_module(text)
+    assert [one.name for one in program.functions] == ["main", "xla.rng_bernoulli"]
+    assert [one.name for one in program.walk()].count("RngBernoulli") == 3
+
+
+def _named(program: Program, name: str) -> tuple[Any, ...]:
+    return (replace(program.main, name=name),)
+
+
+def _twice(program: Program) -> Program:
+    """The program with its last operation once more."""
+    main = program.main
+    *before, subject, end = main.body.operations
+    results = tuple(replace(value, name=f"{value.name}_again") for value in subject.results)
+    body = replace(main.body, operations=(*before, replace(subject, results=results), subject, end))
+    return Program((replace(main, body=body),))
+
+
+@pytest.mark.parametrize("op", ["RngBernoulli", "ScaledDot"])
+def test_what_does_not_fit_is_not_written(op: str) -> None:
+    """Or it is written, and MLIR refuses it."""
+    written = 0
+    for _, program in near_misses(op):
+        try:
+            text = emit(program)
+        except EmitError:
+            continue
+        written += 1
+        with pytest.raises(ValueError, match="line"):
+            parse_module(text)
+    assert (written > 0) == (op == "ScaledDot")
+
+
+def test_dictionaries_hold_lists_and_types() -> None:
+    text = """func.func @main(%x: tensor<f32>) -> tensor<f32> {
+      %0 = stablehlo.composite "a.b" %x {decomposition = @f, composite_attributes = {
+        dims = [[1, 2], [], [true, "x"]], of = f8E4M3FN, to = bf16}} : (tensor<f32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+    func.func private @f(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"""
+    program = parse_module(text)
+    said: Any = program.main.body.operations[0].attribute("composite_attributes")
+    types = element_type("f8E4M3FN"), element_type("bf16")
+    assert said == (("dims", ((1, 2), (), (True, "x"))), ("of", types[0]), ("to", types[1]))
+    assert parse_module(emit(program)) == program
+    np.testing.assert_array_equal(evaluate(program, (np.array(2, np.float32),))[0], 2)
