@@ -17,17 +17,13 @@ import numpy as np
 
 from benchmarks.campaign_faults.rewritings import Rewriting, rewritten
 from benchmarks.mutants.swapping import Codes, forget, put
+from benchmarks.mutants.trials import SECONDS
+from benchmarks.mutants.workers import MEMORY
 from conformance.backends.base import Description, Failed
 from conformance.backends.fake.reference import ReferenceBackend
 from conformance.transforms.inline import NotInlined, inlined
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
-
-MEMORY = 6 << 30
-"""Bytes that changed code may ask for."""
-
-SECONDS = 5.0
-"""Seconds after which changed code is taken to have no end."""
 
 
 class FaultyBackend(ReferenceBackend):

@@ -95,6 +95,11 @@ def _constant(one: Operation, number: float) -> Iterable[Operation]:
     return [Operation("constant", (), (result,), (("value", Dense.of(array, of)),))]
 
 
+def _inner(one: Operation) -> Value:
+    """A new value on the way to an operation's result, of its type."""
+    return replace(one.results[0], name=f"{one.results[0].name}_inner")
+
+
 def _undone(outer: str, inner: str) -> Rewrite:
     """outer(inner(x)) as x."""
 
@@ -150,7 +155,7 @@ def _regrouped(name: str) -> Rewrite:
         if made is None or not _is_float(one.results[0]):
             return None
         x, y = made.operands
-        inner = Value(f"{one.results[0].name}_inner", one.results[0].type)
+        inner = _inner(one)
         second = replace(one, operands=(y, one.operands[1]), results=(inner,))
         return [second, replace(one, operands=(x, inner))]
 
@@ -236,14 +241,11 @@ def _pad_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "pad") if one.name == "pad" else None
     if made is None:
         return None
+    inner = replace(_inner(one), type=one.operands[0].type)
     return [
-        replace(made, operands=(made.operands[0], one.operands[1]), results=(inner := _new(one),)),
-        replace(one, operands=(replace(inner, type=made.results[0].type), one.operands[1])),
+        replace(made, operands=(made.operands[0], one.operands[1]), results=(inner,)),
+        replace(one, operands=(inner, one.operands[1])),
     ]
-
-
-def _new(one: Operation) -> Value:
-    return Value(f"{one.results[0].name}_inner", one.operands[0].type)
 
 
 def _clamped_the_other_way(seen: Seen, one: Operation) -> Iterable[Operation] | None:
@@ -251,7 +253,7 @@ def _clamped_the_other_way(seen: Seen, one: Operation) -> Iterable[Operation] | 
     made = seen.maker(one.operands[0], "maximum") if one.name == "minimum" else None
     if made is None:
         return None
-    inner = Value(f"{one.results[0].name}_inner", one.results[0].type)
+    inner = _inner(one)
     first = replace(one, operands=(made.operands[0], one.operands[1]), results=(inner,))
     return [first, replace(made, operands=(inner, made.operands[1]), results=one.results)]
 
@@ -337,7 +339,7 @@ def _product_of_exponentials(seen: Seen, one: Operation) -> Iterable[Operation] 
     made = [seen.maker(value, "exponential") for value in one.operands]
     if None in made:
         return None
-    inner = Value(f"{one.results[0].name}_inner", one.results[0].type)
+    inner = _inner(one)
     x, y = (m.operands[0] for m in made if m is not None)
     return [replace(one, operands=(x, y), results=(inner,)),
             Operation("exponential", (inner,), one.results)]  # fmt: skip
@@ -356,7 +358,7 @@ def _fused_product(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "multiply") if one.name == "add" else None
     if made is None:
         return None
-    inner = Value(f"{one.results[0].name}_inner", one.results[0].type)
+    inner = _inner(one)
     return [replace(one, results=(inner,)), replace(one, operands=(inner, one.operands[0]))]
 
 

@@ -226,7 +226,7 @@ class Permitted:
 
     def _ways_to_leave_out(self) -> Iterator[Values]:
         """The results where what is only rounded is left as it was, or may be."""
-        for program in (self._program, without_roundings(self._program)):
+        for program in dict.fromkeys((self._program, without_roundings(self._program))):
             whole, tolerances = separated(program, self._taken), Tolerances(unrounded=True)
             for directions in self._ways():
                 yield self._run(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -17,9 +18,7 @@ from conformance.stablehlo.reading.constants import dense
 from conformance.stablehlo.reading.types import value_type
 from reference.ir.accuracy import MODES, ResultAccuracy
 from reference.ir.program import Attribute
-from reference.ir.types import ELEMENT_TYPES
-
-_BY_SPELLING = {of.mlir: of for of in ELEMENT_TYPES.values()}
+from reference.ir.types import from_mlir
 
 
 def _number(attribute: Any, kind: AttributeKind) -> int | None:
@@ -108,7 +107,9 @@ def _entry(found: Any) -> Any:
     if isinstance(found, ir.IntegerAttr) and str(found.type) == "i64":
         return int(found.value)
     if isinstance(found, ir.TypeAttr):
-        return _BY_SPELLING.get(str(found.value))
+        with suppress(KeyError):  # a type of no element
+            return from_mlir(str(found.value))
+        return None
     if isinstance(found, ir.ArrayAttr):
         values = tuple(map(_entry, found))
         return None if None in values else values
