@@ -19,7 +19,7 @@ from time import perf_counter
 from benchmarks.throughput import Recorder
 from conformance.backends import session
 from conformance.backends.base import BackendError
-from conformance.campaign.fuzzing.campaign import PER_TRIAL
+from conformance.campaign.fuzzing.singles import PER_TRIAL
 from conformance.campaign.fuzzing.trial import run_trial
 from conformance.campaign.fuzzing.trials import Trial
 from conformance.executors.local import Call, LocalExecutor

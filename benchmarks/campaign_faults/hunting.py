@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from conformance.backends import session
-from conformance.campaign.fuzzing.campaign import PER_TRIAL
+from conformance.campaign.fuzzing.singles import PER_TRIAL
 from conformance.campaign.fuzzing.trial import run_trial
 from conformance.campaign.fuzzing.trials import Trial
 

@@ -18,6 +18,7 @@ from conformance.campaign.fuzzing.hits import LAST, Hits
 from conformance.campaign.fuzzing.keeping.journal import Journal
 from conformance.campaign.fuzzing.keeping.keeping import Keeping
 from conformance.campaign.fuzzing.lost import Losses, is_ours
+from conformance.campaign.fuzzing.singles import PER_TRIAL
 from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.campaign.fuzzing.steering.steering import Steering
 from conformance.campaign.fuzzing.tally import FuzzTally
@@ -28,9 +29,6 @@ from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedO
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
 from generators.chains.seeds.fragment import Fragment
-
-PER_TRIAL = 16
-"""Programs of a trial, compiled as one module: with more, one costs hardly less."""
 
 NEEDED = (
     "conformance.campaign.fuzzing.reducing",

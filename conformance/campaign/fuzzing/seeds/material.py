@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from conformance.campaign.fuzzing.singles import is_single, single
 from conformance.campaign.fuzzing.trials import Trial
 from generators.case.case import Case
 from generators.chains import strategy
@@ -56,6 +57,8 @@ def _read(path: str, ops: frozenset[str]) -> Material:
 
 def case_of(trial: Trial, number: int, guide: Guide | None = None) -> Case:
     """The program of that number in a campaign, with recipes for its inputs."""
+    if is_single(number):
+        return single(trial, number)
     if trial.seeds:
         material = _read(trial.seeds, trial.ops)
         if material.fragments and number % material.every == material.every - 1:
