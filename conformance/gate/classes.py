@@ -36,8 +36,9 @@ CLASSES = (
     "wider arithmetic", "window out of bounds in part", "zero left out", "zeros taken for equal",
     # elements, on StableHLO's interpreter
     "NaN taken for infinity", "bits of another format", "constant over the largest number",
-    "direct sum of a transform", "products added one by one", "textbook formula",
-    "total order not kept", "zero point subtracted in 32 bits",
+    "direct sum of a transform", "group sizes of the first dimensions",
+    "products added one by one", "textbook formula", "total order not kept",
+    "zero point subtracted in 32 bits",
     # operations of a program together
     "common factor taken out of a sum", "constants added first", "constants multiplied first",
     "conversion left out",

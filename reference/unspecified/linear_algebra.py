@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reference.ir.program import Operation
-from reference.ir.types import Array
+from reference.ir.types import Array, element_type_of
 from reference.numerics.products import wide
 from reference.ops.linear_algebra import adjoint, coefficients, factor
 from reference.unspecified.reasons import Open, Reason
@@ -60,6 +60,34 @@ def _no_solution(
     ]
 
 
+def _saturated(
+    operation: Operation, operands: Sequence[Array], result: Array, _: int
+) -> list[Open]:
+    """The same of types without infinities, whose largest number stands for what is beyond it: of
+    unknowns that some step may be too large for, and of those that follow from such."""
+    of = element_type_of(result)
+    if of.is_complex or of.float_format.has_infinity:
+        return []
+    given: dict[str, Any] = dict(operation.attributes)
+    matrices, below = coefficients(wide(operands[0]), **given)
+    right, found = np.abs(wide(operands[1])), np.abs(wide(result))
+    if not given["left_side"]:
+        right, found = np.swapaxes(right, -1, -2), np.swapaxes(found, -1, -2)
+    others = np.abs(matrices) * (1 - np.eye(matrices.shape[-1]))
+    largest = of.float_format.max_finite
+    over = right + others @ found > largest
+    along = slice(None) if below else slice(None, None, -1)
+    met = np.logical_or.accumulate((over | (found >= largest))[..., along, :], axis=-2)
+    after = np.concatenate([np.zeros_like(met[..., :1, :]), met[..., :-1, :]], axis=-2)
+    open_ = over | after[..., along, :]
+    return [
+        (
+            "steps beyond the largest number",
+            open_ if given["left_side"] else np.swapaxes(open_, -1, -2),
+        )
+    ]
+
+
 def _triangle_of_solution(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
 ) -> list[Open]:
@@ -80,6 +108,6 @@ def _triangle_of_solution(
 
 REASONS: dict[str, tuple[Reason, ...]] = {
     "cholesky": (_other_triangle, _not_definite),
-    "triangular_solve": (_unit_diagonal, _no_solution, _triangle_of_solution),
+    "triangular_solve": (_unit_diagonal, _no_solution, _saturated, _triangle_of_solution),
 }
 """The reasons by op."""

@@ -213,6 +213,30 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xi32>) {
     assert "divide" in {operation.name for operation in unit.program.walk()}
 
 
+def test_chlo_operations_that_the_reference_has_stay(tmp_path: Path) -> None:
+    """StableHLO's pass makes of a ragged dot what gives other results."""
+    text = """
+func.func @main(%x: tensor<2x2x1xf32>, %y: tensor<1x2x1x1xf32>, %g: tensor<2x1xi32>)
+    -> tensor<2x2x1xf32> {
+  %0 = EXPANDED
+  %1 = "chlo.ragged_dot"(%0, %y, %g) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<
+    lhs_batching_dimensions = [1], rhs_batching_dimensions = [1], lhs_contracting_dimensions = [2],
+    rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}>
+    : (tensor<2x2x1xf32>, tensor<1x2x1x1xf32>, tensor<2x1xi32>) -> tensor<2x2x1xf32>
+  return %1 : tensor<2x2x1xf32>
+}"""
+    one = "tensor<2x2x1xf32>"
+    for first in (f"stablehlo.abs %x : {one}", f"chlo.sinh %x : {one} -> {one}"):
+        (tmp_path / "program.mlir").write_text(text.replace("EXPANDED", first))
+        (unit,) = units(tmp_path / "program.mlir")
+        assert isinstance(unit, Unit)
+        names = {operation.name for operation in unit.program.walk()}
+        assert {name for name in names if name.startswith("chlo")} == {"chlo.ragged_dot"}
+        found = check_file(str(tmp_path / "program.mlir"), Settings("interpreter"))
+        assert found.verdict is Verdict.DIVERGENT
+        assert "group sizes of the first dimensions" in found.message
+
+
 def test_a_test_of_what_must_be_refused_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "tests.mlir"
     path.write_text(FAULTY + "\n// -----\n// expected-error@+1 {{no}}\nfunc.func @f() { oops }\n")

@@ -101,6 +101,37 @@ def test_products_are_added_one_by_one(session: Session, which: str, name: str) 
     assert {kind for _, kind in spoilt.findings} != {"products added one by one"}
 
 
+RAGGED = {
+    "rows": ((2, 4, 5, 6), (4, 4, 6), "[2]", "[0]", "[0]"),
+    "depth": ((4, 5, 6), (2, 4, 4, 6), "[1]", "[2]", "[]"),
+}
+"""Shapes of rhs and of the result, and the contracting, ragged and group dimensions."""
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("f32", np.float32), ("i32", np.int32)])
+@pytest.mark.parametrize("which", list(RAGGED))
+def test_group_sizes_are_taken_for_those_of_the_first_dimensions(
+    session: Session, which: str, name: str, dtype: type
+) -> None:
+    rhs, result, contracting, ragged, group = RAGGED[which]
+    batching = "[0]" if which == "depth" else "[1]"
+    y, to = (f"tensor<{'x'.join(map(str, shape))}x{name}>" for shape in (rhs, result))
+    text = f"""func.func @main(%x: tensor<4x4x5x{name}>, %y: {y}, %g: tensor<4x2xi32>) -> {to} {{
+      %0 = "chlo.ragged_dot"(%x, %y, %g) <{{ragged_dot_dimension_numbers = #chlo.ragged_dot<
+        lhs_batching_dimensions = [1], rhs_batching_dimensions = {batching},
+        lhs_contracting_dimensions = [2], rhs_contracting_dimensions = {contracting},
+        lhs_ragged_dimensions = {ragged}, rhs_group_dimensions = {group}>}}>
+        : (tensor<4x4x5x{name}>, {y}, tensor<4x2xi32>) -> {to}
+      return %0 : {to}
+    }}"""
+    generator = np.random.default_rng(1)
+    inputs = [generator.integers(-8, 8, shape).astype(dtype) for shape in ((4, 4, 5), rhs)]
+    sizes = np.array([[1, 3], [2, 0], [0, 4], [3, 2]], np.int32)
+    found, spoilt = judged(session, text, [*inputs, sizes])
+    assert {kind for _, kind in found.findings} == {"group sizes of the first dimensions"}
+    assert {kind for _, kind in spoilt.findings} != {"group sizes of the first dimensions"}
+
+
 ELEMENTWISE = {
     "constant over the largest number": [
         ("ceil", "f8E3M4"),

@@ -186,6 +186,29 @@ def test_what_is_open_of_a_system() -> None:
     assert found["singular matrix"].all(axis=(1, 2)).tolist() == [True, False]
 
 
+@pytest.mark.parametrize("given", EVERY_WAY, ids=lambda given: "-".join(map(str, given.values())))
+def test_what_follows_a_step_beyond_the_largest_number_is_open(given) -> None:
+    """Of types without infinities: by the order of the steps, not before, and of none that has."""
+    a = np.broadcast_to(np.eye(4), (4, 4)) + 0.5 * (1 - np.eye(4))
+    numbers = np.array([[1.0, 1, -7, 1], [0.5, 0.25, 1, 0.5]])  # the third of them is too large
+    below = given["lower"] == (given["transpose_a"] == "NO_TRANSPOSE")
+    below = below if given["left_side"] else not below
+    if not below:
+        numbers = numbers[:, ::-1]
+    b = numbers.T if given["left_side"] else numbers
+    for name, opens in (("f6E2M3FN", True), ("f16", False)):
+        operands = [one.astype(ELEMENT_TYPES[name].storage) for one in (a, b)]
+        result = triangular_solve(*operands, **given)
+        made = program("triangular_solve", operands, result, **given).main.body.operations[0]
+        mask = dict(unspecified(made, operands, result)).get("steps beyond the largest number")
+        if not opens:
+            assert mask is None
+            continue
+        order = mask.T if given["left_side"] else mask
+        order = order if below else order[:, ::-1]
+        assert order.tolist() == [[False, False, True, True], [False] * 4]
+
+
 def test_the_other_triangle_is_open_only_of_a_triangular_solution() -> None:
     given = {
         "left_side": True, "lower": True, "unit_diagonal": False, "transpose_a": "NO_TRANSPOSE",
