@@ -99,6 +99,10 @@ class Backlog:
         return self._causes.pop(0) if self._causes else None
 
     def spent(self, seconds: float) -> None:
-        """Count the seconds that a worker spent on one of them."""
-        self.seconds += seconds
+        """Count one of them as done, and the seconds that a worker spent on it."""
+        self.used(seconds)
         self._done += 1
+
+    def used(self, seconds: float) -> None:
+        """Count seconds that a worker spent on one of them, which is not done yet."""
+        self.seconds += seconds

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+from conformance.backends.base import loses_process
 from conformance.backends.registry import Choice
 from conformance.campaign.fuzzing.calls import run_trial
 from conformance.campaign.fuzzing.finding import working
@@ -220,8 +221,13 @@ class Sitting:
 
 
 def place_of(hit: Hit) -> str:
-    """Where hits are looked for that are likely to be the same: verdict, class and culprit."""
+    """Where hits are looked for that are likely to be the same: verdict, class and culprit.
+
+    Of what ends its process nobody knows the culprit: its last words stand for it, if it has any.
+    """
     outcome = hit.outcome
     known = ",".join(outcome.known)
-    culprit = outcome.culprit or " ".join(one.name for one in working(hit.program))
+    ends = loses_process(outcome.verdict, outcome.kind) and ": " in outcome.message
+    culprit = outcome.culprit or (outcome.message.partition(": ")[2] if ends else "")
+    culprit = culprit or " ".join(one.name for one in working(hit.program))
     return " | ".join(filter(None, (outcome.verdict.value, outcome.kind, culprit, known)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from conformance.campaign.fuzzing.calls import Timed, as_it_is, explained, reduc
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.keeping.journal import Journal
 from conformance.campaign.fuzzing.keeping.keeping import Keeping, of_known
-from conformance.campaign.fuzzing.lost import Losses
+from conformance.campaign.fuzzing.lost import Losses, spent_on
+from conformance.campaign.fuzzing.shrinking import Shrinking
 from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.executors.local import Call, Ended, LocalExecutor, TimedOut
 from conformance.verdict import Verdict
@@ -29,9 +29,6 @@ LEAST_SECONDS = 4.0
 
 EXPLAINING_SECONDS = 20.0
 """Seconds that looking for the cause of a finding may take."""
-
-LOST_SECONDS = 40.0
-"""Seconds that minimising a program may take that ends its process."""
 
 FLUSHED_WEIGHT = 4
 """So much a finding of subnormal numbers taken for zero counts beside others, when it is decided
@@ -54,6 +51,14 @@ class Reducing:
     place: str
     hit: Hit
     again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trying:
+    """The name of a call that tries a program which may end its worker, to make one smaller."""
+
+    place: str
+    small: Shrinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,6 @@ class Hits:
         self._backlog = Backlog()
         self._places = journal.place_counts()
         self._reducing: Counter[str] = Counter()
-        self._lost: list[tuple[str, int]] = []
         self._alone: list[Unexplained] = []
         self._begun = left()
 
@@ -93,8 +97,6 @@ class Hits:
             self._journal.add_finding(hit.number, of_known(hit))
         elif self._is_settled(place, hit.number):
             return
-        elif self._losses.is_loss(hit):
-            self._lost.append((place, hit.number))
         else:
             verdict = hit.outcome.verdict
             weight = FLUSHED_WEIGHT if verdict is Verdict.FLUSHED else 1
@@ -121,8 +123,7 @@ class Hits:
     @property
     def needed(self) -> float:
         """Seconds that are kept for the hits that wait, when the budget ends."""
-        usual = len(self._backlog) * self._backlog.usual / self._executor.jobs
-        return usual + len({place for place, _ in self._lost}) * LOST_SECONDS / 4
+        return len(self._backlog) * self._backlog.usual / self._executor.jobs
 
     def _next(self) -> Call | None:
         """The call that is to be made first."""
@@ -136,7 +137,11 @@ class Hits:
         return None if cause is None else self._explain(cause)
 
     def _reduce(self, place: str, hit: Hit, *, again: bool = False) -> Call:
-        trial, name = self._trial_of(hit.number), Reducing(place, hit, again)
+        trial = self._trial_of(hit.number)
+        if self._losses.is_loss(hit):
+            trying = Trying(place, Shrinking(hit))
+            return self._losses.call(trying, trial, hit.program, hit.inputs)
+        name = Reducing(place, hit, again)
         if again:
             return Call(name, timed, (as_it_is, trial, hit), 3 * REDUCING_SECONDS)
         seconds = self._seconds_for(REDUCING_SECONDS)
@@ -153,6 +158,9 @@ class Hits:
     def ended(self, ended: Ended) -> None:
         """Keep what a call of `calls` came to."""
         name, value = ended.call.name, ended.value
+        if isinstance(name, Trying):
+            self._tried(name, value)
+            return
         if isinstance(value, Timed):
             self._backlog.spent(value.seconds)
             value = value.value
@@ -165,6 +173,24 @@ class Hits:
             self._keep.cause(value)
         else:
             self._alone.append(name.unexplained)
+
+    def _tried(self, name: Trying, value: object) -> None:
+        """Go on with a program that ends its process, or be content with it as it is now."""
+        small, hit, seconds = name.small, name.small.hit, spent_on(value)
+        small.answer(self._losses.is_again(hit, value), seconds)
+        self._backlog.used(seconds)
+        trial, tried = self._trial_of(hit.number), None if self._is_over else small.next()
+        if tried is not None:
+            self._executor.push(self._losses.call(name, trial, *tried))
+            return
+        self._reducing[name.place] -= 1
+        self._backlog.spent(0.0)
+        finding = self._losses.concluded(trial, small, self._backend)
+        if finding is None:
+            self._journal.settle(hit.number, NOT_AGAIN)
+            self._keep.say(f"program {hit.number}: no answer in time, but one when asked again")
+        elif self._kept(name.place, hit.number, finding):
+            self._alone.append(Unexplained(hit.number, finding))
 
     def _reduced(self, name: Reducing, value: object) -> None:
         if not isinstance(value, Finding):
@@ -198,10 +224,6 @@ class Hits:
                 if ended is not None:
                     self.ended(ended)
                 tick()
-        for place, number in self._lost:
-            if not self._is_over and not self._is_settled(place, number):
-                self._reduce_lost(place, self._journal.hit(number))
-                tick()
         for one in self._alone:
             if not self._is_over:
                 self._keep.cause(self._explained_alone(one))
@@ -220,15 +242,3 @@ class Hits:
         """The finding with its cause, each question asked in a worker."""
         trial = self._trial_of(one.number)
         return explained_alone(self._executor, trial, one.finding, 4 * trial.seconds / 3)
-
-    def _reduce_lost(self, place: str, hit: Hit) -> None:
-        """Minimise a program that ends its process, every try in a worker."""
-        left = max(self._left(), 0.0) / max(len(self._lost), 1)
-        seconds = LOST_SECONDS if math.isinf(left) else min(LOST_SECONDS, max(left, 10.0))
-        trial = self._trial_of(hit.number)
-        finding = self._losses.reduced(trial, hit, self._backend, seconds)
-        if finding is None:
-            self._journal.settle(hit.number, NOT_AGAIN)
-            self._keep.say(f"program {hit.number}: no answer in time, but one when asked again")
-        elif self._kept(place, hit.number, finding):
-            self._alone.append(Unexplained(hit.number, finding))

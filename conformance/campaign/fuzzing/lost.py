@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from conformance.backends.base import loses_process
 from conformance.backends.session import COMPILATION, EXECUTION
-from conformance.campaign.fuzzing.calls import gives_answer
+from conformance.campaign.fuzzing.calls import Timed, gives_answer, timed
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.seeds.material import case_of
+from conformance.campaign.fuzzing.shrinking import SECONDS, Shrinking
 from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried
 from conformance.check.known import known_loss
@@ -15,18 +16,21 @@ from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.triage.attribute import called
-from conformance.triage.minimise.minimise import minimised
 from conformance.verdict import Verdict
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
 from reference.ops.xla.lowering import lowered
 
-TRIES = 60
-"""Workers that may be lost to make one program smaller."""
+A_WORKER = 0.5
+"""Seconds that a try takes which ends its worker, with what a new one takes to be there."""
 
-SECONDS = 40.0
-"""Seconds that it may take."""
+
+def spent_on(value: object) -> float:
+    """The seconds that a worker spent on a try, by what the call came to."""
+    if isinstance(value, Timed):
+        return value.seconds
+    return value.seconds if isinstance(value, TimedOut) else A_WORKER
 
 
 def is_ours(lost: Died | TimedOut) -> bool:
@@ -72,6 +76,17 @@ class Losses:
         its process. These would do that again, each time in another place, and cost a worker."""
         return not (hit.outcome.known or self.is_loss(hit))
 
+    def call(self, name: object, trial: Trial, program: Program, inputs: Inputs) -> Call:
+        """The call that tries a program, which may cost its worker."""
+        return Call(name, timed, (gives_answer, trial, program, inputs), self._seconds)
+
+    def is_again(self, hit: Hit, value: object) -> bool:
+        """Whether a program was lost as a hit was, by what the call came to that tried it."""
+        if not isinstance(value, (Died, TimedOut)) or is_ours(value):
+            return False
+        verdict, kind, _ = why(value)
+        return verdict is hit.outcome.verdict and kind == hit.outcome.kind
+
     def reduced(
         self, trial: Trial, hit: Hit, backend: str, seconds: float = SECONDS
     ) -> Finding | None:
@@ -81,26 +96,22 @@ class Losses:
         """
         if hit.outcome.known:
             return self.finding(hit, backend)
-        if not self._is_lost_again(trial, hit.program, hit.inputs, hit):
+        small = Shrinking(hit, seconds)
+        while (tried := small.next()) is not None:
+            value = self._executor.one(self.call("", trial, *tried))
+            small.answer(self.is_again(hit, value), spent_on(value))
+        return self.concluded(trial, small, backend)
+
+    def concluded(self, trial: Trial, small: Shrinking, backend: str) -> Finding | None:
+        """The finding that a hit comes to as far as it was minimised; None as above."""
+        hit = small.hit
+        if not small.fails_again:
             was_slow = hit.outcome.verdict is Verdict.TIMED_OUT
             return None if was_slow else self.finding(hit, backend)
-
-        def fails(program: Program, inputs: Inputs) -> bool:
-            return self._is_lost_again(trial, program, inputs, hit)
-
-        small = minimised(fails, hit.program, hit.inputs, seconds, TRIES)
         told = hit.outcome  # what it says of operations is not of the smaller program
         said = Outcome(told.verdict, told.kind, told.message)
         smaller = known_loss(small.program, trial.expectations, backend, said)
         return self.finding(Hit(hit.number, small.program, small.inputs, smaller), backend)
-
-    def _is_lost_again(self, trial: Trial, program: Program, inputs: Inputs, hit: Hit) -> bool:
-        call = Call("", gives_answer, (trial, program, inputs), self._seconds)
-        value = self._executor.one(call)
-        if not isinstance(value, (Died, TimedOut)) or is_ours(value):
-            return False
-        verdict, kind, _ = why(value)
-        return verdict is hit.outcome.verdict and kind == hit.outcome.kind
 
     def finding(self, hit: Hit, backend: str) -> Finding:
         """The finding of a hit that nothing more can be learnt of."""
