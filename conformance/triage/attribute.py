@@ -108,7 +108,7 @@ class Explainer:
                         ids, Fault(operation, judgement), None, passed(judgement.total)
                     )
         if steps is None or not steps.wrong:
-            return self._searched(program, inputs, judgement, steps)
+            return self._searched(program, inputs, judgement, steps, actual)
         known: dict[str, None] = {}
         new: Wrong | None = None
         explained: set[int] = set()
@@ -148,7 +148,7 @@ class Explainer:
             ids = self.known(steps.wrong[0].operation, judgement)
             behind = Explained(ids, found.first, None, passed(judgement.total) if ids else None)
         else:
-            behind = self._searched(program, inputs, judgement, steps)
+            behind = self._searched(program, inputs, judgement, steps, ())
         if not behind.is_known:
             return found
         return replace(behind, known=tuple(dict.fromkeys((*found.known, *behind.known))))
@@ -180,13 +180,16 @@ class Explainer:
         inputs: Sequence[Array],
         judgement: Judgement,
         steps: Steps | None,
+        actual: Sequence[Array],
     ) -> Explained:
         """What goes wrong only where the compiler may leave results out."""
         values = None if steps is None else steps.values
+        ends = [one.name for one in program.main.body.operations[-1].operands]
+        shown = dict(zip(ends, actual, strict=False))
         found = self.search.first(program, inputs, judgement.verdict, values)
         if found is None:
             return Explained()
-        found, is_by_itself = self._modelled(program, found, values or {})
+        found, is_by_itself = self._modelled(program, found, values or {}, shown)
         fault = Fault.of(found)
         # of what comes after a result of another type nothing can be told
         is_all = len(fault.group) > 1 or found.judgement.kind in MALFORMED
@@ -199,15 +202,23 @@ class Explainer:
         return Explained((), fault, fault)
 
     def _modelled(
-        self, program: Program, found: Located, values: Mapping[str, Array]
+        self,
+        program: Program,
+        found: Located,
+        values: Mapping[str, Array],
+        shown: Mapping[str, Array],
     ) -> tuple[Located, bool]:
         """What was found, with the class of what explains all that its group gives, and whether
-        that is about the operation by itself: a model of the op, a rewriting, or its folding."""
+        that is about the operation by itself: a model of the op, a rewriting, or its folding.
+
+        `shown` are the program's own results, by name.
+        """
         operation, rule = found.operation, rule_of(found.operation)
         taken = alone(program, operation, values)
         is_rewritten = found.judgement.kind in LABELS
         if len(found.group) < PAIR:
-            return found, is_rewritten
+            named = self._as_shown(found, taken, shown)
+            return named or found, is_rewritten or named is not None
         try:
             group, inputs, got = self._run(program, found.group, operation, values)
             if (mistake := _mistake(operation, group, inputs, got)) is not None:
@@ -227,6 +238,29 @@ class Explainer:
         except (BackendError, EvaluationError, KeyError):
             return found, is_rewritten
         return replace(found, judgement=judgement), True
+
+    def _as_shown(
+        self,
+        found: Located,
+        taken: tuple[Program, tuple[Array, ...]] | None,
+        shown: Mapping[str, Array],
+    ) -> Located | None:
+        """What was found, with the class of a model that explains what the program shows of the
+        operation's results: by itself it may be right. None where there is no such model."""
+        operation, rule = found.operation, rule_of(found.operation)
+        got = [shown[one.name] for one in operation.results if one.name in shown]
+        if taken is None or rule is None or len(got) < len(operation.results):
+            return None
+        try:
+            expected = evaluate(*taken)
+        except EvaluationError:
+            return None
+        if malformed(expected, got) is not None:
+            return None
+        judgement = judge(*taken, expected, got, rule, platform=self.search.platform)
+        if not is_modelled(operation, judgement, self.search.platform):
+            return None
+        return replace(found, judgement=judgement)
 
     def _folded(
         self,

@@ -40,7 +40,7 @@ def given(trial: Trial, file: Path, inputs: Path | None) -> list[Hit]:
     if unit.assertions:
         raise UsageError(f"{file}: it asserts what it expects; give a program that returns it")
     outcome = Outcome(Verdict.PASS)
-    return [Hit(0, unit.flat.program, one, outcome) for one in _sets(trial, unit, inputs)]
+    return [Hit(0, unit.program, one, outcome) for one in _sets(trial, unit, inputs)]
 
 
 def _sets(trial: Trial, unit: Unit, inputs: Path | None) -> list[tuple[Array, ...]]:

@@ -18,8 +18,8 @@ from reference.ir.program import Region, TensorType, Value
 
 _KINDS = ("ones", "all", "growing", "dilated", "strided", "cropped", "mixed")
 
-_LARGE_KINDS = ("dilated", "strided", "cropped", "ones", "mixed")
-"""Kinds with windows of few elements."""
+_LARGE_KINDS = ("side by side", "dilated", "side by side", "strided", "cropped", "ones", "mixed")
+"""Kinds with windows of few elements; for such as do not overlap compilers have kernels."""
 
 _LARGE = ((64, 64), (8192,), (32, 129), (8, 17, 32), (4096, 2))
 """Sizes of arrays that compilers have other code for."""
@@ -58,6 +58,9 @@ def _along(chain: Chain, kind: str, size: int, *, ones: bool, cut: bool) -> _Alo
         return _Along(whole, padding=(whole - 1, 0))
     if kind == "all":
         return _Along(whole)
+    if kind == "side by side":
+        window = 1 if ones else choose(pick, (2, 1, 3))
+        return _Along(window, window, choose(pick, (1, 2)))
     if kind == "cropped":
         return _Along(1 if ones else min(2, whole), padding=_edges(chain, size, cut=cut))
     window = 1 if ones else choose(pick, (min(2, whole), 1))

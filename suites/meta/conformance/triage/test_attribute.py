@@ -66,6 +66,33 @@ def test_what_a_model_of_the_op_predicts_is_known_though_it_is_right_alone(
     assert explained(run, NORMALIZED, inputs, known).is_known == is_known
 
 
+NEGATED = """
+func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.subtract %0, %0 : tensor<f32>
+  %2 = stablehlo.add %x, %x : tensor<f32>
+  return %1, %2 : tensor<f32>, tensor<f32>
+}"""
+
+
+@pytest.mark.parametrize(("number", "is_known"), [(-0.0, True), (1.0, False)])
+def test_what_goes_wrong_in_the_whole_program_alone_is_explained_as_it_shows_it(
+    number: float, is_known: bool
+) -> None:
+    whole = parse_module(NEGATED)
+
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        """Another number, where it is this program and no part of it."""
+        for inputs in sets:
+            results = [np.asarray(one) for one in evaluate(program, inputs)]
+            wrong = np.full_like(results[0], number)
+            yield [wrong, *results[1:]] if program == whole else results
+
+    known = Expectation("zero", ("subtract",), "", kinds=("zero left out",))
+    found = explained(run, NEGATED, (np.array(2.0, np.float32),), known)
+    assert found.is_known == is_known
+
+
 SMALL = """
 func.func @main(%x: tensor<bf16>, %y: tensor<bf16>) -> tensor<bf16> {
   %0 = stablehlo.subtract %x, %y : tensor<bf16>
