@@ -274,6 +274,8 @@ def replay(
         rows = findings.replayed(kept, backend or (), timeout)
         _print(findings.lines(kept, rows))
         return findings.exit_code(rows)
+    if len(Path(id).parts) > 1:
+        raise _RefusedError(f"there is no folder {id}: give that of a finding, or the id of a case")
     case = replaying.find(db, id)
     fails = False
     for name in backend or [case.backend]:

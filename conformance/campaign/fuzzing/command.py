@@ -76,15 +76,17 @@ def fuzz(options: Options, report: Report | None = None) -> int:
         options.out, backend, seconds, options.programs, options.seed, _ops(options.ops),
         options.corpus, options.timeout, options.command,
     )  # fmt: skip
+    if options.corpus is not None and options.corpus.exists() and not options.corpus.is_dir():
+        raise UsageError(f"--corpus: {options.corpus} is no folder: findings are written into one")
     known = load(options.expectations, (backend.name,), versions())
     if options.fresh:
-        for path in (options.out / FILE_NAME, options.out / f"{FILE_NAME}-wal"):
-            path.unlink(missing_ok=True)
+        for ending in ("", "-wal", "-shm"):
+            (options.out / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
     with Journal(options.out) as journal:
         with executor_of(backend, jobs=options.jobs, preload=NEEDED) as executor:
+            seen = asdict(describe(executor, backend))  # before anything is kept: it may be missing
             material = gathered(executor, options.seeds)
             _identify(journal, campaign, options, material)
-            seen = asdict(describe(executor, backend))
             where = str(campaign.folder.resolve())
             journal.set_meta({"backend": seen, "spelling": backend.spelling, "findings": where})
             shown = watcher(Console(stderr=True))
