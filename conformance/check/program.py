@@ -28,8 +28,9 @@ from conformance.judging.differences import decimal
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import is_single, judge_program, permits
 from conformance.phases import phase
-from conformance.triage.attribute import Explainer, Fault, called
+from conformance.triage.attribute import Explainer, called
 from conformance.triage.conclusion import Settling
+from conformance.triage.fault import Fault
 from conformance.triage.isolate import Steps, steps
 from conformance.triage.localise import Search
 from conformance.verdict import Errors, Verdict

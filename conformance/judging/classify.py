@@ -135,13 +135,14 @@ def _flushed(d: Differing) -> Answer:
 def _flushed_at_the_ends(d: Differing) -> Answer:
     """Explained by results, inputs, or what is compared; by that first where it explains all: what
     is out of order may be a zero in the place of a subnormal number."""
-    compared = _compared_flushed(d) if d.met is None else None
-    if compared is not None and compared.all():
-        yield Verdict.FLUSHED, "subnormal comparison", compared
+    if d.met is None:
+        compared = _compared_flushed(d)
+        if compared.all():
+            yield Verdict.FLUSHED, "subnormal comparison", compared
     if d.type.is_float or d.type.is_complex:
         yield Verdict.FLUSHED, "subnormal result", _is_flushed(d, d.want)
-    if compared is not None:
-        yield Verdict.FLUSHED, "subnormal comparison", compared
+    if d.met is None:
+        yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
         yield Verdict.FLUSHED, "subnormal input", _flushed_whole(d)
         return
     flushed = [without_subnormals(array) for array in d.met]

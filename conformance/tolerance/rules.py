@@ -24,9 +24,9 @@ from conformance.tolerance.bounds import (
     scaled,
     sorting,
 )
-from conformance.tolerance.models import simplified
-from conformance.tolerance.models.interpreter import indices
-from conformance.tolerance.rule import Formula, Rule, Ulps
+from conformance.tolerance.models import narrow_bounds, simplified, subnormal_operands
+from conformance.tolerance.models.interpreter import indices, orders
+from conformance.tolerance.rule import Deviation, Formula, Rule, Ulps
 
 _IEEE = "IEEE 754-2019 (named by the specification); XLA exhaustive tests"
 _OPENCL = "OpenCL 3.0 C, relative error as ULPs, checked by OpenCL-CTS"
@@ -37,6 +37,8 @@ DATA = Rule(
     "StableHLO specification; TOSA conformance, EXACT",
 )
 SLICED = replace(DATA, name="sliced", deviations=(indices.SOME_UNSIGNED,))
+UPDATED = replace(SLICED, name="updated", deviations=(*SLICED.deviations, narrow_bounds.CUT))
+COMPARED = replace(DATA, name="compared", deviations=(orders.COMPARED,))
 BITS = Rule(
     "bits",
     "bit for bit, NaN payloads included",
@@ -110,6 +112,7 @@ def _elementary(
     complex_: float = 3,
     bounds: tuple[float, float] | None = None,
     others: tuple[Formula, ...] = (),
+    deviations: tuple[Deviation, ...] = (),
 ) -> Rule:
     double = f32 if f64 is None else f64
     figures = f"f32 {f32:g}, f64 {double:g}, f16 and bf16 {half:g}, narrower 1"
@@ -120,7 +123,7 @@ def _elementary(
     if bounds is not None:
         text += f"; real results within [{bounds[0]:g}, {bounds[1]:g}]"
     ulps = Ulps(f32, double, half, 1, complex_, gpu_f32)
-    return Rule(name, text, source, ulps, bounds, others)
+    return Rule(name, text, source, ulps, bounds, others, deviations=deviations)
 
 
 _UP = float("inf")
@@ -132,10 +135,13 @@ EXPM1 = _elementary(
     "exponential minus one", 1, 2, f"XLA exhaustive tests: 1 ulp on CPU; {_OPENCL}: expm1 3",
     gpu_f32=3, f64=1, bounds=(-1.0, _UP),
 )  # fmt: skip
-LOG = _elementary("logarithm", 3, 2, f"{_OPENCL}: log 3, half 2 (XLA: 20 eps)")
+LOG = _elementary(
+    "logarithm", 3, 2, f"{_OPENCL}: log 3, half 2 (XLA: 20 eps)",
+    deviations=(subnormal_operands.LOG_OF_SUBNORMALS,),
+)  # fmt: skip
 LOG1P = _elementary(
     "logarithm plus one", 2, 2, f"{_OPENCL}: log1p 2, half 2 (XLA: 20 eps)",
-    others=(formulas.log_plus_one,),
+    others=(formulas.log_plus_one,), deviations=(subnormal_operands.LOG1P_OF_SUBNORMALS,),
 )  # fmt: skip
 LOGISTIC = _elementary(
     "logistic", 4, 2,
@@ -151,9 +157,13 @@ TANH = _elementary(
     "hyperbolic tangent", 5, 2, f"{_OPENCL}: tanh 5, half 2 (XLA: 20 eps)", bounds=(-1.0, 1.0)
 )
 ATAN2 = _elementary(
-    "arc tangent of a quotient", 3, 2, f"XLA exhaustive tests: 3 ulp; {_OPENCL}: atan2 6, half 2"
-)
-CBRT = _elementary("cube root", 2, 2, f"{_OPENCL}: cbrt 2, half 2 (XLA: 10 eps on CPU, 16 on GPU)")
+    "arc tangent of a quotient", 3, 2, f"XLA exhaustive tests: 3 ulp; {_OPENCL}: atan2 6, half 2",
+    deviations=(subnormal_operands.OF_SUBNORMALS,),
+)  # fmt: skip
+CBRT = _elementary(
+    "cube root", 2, 2, f"{_OPENCL}: cbrt 2, half 2 (XLA: 10 eps on CPU, 16 on GPU)",
+    deviations=(subnormal_operands.OF_SUBNORMALS,),
+)  # fmt: skip
 RSQRT = _elementary(
     "reciprocal square root", 2, 1, f"{_OPENCL}: rsqrt 2, half 1; XLA exhaustive tests: 2 eps",
 )  # fmt: skip
@@ -169,14 +179,14 @@ POWER = replace(
     _elementary(
         "power", 1, 1, f"XLA exhaustive tests: 1 ulp; {_OPENCL}: pow 16, half 4", complex_=16
     ),
-    deviations=(simplified.ROUNDED_PRODUCT,),
+    deviations=(simplified.ROUNDED_PRODUCT, simplified.LOW_BITS, subnormal_operands.OF_SUBNORMALS),
 )
 
 RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
-        DATA, SLICED, BITS, ROUNDED, ADDED, CONVERTED, DIVIDED, MULTIPLIED, MAGNITUDE, SIGNED,
-        SQUARE_ROOT,
+        DATA, SLICED, UPDATED, COMPARED, BITS, ROUNDED, ADDED, CONVERTED, DIVIDED, MULTIPLIED,
+        MAGNITUDE, SIGNED, SQUARE_ROOT,
         EXPONENTIAL, EXPM1, LOG, LOG1P, LOGISTIC, TRIGONOMETRIC, TANGENT, TANH, ATAN2, CBRT,
         RSQRT, POWER, COSH, ERF, SCANNED,
         reduction.REDUCED, reduction.WINDOWED, reduction.SCATTERED, reduction.MAPPED,

@@ -25,6 +25,7 @@ from conformance.transforms.substitute import with_constant
 from conformance.transforms.turns import with_one_turn
 from conformance.transforms.values import makers_of, used_by
 from conformance.triage.columns import column
+from conformance.triage.fault import Explained, Fault
 from conformance.triage.isolate import Steps, Wrong, steps
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.misshapen import misshaping
@@ -43,44 +44,6 @@ Infeeds = Sequence[Sequence[Array]] | None
 
 PAIR = 2
 """Operations that are a group at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An operation that goes wrong, the loops and branches around it (the outermost first), and
-    the judgement; `group` are those that it goes wrong together with, itself among them."""
-
-    operation: Operation
-    judgement: Judgement
-    within: tuple[Operation, ...] = ()
-    group: tuple[Operation, ...] = ()
-
-    @classmethod
-    def of(cls, blamed: Wrong | Located, group: tuple[Operation, ...] = ()) -> Fault:
-        """What was found going through the program, or cutting it."""
-        if isinstance(blamed, Located):
-            return cls(blamed.operation, blamed.judgement, (), blamed.group)
-        return cls(blamed.operation, blamed.judgement, blamed.within, group)
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """What is behind a failure.
-
-    `known` are the ids of the expectations met, `first` the operation that goes wrong first,
-    `new` the first of those that no expectation knows; `judgement` is on what is left to explain
-    once what is known is taken as given, None while nothing is.
-    """
-
-    known: tuple[str, ...] = ()
-    first: Fault | None = None
-    new: Fault | None = None
-    judgement: Judgement | None = None
-
-    @property
-    def is_known(self) -> bool:
-        """Whether nothing is left to explain."""
-        return self.new is None and self.judgement is not None and not self.judgement.verdict.fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +95,13 @@ class Explainer:
         found = Explained(tuple(known), first, None, left)
         if left is None or not left.verdict.fails:
             return found
-        return self._behind(program, inputs, judgement, steps, found)
+        return self._behind(program, inputs, actual, judgement, steps, found)
 
     def _behind(
         self,
         program: Program,
         inputs: Sequence[Array],
+        actual: Sequence[Array],
         judgement: Judgement,
         steps: Steps,
         found: Explained,
@@ -148,10 +112,44 @@ class Explainer:
             ids = self.known(steps.wrong[0].operation, judgement)
             behind = Explained(ids, found.first, None, passed(judgement.total) if ids else None)
         else:
-            behind = self._searched(program, inputs, judgement, steps, ())
+            behind = self._searched(program, inputs, judgement, steps, actual)
+        if not behind.is_known:
+            ids = self._rewritten(program, actual, judgement, steps)
+            behind = Explained(ids, found.first, None, passed(judgement.total) if ids else None)
         if not behind.is_known:
             return found
         return replace(behind, known=tuple(dict.fromkeys((*found.known, *behind.known))))
+
+    def _rewritten(
+        self,
+        program: Program,
+        actual: Sequence[Array],
+        judgement: Judgement,
+        steps: Steps,
+    ) -> tuple[str, ...]:
+        """The expectations that know rewritings which make the program's results of the values that
+        the backend has; none where any result is neither that nor right on these values."""
+        known: dict[str, None] = {}
+        for value, got in zip(program.main.body.operations[-1].operands, actual, strict=True):
+            place = makers_of(program).get(value.name)
+            if place is None:
+                continue
+            operation = program.main.body.operations[place]
+            taken = alone(program, operation, steps.values)
+            if taken is None or len(operation.results) > 1:
+                return ()
+            try:
+                expected = evaluate(*taken)
+            except EvaluationError:
+                return ()
+            if _same(expected, [got]):
+                continue
+            found = rewritten(program, operation, steps.values, expected, (got,), judgement)
+            ids = self.known(operation, found) if found.kind in LABELS else ()
+            if not ids:
+                return ()
+            known |= dict.fromkeys(ids)
+        return tuple(known)
 
     def _left(
         self,

@@ -38,6 +38,7 @@ from conformance.triage.reductions import MADE_ONE, of_reduction
 from conformance.triage.roundings import of_rounding
 from conformance.triage.signs import NOT_NEGATIVE, of_comparison, of_quotient
 from conformance.triage.slices import ADDED_UP, of_slice
+from conformance.triage.updates import IN_PLACE, of_update
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType, Value
@@ -75,6 +76,7 @@ LABELS = (
     ZEROS,
     NOT_NEGATIVE,
     ADDED_UP,
+    IN_PLACE,
     MADE_ONE,
     LEFT_OUT,
 )
@@ -239,6 +241,7 @@ REWRITINGS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     "log": ((LOGARITHM, exponentials.of_logarithm), (INVERSE, exponentials.of_argument)),
     "power": ((OF_EXPONENTIAL, exponentials.of_power), (MAGNITUDE, exponentials.of_root)),
     "dynamic_slice": ((ADDED_UP, of_slice),),
+    **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, of_update),)),
     "compare": ((NOT_NEGATIVE, of_comparison),),
     "sqrt": ((MAGNITUDE, exponentials.of_root),),
     **dict.fromkeys(("clamp", "maximum", "minimum"), ((ZEROS, algebra.of_folded_extremum),)),

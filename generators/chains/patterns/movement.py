@@ -214,6 +214,26 @@ def _put_where_it_was(chain: Chain, value: Value) -> Value:
     return chain.op("dynamic_update_slice", value, part, *indices)
 
 
+def _moved_within(chain: Chain, value: Value) -> Value:
+    """A part of an array written over another part of it; the whole in another shape, or not."""
+    if numbers(tensor(value)) and chain.pick(2):
+        value = chain.op("add", value, chain.number(1, tensor(value)))
+    rank, shape = tensor(value).rank, shape_of(value)
+    sizes = _parts(chain, value)
+    if chain.pick(2):
+        indices = _indices(chain, value, rank)
+        part = chain.op("dynamic_slice", value, *indices, slice_sizes=sizes)
+    else:
+        part = chain.op(
+            "slice", value, start_indices=(0,) * rank, limit_indices=sizes, strides=(1,) * rank
+        )
+    moved = chain.op("dynamic_update_slice", value, part, *_indices(chain, value, rank))
+    if chain.pick(3) == 0:
+        return moved
+    flat = (size_of(tensor(value)),)
+    return chain.reshape(moved, choose(chain.pick, ((1, *shape), shape[::-1], flat)))
+
+
 def _put_twice(chain: Chain, value: Value) -> Value:
     """One update over another, at places that overlap or are the same."""
     sizes = _parts(chain, value)
@@ -292,6 +312,7 @@ PATTERNS = (
     Pattern(_broadcast_of_broadcast, small),
     Pattern(_cut_at_an_index, shaped),
     Pattern(_put_where_it_was, shaped),
+    Pattern(_moved_within, shaped),
     Pattern(_put_twice, shaped),
     Pattern(_chosen_by_position, shaped),
     Pattern(_read_narrower_and_back, _halved),

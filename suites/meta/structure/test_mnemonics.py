@@ -52,6 +52,7 @@ PATTERNS = {
     "conformance/triage/narrow.py": "what compares two narrow integers",
     "conformance/triage/signs.py": "what compilers take for not negative",
     "conformance/triage/slices.py": "the starts of slices of slices",
+    "conformance/triage/updates.py": "updates by slices of what is updated",
     "conformance/triage/rewritings.py": "patterns of operations that compilers rewrite",
     "generators/chains/patterns/": "small programs that compilers rewrite",
     "reference/numerics/elementary/": "elementary functions, by the name of their op",

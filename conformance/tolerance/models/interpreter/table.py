@@ -31,7 +31,6 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
     "cbrt": (*_IN_F64, formulas.CBRT),
     "ceil": (rounding.TO_WHOLE,),
     "chlo.ragged_dot": (sums.STEP_BY_STEP, ragged.MISPLACED),
-    "compare": (orders.COMPARED,),
     "convert": (rounding.NAN_CONVERTED,),
     "convolution": (sums.WINDOWS_STEP_BY_STEP,),
     "cosine": _IN_F64,

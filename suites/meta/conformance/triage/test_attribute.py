@@ -13,7 +13,8 @@ from conformance.gate.expectations import Expectation
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.attribute import Explained, Explainer
+from conformance.triage.attribute import Explainer
+from conformance.triage.fault import Explained
 from conformance.triage.isolate import Run, steps
 from conformance.triage.localise import Search
 from conformance.triage.prediction import Shown

@@ -1,0 +1,96 @@
+"""Updates by a slice of what is updated, done in place while the slice is still read.
+
+dynamic_update_slice(x, slice(x), ...) needs the elements of x as they were. Written into the memory
+of x itself, in order, it may read elements that it has written before.
+
+Source: https://github.com/openxla/xla/issues/49176; jaxlib 0.10.2 and 0.12.0, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.models.interpreter.indices import signed
+from conformance.triage.prediction import Predicted, Shown
+from reference.interpreter.evaluate import given_attributes
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.types import Array
+
+IN_PLACE = "update read while it is written"
+
+_AT_ONCE = (1, 4, 8, 16, 32, 64)
+"""Elements that a kernel may read before it writes them."""
+
+
+def of_update(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """What becomes of such an update, or of its elements in another shape."""
+    shown = Shown(program, values)
+    update = operation
+    if operation.name == "reshape":
+        maker = shown.maker(operation.operands[0])
+        if maker is None or maker.name != "dynamic_update_slice":
+            return
+        update = maker
+    base, new, *starts = update.operands
+    array, to = shown.known(base), operation.results[0].type
+    if array is None or not isinstance(to, TensorType):
+        return
+    for read in _read(shown, base, new):
+        written = _window(array.shape, read.shape, [shown.known(one) for one in starts])
+        if written is not None:
+            results = (_copied(array, read, written, at_once) for at_once in _AT_ONCE)
+            yield from (Predicted(result.reshape(to.static_shape)) for result in results)
+
+
+def _copied(array: Array, read: Array, written: Array, at_once: int) -> Array:
+    """The array with elements copied within it in order, so many at once, by their places."""
+    result, source, target = array.reshape(-1).copy(), read.reshape(-1), written.reshape(-1)
+    for place in range(0, read.size, at_once):
+        part = slice(place, place + at_once)
+        result[target[part]] = result[source[part]]
+    return result
+
+
+def _read(shown: Shown, base: Value, new: Value) -> Iterator[Array]:
+    """Which elements of the base the update is, by their places in memory; none if it is not.
+
+    Unsigned start indices may be taken for signed ones, too.
+    """
+    maker = shown.maker(new)
+    array = shown.known(base)
+    if maker is None or array is None or maker.operands[:1] != (base,):
+        return
+    given = given_attributes(maker)
+    if maker.name == "slice":
+        yield _sliced(np.arange(array.size).reshape(array.shape), given)
+    elif maker.name == "dynamic_slice":
+        starts = [shown.known(one) for one in maker.operands[1:]]
+        for taken in (starts, [one if one is None else signed(one) for one in starts]):
+            window = _window(array.shape, given["slice_sizes"], taken)
+            if window is not None:
+                yield window
+
+
+def _sliced(places: Array, given: Mapping[str, Any]) -> Array:
+    names = ("start_indices", "limit_indices", "strides")
+    along = zip(*(given[name] for name in names), strict=True)
+    return np.asarray(places[tuple(slice(*one) for one in along)])
+
+
+def _window(
+    shape: tuple[int, ...], sizes: tuple[int, ...], starts: list[Array | None]
+) -> Array | None:
+    """The places of a window that begins at these indices, moved to where it fits."""
+    places, along = np.arange(prod(shape)).reshape(shape), list[slice]()
+    for size, taken, start in zip(shape, sizes, starts, strict=True):
+        if start is None:
+            return None
+        first = min(max(int(start), 0), size - taken)
+        along.append(slice(first, first + taken))
+    return np.asarray(places[tuple(along)])

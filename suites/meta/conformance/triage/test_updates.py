@@ -1,0 +1,43 @@
+"""Updates by slices of what is updated that are done in place, in the order of memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.triage.updates import IN_PLACE
+from suites.meta.support.rewriting import kind_of
+
+PROGRAM = """
+func.func @main(%x: tensor<6xf32>, %i: tensor<i32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.slice %x [0:4] : (tensor<6xf32>) -> tensor<4xf32>
+  %1 = stablehlo.dynamic_update_slice %x, %0, %i
+    : (tensor<6xf32>, tensor<4xf32>, tensor<i32>) -> tensor<6xf32>
+  %2 = stablehlo.reshape %1 : (tensor<6xf32>) -> tensor<2x3xf32>
+  return %2 : tensor<2x3xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("start", "got", "is_explained"),
+    [
+        (1, (0, 0, 0, 0, 0, 5), True),  # 0, 0, 1, 2, 3, 5 is right
+        (1, (0, 0, 0, 0, 1, 5), False),
+        (9, (0, 1, 0, 1, 0, 1), True),  # the start is moved to 2
+        (9, (0, 1, 0, 1, 2, 2), False),
+    ],
+)
+def test_elements_are_read_after_they_were_written(
+    start: int, got: tuple[int, ...], is_explained: bool
+) -> None:
+    given = [np.arange(6, dtype=np.float32), np.asarray(start, np.int32)]
+    found = kind_of(PROGRAM, given, np.array(got, np.float32).reshape(2, 3))
+    assert (found == IN_PLACE) == is_explained
+
+
+def test_a_slice_of_something_else_is_read_as_it_was() -> None:
+    text = PROGRAM.replace("slice %x [0:4]", "slice %y [0:4]")
+    text = text.replace("%i: tensor<i32>)", "%i: tensor<i32>, %y: tensor<6xf32>)")
+    given = [np.arange(6, dtype=np.float32), np.asarray(1, np.int32)]
+    wrong = np.zeros((2, 3), np.float32)
+    assert kind_of(text, [*given, given[0]], wrong) != IN_PLACE
