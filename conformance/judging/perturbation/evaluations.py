@@ -48,7 +48,7 @@ PARTLY_FLUSHED = 8
 of them with results moved as well, as what is contracted is rounded otherwise too."""
 
 OPEN_SAMPLES = 3
-"""Evaluations with other values where the specification leaves results open."""
+"""Evaluations with other values where the specification leaves results open, the first with NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ class Permitted:
             self._filled = []
             for number in range(OPEN_SAMPLES):
                 random = np.random.default_rng((self._seed, number, 1))
-                results, follower = self._run(self.inputs, fill=random)
+                results, follower = self._run(self.inputs, fill=random, nan=not number)
                 if not follower.opened:
                     break
                 self.reasons = tuple(follower.opened)

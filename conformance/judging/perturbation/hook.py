@@ -69,15 +69,15 @@ class Tolerances:
 class Follower:
     """What `evaluate` calls after every operation: knows the operands, and moves the results.
 
-    `main` are the operations of the program's main function. Uses of the values called `apart`
-    move by themselves (conformance/judging/perturbation/separate_uses.py). `flush` treats subnormal
-    results as zero, and says of which. `fill` replaces elements that the specification leaves
-    open, `choose` is the number of a choice among results that are all right (such as
-    eigenvectors), to be made anew; `opened` names the reasons met. `taken` are values of main that
-    are taken as given: what the operations made of their operands is kept in `found`. `affected`
-    are the values of main that moves change. `tolerances` are those of evaluations before, of the
-    same program. `others` are the values of the other processes, where
-    there are several, each beside those that all of them see.
+    `main` are the operations of the program's main function. Uses of the values called `apart` move
+    by themselves (conformance/judging/perturbation/separate_uses.py). `flush` treats subnormal
+    results as zero, and says of which. `fill` replaces elements that the specification leaves open,
+    with `nan` numbers by that, `choose` is the number of a choice among results that are all right
+    (such as eigenvectors), to be made anew; `opened` names the reasons met. `taken` are values of
+    main that are taken as given: what the operations made of their operands is kept in `found`.
+    `affected` are the values of main that moves change. `tolerances` are those of evaluations
+    before, of the same program. `others` are the values of the other processes, where there are
+    several, each beside those that all of them see.
     """
 
     values: dict[str, Any]
@@ -87,6 +87,7 @@ class Follower:
     apart: frozenset[str] = frozenset()
     flush: Flushing | None = None
     fill: np.random.Generator | None = None
+    nan: bool = False
     choose: int | None = None
     opened: dict[str, None] = field(default_factory=dict[str, None])
     subnormal: bool = False
@@ -189,14 +190,16 @@ class Follower:
         ):
             return results
         filled: list[Array] = []
+        drawn = _drawn(operation)
         for number, result in enumerate(results):
             mask = np.zeros(result.shape, np.bool_)
             for label, open_ in (
-                *unspecified(operation, operands, result, number), *_drawn(operation),
+                *unspecified(operation, operands, result, number), *drawn,
             ):  # fmt: skip
                 mask |= open_
                 self.opened.setdefault(label)
-            filled.append(other(result, mask, random) if mask.any() else result)
+            nan = self.nan and not drawn  # of random numbers few are NaN
+            filled.append(other(result, mask, random, nan=nan) if mask.any() else result)
         return tuple(filled)
 
 

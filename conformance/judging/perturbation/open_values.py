@@ -8,8 +8,9 @@ from reference.ir.types import Array, element_type_of, from_bits, to_bits
 from reference.numerics.rounding import round_to
 
 
-def other(result: Array, mask: Array, random: np.random.Generator) -> Array:
-    """The result with arbitrary values, small and large, in the elements that are open."""
+def other(result: Array, mask: Array, random: np.random.Generator, *, nan: bool = False) -> Array:
+    """The result with arbitrary values, small and large, in the elements that are open; with `nan`
+    that in the place of all numbers that may be one, which few operations make another value of."""
     of = element_type_of(result)
     if of.is_boolean:
         drawn = random.integers(0, 2, result.shape).astype(np.bool_)
@@ -22,6 +23,8 @@ def other(result: Array, mask: Array, random: np.random.Generator) -> Array:
         return np.where(mask, from_bits(drawn, of), result).astype(result.dtype)
     choice = np.array([0.0, -1.0, 0.5, 3.0, -40.0, np.nan, np.inf, -np.inf])
     drawn = choice[random.integers(0, len(choice), (2, *result.shape))]
+    if nan:
+        drawn = np.full_like(drawn, np.nan)
     if of.is_complex:
         return np.where(mask, drawn[0] + 1j * drawn[1], result).astype(result.dtype)
     with np.errstate(all="ignore"):
