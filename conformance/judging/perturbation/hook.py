@@ -191,6 +191,9 @@ class Follower:
             return results
         filled: list[Array] = []
         drawn = _drawn(operation)
+        nan = self.nan and not (
+            drawn or operation.attribute("rng_algorithm")
+        )  # random ones rarely are
         for number, result in enumerate(results):
             mask = np.zeros(result.shape, np.bool_)
             for label, open_ in (
@@ -198,7 +201,6 @@ class Follower:
             ):  # fmt: skip
                 mask |= open_
                 self.opened.setdefault(label)
-            nan = self.nan and not drawn  # of random numbers few are NaN
             filled.append(other(result, mask, random, nan=nan) if mask.any() else result)
         return tuple(filled)
 
