@@ -191,9 +191,8 @@ class Follower:
             return results
         filled: list[Array] = []
         drawn = _drawn(operation)
-        nan = self.nan and not (
-            drawn or operation.attribute("rng_algorithm")
-        )  # random ones rarely are
+        # random numbers are NaN seldom
+        nan = self.nan and not (drawn or operation.attribute("rng_algorithm"))
         for number, result in enumerate(results):
             mask = np.zeros(result.shape, np.bool_)
             for label, open_ in (
