@@ -107,18 +107,27 @@ def _is_infinite(z: Complex) -> Array:
     return np.isinf(z.real.value) | np.isinf(z.imag.value)
 
 
+def divide_by_reciprocal(x: Complex, y: Complex) -> Complex:
+    """The product with the reciprocal of the divisor, of a constant one."""
+    one, zero = _constant(1.0, y.real), _constant(0.0, y.real)
+    return multiply(x, divide(Complex(one, zero), y))
+
+
 def exponential(z: Complex) -> Complex:
     """The exponential of the real part, times cosine and sine of the imaginary."""
     size = z.real.exponential()
     return Complex(size * z.imag.cosine(), size * z.imag.sine())
 
 
+_SMALL = 0.61685
+"""Squares of angles below it have a polynomial of their own: (pi / 4)^2."""
+
+
 def exponential_minus_one(z: Complex) -> Complex:
     """expm1(a) cos(b) + (cos(b) - 1), the latter by a polynomial of small angles."""
     grown = z.real.exponential_minus_one()
-    square = z.imag * z.imag
-    series = square * square * (1 / 24) + square * -0.5
-    below = chosen(square.value >= 0.61685, z.imag.cosine() - 1.0, series)
+    square = z.imag.value * z.imag.value
+    below = chosen(square >= _SMALL, z.imag.cosine() - 1.0, z.imag.cosine_minus_one())
     real = grown * (below + 1.0) + below
     imag = chosen(z.imag.value == 0, 0.0, (grown + 1.0) * z.imag.sine())
     return Complex(real, imag)

@@ -22,7 +22,8 @@ CANCELLATION = "digits cancelled"
 LOGARITHM = "logarithm of few digits"
 RANGE = "overflow or underflow on the way"
 NEGATIVE = "subnormal taken for -0"
-CLASSES = (CANCELLATION, LOGARITHM, RANGE, NEGATIVE)
+RECIPROCAL = "reciprocal"
+CLASSES = (CANCELLATION, LOGARITHM, RANGE, NEGATIVE, RECIPROCAL)
 
 FEW_DIGITS = 260
 """What XLA's logarithm of 1 + x of f64 may be off in units of the roundoff, up to jaxlib 0.10: 129
@@ -34,10 +35,19 @@ def stepwise(*formulas: Formula) -> tuple[Deviation, ...]:
     """The classes of what formulas give, from what is lost in any case to what must go wrong."""
     return (
         _by(CANCELLATION, formulas, lambda of: (Machine(of, ranged=False),)),
-        _by(RANGE, formulas, lambda of: (Machine(of), Machine(of, tiny=Tiny.ZERO))),
+        _by(RANGE, formulas, _in_range),
         _by(LOGARITHM, formulas, _with_few_digits),
         _by(NEGATIVE, formulas, _with_negative_zeros),
     )
+
+
+def by_reciprocal(formula: Formula) -> Deviation:
+    """The class of products with a rounded, or flushed, reciprocal."""
+    return _by(RECIPROCAL, (formula,), lambda of: (Machine(of, ranged=False), *_in_range(of)))
+
+
+def _in_range(of: ElementType) -> tuple[Machine, ...]:
+    return Machine(of), Machine(of, tiny=Tiny.ZERO)
 
 
 def _with_few_digits(of: ElementType) -> tuple[Machine, ...]:

@@ -114,9 +114,8 @@ class Number:
         error = _times(abs(self.value), y.error) + _times(abs(y.value) + y.error, self.error)
         exact = self.value * y.value
         if self.machine.of.bits == _DOUBLE:  # long doubles do not hold all of its digits
-            error = error + np.where(_is_scale(self.value) | _is_scale(y.value), 0, _LOST) * abs(
-                exact
-            )
+            lost = np.where(_is_scale(self.value) | _is_scale(y.value), 0, _LOST)
+            error = error + lost * abs(exact)
         return self._step(exact, error)
 
     def __truediv__(self, other: Number | float) -> Number:
@@ -125,8 +124,8 @@ class Number:
         value, least = self.value / y.value, np.abs(y.value) - y.error
         error = (self.error + _times(np.abs(value), y.error)) / least
         error = np.where((least <= 0) & (y.error > 0), np.inf, error)
-        endless = np.isinf(y.value)  # a quotient by infinity is zero, and is no less exact
-        return self._step(value, np.where(endless, 0, error))
+        endless = np.isinf(y.value) & np.isfinite(y.error + self.error)
+        return self._step(value, np.where(endless, 0, error))  # 0, however inexact the other is
 
     def __neg__(self) -> Number:
         """The negated number, which is exact."""
@@ -153,7 +152,9 @@ class Number:
         total = total + np.where(tiny, machine.least, 0)
         if machine.ranged:  # or it is not known whether it overflows
             total = np.where((before > 0) & (size + before >= overflow(machine.of)), np.inf, total)
-        total = np.where(np.isfinite(value), np.where(np.isnan(total), np.inf, total), 0)
+        sure = ~np.isinf(error) & (~np.isfinite(exact) | (size - before >= overflow(machine.of)))
+        total = np.where(np.isnan(total), np.inf, total)
+        total = np.where(np.isfinite(value), total, np.where(sure, 0, np.inf))
         return Number(value, total, machine)
 
     def root(self) -> Number:
@@ -174,25 +175,30 @@ class Number:
 
     def sine(self) -> Number:
         """The sine, of angles in full."""
-        return self._step(np.sin(self.value), np.minimum(self.error, 2), FUNCTION)
+        return self._step(np.sin(self.value), self._turned(), FUNCTION)
 
     def cosine(self) -> Number:
         """The cosine, of angles in full."""
-        return self._step(np.cos(self.value), np.minimum(self.error, 2), FUNCTION)
+        return self._step(np.cos(self.value), self._turned(), FUNCTION)
+
+    def _turned(self) -> Array:
+        """How far a sine may be off where the angle is."""
+        return np.where(np.isfinite(self.value), np.minimum(self.error, 2), self.error)
+
+    def cosine_minus_one(self) -> Number:
+        """The cosine minus one by a series, of an angle that is exact."""
+        half = np.sin(self.value / 2)
+        return self._step(-2 * half * half, self.error, FUNCTION)
 
     def logarithm(self) -> Number:
         """The natural logarithm."""
-        error = -np.log1p(-np.minimum(self.error / self.value, 1))
-        return self._step(
-            np.log(self.value), np.where(self.error == 0, 0, error), self.machine.logarithm
-        )
+        error = np.where(self.error == 0, 0, _of_logarithm(self.error / self.value))
+        return self._step(np.log(self.value), error, self.machine.logarithm)
 
     def logarithm_plus_one(self) -> Number:
         """The logarithm of one more, as a function of its own."""
-        error = -np.log1p(-np.minimum(self.error / (1 + self.value), 1))
-        return self._step(
-            np.log1p(self.value), np.where(self.error == 0, 0, error), self.machine.logarithm
-        )
+        error = np.where(self.error == 0, 0, _of_logarithm(self.error / (1 + self.value)))
+        return self._step(np.log1p(self.value), error, self.machine.logarithm)
 
     def angle(self, x: Number, side: float = 0) -> Number:
         """The arc tangent of this over `x`.
@@ -211,15 +217,14 @@ class Number:
     def to_power(self, exponent: Number) -> Number:
         """This number, not negative, to a real power."""
         value = np.power(self.value, exponent.value)
-        relative = -np.log1p(-np.minimum(self.error / self.value, 1))
-        error = _times(np.abs(exponent.value), relative)
+        error = _times(np.abs(exponent.value), _of_logarithm(self.error / self.value))
         error = error + _times(np.abs(np.log(self.value)), exponent.error)
         none = (self.error == 0) & (exponent.error == 0)
         return self._step(value, np.where(none, 0, _times(value, np.expm1(error))), POWER)
 
 
 def exactly(numbers: Array, machine: Machine) -> Number:
-    """Numbers without an error; where it flushes subnormal ones are zero."""
+    """Numbers without an error; where the machine flushes them, subnormal ones are zero."""
     value = machine.kept(numbers.astype(np.longdouble))
     return Number(value, np.zeros(value.shape, np.longdouble), machine)
 
@@ -249,8 +254,15 @@ def smaller(x: Number, y: Number) -> Number:
 
 
 def _times(size: Array, error: Array) -> Array:
-    """The product of a size and an error: nothing where one of both is nothing."""
-    return np.where((size == 0) | (error == 0), 0, size * error)
+    """The product of a size and an error: nothing where one of both is nothing, and where what is
+    infinite stays so."""
+    nothing = (size == 0) | (error == 0) | np.isinf(size) & np.isfinite(error)
+    return np.where(nothing, 0, size * error)
+
+
+def _of_logarithm(relative: Array) -> Array:
+    """The error of the logarithm of a number with a relative error; infinite from 1 on."""
+    return -np.log1p(-np.minimum(relative, 1))
 
 
 def _is_scale(numbers: Array) -> Array:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from itertools import product
 
+from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models.compiled import complex_formulas, orders
 from conformance.tolerance.models.compiled.complex_formulas import Formula
-from conformance.tolerance.models.compiled.functions import stepwise
+from conformance.tolerance.models.compiled.functions import by_reciprocal, stepwise
 from conformance.tolerance.rule import Deviation, Rule
 
-_SIDES = tuple(product((1.0, -1.0), repeat=2))
+_SIDES = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
+"""Of the cuts of a square root and a logarithm, where rounding leaves open which is taken."""
 
 _FORMULAS: dict[str, tuple[Formula, ...]] = {
     "atan2": tuple(partial(complex_formulas.atan2, sides=sides) for sides in _SIDES),
     "cosine": (complex_formulas.cosine,),
-    "divide": (complex_formulas.divide,),
     "exponential": (complex_formulas.exponential,),
     "exponential_minus_one": (complex_formulas.exponential_minus_one,),
     "log": (complex_formulas.log,),
@@ -33,6 +33,10 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
 
 DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
     **{op: stepwise(*formulas) for op, formulas in _FORMULAS.items()},
+    "divide": (
+        *stepwise(complex_formulas.divide),
+        by_reciprocal(complex_formulas.divide_by_reciprocal),
+    ),
     "clamp": (orders.BY_REAL_PART,),
     "compare": (orders.BY_REAL_PART,),
     "maximum": (orders.BY_REAL_PART,),
@@ -44,7 +48,12 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
 def compiled(rule: Rule, op: str) -> Rule:
     """The rule of an op that, of complex numbers, also names what compilers compute in its place.
 
-    Not on hardware that has a rule of its own, such as the interpreter, which compiles nothing.
+    Not on the interpreter, which compiles nothing.
     """
     known = DEVIATIONS.get(op)
-    return replace(rule, deviations=(*rule.deviations, *known)) if known else rule
+    if known is None:
+        return rule
+    elsewhere = rule.elsewhere
+    if rule.on(Hardware.INTERPRETER) is rule:
+        elsewhere = (*elsewhere, (Hardware.INTERPRETER, rule))
+    return replace(rule, deviations=(*rule.deviations, *known), elsewhere=elsewhere)
