@@ -302,7 +302,8 @@ def rule_of(operation: Operation) -> Rule | None:
 def _rule(row: Row, *, is_complex: bool) -> Rule:
     other = row.tolerance.of_complex if is_complex else None
     rule, op = row.tolerance if other is None else other, OPS[row.name].twin or row.name
-    return compiled(deviating(rule, op), op)
+    rule = deviating(rule, op)
+    return compiled(rule, op) if is_complex else rule
 
 
 def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
