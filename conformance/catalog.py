@@ -20,6 +20,7 @@ from conformance.tolerance.bounds import (
     scaled,
     sorting,
 )
+from conformance.tolerance.models.compiled.table import compiled
 from conformance.tolerance.models.interpreter.table import deviating
 from conformance.tolerance.rule import Rule
 from generators.case.columns import Column
@@ -300,7 +301,9 @@ def rule_of(operation: Operation) -> Rule | None:
 
 def _rule(row: Row, *, is_complex: bool) -> Rule:
     other = row.tolerance.of_complex if is_complex else None
-    return deviating(row.tolerance if other is None else other, OPS[row.name].twin or row.name)
+    rule, op = row.tolerance if other is None else other, OPS[row.name].twin or row.name
+    rule = deviating(rule, op)
+    return compiled(rule, op) if is_complex else rule
 
 
 def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -237,8 +237,9 @@ def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Re
     if turn is not None and not _explained(told, rounds):
         return _not_deterministic(cell, prepared, turn), Errors()
     failing = told.failing(rounds)
-    if failing:
-        return judged(cell, prepared, failing[0])
+    if failing:  # max has the first of the severest
+        worst = max(failing, key=lambda one: worst_of(one).verdict.severity)
+        return judged(cell, prepared, worst)
     return judged(cell, prepared, judgements, ran.together)
 
 
@@ -282,10 +283,14 @@ def _rounds(told: _Told, verdict: Verdict) -> list[Results]:
 
 def _explained(told: _Told, rounds: Sequence[Results]) -> bool:
     """Whether a class says why results change, whenever they are wrong: some may be right by
-    chance."""
+    chance, or but for what is flushed."""
     unsteady = _unsteady(told.bench)
-    failing = told.failing(rounds) if unsteady else []
-    return bool(failing) and all(worst_of(one).kind in unsteady for one in failing)
+    if not unsteady:
+        return False
+    worst = [worst_of(one) for one in told.failing(rounds)]
+    kinds = [one.kind for one in worst if one.verdict is not Verdict.FLUSHED]
+    _, before = told.seen[0]  # where the case was among others, or by itself the first time
+    return {*kinds} <= unsteady and bool({*kinds, worst_of(before).kind} & unsteady)
 
 
 def _unsteady(bench: Bench) -> set[str]:

@@ -137,11 +137,11 @@ EXPM1 = _elementary(
 )  # fmt: skip
 LOG = _elementary(
     "logarithm", 3, 2, f"{_OPENCL}: log 3, half 2 (XLA: 20 eps)",
-    deviations=(subnormal_operands.LOG_OF_SUBNORMALS,),
+    deviations=(subnormal_operands.OF_SUBNORMALS,),
 )  # fmt: skip
 LOG1P = _elementary(
     "logarithm plus one", 2, 2, f"{_OPENCL}: log1p 2, half 2 (XLA: 20 eps)",
-    others=(formulas.log_plus_one,), deviations=(subnormal_operands.LOG1P_OF_SUBNORMALS,),
+    others=(formulas.log_plus_one,), deviations=(subnormal_operands.OF_SUBNORMALS,),
 )  # fmt: skip
 LOGISTIC = _elementary(
     "logistic", 4, 2,

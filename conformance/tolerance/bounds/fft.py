@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from conformance.tolerance.bounds.underflow import underflow
+from conformance.tolerance.models import partial_transform
 from conformance.tolerance.rule import Deviation, Rule
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -74,5 +75,6 @@ TRANSFORMED = Rule(
     measure=_transformed,
     deviations=(
         Deviation("subnormal intermediate", partial(_transformed, flushes=True), flushes=True),
+        partial_transform.of_a_part(partial(_transformed, flushes=True)),
     ),
 )

@@ -1,0 +1,1 @@
+"""What compilers make of functions of complex numbers."""

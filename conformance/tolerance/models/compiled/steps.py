@@ -1,0 +1,270 @@
+"""Real numbers that a formula has computed so far, step by step, each with its possible error.
+
+A `Number` is what a step gives and how far any other correct execution of the same steps may be
+from it: every operation rounds (Higham, "Accuracy and Stability of Numerical Algorithms", 2.4, the
+standard model), or does not where it is fused to the next, and functions are off by some units.
+So an element that lies within the error is as good as that formula lets it be; digits that cancel
+are lost to just the amount that the sizes of the terms before tell.
+
+A machine that is not `ranged` takes the steps without a limit to exponents, and the numbers are
+exact; otherwise they are rounded to the type, and overflow and underflow as its numbers do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import numpy as np
+
+from reference.ir.types import Array, ElementType
+from reference.numerics.accumulation import unit_roundoff
+from reference.numerics.rounding import overflow
+
+FUNCTION = 4
+"""What an elementary function may be off, in units of the roundoff: the largest figure that rules
+give for real ones in f32 and f64 (rules.py), but for pow and tanh."""
+POWER = 16
+"""What a real power may be off: OpenCL's figure."""
+_DOUBLE, _LOST = 64, 2.0**-63
+"""The bits of the type whose products long doubles do not hold, and what these lack at most."""
+
+
+class Tiny(Enum):
+    """What becomes of subnormal numbers."""
+
+    KEPT = auto()
+    ZERO = auto()
+    NEGATIVE_ZERO = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What takes the steps: their type, whether its range limits them, and what it flushes.
+
+    `logarithm` is what a logarithm may be off, in units of the roundoff.
+    """
+
+    of: ElementType
+    ranged: bool = True
+    tiny: Tiny = Tiny.KEPT
+    logarithm: float = FUNCTION
+
+    @property
+    def unit(self) -> float:
+        """The error of a step relative to its result: two executions differ by twice of it."""
+        return unit_roundoff(self.of) * (2 if self.ranged else 1)
+
+    @property
+    def least(self) -> float:
+        """The error of a step whose result underflows."""
+        if not self.ranged:
+            return 0.0
+        form = self.of.float_format
+        return form.smallest if self.tiny is Tiny.KEPT else self.smallest_normal
+
+    @property
+    def smallest_normal(self) -> float:
+        """Below this a step underflows."""
+        return self.of.float_format.smallest_normal
+
+    def has(self, exact: Array) -> Array:
+        """Which results of steps are numbers of the type, as far as can be told."""
+        return exact.astype(self.of.storage).astype(np.longdouble) == exact
+
+    def kept(self, exact: Array) -> Array:
+        """The result of a step, as the type's numbers have it."""
+        if not self.ranged:
+            return exact
+        with np.errstate(all="ignore"):
+            found = exact.astype(self.of.storage).astype(np.longdouble)
+        found = np.where(np.abs(exact) >= overflow(self.of), np.copysign(np.inf, exact), found)
+        if self.tiny is Tiny.KEPT:
+            return found
+        lost = (np.abs(found) < self.smallest_normal) & (found != 0)
+        sign = found if self.tiny is Tiny.ZERO else np.full_like(found, -1)
+        return np.where(lost, np.copysign(np.zeros_like(found), sign), found)
+
+
+class Number:
+    """What a step has given, and the largest distance of what it may have given instead.
+
+    An error is infinite where anything may have come out.
+    """
+
+    __slots__ = ("error", "machine", "value")
+
+    def __init__(self, value: Array, error: Array, machine: Machine) -> None:
+        """`value` and `error` are long doubles."""
+        self.value, self.error, self.machine = value, error, machine
+
+    def __add__(self, other: Number | float) -> Number:
+        """The sum, rounded."""
+        y = self._with(other)
+        return self._step(self.value + y.value, self.error + y.error)
+
+    def __sub__(self, other: Number | float) -> Number:
+        """The difference, rounded."""
+        y = self._with(other)
+        return self._step(self.value - y.value, self.error + y.error)
+
+    def __mul__(self, other: Number | float) -> Number:
+        """The product, rounded unless it is fused into a sum."""
+        y = self._with(other)
+        error = _times(abs(self.value), y.error) + _times(abs(y.value) + y.error, self.error)
+        exact = self.value * y.value
+        if self.machine.of.bits == _DOUBLE:  # long doubles do not hold all of its digits
+            lost = np.where(_is_scale(self.value) | _is_scale(y.value), 0, _LOST)
+            error = error + lost * abs(exact)
+        return self._step(exact, error)
+
+    def __truediv__(self, other: Number | float) -> Number:
+        """The quotient, rounded; open where the divisor may be zero."""
+        y = self._with(other)
+        value, least = self.value / y.value, np.abs(y.value) - y.error
+        error = (self.error + _times(np.abs(value), y.error)) / least
+        error = np.where((least <= 0) & (y.error > 0), np.inf, error)
+        endless = np.isinf(y.value) & np.isfinite(y.error + self.error)
+        return self._step(value, np.where(endless, 0, error))  # 0, however inexact the other is
+
+    def __neg__(self) -> Number:
+        """The negated number, which is exact."""
+        return Number(-self.value, self.error, self.machine)
+
+    def __abs__(self) -> Number:
+        """The magnitude, which is exact."""
+        return Number(np.abs(self.value), self.error, self.machine)
+
+    def _with(self, other: Number | float) -> Number:
+        return other if isinstance(other, Number) else exactly(np.asarray(other), self.machine)
+
+    def _step(self, exact: Array, error: Array, units: float = 0.0) -> Number:
+        """The number after one more step, whose result would be `exact` on these operands.
+
+        Of a function, which may be off by so many units; else it is correctly rounded.
+        """
+        machine, size = self.machine, np.abs(exact)
+        value, held = machine.kept(exact), machine.has(exact)
+        relative = units * machine.unit if units else np.where(held, 0, machine.unit)
+        before = error + (relative * size if units else 0)
+        total = error + relative * size
+        tiny = (size - total < machine.smallest_normal) & ((error > 0) | ~held)
+        total = total + np.where(tiny, machine.least, 0)
+        if machine.ranged:  # or it is not known whether it overflows
+            total = np.where((before > 0) & (size + before >= overflow(machine.of)), np.inf, total)
+        sure = ~np.isinf(error) & (~np.isfinite(exact) | (size - before >= overflow(machine.of)))
+        total = np.where(np.isnan(total), np.inf, total)
+        total = np.where(np.isfinite(value), total, np.where(sure, 0, np.inf))
+        return Number(value, total, machine)
+
+    def root(self) -> Number:
+        """The square root, rounded."""
+        value = np.sqrt(self.value)
+        down = value - np.sqrt(np.maximum(self.value - self.error, 0))
+        return self._step(value, np.maximum(np.sqrt(self.value + self.error) - value, down))
+
+    def exponential(self) -> Number:
+        """The exponential."""
+        value = np.exp(self.value)
+        return self._step(value, _times(value, np.expm1(self.error)), FUNCTION)
+
+    def exponential_minus_one(self) -> Number:
+        """The exponential minus one, as a function of its own."""
+        value = np.expm1(self.value)
+        return self._step(value, _times(np.exp(self.value), np.expm1(self.error)), FUNCTION)
+
+    def sine(self) -> Number:
+        """The sine, of angles in full."""
+        return self._step(np.sin(self.value), self._turned(), FUNCTION)
+
+    def cosine(self) -> Number:
+        """The cosine, of angles in full."""
+        return self._step(np.cos(self.value), self._turned(), FUNCTION)
+
+    def _turned(self) -> Array:
+        """How far a sine may be off where the angle is."""
+        return np.where(np.isfinite(self.value), np.minimum(self.error, 2), self.error)
+
+    def cosine_minus_one(self) -> Number:
+        """The cosine minus one by a series, of an angle that is exact."""
+        half = np.sin(self.value / 2)
+        return self._step(-2 * half * half, self.error, FUNCTION)
+
+    def logarithm(self) -> Number:
+        """The natural logarithm."""
+        error = np.where(self.error == 0, 0, _of_logarithm(self.error / self.value))
+        return self._step(np.log(self.value), error, self.machine.logarithm)
+
+    def logarithm_plus_one(self) -> Number:
+        """The logarithm of one more, as a function of its own."""
+        error = np.where(self.error == 0, 0, _of_logarithm(self.error / (1 + self.value)))
+        return self._step(np.log1p(self.value), error, self.machine.logarithm)
+
+    def angle(self, x: Number, side: float = 0) -> Number:
+        """The arc tangent of this over `x`.
+
+        Next to the negative half axis, where errors leave the sign of this open, it has the sign
+        of `side`, unless that is 0.
+        """
+        value = np.arctan2(self.value, x.value)
+        if side:
+            cut = (x.value < 0) & (self.error > 0) & (np.abs(self.value) <= self.error)
+            value = np.where(cut, np.copysign(value, side), value)
+        off, size = np.hypot(self.error, x.error), np.hypot(self.value, x.value)
+        error = np.where(off == 0, 0, np.where(off < size, np.arcsin(off / size), np.pi))
+        return self._step(value, error, FUNCTION)
+
+    def to_power(self, exponent: Number) -> Number:
+        """This number, not negative, to a real power."""
+        value = np.power(self.value, exponent.value)
+        error = _times(np.abs(exponent.value), _of_logarithm(self.error / self.value))
+        error = error + _times(np.abs(np.log(self.value)), exponent.error)
+        none = (self.error == 0) & (exponent.error == 0)
+        return self._step(value, np.where(none, 0, _times(value, np.expm1(error))), POWER)
+
+
+def exactly(numbers: Array, machine: Machine) -> Number:
+    """Numbers without an error; where the machine flushes them, subnormal ones are zero."""
+    value = machine.kept(numbers.astype(np.longdouble))
+    return Number(value, np.zeros(value.shape, np.longdouble), machine)
+
+
+def chosen(where: Array, x: Number | float, y: Number | float) -> Number:
+    """`x` where that is true, else `y`."""
+    one = x if isinstance(x, Number) else y
+    assert isinstance(one, Number)
+    left, right = (
+        side if isinstance(side, Number) else exactly(np.asarray(side), one.machine)
+        for side in (x, y)
+    )
+    value, error = (
+        np.where(where, a, b) for a, b in ((left.value, right.value), (left.error, right.error))
+    )
+    return Number(value, error, one.machine)
+
+
+def larger(x: Number, y: Number) -> Number:
+    """The larger of two numbers, NaN if one is."""
+    return chosen((x.value >= y.value) | np.isnan(x.value), x, y)
+
+
+def smaller(x: Number, y: Number) -> Number:
+    """The smaller of two numbers, NaN if one is."""
+    return chosen((x.value <= y.value) | np.isnan(x.value), x, y)
+
+
+def _times(size: Array, error: Array) -> Array:
+    """The product of a size and an error: nothing where one of both is nothing, and where what is
+    infinite stays so."""
+    nothing = (size == 0) | (error == 0) | np.isinf(size) & np.isfinite(error)
+    return np.where(nothing, 0, size * error)
+
+
+def _of_logarithm(relative: Array) -> Array:
+    """The error of the logarithm of a number with a relative error; infinite from 1 on."""
+    return -np.log1p(-np.minimum(relative, 1))
+
+
+def _is_scale(numbers: Array) -> Array:
+    """Which numbers are zero or powers of two, whose products are exact."""
+    return (numbers == 0) | (np.abs(np.frexp(numbers)[0]) == 0.5)

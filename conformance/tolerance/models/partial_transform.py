@@ -1,0 +1,63 @@
+"""Fourier transforms of as many elements as `fft_length` says, where dimensions have more.
+
+XLA's CPU takes the leading elements of each of the last dimensions, transforms them, and writes
+what comes out one transform behind the other at the beginning of the result's memory: what stands
+behind was there before, and may be others next time.
+
+Source: jaxlib 0.10.2 and 0.12.0, measured.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.rule import Deviation, Measure
+from reference.interpreter.evaluate import apply, of_shape
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from reference.numerics.alike import alike, without_subnormals
+from reference.unspecified.table import is_open
+
+LABEL = "transform of a part"
+
+
+def of_a_part(errors: Measure) -> Deviation:
+    """The deviation, where `errors` measures those of transforms of whole dimensions."""
+
+    def measure(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        del expected
+        (operand,), (got,) = operands, actual
+        found = np.full(got.shape, np.inf)
+        part = _part(operation, operand)
+        if part is None:
+            return (found,)
+        other = of_shape(operation, part.shape)
+        results = apply(other, (part,))
+        begun = got.reshape(-1)[: part.size].reshape(part.shape)
+        (distances,) = errors(other, (part,), results, (begun,))
+        right = (distances <= 1) | alike(without_subnormals(results[0]), begun)
+        right |= is_open(other, (part,), results[0])
+        if right.all():  # else what stands behind tells nothing
+            found[:] = 0
+        return (found,)
+
+    return Deviation(LABEL, measure, signs=True, unsteady=True)
+
+
+def _part(operation: Operation, operand: Array) -> Array | None:
+    """The elements that are transformed; None where they are all, or none are told apart."""
+    given: dict[str, Any] = dict(operation.attributes)
+    lengths = tuple(given["fft_length"])
+    sizes = operand.shape[operand.ndim - len(lengths) :]
+    if given["fft_type"] not in ("FFT", "IFFT") or sizes == lengths:
+        return None
+    if any(length > size for length, size in zip(lengths, sizes, strict=True)):
+        return None
+    return np.ascontiguousarray(operand[(..., *(slice(length) for length in lengths))])
