@@ -55,9 +55,9 @@ def folded(program: Program) -> frozenset[str]:
     """The values of main that are constants to a compiler: those, and what is computed of them."""
     names: set[str] = set()
     for one in program.main.body.operations[:-1]:
-        of_folded = all(value.name in names for value in one.operands)
+        of_folded = all(value.name in names for value in used_by(one))  # within regions, too
         computes = structure_of(one) is Structure.COMPUTES
-        if not one.regions and (is_constant(one) or (computes and of_folded)):
+        if is_constant(one) or (computes and of_folded):
             names.update(value.name for value in one.results)
     return frozenset(names)
 

@@ -97,13 +97,34 @@ def of_power(
 def of_argument(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """log(exp(x)) as x."""
-    maker = Shown(program, values).maker(operation.operands[0])
-    x = values.get(maker.operands[0].name) if maker is not None and maker.operands else None
-    if maker is not None and maker.name == "exponential" and x is not None:
-        predicted = Predicted(x, np.zeros(x.shape))
+    """log(exp(x)) as x; exp(x) may be a magnitude, or a product or quotient of exponentials."""
+    exponent = _exponent(Shown(program, values), operation.operands[0])
+    if exponent is not None:
+        predicted = Predicted(*exponent)
         yield predicted
         yield flushed(predicted)
+
+
+@quiet
+def _exponent(shown: Shown, value: Value) -> tuple[Array, Array] | None:
+    """What a value is the exponential of, and what that may be off by roundings on the way; None
+    where it is none."""
+    maker = shown.maker(value)
+    if maker is None or not maker.operands:
+        return None
+    if maker.name == "exponential":
+        x = shown.values.get(maker.operands[0].name)
+        return None if x is None else (x, np.zeros(x.shape))
+    if maker.name == "abs":
+        return _exponent(shown, maker.operands[0])
+    if maker.name not in ("multiply", "divide"):
+        return None
+    one, other = (_exponent(shown, operand) for operand in maker.operands)
+    if one is None or other is None or not element_type_of(one[0]).is_float:
+        return None
+    total = OPS["add" if maker.name == "multiply" else "subtract"].evaluate(one[0], other[0])
+    rounding = np.abs(to_float64(total)) * unit_roundoff(element_type_of(total))
+    return total, one[1] + other[1] + rounding
 
 
 def of_exponentials(

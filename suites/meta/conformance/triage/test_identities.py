@@ -62,6 +62,21 @@ IDENTITIES = {
         np.inf,
     ),
     "log(exp(x))": (INVERSE, "%p = exponential %x", "%r = log %p", (100, 0, 0), 100),
+    "log(|exp(x)|)": (
+        INVERSE,
+        "%q = exponential %x; %p = abs %q",
+        "%r = log %p",
+        (-200, 0, 0),
+        -200,
+    ),
+    "log(exp(x) exp(y) / exp(z))": (
+        INVERSE,
+        "%p = exponential %x; %q = exponential %y; %s = exponential %z; "
+        "%t = multiply %p, %q; %u = divide %t, %s",
+        "%r = log %u",
+        (100, 50, 20),
+        130,
+    ),
     "a / b^x": (POWER, "%p = power %y, %z", "%r = divide %x, %p", (1e30, 10, 40), 1e-10),
     "a / sqrt(x)": (ROOT, "%p = sqrt %y", "%r = divide %x, %p", (41, 1681, 0), 1 - 2**-24),
     "exp(x)^y": (
