@@ -69,13 +69,19 @@ IDENTITIES = {
         (-200, 0, 0),
         -200,
     ),
-    "log(exp(x) exp(y) / exp(z))": (
+    "log(exp(x) exp(y))": (
         INVERSE,
-        "%p = exponential %x; %q = exponential %y; %s = exponential %z; "
-        "%t = multiply %p, %q; %u = divide %t, %s",
-        "%r = log %u",
-        (100, 50, 20),
-        130,
+        "%q = exponential %x; %s = exponential %y; %p = multiply %q, %s",
+        "%r = log %p",
+        (100, 50, 0),
+        150,
+    ),
+    "log(exp(x) / exp(y))": (
+        INVERSE,
+        "%q = exponential %x; %s = exponential %y; %p = divide %q, %s",
+        "%r = log %p",
+        (100, 50, 0),
+        50,
     ),
     "a / b^x": (POWER, "%p = power %y, %z", "%r = divide %x, %p", (1e30, 10, 40), 1e-10),
     "a / sqrt(x)": (ROOT, "%p = sqrt %y", "%r = divide %x, %p", (41, 1681, 0), 1 - 2**-24),
