@@ -14,19 +14,22 @@ from typing import Any
 
 import numpy as np
 
+from conformance.catalog import rule_of
 from conformance.judging.lapack import free_choices
 from conformance.judging.perturbation.error_model import Directions, Moved, movable, shifted_by
 from conformance.judging.perturbation.flushing import Flushing
-from conformance.judging.perturbation.open_values import other
+from conformance.judging.perturbation.open_values import other, with_other_nans
 from conformance.judging.perturbation.overrides import Override, shifted
 from conformance.transforms.substitute import self_contained
 from conformance.transforms.values import used_by
 from reference.custom_calls.targets import BUILT_IN
 from reference.interpreter.calls import runs_processes
+from reference.interpreter.evaluate import apply
 from reference.interpreter.processes import current_process
+from reference.ir.op import Rounding
 from reference.ir.processes import ProcessId
 from reference.ir.program import Operation
-from reference.ir.types import Array
+from reference.ir.types import Array, element_type_of
 from reference.ops.structure import calls_target, is_structure, structure_of
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
@@ -98,6 +101,7 @@ class Follower:
     tolerances: Tolerances = field(default_factory=Tolerances)
     others: dict[ProcessId, dict[str, Any]] = field(default_factory=dict[ProcessId, dict[str, Any]])
     _again: dict[str, Moved] = field(default_factory=dict[str, Moved])
+    _nans: set[str] = field(default_factory=set[str])
     _own: frozenset[int] = frozenset()
     _moves: bool = False
 
@@ -189,6 +193,7 @@ class Follower:
             or not all(isinstance(one, np.ndarray) for one in (*operands, *results))
         ):
             return results
+        results = self._with_nan_bits(operation, operands, results, random)
         filled: list[Array] = []
         drawn = _drawn(operation)
         # random numbers are NaN seldom
@@ -202,6 +207,26 @@ class Follower:
                 self.opened.setdefault(label)
             filled.append(other(result, mask, random, nan=nan) if mask.any() else result)
         return tuple(filled)
+
+    def _with_nan_bits(
+        self, operation: Operation, operands: Values, results: Values, random: np.random.Generator
+    ) -> Values:
+        """The results of other bits of the NaNs that were computed, where bits are made visible:
+        which NaN an operation makes is open (IEEE 754-2019, section 6.2.3)."""
+        record, rule = OPS.get(operation.name), rule_of(operation)
+        computed = [value.name in self._nans for value in operation.operands]
+        if rule is not None and rule.nan_bits and any(computed):
+            others = [
+                with_other_nans(one, random) if is_computed else one
+                for one, is_computed in zip(operands, computed, strict=True)
+            ]
+            self.opened.setdefault("bits of a NaN that is computed")
+            return apply(operation, others)
+        if any(computed) or (record is not None and record.rounding is not Rounding.MOVES):
+            pairs = zip(operation.results, results, strict=True)
+            floats = [(value, one) for value, one in pairs if element_type_of(one).is_float]
+            self._nans |= {value.name for value, one in floats if bool(np.isnan(one).any())}
+        return results
 
 
 def _drawn(operation: Operation) -> tuple[tuple[str, np.bool_], ...]:

@@ -29,3 +29,14 @@ def other(result: Array, mask: Array, random: np.random.Generator, *, nan: bool 
         return np.where(mask, drawn[0] + 1j * drawn[1], result).astype(result.dtype)
     with np.errstate(all="ignore"):
         return np.where(mask, round_to(drawn[0], of), result).astype(result.dtype)
+
+
+def with_other_nans(array: Array, random: np.random.Generator) -> Array:
+    """Real numbers with other bits in the place of NaNs: of the other sign, or of all ones, where
+    these are a NaN of the type, too."""
+    of, bits = element_type_of(array), to_bits(array)
+    ones = from_bits(np.full_like(bits, (1 << of.bits) - 1), of)
+    with np.errstate(invalid="ignore"):  # signaling ones
+        nan = np.isnan(array)
+        others = [one for one in (np.negative(array), ones) if np.isnan(one[nan]).all()]
+    return np.where(nan, others[random.integers(len(others))], array) if others else array
