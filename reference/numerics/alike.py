@@ -15,11 +15,12 @@ def alike(array: Array, other: Array) -> Array:
     """
     of = element_type_of(array)
     same = to_bits(array) == to_bits(other)
-    if of.is_complex:
-        nan = [np.isnan(part(array)) & np.isnan(part(other)) for part in (np.real, np.imag)]
-        return np.asarray((same | np.stack(nan, axis=-1)).all(axis=-1))
-    if of.is_float:
-        same = same | (np.isnan(array) & np.isnan(other))
+    with np.errstate(invalid="ignore"):  # signaling NaNs
+        if of.is_complex:
+            nan = [np.isnan(part(array)) & np.isnan(part(other)) for part in (np.real, np.imag)]
+            return np.asarray((same | np.stack(nan, axis=-1)).all(axis=-1))
+        if of.is_float:
+            same = same | (np.isnan(array) & np.isnan(other))
     return np.asarray(same)
 
 
