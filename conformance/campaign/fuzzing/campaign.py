@@ -6,6 +6,7 @@ The parent keeps the journal and writes the findings' folders. It loads no backe
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +26,15 @@ from conformance.campaign.fuzzing.steering.steering import Steering
 from conformance.campaign.fuzzing.tally import FuzzTally
 from conformance.campaign.fuzzing.trials import NOT_EVALUATED, Hit, Trial, Tried
 from conformance.campaign.progress import Watcher
+from conformance.check.outcome import Outcome
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
+from conformance.verdict import Verdict
 from generators.chains.seeds.fragment import Fragment
+
+_NUMBER = re.compile(r"\d+")
 
 NEEDED = (
     "conformance.campaign.fuzzing.reducing",
@@ -223,11 +228,21 @@ class Sitting:
 def place_of(hit: Hit) -> str:
     """Where hits are looked for that are likely to be the same: verdict, class and culprit.
 
-    Of what ends its process nobody knows the culprit: its last words stand for it, if it has any.
+    Of what ends its process, or is refused, nobody knows the culprit: what is said of it stands for
+    that, if anything is, whatever the numbers.
     """
     outcome = hit.outcome
     known = ",".join(outcome.known)
-    ends = loses_process(outcome.verdict, outcome.kind) and ": " in outcome.message
-    culprit = outcome.culprit or (outcome.message.partition(": ")[2] if ends else "")
+    culprit = outcome.culprit or _said(outcome)
     culprit = culprit or " ".join(one.name for one in working(hit.program))
     return " | ".join(filter(None, (outcome.verdict.value, outcome.kind, culprit, known)))
+
+
+def _said(outcome: Outcome) -> str:
+    """What is said of a program without results: last words, where it ended its process."""
+    if outcome.verdict not in (Verdict.REJECTED, Verdict.CRASHED):
+        return ""
+    said = outcome.message
+    if loses_process(outcome.verdict, outcome.kind):
+        said = said.partition(": ")[2]
+    return _NUMBER.sub("N", said)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conformance.backends.base import Failed, failure_of
 from conformance.backends.registry import parse
+from conformance.campaign.fuzzing.campaign import place_of
 from conformance.campaign.fuzzing.lost import Losses, is_ours
 from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.check.outcome import Outcome
@@ -75,3 +78,18 @@ def test_a_backend_that_hangs_every_time_is_found() -> None:
         found = losses.reduced(trial, slow, "reference:hang", seconds=2.0)
     assert found is not None
     assert found.verdict is Verdict.TIMED_OUT
+
+
+def test_what_is_said_of_a_program_without_results_says_what_is_likely_the_same() -> None:
+    def place(message: str, verdict: Verdict = Verdict.REJECTED) -> str:
+        told = hit(verdict, "abort" if verdict is Verdict.CRASHED else "refused as invalid")
+        return place_of(replace(told, outcome=replace(told.outcome, message=message)))
+
+    assert place("line 3, column 5: padding is -2") == place("line 10, column 5: padding is -1")
+    assert place("line 3, column 5: padding") != place("line 3, column 5: dilation")
+    ended = "the process ended with SIGABRT: hlo.cc:{}] Check failed: {}"
+    first, other, last = (
+        place(ended.format(*one), Verdict.CRASHED) for one in ((1, "a"), (2, "a"), (2, "b"))
+    )
+    assert first == other != last
+    assert place("the process ended with SIGSEGV", Verdict.CRASHED).endswith("abs")
