@@ -135,16 +135,13 @@ def _flushed(d: Differing) -> Answer:
 def _flushed_at_the_ends(d: Differing) -> Answer:
     """Explained by results, inputs, or what is compared; by that first where it explains all: what
     is out of order may be a zero in the place of a subnormal number."""
+    results = (Verdict.FLUSHED, "subnormal result", _is_flushed(d, d.want))
     if d.met is None:
-        compared = _compared_flushed(d)
-        if compared.all():
-            yield Verdict.FLUSHED, "subnormal comparison", compared
-    if d.type.is_float or d.type.is_complex:
-        yield Verdict.FLUSHED, "subnormal result", _is_flushed(d, d.want)
-    if d.met is None:
-        yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
+        compared = (Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d))
+        yield from (compared, results) if compared[2].all() else (results, compared)
         yield Verdict.FLUSHED, "subnormal input", _flushed_whole(d)
         return
+    yield results
     flushed = [without_subnormals(array) for array in d.met]
     touched = [i for i, new in enumerate(flushed) if new is not d.met[i]]
     for count in range(1, len(touched) + 1):

@@ -130,8 +130,9 @@ class Explainer:
         """The expectations that know rewritings which make the program's results of the values that
         the backend has; none where any result is neither that nor right on these values."""
         known: dict[str, None] = {}
+        makers = makers_of(program)
         for value, got in zip(program.main.body.operations[-1].operands, actual, strict=True):
-            place = makers_of(program).get(value.name)
+            place = makers.get(value.name)
             if place is None:
                 continue
             operation = program.main.body.operations[place]
@@ -245,20 +246,31 @@ class Explainer:
     ) -> Located | None:
         """What was found, with the class of a model that explains what the program shows of the
         operation's results: by itself it may be right. None where there is no such model."""
-        operation, rule = found.operation, rule_of(found.operation)
+        operation = found.operation
         got = [shown[one.name] for one in operation.results if one.name in shown]
-        if taken is None or rule is None or len(got) < len(operation.results):
+        if taken is None or len(got) < len(operation.results):
             return None
+        judgement = self._by_rule(operation, taken, got)
+        if judgement is None or not is_modelled(operation, judgement, self.search.platform):
+            return None
+        return replace(found, judgement=judgement)
+
+    def _by_rule(
+        self,
+        operation: Operation,
+        taken: tuple[Program, tuple[Array, ...]],
+        got: Sequence[Array],
+    ) -> Judgement | None:
+        """The judgement by an op's own rule on what its operation gave, taken by itself; None where
+        there is no such rule, or nothing to compare."""
+        rule = rule_of(operation)
         try:
             expected = evaluate(*taken)
         except EvaluationError:
             return None
-        if malformed(expected, got) is not None:
+        if rule is None or malformed(expected, got) is not None:
             return None
-        judgement = judge(*taken, expected, got, rule, platform=self.search.platform)
-        if not is_modelled(operation, judgement, self.search.platform):
-            return None
-        return replace(found, judgement=judgement)
+        return judge(*taken, expected, got, rule, platform=self.search.platform)
 
     def _folded(
         self,
@@ -372,17 +384,13 @@ class Explainer:
     def _alone(self, wrong: Wrong) -> Judgement | None:
         """The judgement on what the operation gives by itself, on the operands it had."""
         taken = alone(wrong.program, wrong.operation, wrong.values)
-        rule = rule_of(wrong.operation)
-        if taken is None or rule is None:
+        if taken is None or rule_of(wrong.operation) is None:
             return None
         try:
-            expected = evaluate(*taken)
             (actual,) = self.search.run(taken[0], [taken[1]])
-        except (BackendError, EvaluationError):
+        except BackendError:
             return None
-        if malformed(expected, actual) is not None:
-            return None
-        return judge(*taken, expected, actual, rule, platform=self.search.platform)
+        return self._by_rule(wrong.operation, taken, actual)
 
     def known(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
         """The expectations that together know all that is wrong with an operation, or none."""

@@ -24,6 +24,22 @@ def alike(array: Array, other: Array) -> Array:
     return np.asarray(same)
 
 
+def is_subnormal(array: Array) -> Array:
+    """Which real numbers of an array are subnormal: booleans of its shape."""
+    of = element_type_of(array)
+    if not (of.is_float and of.float_format.has_zero):
+        return np.zeros(array.shape, np.bool_)
+    size = np.abs(to_float64(array))
+    return np.asarray((size > 0) & (size < of.float_format.smallest_normal))
+
+
+def has_subnormals(array: Array) -> bool:
+    """Whether any number is subnormal, of complex ones a part."""
+    if element_type_of(array).is_complex:
+        return any(has_subnormals(part(array).copy()) for part in (np.real, np.imag))
+    return bool(is_subnormal(array).any())
+
+
 def without_subnormals(array: Array) -> Array:
     """The array with its subnormal numbers replaced by zeros of the same sign.
 
@@ -34,8 +50,7 @@ def without_subnormals(array: Array) -> Array:
         parts = np.stack([np.real(array), np.imag(array)], axis=-1)
         changed = without_subnormals(parts)
         return array if changed is parts else changed.view(array.dtype)[..., 0]
-    if not of.is_float or not of.float_format.has_zero:
+    tiny = is_subnormal(array)
+    if not tiny.any():
         return array
-    wide = to_float64(array)
-    tiny = (np.abs(wide) < of.float_format.smallest_normal) & (wide != 0)
-    return np.where(tiny, round_to(np.copysign(0.0, wide), of), array) if tiny.any() else array
+    return np.where(tiny, round_to(np.copysign(0.0, to_float64(array)), of), array)

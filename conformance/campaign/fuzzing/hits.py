@@ -15,7 +15,7 @@ from conformance.campaign.fuzzing.keeping.keeping import Keeping, of_known
 from conformance.campaign.fuzzing.lost import Losses, spent_on
 from conformance.campaign.fuzzing.shrinking import Shrinking
 from conformance.campaign.fuzzing.trials import Hit, Trial
-from conformance.executors.local import Call, Ended, LocalExecutor, TimedOut
+from conformance.executors.local import Call, Ended, LocalExecutor
 from conformance.verdict import Verdict
 
 PER_PLACE = 3
@@ -161,12 +161,9 @@ class Hits:
         if isinstance(name, Trying):
             self._tried(name, value)
             return
-        if isinstance(value, Timed):
-            self._backlog.spent(value.seconds)
+        self._backlog.spent(spent_on(value, LEAST_SECONDS))
+        if isinstance(value, Timed):  # else the worker was lost
             value = value.value
-        else:  # the worker was lost
-            most = value.seconds if isinstance(value, TimedOut) else LEAST_SECONDS
-            self._backlog.spent(most)
         if isinstance(name, Reducing):
             self._reduced(name, value)
         elif isinstance(value, Finding):

@@ -26,11 +26,9 @@ A_WORKER = 0.5
 """Seconds that a try takes which ends its worker, with what a new one takes to be there."""
 
 
-def spent_on(value: object) -> float:
-    """The seconds that a worker spent on a try, by what the call came to."""
-    if isinstance(value, Timed):
-        return value.seconds
-    return value.seconds if isinstance(value, TimedOut) else A_WORKER
+def spent_on(value: object, lost: float = A_WORKER) -> float:
+    """The seconds that a worker spent, by what a call came to; `lost` where it ended."""
+    return value.seconds if isinstance(value, (Timed, TimedOut)) else lost
 
 
 def is_ours(lost: Died | TimedOut) -> bool:

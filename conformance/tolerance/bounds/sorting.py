@@ -18,6 +18,7 @@ from reference.interpreter.evaluate import EvaluationError, body_of
 from reference.ir.program import Operation
 from reference.ir.regions import Body
 from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.alike import has_subnormals
 from reference.numerics.rounding import to_float64
 from reference.unspecified.sorting import NO_ORDER, open_slices
 
@@ -83,7 +84,7 @@ def _is_disordered(
     """Which slices are not sorted although there is an order, nor are where comparisons take
     subnormal numbers for zeros."""
     (comparator,) = operation.regions
-    flushed = with_flushed_comparisons(comparator) if any(map(_has_subnormals, operands)) else ()
+    flushed = with_flushed_comparisons(comparator) if any(map(has_subnormals, operands)) else ()
     try:
         orders = [in_order(after, body_of(one)) for one in (comparator, *flushed)]
         wrong = ~np.any(orders, axis=0)
@@ -93,16 +94,6 @@ def _is_disordered(
         for _, mask in open_slices(operation, operands):
             wrong = wrong & ~mask
     return wrong
-
-
-def _has_subnormals(array: Array) -> bool:
-    of = element_type_of(array)
-    if of.is_complex:
-        return any(_has_subnormals(part(array).copy()) for part in (np.real, np.imag))
-    if not of.is_float:
-        return False
-    magnitude = np.abs(to_float64(array))
-    return bool(((magnitude > 0) & (magnitude < of.float_format.smallest_normal)).any())
 
 
 def same_elements(before: tuple[Array, ...], after: tuple[Array, ...]) -> Array:

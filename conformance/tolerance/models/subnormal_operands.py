@@ -13,8 +13,8 @@ import numpy as np
 
 from conformance.tolerance.rule import Deviation
 from reference.ir.program import Operation
-from reference.ir.types import Array, element_type_of
-from reference.numerics.rounding import to_float64
+from reference.ir.types import Array
+from reference.numerics.alike import is_subnormal
 
 
 def _measure(
@@ -27,16 +27,8 @@ def _measure(
     del actual
     found = np.zeros(expected[0].shape, np.bool_)
     for operand in operands:
-        found |= _is_subnormal(operand)
+        found |= is_subnormal(operand)
     return (np.where(found, 0.0, np.inf),)
-
-
-def _is_subnormal(array: Array) -> Array:
-    of = element_type_of(array)
-    if not (of.is_float and of.float_format.has_zero):
-        return np.zeros(array.shape, np.bool_)
-    size = np.abs(to_float64(array))
-    return np.asarray((size > 0) & (size < of.float_format.smallest_normal))
 
 
 OF_SUBNORMALS = Deviation("of a subnormal operand", _measure)

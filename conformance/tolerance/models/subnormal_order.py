@@ -19,6 +19,7 @@ from conformance.transforms.outline import as_program
 from reference.interpreter.evaluate import EvaluationError, body_of, evaluate
 from reference.ir.program import Operation, Region
 from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.alike import has_subnormals
 from reference.numerics.rounding import to_float64
 from reference.ops.folds import folding
 from reference.ops.folds.reduction import FOLDS
@@ -57,20 +58,12 @@ def operations(operation: Operation, operands: Operands) -> tuple[Operation, ...
 
 def _regions(operation: Operation, operands: Operands) -> tuple[Region, ...]:
     """Regions of the operation's operands: its results, when comparisons are coarse."""
-    if not any(map(_has_subnormals, operands)):
+    given: tuple[Any, ...] = operands  # tokens and tuples, too
+    if not any(isinstance(one, np.ndarray) and has_subnormals(one) for one in given):
         return ()
     arguments = tuple(dict.fromkeys(operation.operands))
     end = Operation("return", operation.results)
     return with_flushed_comparisons(Region(arguments, (operation, end)))
-
-
-def _has_subnormals(array: Any) -> bool:
-    if not isinstance(array, np.ndarray):
-        return False
-    of = element_type_of(array)
-    if of.is_complex:
-        return any(_has_subnormals(part(array).copy()) for part in (np.real, np.imag))
-    return of.is_float and of.float_format.has_zero and bool((_is_tiny(array) & (array != 0)).any())
 
 
 def _is_tiny(array: Array) -> Array:
