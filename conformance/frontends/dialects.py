@@ -6,7 +6,8 @@ Source: jaxlib's passes and deserialisers (0.10.2 and 0.12.0, measured).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from functools import cache
 
 from jax.interpreters.mlir import make_ir_context
@@ -94,19 +95,35 @@ def legalised(text: str) -> str:
         names = {f"chlo.{name}" for name in _CHLO.findall(str(module))}
         if names <= {*_KEPT}:
             return text
-        module.context.allow_unregistered_dialects = True
-        _rename(module, {name: _HIDDEN + name for name in _KEPT})
-        try:
-            PassManager.parse(_LEGALISE).run(module.operation)
-        except ir.MLIRError as error:
-            found = [str(one.message) for one in error.error_diagnostics]
-            reason = (found or [str(error)])[0].partition("\n")[0]
-            raise Unreadable(f"CHLO: {reason}") from None
-        left = sorted({f"chlo.{name}" for name in _CHLO.findall(str(module))})
+        with _unregistered_allowed(module.context):
+            _rename(module, {name: _HIDDEN + name for name in _KEPT})
+            _legalise(module)
+            _rename(module, {_HIDDEN + name: name for name in _KEPT})
+        names = {f"chlo.{name}" for name in _CHLO.findall(str(module))}
+        left = sorted(names - {*_KEPT})
         if left:
             raise Unreadable(f"jaxlib has no expansion of {', '.join(left)}")
-        _rename(module, {_HIDDEN + name: name for name in _KEPT})
         return spelled(module)
+
+
+@contextmanager
+def _unregistered_allowed(context: ir.Context) -> Generator[None]:
+    """Operations of no known dialect are valid meanwhile: jax gives a context to others after."""
+    before = context.allow_unregistered_dialects
+    context.allow_unregistered_dialects = True
+    try:
+        yield
+    finally:
+        context.allow_unregistered_dialects = before
+
+
+def _legalise(module: ir.Module) -> None:
+    try:
+        PassManager.parse(_LEGALISE).run(module.operation)
+    except ir.MLIRError as error:
+        found = [str(one.message) for one in error.error_diagnostics]
+        reason = (found or [str(error)])[0].partition("\n")[0]
+        raise Unreadable(f"CHLO: {reason}") from None
 
 
 def _rename(module: ir.Module, names: Mapping[str, str]) -> None:
