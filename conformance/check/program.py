@@ -15,7 +15,6 @@ import numpy as np
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.backends.session import Session
-from conformance.catalog import rule_of
 from conformance.check.outcome import NotJudged, Outcome
 from conformance.check.settings import INVALID
 from conformance.executors.limit import limited
@@ -23,7 +22,7 @@ from conformance.frontends.extensions import beyond
 from conformance.frontends.modules import Unit
 from conformance.frontends.naming import described
 from conformance.gate.expectations import Expectation
-from conformance.judging.compare import Judgement, judge, malformed
+from conformance.judging.compare import Judgement, judge_alone, malformed
 from conformance.judging.differences import decimal
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import is_single, judge_program, permits
@@ -89,7 +88,8 @@ class Work:
         if self._unit.assertions:
             outcome = self._by_assertions(permitted, actual)
         elif is_single(program):
-            return self._if_known(self._alone(permitted, inputs, actual))
+            judgement = judge_alone(program, inputs, permitted.expected, actual, self._platform)
+            return self._if_known(judgement)
         else:
             return self._of_several(program, inputs, permitted, actual)
         if not outcome.verdict.fails or self._is_reference:
@@ -177,15 +177,6 @@ class Work:
         """
         whole = program is self._unit.flat.program
         return self._session.run(program, sets, self._unit.text if whole else "")
-
-    def _alone(
-        self, permitted: Permitted, inputs: tuple[Array, ...], actual: Sequence[Array]
-    ) -> Judgement:
-        """The judgement on a program of one operation, by that op's own rule."""
-        program = self._unit.flat.program
-        rule = rule_of(program.subject)
-        assert rule is not None
-        return judge(program, inputs, permitted.expected, actual, rule, platform=self._platform)
 
     def _if_known(self, judgement: Judgement) -> Outcome:
         """The outcome of a program of one operation: that is the one that goes wrong."""

@@ -235,6 +235,19 @@ def judge(
     return renamed(judgement, mistaken(program, inputs, actual))
 
 
+def judge_alone(
+    program: Program,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    actual: Sequence[Array],
+    platform: str = "cpu",
+) -> Judgement:
+    """Judge results of a program of one operation by that op's own rule, which it must have."""
+    rule = rule_of(program.subject)
+    assert rule is not None
+    return judge(program, inputs, expected, actual, rule, platform=platform)
+
+
 def _in_either_order(
     program: Program,
     inputs: Sequence[Array],

@@ -8,14 +8,14 @@ together; what differs from the reference is judged, and what fails so is tried 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
 from conformance.campaign.fuzzing.seeds.material import case_of
 from conformance.campaign.fuzzing.steering.meetings import Meetings, Pair
 from conformance.campaign.fuzzing.steering.pool import NEW_PER_TRIAL, pieces
+from conformance.campaign.fuzzing.together import Prepared, Results, ran
 from conformance.campaign.fuzzing.trials import (
     KNOWN_TO_CRASH,
     NOT_EVALUATED,
@@ -32,29 +32,25 @@ from conformance.check.outcome import NotJudged, Outcome
 from conformance.check.program import Work
 from conformance.executors.limit import TooSlow, limited
 from conformance.gate.expectations import Expectation, Failure, ending, known_by
+from conformance.judging.compare import judge_alone
 from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import SUBNORMAL, in_doubt, is_flushed
+from conformance.judging.perturbation.judge import SUBNORMAL, in_doubt, is_flushed, is_single
 from conformance.phases import phase
 from conformance.stablehlo.emit import EmitError
 from conformance.transforms.inline import inlined
-from conformance.transforms.merge import merge
 from conformance.triage.columns import column
 from conformance.verdict import Verdict
 from generators.chains.seeds.fragment import Fragment
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
-from reference.ir.program import Program
+from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import alike
 from reference.ops.xla.lowering import lowered
 
-
-@dataclass(slots=True)
-class _Prepared:
-    number: int
-    program: Program
-    sets: list[Inputs]
-    expected: Sequence[Sequence[Array]]
+_SECONDS = 1.0
+"""What the reference may take for a program as it is made, in seconds: mostly milliseconds are
+enough, and what goes on has a loop with (nearly) no end."""
 
 
 def run_trial(trial: Trial) -> Tried:
@@ -65,7 +61,7 @@ def run_trial(trial: Trial) -> Tried:
     """
     session = open_session(trial.backend, phase)
     counts: Counter[str] = Counter()
-    prepared: list[_Prepared] = []
+    prepared: list[Prepared] = []
     met, new, seen = Meetings(), list[Fragment](), set[Pair]()
     ends = ending(trial.expectations)
     for number in range(trial.start, trial.stop):
@@ -83,14 +79,14 @@ def run_trial(trial: Trial) -> Tried:
             continue
         sets = [materialise(program, recipe) for recipe in case.inputs]
         try:
-            with limited(trial.seconds):
+            with limited(min(_SECONDS, trial.seconds)):
                 expected = [evaluate(program, inputs) for inputs in sets]
         except (EvaluationError, TooSlow):
             counts[NOT_EVALUATED] += 1
             continue
-        prepared.append(_Prepared(number, program, sets, expected))
+        prepared.append(Prepared(number, program, sets, expected))
     hits: list[Hit] = []
-    for one, results in _ran(session, prepared):
+    for one, results in ran(session, prepared):
         word = _judged(trial, session, one, results, hits)
         counts[word] += 1
     return Tried(
@@ -107,46 +103,8 @@ def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Progr
     return any(one.applies(cell) for cell in cells for one in ends)
 
 
-_Results = list[list[Array]] | BackendError
-
-
-def _ran(session: Session, group: Sequence[_Prepared]) -> list[tuple[_Prepared, _Results]]:
-    """Each program with its results on each set of inputs, or the backend's answer.
-
-    Where the programs together are refused, each half of them is tried alone.
-    """
-    if not group:
-        return []
-    try:
-        return list(zip(group, _run_together(session, group), strict=True))
-    except BackendError as error:
-        if len(group) == 1:
-            return [(group[0], error)]
-    except EmitError as error:
-        if len(group) == 1:
-            return [(group[0], Unsupported(str(error)))]
-    middle = len(group) // 2
-    return [*_ran(session, group[:middle]), *_ran(session, group[middle:])]
-
-
-def _run_together(session: Session, group: Sequence[_Prepared]) -> list[list[list[Array]]]:
-    whole = group[0].program if len(group) == 1 else merge([one.program for one in group])
-    compiled = session.compile(whole)
-    results: list[list[list[Array]]] = [[] for _ in group]
-    for turn in range(max(len(one.sets) for one in group)):
-        given = [one.sets[min(turn, len(one.sets) - 1)] for one in group]
-        outputs = compiled.run(tuple(array for inputs in given for array in inputs))
-        at = 0
-        for one, kept in zip(group, results, strict=True):
-            count = len(outputs) if len(group) == 1 else len(one.expected[0])
-            if turn < len(one.sets):
-                kept.append(outputs[at : at + count])
-            at += count
-    return results
-
-
 def _judged(
-    trial: Trial, session: Session, one: _Prepared, results: _Results, hits: list[Hit]
+    trial: Trial, session: Session, one: Prepared, results: Results, hits: list[Hit]
 ) -> str:
     """The verdict on a program, in a word that is counted; what fails is added to the hits."""
     if isinstance(results, Unsupported):
@@ -159,6 +117,8 @@ def _judged(
         if outcome is not None:
             if outcome.verdict.fails:  # other sets of inputs may show something else
                 flushed.append(Hit(one.number, one.program, inputs, outcome))
+            elif outcome.verdict is not Verdict.PASS:
+                word = outcome.verdict.value
             continue
         outcome = judged_alone(trial, session, one.program, inputs)
         if outcome is None:
@@ -178,7 +138,7 @@ def _counted(hit: Hit, hits: list[Hit]) -> str:
     return f"known {verdict}" if hit.outcome.known else verdict.value
 
 
-def _is_same_alone(session: Session, one: _Prepared, number: int, results: _Results) -> bool:
+def _is_same_alone(session: Session, one: Prepared, number: int, results: Results) -> bool:
     """Whether a program gives the same alone as among others, and so is right there too."""
     if isinstance(results, BackendError):
         return False
@@ -187,13 +147,13 @@ def _is_same_alone(session: Session, one: _Prepared, number: int, results: _Resu
 
 
 def _at_once(
-    trial: Trial, session: Session, one: _Prepared, number: int, actual: Sequence[Array]
+    trial: Trial, session: Session, one: Prepared, number: int, actual: Sequence[Array]
 ) -> Outcome | None:
     """The outcome on a set of inputs, where it need not be compiled alone for that.
 
-    Results are right that are as expected, or within what roundings alone may make of them. They
-    are known where subnormal numbers taken for zero explain all of them, and expectations know
-    each of the operations to do that.
+    Results are right that are as expected, or within what roundings alone may make of them, of one
+    operation by its own rule. They are known where subnormal numbers taken for zero explain all of
+    them, and expectations know each of the operations to do that.
     """
     inputs, expected = one.sets[number], one.expected[number]
     if len(expected) != len(actual):
@@ -203,12 +163,22 @@ def _at_once(
         return None
     if all(bool(alike(want, got).all()) for want, got in pairs):
         return Outcome(Verdict.PASS)
+    if is_single(one.program):
+        judgement = judge_alone(one.program, inputs, expected, actual, session.hardware)
+        if not judgement.verdict.fails:
+            return Outcome(judgement.verdict, judgement.kind)
+        subject, kind = (one.program.subject,), judgement.kind
+        known = _known_to_flush(trial.expectations, session.name, subject, kind)
+        if known and judgement.verdict is Verdict.FLUSHED:
+            return Outcome(Verdict.FLUSHED, kind, known=known)
+        return None
     try:
         permitted = Permitted(inlined(one.program).program, inputs, session.hardware)
         doubtful = in_doubt(permitted, actual)
         if not doubtful:
             return Outcome(Verdict.PASS)
-        known = _known_to_flush(trial.expectations, session.name, one.program)
+        operations = one.program.walk()
+        known = _known_to_flush(trial.expectations, session.name, operations, SUBNORMAL)
         if known and is_flushed(permitted, actual, doubtful):
             return Outcome(Verdict.FLUSHED, SUBNORMAL, known=known)
     except EvaluationError:
@@ -217,15 +187,12 @@ def _at_once(
 
 
 def _known_to_flush(
-    expectations: Sequence[Expectation], backend: str, program: Program
+    expectations: Sequence[Expectation], backend: str, operations: Iterable[Operation], kind: str
 ) -> tuple[str, ...]:
     """The expectations that know each operation to take subnormal numbers for zero; none where
     they do not know all of them."""
-    cells = dict.fromkeys((one.name, column(one)) for one in program.walk())
-    ids = [
-        known_by(expectations, Failure(*cell, backend, Verdict.FLUSHED, SUBNORMAL))
-        for cell in cells
-    ]
+    cells = dict.fromkeys((one.name, column(one)) for one in operations)
+    ids = [known_by(expectations, Failure(*cell, backend, Verdict.FLUSHED, kind)) for cell in cells]
     return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
 
