@@ -24,13 +24,14 @@ from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
 from conformance.transforms.turns import with_one_turn
 from conformance.transforms.values import makers_of, used_by
+from conformance.triage.carried import carried
 from conformance.triage.columns import column
 from conformance.triage.fault import Explained, Fault
 from conformance.triage.isolate import Steps, Wrong, steps
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.misshapen import misshaping
 from conformance.triage.prediction import Shown, is_modelled
-from conformance.triage.rewritings import LABELS, rewritten
+from conformance.triage.rewritings import LABELS, of_class, rewritten
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -189,6 +190,12 @@ class Explainer:
         if found is None:
             return Explained()
         found, is_by_itself = self._modelled(program, found, values or {}, shown)
+        if values is not None and not is_by_itself:
+            group = found.group or (found.operation,)
+            seen = carried(program, inputs, actual, group, values, self.search.platform)
+            if seen is not None:
+                judgement = of_class(found.judgement, seen[1])
+                found, is_by_itself = replace(found, operation=seen[0], judgement=judgement), True
         fault = Fault.of(found)
         # of what comes after a result of another type nothing can be told
         is_all = len(fault.group) > 1 or found.judgement.kind in MALFORMED

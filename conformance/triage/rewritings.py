@@ -95,20 +95,30 @@ def rewritten(
     got: tuple[Array, ...],
     judgement: Judgement,
 ) -> Judgement:
-    """The judgement on an operation, with the class of the rewriting that explains all of it."""
-    rewritings = (*REWRITINGS.get(operation.name, ()), *OF_ANY)
+    """The judgement on an operation, with the class of the rewriting that explains all of it.
+
+    Elements that are as expected, but for the operation's own tolerance, need no explanation.
+    """
     if len(got) != 1 or got[0].shape != expected[0].shape:
         return judgement
-    for label, rewriting in rewritings:
-        wrong = ~alike(expected[0], got[0])
+    unlike = ~alike(expected[0], got[0])
+    unlike &= ~near(operation, values, Predicted(expected[0]), got[0])
+    for label, rewriting in rewritings_of(operation):
+        wrong = unlike.copy()
         for predicted in rewriting(program, operation, values):
             wrong &= ~near(operation, values, predicted, got[0])
             if not wrong.any():
-                return _of_class(judgement, label)
+                return of_class(judgement, label)
     return judgement
 
 
-def _of_class(judgement: Judgement, label: str) -> Judgement:
+def rewritings_of(operation: Operation) -> tuple[tuple[str, Rewriting], ...]:
+    """The rewritings that an operation may have met, with their classes."""
+    return (*REWRITINGS.get(operation.name, ()), *OF_ANY)
+
+
+def of_class(judgement: Judgement, label: str) -> Judgement:
+    """The judgement, of a class."""
     message = f"{label}: {judgement.message}"
     found = ((Verdict.DIVERGENT, label),)
     return replace(

@@ -14,6 +14,7 @@ from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.attribute import Explainer
+from conformance.triage.contraction import CONTRACTED
 from conformance.triage.fault import Explained
 from conformance.triage.isolate import Run, steps
 from conformance.triage.localise import Search
@@ -177,6 +178,43 @@ def test_what_a_model_predicts_is_known_beside_what_is_flushed(
     given = ([1e-25, 1.0], [-1e-35, -0.0], [0.0, -9e-39])
     inputs = tuple(np.array(one, np.float32) for one in given)
     assert explained(run, SUM, inputs, known).is_known == is_known
+
+
+SLICED = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<1xf32> {
+  %0 = stablehlo.multiply %x, %y : tensor<2xf32>
+  %1 = stablehlo.add %0, %z : tensor<2xf32>
+  %2 = stablehlo.slice %1 [0:1] : (tensor<2xf32>) -> tensor<1xf32>
+  return %2 : tensor<1xf32>
+}"""
+
+
+@pytest.mark.parametrize(("first", "is_known"), [(-0.0, True), (-1.0, False)])
+def test_what_goes_wrong_where_it_is_not_shown_is_known_by_what_comes_of_it(
+    first: float, is_known: bool
+) -> None:
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        """A sum is another one where the product is not rounded, and neither it nor the sum is
+        shown."""
+        names = [one.name for one in program.main.body.operations]
+        end = program.main.body.operations[-1]
+        shows = any(
+            operation.name in ("add", "multiply") and operation.results[0] in end.operands
+            for operation in program.main.body.operations
+        )
+
+        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            if operation.name != "add" or "multiply" not in names or shows:
+                return results
+            return (np.array([first, results[0][1]], np.float32),)
+
+        for inputs in sets:
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+
+    known = Expectation("products", ("add",), "", kinds=(CONTRACTED,))
+    given = ([1e-30, 1.0], [-1e-30, 2.0], [0.0, 3.0])
+    inputs = tuple(np.array(one, np.float32) for one in given)
+    assert explained(run, SLICED, inputs, known).is_known == is_known
 
 
 LOOP = """

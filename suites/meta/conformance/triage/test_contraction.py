@@ -132,6 +132,23 @@ def test_a_sum_of_many_takes_them_one_by_one() -> None:
     assert kind_of(QUOTIENTS, given, np.array(1e38, F32)) != QUOTIENT
 
 
+DOTS = """
+func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.multiply %x, %y : tensor<2x3xf32>
+  %i = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reduce(%0 init: %i) applies stablehlo.add across dimensions = [1]
+    : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+
+
+def test_beside_a_product_that_overflows_sums_may_be_rounded_in_any_order() -> None:
+    x = np.array([[1, 2**-24, 2**-24], [1e38, -1e38, 1]], F32)
+    y = np.array([[1, 1, 1], [-4, -5, 1]], F32)
+    assert kind_of(DOTS, [x, y], np.array([1 + 2**-22, -np.inf], F32)) == CONTRACTED
+    assert kind_of(DOTS, [x, y], np.array([1 + 2**-20, -np.inf], F32)) != CONTRACTED
+
+
 APART = """
 func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>, %c: tensor<3xf32>, %d: tensor<3xf32>,
     %i: tensor<f32>) -> tensor<f32> {
