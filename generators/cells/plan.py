@@ -63,6 +63,12 @@ def coverage(op: str, seed: int) -> Coverage:
     return Coverage(len(columns), build)
 
 
+def forget() -> None:
+    """Let go of all plans, which take memory: they are made again where they are asked for."""
+    coverage.cache_clear()
+    needed.cache_clear()
+
+
 def reached(op: str, seed: int, cases: Mapping[str, Collection[int]]) -> Reached:
     """What an op's cases of these indices reach, by the name of their column."""
     columns = valid_columns(op)

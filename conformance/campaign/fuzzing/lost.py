@@ -17,6 +17,7 @@ from conformance.executors.lost import why
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.triage.attribute import called
 from conformance.verdict import Verdict
+from generators.cells.plan import forget
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -56,6 +57,7 @@ class Losses:
         """What a trial of one program came to that lost its worker."""
         guide, met = trial.guide, Meetings()
         case = case_of(trial, trial.start, guide)
+        forget()  # a campaign's own process makes few programs, and is to stay small
         met.note(case.program, guide)
         program = lowered(case.program)
         outcome = known_loss(

@@ -9,6 +9,7 @@ from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models import (
     bounded_starts,
     bounded_windows,
+    folded_bitcasts,
     gathered_first,
     operands_as_parts,
     reshaped_padding,
@@ -52,6 +53,8 @@ _MISTAKES = (
     Mistake(reshaped_padding.LABEL, reshaped_padding.explains, reshaped_padding.concerns),
     Mistake(bounded_starts.LABEL, bounded_starts.explains, bounded_starts.concerns),
     Mistake(bounded_windows.LABEL, bounded_windows.explains, bounded_windows.concerns),
+    Mistake(folded_bitcasts.BY_BYTES, folded_bitcasts.by_bytes, folded_bitcasts.concerns),
+    Mistake(folded_bitcasts.SIGN_ABOVE, folded_bitcasts.sign_above, folded_bitcasts.concerns),
     Mistake(
         indices.LABEL, concerns=indices.concerns,
         platform=Hardware.INTERPRETER, taken_for=indices.sign_extended,

@@ -10,12 +10,14 @@ from conformance.backends.base import Failed, failure_of
 from conformance.backends.registry import parse
 from conformance.campaign.fuzzing.campaign import place_of
 from conformance.campaign.fuzzing.lost import Losses, is_ours
+from conformance.campaign.fuzzing.singles import PER_TRIAL
 from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.check.outcome import Outcome
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.phases import Phase
 from conformance.verdict import Verdict
+from generators.cells.plan import coverage
 from suites.meta.support.small_programs import array, one, typed
 
 
@@ -68,6 +70,16 @@ def test_what_was_slow_once_is_no_finding_but_what_died_once_is() -> None:
         found = losses.reduced(trial, dead, "reference")
     assert found is not None
     assert found.verdict is Verdict.CRASHED
+
+
+def test_a_campaign_keeps_no_plan_of_what_lost_a_worker() -> None:
+    with executor_of(parse("reference"), jobs=1) as executor:
+        trial = Trial("reference", 0, PER_TRIAL, PER_TRIAL + 1)
+        found = [
+            Losses(executor, 60.0).tried(trial, Verdict.CRASHED, "abort", "") for _ in range(2)
+        ]
+    assert found[0].hits[0].program == found[1].hits[0].program
+    assert coverage.cache_info().currsize == 0
 
 
 def test_a_backend_that_hangs_every_time_is_found() -> None:
