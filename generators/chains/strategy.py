@@ -10,7 +10,7 @@ from generators.chains.chain import LARGEST, Chain, element, size_of, tensor
 from generators.chains.fitting import fitted
 from generators.chains.guide import Guide
 from generators.chains.links import link, linked_ops
-from generators.chains.patterns import algebra, control, folds, movement, windows
+from generators.chains.patterns import algebra, control, folds, gradients, movement, windows
 from generators.chains.patterns.pattern import Pattern, numbers
 from generators.chains.quantized import quantized_link
 from reference.ir.program import TensorType, Value
@@ -18,6 +18,7 @@ from reference.ir.types import ALL, ELEMENT_TYPES, ElementType
 
 PATTERNS: tuple[Pattern, ...] = (
     *algebra.PATTERNS,
+    *gradients.PATTERNS,
     *movement.PATTERNS,
     *folds.PATTERNS,
     *windows.PATTERNS,
