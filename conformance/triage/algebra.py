@@ -109,18 +109,29 @@ def _constants(
 
 
 def _scaled(shown: Shown, value: Value) -> Iterator[tuple[Array, Array, bool]]:
-    """x and c where a value is x c or x / c (the last is true), c a constant."""
+    """x and c where a value is x c or x / c (the last is true), c a constant, or the product of
+    several that come one after the other."""
     maker = shown.maker(value)
     if maker is None or maker.name not in _FACTORS:
         return
     one, other = maker.operands
-    pairs = [(one, other)] if _FACTORS[maker.name] else [(one, other), (other, one)]
+    divides = _FACTORS[maker.name]
+    pairs = [(one, other)] if divides else [(one, other), (other, one)]
     for operand, constant in pairs:
-        x, c = (shown.values.get(each.name) for each in (operand, constant))
-        if x is None or c is None or not shown.is_folded(constant):
+        x, d = (shown.values.get(each.name) for each in (operand, constant))
+        if x is None or d is None or not shown.is_folded(constant):
             continue
         if element_type_of(x).is_float:
-            yield x, c, _FACTORS[maker.name]
+            yield x, d, divides
+            for inner, c, divided in _scaled(shown, operand):
+                yield inner, *_joined(c, divided, d, divides)
+
+
+def _joined(c: Array, divided: bool, d: Array, divides: bool) -> tuple[Array, bool]:
+    """What multiplying or dividing by c, then by d, comes to as one such step."""
+    if divided == divides:
+        return _product(c, d), divides
+    return (_quotient(d, c) if divided else _quotient(c, d)), False
 
 
 _FACTORS = {"multiply": False, "divide": True}

@@ -69,9 +69,10 @@ def sign_above(program: Program, inputs: Sequence[Array], actual: Sequence[Array
 
 def _folded(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> Array | None:
     """The constant of which a program of one such bitcast is the bits; None for any other."""
-    operation = program.subject
-    if not concerns(operation) or inputs or len(actual) != 1:
+    *before, end = program.main.body.operations
+    if not before or inputs or not concerns(before[-1]) or end.operands != before[-1].results:
         return None
+    operation = before[-1]
     seen: dict[str, Any] = {}
 
     def on_result(one: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:

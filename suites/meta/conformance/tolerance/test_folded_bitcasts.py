@@ -53,3 +53,18 @@ func.func @main(%x: tensor<ui8>) -> tensor<2xui4> {
     program, given = parse_module(text), (np.array(0xE4, np.uint8),)
     assert mistaken(program, given, (np.array([4, 0], ml_dtypes.uint4),)) == ""
     assert label("0x0102", "ui16", "2xui8", np.array([2, 2], np.uint8)) == ""
+
+
+def test_programs_of_nothing_or_of_other_results_have_no_such_class() -> None:
+    nothing = """
+func.func @main() -> () {
+  return
+}"""
+    assert mistaken(parse_module(nothing), (), ()) == ""
+    other = """
+func.func @main() -> tensor<ui8> {
+  %x = stablehlo.constant dense<0xE4> : tensor<ui8>
+  %0 = stablehlo.bitcast_convert %x : (tensor<ui8>) -> tensor<2xui4>
+  return %x : tensor<ui8>
+}"""
+    assert mistaken(parse_module(other), (), (np.array(4, np.uint8),)) == ""

@@ -52,6 +52,33 @@ def test_constants_that_are_multiplied_first(
     assert kind_of(parameters, more, np.array(got, F32)) != REGROUPED
 
 
+THREE_CONSTANTS = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+  %c = stablehlo.constant dense<1.0e4> : tensor<2xf32>
+  %d = stablehlo.constant dense<1.0e-2> : tensor<2xf32>
+  %0 = stablehlo.{first} %x, %c : tensor<2xf32>
+  %1 = stablehlo.multiply %c, %0 : tensor<2xf32>
+  %2 = stablehlo.{last} %1, %d : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "x", "got"),
+    [
+        ("multiply", "multiply", [1e32, 2], [1e34 * 1e4, 2e6]),
+        ("divide", "multiply", [1e-42, 2], [1e-44, 0.02]),
+    ],
+)
+def test_constants_that_come_one_after_the_other_are_multiplied_first(
+    first: str, last: str, x: list[float], got: list[float]
+) -> None:
+    text = THREE_CONSTANTS.format(first=first, last=last)
+    given = [np.array(x, F32)]
+    assert kind_of(text, given, np.array(got, F32)) == REGROUPED
+    assert kind_of(text, given, np.array([2 * got[0], got[1]], F32)) != REGROUPED
+
+
 TWO_PRODUCTS = """
 func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {{
   %c = stablehlo.constant dense<[{c}, {d}]> : tensor<2xf32>
