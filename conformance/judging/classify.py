@@ -17,7 +17,7 @@ import numpy as np
 from conformance.judging.differences import Differing
 from conformance.judging.questions import Answer, Findings, Question, ask
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.models import subnormal_order
+from conformance.tolerance.models.subnormals import subnormal_order
 from conformance.tolerance.ulp import bound_distances, part_distances
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply

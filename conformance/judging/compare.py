@@ -21,8 +21,8 @@ from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
 from conformance.judging.questions import Finding
-from conformance.tolerance.models import process_order
 from conformance.tolerance.models.mistakes import mistaken
+from conformance.tolerance.models.processes import process_order
 from conformance.tolerance.rule import Deviation, Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated

@@ -24,8 +24,10 @@ from conformance.tolerance.bounds import (
     scaled,
     sorting,
 )
-from conformance.tolerance.models import narrow_bounds, simplified, subnormal_operands
+from conformance.tolerance.models import simplified
+from conformance.tolerance.models.indexing import narrow_bounds
 from conformance.tolerance.models.interpreter import indices, orders
+from conformance.tolerance.models.subnormals import subnormal_operands
 from conformance.tolerance.rule import Deviation, Formula, Rule, Ulps
 
 _IEEE = "IEEE 754-2019 (named by the specification); XLA exhaustive tests"

@@ -8,9 +8,9 @@ from math import prod
 from conformance.tolerance.bounds.products import Default, bounded, flushing, losing, measured
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.models.float_sums import added_up
-from conformance.tolerance.models.image_overrun import image_overrun
-from conformance.tolerance.models.unreversed import unreversed
+from conformance.tolerance.models.windows.float_sums import added_up
+from conformance.tolerance.models.windows.image_overrun import image_overrun
+from conformance.tolerance.models.windows.unreversed import unreversed
 from conformance.tolerance.rule import Deviation, Rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation

@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.tolerance.bounds import flushed_sums
 from conformance.tolerance.bounds.reduction import rounding_operations
-from conformance.tolerance.models import out_of_bounds
+from conformance.tolerance.models.indexing import out_of_bounds
 from conformance.tolerance.models.interpreter.indices import signed
 from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import bound_distances

@@ -19,7 +19,7 @@ from conformance.tolerance.bounds import flushed_sums
 from conformance.tolerance.models import orders
 from conformance.tolerance.models.extrema import DEVIATIONS
 from conformance.tolerance.models.orders import Labelled, out_of_order, without_padding
-from conformance.tolerance.models.undilated import undilated
+from conformance.tolerance.models.windows.undilated import undilated
 from conformance.tolerance.rule import Rule
 from conformance.transforms.values import nested
 from reference.interpreter.evaluate import body_of

@@ -6,16 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.models import (
-    bounded_starts,
-    bounded_windows,
-    folded_bitcasts,
-    gathered_first,
-    operands_as_parts,
-    reshaped_padding,
-    trip_counts,
-)
+from conformance.tolerance.models import folded_bitcasts, trip_counts
+from conformance.tolerance.models.indexing import bounded_starts, bounded_windows, reshaped_padding
 from conformance.tolerance.models.interpreter import indices
+from conformance.tolerance.models.processes import gathered_first, operands_as_parts
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.models import subnormal_order
-from conformance.tolerance.models.tiles import by_tiles
+from conformance.tolerance.models.subnormals import subnormal_order
+from conformance.tolerance.models.windows.tiles import by_tiles
 from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Dense, Operation, attributes

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.tolerance.bounds import sorting
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.models import out_of_bounds
+from conformance.tolerance.models.indexing import out_of_bounds
 from conformance.tolerance.models.interpreter import (
     formulas,
     indices,

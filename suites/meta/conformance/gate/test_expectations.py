@@ -15,9 +15,9 @@ from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import Counterexample, Expectation, Failure, crashes, known_by
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.tolerance.bounds.sorting import NEGATIVE
+from conformance.tolerance.models.indexing.out_of_bounds import BOUND, WINDOW
 from conformance.tolerance.models.interpreter.table import DEVIATIONS
 from conformance.tolerance.models.orders import EMPTY, LABEL, TILES, UNPADDED
-from conformance.tolerance.models.out_of_bounds import BOUND, WINDOW
 from conformance.triage.isolate import NO_SOLUTION
 from conformance.triage.rewritings import LABELS
 from conformance.verdict import Record, Verdict

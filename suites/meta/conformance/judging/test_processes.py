@@ -10,7 +10,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.tolerance.models import gathered_first, operands_as_parts, process_order
+from conformance.tolerance.models.processes import gathered_first, operands_as_parts, process_order
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor
 from generators.regions.bodies import fold_of

@@ -8,7 +8,7 @@ import pytest
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.models.bounded_windows import LABEL
+from conformance.tolerance.models.indexing.bounded_windows import LABEL
 from conformance.verdict import Verdict
 
 ONES = "window_dimensions = array<i64: 1, 1>"

@@ -11,7 +11,10 @@ import pytest
 from conformance.campaign.tasks import Task, run_task
 from conformance.catalog import CATALOG, Cell
 from conformance.judging.compare import judge
-from conformance.tolerance.models.flushed_comparison import with_flushed_comparisons, written_anew
+from conformance.tolerance.models.subnormals.flushed_comparison import (
+    with_flushed_comparisons,
+    written_anew,
+)
 from conformance.verdict import Verdict
 from generators.invalid.misses import program, tensor
 from generators.regions.bodies import BodyBuilder, fold_of, selector, several

@@ -8,7 +8,7 @@ import pytest
 from conformance.catalog import rule_of
 from conformance.judging.compare import judge
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.models.float_sums import LABEL
+from conformance.tolerance.models.windows.float_sums import LABEL
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import element_type

@@ -11,7 +11,7 @@ from conformance.campaign.tasks import conclude
 from conformance.catalog import Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.compare import judge
-from conformance.tolerance.models.image_overrun import LABEL
+from conformance.tolerance.models.windows.image_overrun import LABEL
 from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor

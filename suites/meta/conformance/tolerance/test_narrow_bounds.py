@@ -8,7 +8,7 @@ import pytest
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.models.out_of_bounds import BOUND
+from conformance.tolerance.models.indexing.out_of_bounds import BOUND
 from reference.interpreter.evaluate import evaluate
 
 TEXT = """

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.judging.compare import judge
 from conformance.tolerance.models.orders import LABEL, TILES, UNPADDED
-from conformance.tolerance.models.tiles import by_tiles
+from conformance.tolerance.models.windows.tiles import by_tiles
 from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
 from generators.families.reduction import padding_of

@@ -9,7 +9,7 @@ from conformance.judging.compare import judge
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.models.reshaped_padding import LABEL
+from conformance.tolerance.models.indexing.reshaped_padding import LABEL
 from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.tolerance.models.undilated import LABEL
+from conformance.tolerance.models.windows.undilated import LABEL
 from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.judging.compare import judge
 from conformance.tolerance.bounds.gathering import GATHERED, SCATTERED_UPDATES
-from conformance.tolerance.models.out_of_bounds import BOUND
+from conformance.tolerance.models.indexing.out_of_bounds import BOUND
 from conformance.tolerance.rules import DATA
 from conformance.verdict import Verdict
 from generators.cells.plan import cases

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from conformance.tolerance.models.indexing.out_of_bounds import BOUND
 from conformance.tolerance.models.interpreter.otherwise import Results, exactly
-from conformance.tolerance.models.out_of_bounds import BOUND
 from reference.ir.program import Operation
 from reference.ir.types import Array
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.tolerance.models.image_overrun import GeometryOf
+from conformance.tolerance.models.windows.image_overrun import GeometryOf
 from conformance.tolerance.rule import Bound, Deviation
 from conformance.tolerance.ulp import distances_from_other
 from reference.interpreter.evaluate import apply

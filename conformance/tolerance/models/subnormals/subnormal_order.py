@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.models.flushed_comparison import with_flushed_comparisons
+from conformance.tolerance.models.subnormals.flushed_comparison import with_flushed_comparisons
 from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import bound_distances
 from conformance.transforms.outline import as_program

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.tolerance.models.image_overrun import GeometryOf
+from conformance.tolerance.models.windows.image_overrun import GeometryOf
 from conformance.tolerance.rule import Deviation
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.tolerance.models.mistaken import gives
-from conformance.tolerance.models.process_order import replica_by_replica
+from conformance.tolerance.models.processes.process_order import replica_by_replica
 from conformance.transforms.collective import collective_of
 from reference.ir.processes import Process
 from reference.ir.program import Program

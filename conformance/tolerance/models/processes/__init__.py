@@ -1,0 +1,1 @@
+"""What collectives give where processes, or their operands, are taken in another order."""

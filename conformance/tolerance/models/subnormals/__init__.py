@@ -1,0 +1,1 @@
+"""What comes of subnormal numbers taken for zero."""

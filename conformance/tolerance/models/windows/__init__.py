@@ -1,0 +1,1 @@
+"""What is computed in place of convolutions and reductions by windows."""
