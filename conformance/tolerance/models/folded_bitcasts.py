@@ -80,8 +80,8 @@ def _folded(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) 
         return results
 
     evaluate(program, inputs, on_result=on_result)
-    constant = seen.get(operation.operands[0].name)
-    if constant is None:
+    constant, right = (seen.get(one.name) for one in (operation.operands[0], *operation.results))
+    if constant is None or (actual[0].shape, actual[0].dtype) != (right.shape, right.dtype):
         return None
     types: list[ElementType] = [element_type_of(one) for one in (constant, actual[0])]
     return constant if any(of.bits < _BYTE for of in types) else None

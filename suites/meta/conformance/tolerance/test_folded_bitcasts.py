@@ -68,3 +68,8 @@ func.func @main() -> tensor<ui8> {
   return %x : tensor<ui8>
 }"""
     assert mistaken(parse_module(other), (), (np.array(4, np.uint8),)) == ""
+
+
+def test_results_of_another_shape_have_no_such_class() -> None:
+    assert label("0xE4", "ui8", "2xui4", np.array([4], ml_dtypes.uint4)) == ""
+    assert label("0xE4", "ui8", "2xui4", np.array([4, 0], np.uint8)) == ""
