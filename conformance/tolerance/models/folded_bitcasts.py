@@ -70,7 +70,9 @@ def sign_above(program: Program, inputs: Sequence[Array], actual: Sequence[Array
 def _folded(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> Array | None:
     """The constant of which a program of one such bitcast is the bits; None for any other."""
     *before, end = program.main.body.operations
-    if not before or inputs or not concerns(before[-1]) or end.operands != before[-1].results:
+    if not before or inputs or len(actual) != 1:
+        return None
+    if not concerns(before[-1]) or end.operands != before[-1].results:
         return None
     operation = before[-1]
     seen: dict[str, Any] = {}
@@ -79,8 +81,8 @@ def _folded(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) 
         seen.update(zip((value.name for value in one.results), results, strict=True))
         return results
 
-    evaluate(program, inputs, on_result=on_result)
-    constant, right = (seen.get(one.name) for one in (operation.operands[0], *operation.results))
+    (right,) = evaluate(program, inputs, on_result=on_result)
+    constant = seen.get(operation.operands[0].name)
     if constant is None or (actual[0].shape, actual[0].dtype) != (right.shape, right.dtype):
         return None
     types: list[ElementType] = [element_type_of(one) for one in (constant, actual[0])]
