@@ -32,7 +32,7 @@ from conformance.check.outcome import NotJudged, Outcome
 from conformance.check.program import Work
 from conformance.executors.limit import TooSlow, limited
 from conformance.gate.expectations import Expectation, Failure, ending, known_by
-from conformance.judging.compare import judge_alone
+from conformance.judging.compare import judge_alone, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import SUBNORMAL, in_doubt, is_flushed, is_single
 from conformance.phases import phase
@@ -156,22 +156,20 @@ def _at_once(
     them, and expectations know each of the operations to do that.
     """
     inputs, expected = one.sets[number], one.expected[number]
-    if len(expected) != len(actual):
+    if malformed(expected, actual) is not None:
         return None
-    pairs = list(zip(expected, actual, strict=True))
-    if any(want.shape != got.shape or want.dtype != got.dtype for want, got in pairs):
-        return None
+    pairs = zip(expected, actual, strict=True)
     if all(bool(alike(want, got).all()) for want, got in pairs):
         return Outcome(Verdict.PASS)
     if is_single(one.program):
         judgement = judge_alone(one.program, inputs, expected, actual, session.hardware)
         if not judgement.verdict.fails:
             return Outcome(judgement.verdict, judgement.kind)
-        subject, kind = (one.program.subject,), judgement.kind
-        known = _known_to_flush(trial.expectations, session.name, subject, kind)
-        if known and judgement.verdict is Verdict.FLUSHED:
-            return Outcome(Verdict.FLUSHED, kind, known=known)
-        return None
+        if judgement.verdict is not Verdict.FLUSHED:
+            return None
+        operations, kind = (one.program.subject,), judgement.kind
+        known = _known_to_flush(trial.expectations, session.name, operations, kind)
+        return Outcome(Verdict.FLUSHED, kind, known=known) if known else None
     try:
         permitted = Permitted(inlined(one.program).program, inputs, session.hardware)
         doubtful = in_doubt(permitted, actual)

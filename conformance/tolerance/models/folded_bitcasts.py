@@ -38,14 +38,10 @@ def by_bytes(program: Program, inputs: Sequence[Array], actual: Sequence[Array])
     if constant is None:
         return False
     (got,) = actual
-    bits = to_bits(constant).reshape(-1)
-    memory = np.ascontiguousarray(bits).view(np.uint8)
-    size = to_bits(got).reshape(-1).view(np.uint8).size
-    known = np.arange(size) < memory.size
-    there = np.resize(memory, size) if memory.size else np.zeros(size, np.uint8)
-    mine = to_bits(got).reshape(-1).view(np.uint8)
+    memory, mine = (to_bits(one).reshape(-1).view(np.uint8) for one in (constant, got))
+    known = min(memory.size, mine.size)
     low = np.uint8((1 << min(element_type_of(got).part.bits, _BYTE)) - 1)
-    return bool(((there & low) == mine)[known].all())
+    return bool(((memory[:known] & low) == mine[:known]).all())
 
 
 def sign_above(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:

@@ -14,6 +14,7 @@ from generators.chains.patterns.pattern import (
     integers,
     numbers,
     ordered,
+    real,
     shaped,
     signed,
 )
@@ -387,10 +388,6 @@ def _convertible(of: TensorType) -> bool:
     return of.element.name in _WIDER
 
 
-def _real(of: TensorType) -> bool:
-    return continuous(of) and not of.element.is_complex
-
-
 def _constant_of_anything(chain: Chain, value: Value) -> Value:
     """What is computed with constants alone, then used with the value."""
     of = tensor(value)
@@ -448,7 +445,7 @@ PATTERNS = (
     Pattern(_exponential_and_its_reciprocal, continuous),
     Pattern(_product_of_exponentials, continuous),
     Pattern(_quotient_by_exponential, continuous),
-    Pattern(_log_of_power, _real),
+    Pattern(_log_of_power, real),
     Pattern(_added_and_taken, numbers),
     Pattern(_multiplied_and_divided, numbers),
     Pattern(_shifted_there_and_back, integers),
@@ -479,7 +476,7 @@ PATTERNS = (
     Pattern(_three_in_a_row, numbers, weight=2),
     Pattern(_sum_of_sums, numbers),
     Pattern(_difference_negated, signed),
-    Pattern(_of_its_size, _real),
+    Pattern(_of_its_size, real),
     Pattern(_converted_there_and_back, _convertible),
     Pattern(_computed_in_another_type, _convertible),
     Pattern(_read_as_bits_and_back, _readable),

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from generators.case.choices import choose
 from generators.chains.chain import Chain, tensor
-from generators.chains.patterns.pattern import Pattern, floats
-from reference.ir.program import TensorType, Value
+from generators.chains.patterns.pattern import Pattern, real
+from reference.ir.program import Value
 
 Derivative = Callable[[Chain, Value, Value, Value], Value]
 """derivative(chain, x, y, factor): f'(x) times a factor, y being f(x)."""
@@ -123,8 +123,4 @@ def _gradient(chain: Chain, value: Value) -> Value:
     return factor
 
 
-def _real(of: TensorType) -> bool:
-    return floats(of) and of.element.bits >= 16
-
-
-PATTERNS = (Pattern(_gradient, _real, weight=2),)
+PATTERNS = (Pattern(_gradient, real, weight=2),)

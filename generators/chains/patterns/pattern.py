@@ -72,6 +72,11 @@ def continuous(of: TensorType) -> bool:
     return of.element.is_complex or (of.element.is_float and of.element.bits >= 16)
 
 
+def real(of: TensorType) -> bool:
+    """Real numbers that elementary functions take."""
+    return continuous(of) and not of.element.is_complex
+
+
 def ordered(of: TensorType) -> bool:
     """What can be compared by size."""
     return not of.element.is_complex and not of.element.is_boolean and numbers(of)
