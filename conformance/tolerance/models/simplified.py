@@ -18,18 +18,22 @@ def _zero_left_out(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Array, ...]:
-    """0 where the result is one operand as it stands and the other is a zero, else infinite; of a
-    difference the second operand also negated."""
-    found = np.zeros(expected[0].shape, np.bool_)
-    bits = to_bits(actual[0])
-    pairs = [operands, operands[::-1]]
-    if OPS[operation.name].unrounded is np.subtract:
-        pairs.append((np.negative(operands[1]), operands[0]))
-    for kept, left_out in pairs:
-        same = bits == to_bits(kept)
+    """Return 0 where the result is what remains without an operand that is zero, else infinity.
+
+    Of 0 - x that is -x.
+    """
+    lhs, rhs = operands
+    is_difference = OPS[operation.name].unrounded is np.subtract
+    remainders = (
+        (lhs, rhs == 0),
+        (OPS["negate"].evaluate(rhs) if is_difference else rhs, lhs == 0),
+    )
+    bits, found = to_bits(actual[0]), np.zeros(expected[0].shape, np.bool_)
+    for remainder, is_without in remainders:
+        same = bits == to_bits(remainder)
         if same.ndim > found.ndim:  # the parts of complex numbers
             same = same.all(axis=-1)
-        found |= same & (left_out == 0)
+        found |= same & is_without
     return (np.where(found, 0.0, np.inf),)
 
 
@@ -73,7 +77,7 @@ def _sign_kept(
 
 
 ZERO_LEFT_OUT = Deviation("zero left out", _zero_left_out, signs=True)
-"""x for 0 + x, which is -0 where x is -0."""
+"""x for 0 + x and x - 0, -x for 0 - x: -0 where 0 is right, and nothing else."""
 
 ROUNDED_PRODUCT = Deviation("rounded product", _rounded_product)
 """exp(x log(c)) for c to the power x."""

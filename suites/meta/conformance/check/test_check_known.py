@@ -404,6 +404,38 @@ def test_the_command_tells_known_from_new(call: Call, tmp_path: Path) -> None:
     assert call("check", program)[0] == 1  # the shipped ones know no such sine
 
 
+FROM_ZERO = """
+func.func @main(%x: tensor<4xELEMENT>) -> tensor<4xELEMENT> {
+  %zero = stablehlo.constant dense<ZERO> : tensor<4xELEMENT>
+  %0 = stablehlo.subtract %zero, %x : tensor<4xELEMENT>
+  return %0 : tensor<4xELEMENT>
+}"""
+FROM_ZERO_IN_A_CHAIN = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %size = stablehlo.abs %x : tensor<4xf32>
+  %zero = stablehlo.subtract %size, %size : tensor<4xf32>
+  %0 = stablehlo.subtract %zero, %size : tensor<4xf32>
+  %1 = stablehlo.tanh %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FROM_ZERO.replace("ELEMENT", "f32").replace("ZERO", "0.0"),
+        FROM_ZERO.replace("ELEMENT", "complex<f32>").replace("ZERO", "(0.0, 0.0)"),
+        FROM_ZERO_IN_A_CHAIN,
+    ],
+)
+def test_a_lost_sign_is_no_zero_left_out(text: str, call: Call, tmp_path: Path) -> None:
+    program = tmp_path / "a.mlir"
+    program.write_text(text)
+    faulty = ("--backend", "reference:transposed_operands@subtract")
+    code, out, _ = call("check", program, *faulty, "--expectations", "cpu")
+    assert (code, "known" in out) == (1, False)
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import Judgement, judge
@@ -30,6 +31,21 @@ def test_a_zero_that_is_left_out_of_a_sum_is_named() -> None:
     parts = np.array([-0.0 - 2j], np.complex64)
     found = judged("add", "complex<f32>", parts, np.zeros(1, np.complex64), parts)
     assert found.kind == "zero left out"
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "complex<f32>"])
+def test_a_zero_that_is_left_out_of_a_difference_keeps_the_sign_of_its_subtrahend(
+    name: str,
+) -> None:
+    of = ELEMENT_TYPES[name].storage
+    zero = np.zeros(3, of)
+    found = judged("subtract", name, zero, zero, -zero)
+    assert (found.kind, found.wrong) == ("zero left out", 3)
+    x = np.array([1.0, -3.0, 2.5], of)
+    for lhs, rhs, wrong in ((zero, x, x), (x, zero, -x), (-zero, x, x)):
+        found = judged("subtract", name, lhs, rhs, wrong)
+        assert found.verdict is Verdict.DIVERGENT
+        assert "zero left out" not in {kind for _, kind in found.findings}
 
 
 def test_another_sign_of_zero_is_not_that() -> None:
