@@ -6,8 +6,7 @@ Source: jaxlib's passes and deserialisers (0.10.2 and 0.12.0, measured).
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache
 
 from jax.interpreters.mlir import make_ir_context
@@ -16,6 +15,11 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
 from conformance.stablehlo.parse import ParseError, Unreadable
+from conformance.stablehlo.reading.fatal import (
+    fatal_operations,
+    may_be_fatal,
+    unregistered_allowed,
+)
 from reference.ops.table import OPS
 
 BYTECODE = b"ML\xefR"
@@ -89,13 +93,15 @@ def legalised(text: str) -> str:
     register()
     with make_ir_context():
         try:
+            if may_be_fatal(text) and fatal_operations(text):
+                return text
             module = ir.Module.parse(text)
         except ir.MLIRError:
             return text  # the parser says what is wrong with it
         names = {f"chlo.{name}" for name in _CHLO.findall(str(module))}
         if names <= {*_KEPT}:
             return text
-        with _unregistered_allowed(module.context):
+        with unregistered_allowed(module.context):
             _rename(module, {name: _HIDDEN + name for name in _KEPT})
             _legalise(module)
             _rename(module, {_HIDDEN + name: name for name in _KEPT})
@@ -104,17 +110,6 @@ def legalised(text: str) -> str:
         if left:
             raise Unreadable(f"jaxlib has no expansion of {', '.join(left)}")
         return spelled(module)
-
-
-@contextmanager
-def _unregistered_allowed(context: ir.Context) -> Generator[None]:
-    """Operations of no known dialect are valid meanwhile: jax gives a context to others after."""
-    before = context.allow_unregistered_dialects
-    context.allow_unregistered_dialects = True
-    try:
-        yield
-    finally:
-        context.allow_unregistered_dialects = before
 
 
 def _legalise(module: ir.Module) -> None:

@@ -18,6 +18,7 @@ from conformance.stablehlo.custom_calls import from_call
 from conformance.stablehlo.messages import foreign_name, place_of, position
 from conformance.stablehlo.reading.attributes import CONSTANTS, own_attributes
 from conformance.stablehlo.reading.constants import spelled_dense
+from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal, original
 from conformance.stablehlo.reading.refusal import ParseError, Unreadable, refusal
 from conformance.stablehlo.reading.types import value_type
 from conformance.stablehlo.shardings import is_shared_out
@@ -120,17 +121,23 @@ def _read(text: str) -> ir.Module:
         line = text[: text.index("\0")].count("\n") + 1
         raise ParseError(f"line {line}: the text holds a NUL character")
     try:
+        if may_be_fatal(text):
+            for location, reason in fatal_operations(text):
+                raise ParseError(_placed(position(location), reason))
         return ir.Module.parse(text)
     except ir.MLIRError as error:
         found = error.error_diagnostics
         if not found:
-            raise ParseError(str(error).partition("\n")[0]) from None
-        message, at = found[0].message, position(str(found[0].location))
-        place = f"line {at[0]}, column {at[1]}: " if at else ""
+            raise ParseError(original(str(error)).partition("\n")[0]) from None
+        message, at = original(found[0].message), position(str(found[0].location))
         foreign = foreign_name(message, text, at)
         if foreign:
-            raise Unreadable(f"{place}{foreign}") from None
-        raise ParseError(place + message.partition("\n")[0]) from None
+            raise Unreadable(_placed(at, foreign)) from None
+        raise ParseError(_placed(at, message.partition("\n")[0])) from None
+
+
+def _placed(at: tuple[int, int] | None, message: str) -> str:
+    return f"line {at[0]}, column {at[1]}: {message}" if at else message
 
 
 def _functions(module: ir.Module) -> Iterator[Function]:

@@ -31,6 +31,7 @@ FAMILY_FILES = (
 REGISTRIES = {
     "conformance/backends/interpreter/limits.py": "what of an op the interpreter cannot run",
     "conformance/frontends/inputs/op_rules.py": "what is known of each op's numbers",
+    "conformance/stablehlo/reading/fatal.py": "operations of an op that end MLIR's verifier",
     "conformance/stablehlo/custom_calls.py": "the target of an op that MLIR has as a custom call",
     "conformance/stablehlo/structs.py": "how MLIR writes the attributes of an op in one struct",
     "generators/quantized/columns.py": "ops on quantized tensors by their nature; products",

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from conformance.backends.session import open_session
+from conformance.frontends.modules import NotChecked, units_of
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.stablehlo.literals import unpacked
-from conformance.stablehlo.parse import ParseError, diagnose, parse_module
+from conformance.stablehlo.parse import ParseError, diagnose, locations, parse_module
 from conformance.transforms.merge import merge
 from generators.cells.plan import cases
 from reference.interpreter.evaluate import check, evaluate
@@ -397,6 +398,54 @@ def test_errors_are_one_line_and_quiet(text, says, capfd):
     assert says in message
     assert "\n" not in message
     assert capfd.readouterr() == ("", "")
+
+
+ALL_TO_ALL = """
+%GROUPS
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // "stablehlo.all_to_all"( in a comment
+  %0 = "stablehlo.all_to_all"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64,
+    split_count = 2 : i64, replica_groups = %REF} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("groups", ["dense<> : tensor<0x0xi64>", "dense<> : tensor<0x2xi64>"])
+@pytest.mark.parametrize("alias", ["#groups", ""])
+def test_an_all_to_all_without_groups_is_refused_before_the_verifier(groups, alias, capfd):
+    """It divides by their number in jaxlib 0.10.2, which ends the process."""
+    defined = f"{alias} = {groups}" if alias else ""
+    text = ALL_TO_ALL.replace("%GROUPS", defined).replace("%REF", alias or groups)
+    says = r"line 5, column 8: 'stablehlo.all_to_all' op replica_groups must hold at least one"
+    for read in (parse_module, locations, units_of_text):
+        with pytest.raises(ParseError, match=says):
+            read(text)
+    assert "at least one group (C8" in str(diagnose(text))
+    assert capfd.readouterr() == ("", "")
+
+
+def units_of_text(text):
+    """What `check` reads: with operations of CHLO and MHLO in the text, others parse it first."""
+    more = "func.func @g(%x: tensor<f32>) -> tensor<f32> {{ %0 = {}\n return %0 : tensor<f32> }}"
+    for other in (
+        "mhlo.negate %x : tensor<f32>",
+        "chlo.tan %x : tensor<f32> -> tensor<f32>",
+    ):
+        found = list(units_of(text + more.format(other)))
+        assert all(isinstance(one, NotChecked) and one.invalid for one in found), found
+    (found,) = units_of(text)
+    raise ParseError(found.reason)
+
+
+def test_an_all_to_all_with_groups_is_read():
+    text = ALL_TO_ALL.replace("%GROUPS", "")
+    read = parse_module(text.replace("%REF", "dense<[[0, 1]]> : tensor<1x2xi64>"))
+    assert read.main.body.operations[0].name == "all_to_all"
+    with pytest.raises(ParseError, match=r"line 5, column 8: .*'stablehlo.all_to_all' op"):
+        parse_module(text.replace("%REF", "1 : i64"))
+    with pytest.raises(ParseError, match="line 5, column 31: use of undeclared SSA value"):
+        parse_module(text.replace("%REF", "1 : i64").replace("(%x) {", "(%y) {"))
 
 
 def test_diagnose_tells_valid_text_from_invalid():

@@ -1,0 +1,89 @@
+"""Operations on which MLIR's verifier ends the process, found before it sees them. Loads jaxlib."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from conformance.stablehlo.lexical import blanked
+
+_DIALECT, _STAND_IN = "stablehlo", "unchecked"
+"""Operations of an unknown dialect are parsed and not verified. Both names are of one length, so
+that lines and columns stay."""
+
+
+def _has_no_group(operation: ir.Operation) -> str:
+    """Name the constraint that an all_to_all without any group breaks, or return ""."""
+    given: Any = operation.attributes
+    if "replica_groups" not in given:
+        return ""
+    groups = given["replica_groups"]
+    shape = groups.type.shape if isinstance(groups, ir.DenseElementsAttr) else []
+    if len(shape) != 2 or shape[0]:
+        return ""
+    return "replica_groups must hold at least one group (C8: as many ids in each as split_count)"
+
+
+FATAL: dict[str, Callable[[ir.Operation], str]] = {"all_to_all": _has_no_group}
+"""By op, a function that says what is wrong with an operation which ends the process, else "".
+
+jaxlib 0.10.2 divides by the number of groups of an all_to_all; 0.12 refuses it.
+"""
+
+_NAMES = "|".join(FATAL)
+_GENERIC = re.compile(rf'(?<="){_DIALECT}(?=\.(?:{_NAMES})"\s*\()')
+
+
+def may_be_fatal(text: str) -> bool:
+    """Return whether a text names an op on which the verifier can end the process."""
+    return _GENERIC.search(text) is not None
+
+
+@contextmanager
+def unregistered_allowed(context: ir.Context) -> Generator[None]:
+    """Accept operations of unknown dialects in a context, for as long as it is entered."""
+    before = context.allow_unregistered_dialects
+    context.allow_unregistered_dialects = True
+    try:
+        yield
+    finally:
+        context.allow_unregistered_dialects = before
+
+
+def fatal_operations(text: str) -> list[tuple[str, str]]:
+    """Return location and reason of each operation on which the verifier would end the process.
+
+    Raises:
+        MLIRError: if the text is no valid module for another reason; `original` makes its message
+            one about the text.
+    """
+    code = blanked(text)
+    pieces: list[str] = []
+    done = 0
+    for found in _GENERIC.finditer(code):
+        pieces += [text[done : found.start()], _STAND_IN]
+        done = found.end()
+    with unregistered_allowed(ir.Context.current):
+        module = ir.Module.parse("".join([*pieces, text[done:]]))
+        return list(_walk(module.operation))
+
+
+def _walk(operation: ir.Operation) -> Iterator[tuple[str, str]]:
+    dialect, _, name = operation.name.partition(".")
+    if dialect == _STAND_IN and name in FATAL:
+        reason = FATAL[name](operation)
+        if reason:
+            yield str(operation.location), f"'{_DIALECT}.{name}' op {reason}"
+    for region in operation.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                yield from _walk(view.operation)
+
+
+def original(message: str) -> str:
+    """Return a message with the dialect's name in place of the stand-in's."""
+    return message.replace(f"{_STAND_IN}.", f"{_DIALECT}.")
