@@ -15,7 +15,6 @@ import numpy as np
 from conformance.judging.classify import is_iota, without_signed_zeros
 from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.judge import LEFT_OUT
-from conformance.judging.perturbation.separate_uses import hands_on
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of, used_by
 from conformance.triage import algebra, contraction, exponentials
@@ -127,14 +126,20 @@ def of_class(judgement: Judgement, label: str) -> Judgement:
 
 
 def _source(program: Program, value: Value) -> Operation | None:
-    """The operation that made a value, before it was handed on by broadcasts and the like."""
+    """Return the operation that made a value, before broadcasts, slices and the like moved it."""
     operations, makers = program.main.body.operations, makers_of(program)
     while True:
         number = makers.get(value.name)
         maker = None if number is None else operations[number]
-        if maker is None or OPS[maker.name].lifts or not hands_on(maker):
+        if maker is None or not _moves_one_operand(maker):
             return maker
         value = maker.operands[0]
+
+
+def _moves_one_operand(operation: Operation) -> bool:
+    """Whether all elements of the result are elements of the first operand."""
+    record = OPS.get(operation.name)
+    return record is not None and record.moves_elements and record.carries == (0,)
 
 
 def _selection(

@@ -18,13 +18,12 @@ from conformance.triage.prediction import Predicted, Shown
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array, element_type_of, from_bits, to_bits
 from reference.numerics.rounding import to_float64
+from reference.ops.table import OPS
 
 NOT_NEGATIVE = "taken for not negative"
 
 _OF_ZERO = {("GE", 0): True, ("LT", 0): False, ("LE", 1): True, ("GT", 1): False}
 """By direction and by the place of the number that is not negative: what comes of it and zero."""
-
-_MOVES = ("broadcast_in_dim", "convert", "reshape", "reverse", "slice", "transpose")
 
 
 def of_comparison(
@@ -83,4 +82,5 @@ def is_not_negative(shown: Shown, value: Value) -> bool:
         case "minimum" | "multiply" | "select":
             return all(found)
         case name:
-            return name in _MOVES and all(found)
+            rearranges = name in OPS and OPS[name].rearranges
+            return (rearranges or name == "convert") and all(found)

@@ -254,10 +254,15 @@ class Op:
         return self.rounding is Rounding.CORRECT and self.carries == (0,)
 
     @property
+    def moves_elements(self) -> bool:
+        """Whether its results hold elements of its operands, as they are, at other positions."""
+        moves = self.rounding is Rounding.MOVES and self.structure is Structure.COMPUTES
+        return moves and not self.elementwise
+
+    @property
     def rearranges(self) -> bool:
         """Whether its results are the elements of its one operand, in another shape or order."""
-        moves = self.rounding is Rounding.MOVES and self.structure is Structure.COMPUTES
-        return moves and self.carries == (0,) and len(self.operands) == 1
+        return self.moves_elements and self.carries == (0,) and len(self.operands) == 1
 
     @property
     def monoid(self) -> Monoid | None:

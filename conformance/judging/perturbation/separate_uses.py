@@ -17,7 +17,7 @@ from conformance.catalog import rule_of
 from conformance.transforms.extract import with_main
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, TensorType, Value
-from reference.ops.structure import is_inside, structure_of
+from reference.ops.structure import is_inside
 from reference.ops.table import OPS
 
 VERSIONS = 4
@@ -25,9 +25,6 @@ VERSIONS = 4
 
 GROWTH = 2
 """How many times as many operations there may be in a region, those that are repeated included."""
-
-_HANDS_ON = ("data", "gathered")
-"""The rules of operations that hand their operands on as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +59,16 @@ def rounds(operation: Operation) -> bool:
 
 
 def hands_on(operation: Operation) -> bool:
-    """Whether an operation makes its results of its operands' elements, without rounding them."""
-    structure = structure_of(operation)
-    makes_nothing_new = structure is Structure.CONSTANT or (structure and structure.hands_on)
-    if operation.regions or makes_nothing_new or not operation.operands:
+    """Whether an operation makes its one result of its operands' elements, without rounding them.
+
+    An operation with a region, such as `sort` with its comparator, costs too much to be repeated.
+    """
+    record = OPS[operation.name]
+    if operation.regions or not operation.operands or record.structure is not Structure.COMPUTES:
         return False
     if len(operation.results) != 1 or not isinstance(operation.results[0].type, TensorType):
         return False
-    rule = rule_of(operation)
-    return OPS[operation.name].lifts or (rule is not None and rule.name in _HANDS_ON)
+    return record.elementwise or record.moves_elements
 
 
 def _carrying(region: Region, fixed: Collection[str]) -> frozenset[str]:

@@ -11,6 +11,7 @@ from conformance.judging.perturbation.separate_uses import VERSIONS, separated
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.ir.types import Array
+from reference.ops.table import OPS
 
 MASKED = """
 func.func @main(%x: tensor<2x8xf32>, %s: tensor<f32>) -> tensor<2x8xf32> {{
@@ -51,6 +52,81 @@ def test_a_value_may_be_computed_twice(between: str, factor: float, verdict: Ver
     permitted = Permitted(program, [X, S])
     assert (permitted.expected[0] != contracted()).any()
     assert judge_program(permitted, [contracted(factor)]).verdict is verdict
+
+
+_2X8 = "tensor<2x8xf32>"
+_STARTS = "%c = stablehlo.constant dense<0> : tensor<i32>"
+_SIZES = "%c = stablehlo.constant dense<[2, 8]> : tensor<2xi32>"
+_ZEROS = "%z = stablehlo.constant dense<0> : tensor<2xi32>"
+_PADDING = "%p = stablehlo.constant dense<0.0> : tensor<f32>"
+_WHOLE = "offset_dims = [0, 1], start_index_map = [0]"
+MOVES = {
+    "bitcast_convert": f"%k = stablehlo.bitcast_convert %m : ({_2X8}) -> {_2X8}",
+    "broadcast": f"%k = stablehlo.broadcast %m, sizes = [] : ({_2X8}) -> {_2X8}",
+    "broadcast_in_dim": f"%k = stablehlo.broadcast_in_dim %m, dims = [0, 1] : ({_2X8}) -> {_2X8}",
+    "concatenate": f"%k = stablehlo.concatenate %m, dim = 0 : ({_2X8}) -> {_2X8}",
+    "dynamic_broadcast_in_dim": f"""{_SIZES}
+  %k = stablehlo.dynamic_broadcast_in_dim %m, %c, dims = [0, 1]
+    : ({_2X8}, tensor<2xi32>) -> {_2X8}""",
+    "dynamic_gather": f"""{_SIZES}
+  %z = stablehlo.constant dense<0> : tensor<1xi32>
+  %k = "stablehlo.dynamic_gather"(%m, %z, %c) {{
+    dimension_numbers = #stablehlo.gather<{_WHOLE}>
+  }} : ({_2X8}, tensor<1xi32>, tensor<2xi32>) -> {_2X8}""",
+    "dynamic_pad": f"""{_ZEROS}
+  {_PADDING}
+  %k = stablehlo.dynamic_pad %m, %p, %z, %z, %z
+    : ({_2X8}, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> {_2X8}""",
+    "dynamic_reshape": f"""{_SIZES}
+  %k = stablehlo.dynamic_reshape %m, %c : ({_2X8}, tensor<2xi32>) -> {_2X8}""",
+    "dynamic_slice": f"""{_STARTS}
+  %k = stablehlo.dynamic_slice %m, %c, %c, sizes = [2, 8]
+    : ({_2X8}, tensor<i32>, tensor<i32>) -> {_2X8}""",
+    "dynamic_update_slice": f"""{_STARTS}
+  %k = stablehlo.dynamic_update_slice %x, %m, %c, %c
+    : ({_2X8}, {_2X8}, tensor<i32>, tensor<i32>) -> {_2X8}""",
+    "gather": f"""%z = stablehlo.constant dense<0> : tensor<1xi32>
+  %k = "stablehlo.gather"(%m, %z) {{
+    dimension_numbers = #stablehlo.gather<{_WHOLE}>, slice_sizes = array<i64: 2, 8>
+  }} : ({_2X8}, tensor<1xi32>) -> {_2X8}""",
+    "pad": f"""{_PADDING}
+  %k = stablehlo.pad %m, %p, low = [0, 0], high = [0, 0], interior = [0, 0]
+    : ({_2X8}, tensor<f32>) -> {_2X8}""",
+    "real_dynamic_slice": f"""{_ZEROS}
+  {_SIZES}
+  %o = stablehlo.constant dense<1> : tensor<2xi32>
+  %k = stablehlo.real_dynamic_slice %m, %z, %c, %o
+    : ({_2X8}, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> {_2X8}""",
+    "reshape": RESHAPED,
+    "reverse": f"%k = stablehlo.reverse %m, dims = [] : {_2X8}",
+    "set_dimension_size": """%c = stablehlo.constant dense<8> : tensor<i32>
+  %k = stablehlo.set_dimension_size %m, %c, dim = 1
+    : (tensor<2x8xf32>, tensor<i32>) -> tensor<2x8xf32>""",
+    "slice": f"%k = stablehlo.slice %m [0:2, 0:8] : ({_2X8}) -> {_2X8}",
+    "torch_index_select": f"""%c = stablehlo.constant dense<[0, 1]> : tensor<2xi32>
+  %k = "stablehlo.torch_index_select"(%m, %c) <{{batch_dims = 0 : i64, dim = 0 : i64}}>
+    : ({_2X8}, tensor<2xi32>) -> {_2X8}""",
+    "transpose": f"%k = stablehlo.transpose %m, dims = [0, 1] : ({_2X8}) -> {_2X8}",
+}
+"""For each op that moves elements: %k with the elements of %m where they were."""
+
+KEPT_ONCE = {
+    "sort": "its comparator is a region; sorting again costs more than keeping the result",
+    "mhlo.topk": "it has two results",
+}
+"""Ops that move elements, but are not repeated for each use, and why."""
+
+
+def test_every_op_that_moves_elements_is_tried() -> None:
+    moving = {one.name for one in OPS.values() if one.moves_elements and not one.twin}
+    assert moving | {"bitcast_convert"} == MOVES.keys() | KEPT_ONCE.keys()
+
+
+@pytest.mark.parametrize("op", MOVES)
+def test_what_is_moved_may_be_computed_twice(op: str) -> None:
+    permitted = Permitted(parse_module(MASKED.format(between=MOVES[op])), [X, S])
+    assert judge_program(permitted, [contracted()]).verdict is Verdict.PASS
+    assert judge_program(permitted, [contracted(64.0)]).verdict is Verdict.INACCURATE
 
 
 def test_versions_are_few_and_mean_the_same() -> None:
