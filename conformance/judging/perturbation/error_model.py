@@ -84,7 +84,7 @@ def movable(
         moved: list[Any] = []
         for result, error, zeros in zip(results, errors, either, strict=True):
             there = result if error is None else _shifted(result, error, directions, rule)
-            moved.append(there if zeros is None else _signed(there, zeros, directions))
+            moved.append(there if zeros is None else with_signs(there, zeros, directions))
         return tuple(moved)
 
     return quiet(move)
@@ -110,8 +110,8 @@ def _either_zero(
     return tuple(None if mask is None or not mask.any() else mask for mask in found)
 
 
-def _signed(result: Array, zeros: Array, directions: Directions) -> Array:
-    """The result with zeros of the sign that the directions say, where either is permitted."""
+def with_signs(result: Array, zeros: Array, directions: Directions) -> Array:
+    """Return the result with zeros of the sign that the directions say, where `zeros` says so."""
     of = element_type_of(result)
     if of.is_complex:
         parts = [part(result) for part in (np.real, np.imag)]

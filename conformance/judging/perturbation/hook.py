@@ -16,10 +16,17 @@ import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging.lapack import free_choices
-from conformance.judging.perturbation.error_model import Directions, Moved, movable, shifted_by
+from conformance.judging.perturbation.error_model import (
+    Directions,
+    Moved,
+    movable,
+    shifted_by,
+    with_signs,
+)
 from conformance.judging.perturbation.flushing import Flushing
 from conformance.judging.perturbation.open_values import other, with_other_nans
 from conformance.judging.perturbation.overrides import Override, shifted
+from conformance.judging.perturbation.tiny_numbers import Tiny, tiny_of
 from conformance.transforms.substitute import self_contained
 from conformance.transforms.values import used_by
 from reference.custom_calls.targets import BUILT_IN
@@ -101,6 +108,9 @@ class Follower:
     tolerances: Tolerances = field(default_factory=Tolerances)
     others: dict[ProcessId, dict[str, Any]] = field(default_factory=dict[ProcessId, dict[str, Any]])
     _again: dict[str, Moved] = field(default_factory=dict[str, Moved])
+    _tiny: dict[tuple[ProcessId, str], Tiny] = field(
+        default_factory=dict[tuple[ProcessId, str], Tiny]
+    )
     _nans: set[str] = field(default_factory=set[str])
     _own: frozenset[int] = frozenset()
     _moves: bool = False
@@ -144,15 +154,46 @@ class Follower:
     ) -> Values:
         structure = structure_of(operation)
         if structure is not None and structure.hands_on and len(operands) == 1:
-            again = self._again.get(operation.operands[0].name)
-            return results if again is None else again(directions)
+            return self._moved_again(operation, results, directions)
         draws = operation.name in OPS and OPS[operation.name].draws
         is_new = operation.regions or draws
         known = self.tolerances.anew if is_new else self.tolerances.movable
         move = known(operation, operands, results, self.platform)
         if len(results) == 1 and operation.results[0].name in self.apart:
             self._again[operation.results[0].name] = move
-        return move(directions)
+        return self._signed(operation, operands, move(directions), directions)
+
+    def _moved_again(self, operation: Operation, results: Values, directions: Directions) -> Values:
+        """Return one more version of a value that an operation hands on."""
+        taken, given = operation.operands[0].name, operation.results[0].name
+        again = self._again.get(taken)
+        if again is None:
+            return results
+        self._follow(given, self._tiny.get((current_process(), taken)))
+        return again(directions)
+
+    def _signed(
+        self, operation: Operation, operands: Values, results: Values, directions: Directions
+    ) -> Values:
+        """Return the results, zeros of either sign where they stand for numbers of another."""
+        if len(results) != 1:
+            return results
+        process = current_process()
+        known = [self._tiny.get((process, value.name)) for value in operation.operands]
+        tiny = tiny_of(operation, operands, known, results[0])
+        self._follow(operation.results[0].name, tiny)
+        if tiny is None:
+            return results
+        self._moves = True  # what comes after it has to know
+        either = tiny.either(results[0])
+        return (with_signs(results[0], either, directions),) if either.any() else results
+
+    def _follow(self, name: str, tiny: Tiny | None) -> None:
+        """Keep which zeros of a value stand for numbers, until it is computed again."""
+        if tiny is None:
+            self._tiny.pop((current_process(), name), None)
+        else:
+            self._tiny[current_process(), name] = tiny
 
     def _of_main(self, operation: Operation, results: Values) -> Values:
         names = [value.name for value in operation.results]
