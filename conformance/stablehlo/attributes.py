@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.ir.accuracy import ResultAccuracy
+from reference.ir.mesh import AxisRef, MeshGroups
 from reference.ir.program import Attribute, Dense, QuantizedType, TensorType
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, to_bits
 
@@ -132,6 +133,25 @@ def dense(constant: Dense) -> str:
     return f"dense<{body}> : {spelled}"
 
 
+def groups(constant: Dense) -> str:
+    """Return replica groups as MLIR spells them: a mesh with axes of it, or a matrix of ids."""
+    if not isinstance(constant, MeshGroups):
+        return dense(constant)
+    sizes = [f"#stablehlo.mesh_axis<name = {quote(n)}, size = {size}>" for n, size in constant.mesh]
+    ids = ""
+    if constant.device_ids is not None:
+        listed = ", ".join(map(str, constant.device_ids))
+        ids = f", device_ids = dense<[{listed}]> : tensor<{len(constant.device_ids)}xi64>"
+    mesh = f"#stablehlo.mesh<axes = [{', '.join(sizes)}]{ids}>"
+    axes = ", ".join(map(_axis, constant.axes))
+    return f"#stablehlo.replica_group_mesh_axes<mesh = {mesh}, axes = [{axes}]>"
+
+
+def _axis(axis: AxisRef) -> str:
+    part = "" if axis.size is None else f", sub_axis_info = ({axis.pre_size}){axis.size}"
+    return f"#stablehlo.axis_ref<name = {quote(axis.name)}{part}>"
+
+
 def signless(codes: Dense) -> Dense:
     """The constant of a quantized type as one of the integer type that MLIR stores codes in."""
     storage = ELEMENT_TYPES[f"si{codes.type.stored.bits}"]
@@ -219,6 +239,7 @@ STRING = AttributeKind("string", quote)
 SYMBOL = AttributeKind("symbol", symbol)
 SYMBOLS = AttributeKind("symbols", _list(symbol))
 DENSE = AttributeKind("dense", dense)
+GROUPS = AttributeKind("dense", groups)
 ACCURACY = AttributeKind("accuracy", _accuracy)
 I64_ARRAY = AttributeKind("i64_array", _array("i64", str))
 I32_ARRAY = AttributeKind("i32_array", _array("i32", str))
@@ -238,7 +259,7 @@ _I64_ARRAYS = """dimensions permutation broadcast_dimensions start_indices limit
     known_expanding_dimensions known_nonexpanding_dimensions broadcast_sizes"""
 _STRINGS = """call_target_name infeed_config outfeed_config einsum_config name
     error_message"""
-_DENSES = "value padding replica_groups source_target_pairs"
+_DENSES = "value padding source_target_pairs"
 
 KINDS: dict[str, AttributeKind] = {
     **dict.fromkeys(_I64S.split(), I64),
@@ -247,6 +268,7 @@ KINDS: dict[str, AttributeKind] = {
     **dict.fromkeys(_I64_ARRAYS.split(), I64_ARRAY),
     **dict.fromkeys(_STRINGS.split(), STRING),
     **dict.fromkeys(_DENSES.split(), DENSE),
+    "replica_groups": GROUPS,
     "has_dynamic_root": UNIT,
     "use_global_device_ids": UNIT,
     "operandSegmentSizes": I32_ARRAY,

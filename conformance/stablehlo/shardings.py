@@ -7,13 +7,12 @@ Source: Shardy's sdy.mesh, sdy.manual_computation and #sdy.sharding; StableHLO's
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+from jaxlib.mlir.dialects import stablehlo
 
-from reference.ir.program import Attribute, Dense, TensorType
-from reference.ir.types import ELEMENT_TYPES
+from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
+from reference.ir.program import Attribute, Dense
 
 MANUAL = "sdy.manual_computation"
 
@@ -24,7 +23,7 @@ _AXIS = re.compile(r'"([^"]+)"=(\d+)')
 _SHARDING = re.compile(r"<@([^,]+), \[([^\[\]]*)\]")
 _DIMENSION = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r'"([^"]+)"(:?)')
-_GROUPS = re.compile(r"#stablehlo\.replica_group_mesh_axes<mesh = @([^,]+), axes = \[(.*)\]>")
+_DEVICE_IDS = re.compile(r"device_ids=\[([^\]]*)\]")
 
 
 def is_shared_out(module: Any) -> bool:
@@ -66,39 +65,56 @@ def mesh_of(operation: Any, name: str) -> Mesh:
     Raises:
         ValueError: when there is none, or its devices are in an order of their own.
     """
+    mesh, device_ids = _found(operation, name)
+    if device_ids is not None:
+        raise ValueError(f"@{name}: meshes with devices in another order are not read")
+    return mesh
+
+
+def _found(operation: Any, name: str) -> tuple[Mesh, tuple[int, ...] | None]:
+    """Return the mesh of that name around an operation, and the order of its devices if stated.
+
+    Raises:
+        ValueError: if there is none.
+    """
     while operation.parent is not None:
         operation = operation.parent
     for view in operation.regions[0].blocks[0].operations:
         found = view.operation
         if found.name == "sdy.mesh" and str(found.attributes["sym_name"].value) == name:
             spelled = str(found.attributes["mesh"])
-            if "device_ids" in spelled:
-                raise ValueError(f"@{name}: meshes with devices in another order are not read")
-            return tuple((axis, int(size)) for axis, size in _AXIS.findall(spelled))
+            ids = _DEVICE_IDS.search(spelled)
+            given = tuple(map(int, ids[1].split(","))) if ids else None
+            return tuple((axis, int(size)) for axis, size in _AXIS.findall(spelled)), given
     raise ValueError(f"there is no mesh @{name}")
 
 
-def replica_groups(operation: Any, spelled: str) -> Dense | None:
-    """The groups of flattened ids that axes of a mesh stand for; None of another attribute.
+def replica_groups(operation: Any, attribute: Any) -> Dense | None:
+    """Return the groups that axes of a mesh stand for; None of another attribute.
+
+    A mesh that is inlined is kept; of one that the module has, the groups alone.
 
     Raises:
-        ValueError: when they are not read.
+        ValueError: if axes and mesh do not fit, or there is no mesh of that name.
     """
-    match = _GROUPS.fullmatch(spelled)
-    if match is None:
+    if not stablehlo.ReplicaGroupMeshAxesAttr.isinstance(attribute):
         return None
-    if "sub_axis_info" in match[2]:
-        raise ValueError("replica groups along parts of axes are not read")
-    mesh = mesh_of(operation, match[1])
-    names = [name for name, _ in mesh]
-    along = [names.index(name) for name in re.findall(r'name = "([^"]+)"', match[2])]
-    return _groups([size for _, size in mesh], along)
+    given: Any = stablehlo.ReplicaGroupMeshAxesAttr(attribute)
+    axes = tuple(_axis(stablehlo.AxisRefAttr(one)) for one in given.axes)
+    if stablehlo.MeshAttr.isinstance(given.mesh):
+        mesh: Any = stablehlo.MeshAttr(given.mesh)
+        ids = mesh.device_ids
+        of_mesh = [MeshAxis(one.name, one.size) for one in map(stablehlo.MeshAxisAttr, mesh.axes)]
+        return mesh_groups(of_mesh, axes, None if ids is None else tuple(ids))
+    named, ids = _found(operation, str(given.mesh.value))
+    groups = mesh_groups([MeshAxis(*axis) for axis in named], axes, ids)
+    if groups.problem:
+        raise ValueError(f"replica_groups: {groups.problem}")
+    return Dense(groups.type, groups.data)
 
 
-def _groups(sizes: Sequence[int], along: Sequence[int]) -> Dense:
-    """The ids of devices that differ along these axes alone, a group each."""
-    ids = np.arange(int(np.prod(sizes)), dtype=np.int64).reshape(sizes)
-    others = [axis for axis in range(len(sizes)) if axis not in along]
-    count = int(np.prod([sizes[axis] for axis in along]))
-    rows = ids.transpose([*others, *along]).reshape(-1, count)
-    return Dense.of(rows, TensorType(rows.shape, ELEMENT_TYPES["si64"]))
+def _axis(one: Any) -> AxisRef:
+    if one.sub_axis_info is None:
+        return AxisRef(one.name)
+    part: Any = stablehlo.SubAxisInfoAttr(one.sub_axis_info)
+    return AxisRef(one.name, part.pre_size, part.size)

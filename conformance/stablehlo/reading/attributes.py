@@ -43,7 +43,7 @@ def own_attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
             yield from _of_struct(struct, attribute, operation)
             continue
         spelled = str(attribute)
-        groups = replica_groups(operation, spelled) if name == "replica_groups" else None
+        groups = replica_groups(operation, attribute) if name == "replica_groups" else None
         if groups is not None:
             yield name, groups
             continue

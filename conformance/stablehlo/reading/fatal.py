@@ -21,8 +21,9 @@ def _has_no_group(operation: ir.Operation) -> str:
     given: Any = operation.attributes
     if "replica_groups" not in given:
         return ""
-    groups = given["replica_groups"]
-    shape = groups.type.shape if isinstance(groups, ir.DenseElementsAttr) else []
+    groups: Any = given["replica_groups"]
+    is_matrix = isinstance(groups, ir.DenseElementsAttr)
+    shape = ir.ShapedType(groups.type).shape if is_matrix else []
     if len(shape) != 2 or shape[0]:
         return ""
     return "replica_groups must hold at least one group (C8: as many ids in each as split_count)"
@@ -67,7 +68,8 @@ def fatal_operations(text: str) -> list[tuple[str, str]]:
     for found in _GENERIC.finditer(code):
         pieces += [text[done : found.start()], _STAND_IN]
         done = found.end()
-    with unregistered_allowed(ir.Context.current):
+    context: Any = ir.Context.current
+    with unregistered_allowed(context):
         module = ir.Module.parse("".join([*pieces, text[done:]]))
         return list(_walk(module.operation))
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reference.ir.constraints import require
+from reference.ir.mesh import MeshGroups
 from reference.ir.notation import is_promotable, is_unique, listed, sizes_agree, stated
 from reference.ir.processes import ProcessGrid
 from reference.ir.program import Dense, Program, Region, TensorType
@@ -47,7 +48,8 @@ def _tensors(label: str, operands: Types) -> None:
 
 
 def _is_matrix(label: str, given: Dense) -> bool:
-    return require(label, given.type.rank == 2 and given.type.element_type == _SI64, given.type)
+    detail = (given.problem if isinstance(given, MeshGroups) else "") or given.type
+    return require(label, given.type.rank == 2 and given.type.element_type == _SI64, detail)
 
 
 def _check_ids(

@@ -448,6 +448,53 @@ def test_an_all_to_all_with_groups_is_read():
         parse_module(text.replace("%REF", "1 : i64").replace("(%x) {", "(%y) {"))
 
 
+MESH = """
+module attributes {mhlo.num_replicas = 4 : i32} {
+  MODULE
+  func.func @main(%x: tensor<1xf32>) -> tensor<2xf32> {
+    %0 = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups =
+      #stablehlo.replica_group_mesh_axes<mesh = REF, axes = [AXES]>}
+      : (tensor<1xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+"""
+INLINED = "#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = {}, size = 4>]IDS>".format(
+    r'"x\22>"'
+)
+PART = r'#stablehlo.axis_ref<name = "x\22>", sub_axis_info = (2)2>'
+
+
+@pytest.mark.parametrize(
+    ("ids", "wanted"),
+    [
+        ("", [[1, 2], [1, 2], [3, 4], [3, 4]]),
+        (", device_ids = dense<[0, 2, 1, 3]> : tensor<4xi64>", [[1, 3], [2, 4], [1, 3], [2, 4]]),
+    ],
+)
+def test_replica_groups_of_a_mesh_are_read_written_and_evaluated(ids, wanted):
+    text = MESH.replace("MODULE", "").replace("REF", INLINED).replace("AXES", PART)
+    program = parse_module(text.replace("IDS", ids))
+    check(program)
+    written = emit(program)
+    assert "sub_axis_info = (2)2" in written
+    assert ("device_ids" in written) == bool(ids)
+    assert parse_module(written) == program
+    inputs = [np.array([number], np.float32) for number in (1, 2, 3, 4)]
+    assert [array.tolist() for array in evaluate(program, inputs)] == wanted
+
+
+@pytest.mark.parametrize("order", ["", ", device_ids=[0, 2, 1, 3]"])
+def test_a_mesh_of_the_module_may_order_its_devices(order):
+    axis = '#stablehlo.axis_ref<name = "x">'
+    text = MESH.replace("REF", "@m").replace("AXES", axis)
+    program = parse_module(text.replace("MODULE", f'sdy.mesh @m = <["x"=2, "y"=2]{order}>'))
+    groups = program.main.body.operations[0].attribute("replica_groups")
+    assert groups.array.tolist() == ([[0, 1], [2, 3]] if order else [[0, 2], [1, 3]])
+    with pytest.raises(ParseError, match=r"line 5: .*: axis 'x' is not in the mesh"):
+        parse_module(text.replace("MODULE", 'sdy.mesh @m = <["y"=4]>'))
+
+
 def test_diagnose_tells_valid_text_from_invalid():
     assert diagnose(emit(add())) is None
     assert "op requires" in str(diagnose(INVALID))
