@@ -53,15 +53,18 @@ def _entry(part: Unit | NotChecked) -> dict[str, Any]:
 
 
 def snippet(unit: Unit) -> str:
-    """Python that writes an archive of inputs, all zero."""
+    """Python that writes an archive of inputs, all zero; of several processes, those of each."""
     lines = ["import numpy as np", 'np.savez("inputs.npz", **{']
-    for name, value in zip(input_names(unit), unit.flat.program.main.arguments, strict=True):
+    program = unit.flat.program
+    processes = (program.process_count,) if program.process_count > 1 else ()
+    for name, value in zip(input_names(unit), program.main.arguments, strict=True):
         of = value.type
         assert isinstance(of, TensorType)
-        shape = tuple(UNKNOWN_SIZE if size is None else size for size in of.shape)
+        shape = (*processes, *(UNKNOWN_SIZE if size is None else size for size in of.shape))
         plain = of.storage.isbuiltin == 1
         dtype = of.storage.name if plain else bits_dtype(of.stored).name
         notes = [] if plain else [f"bits of {of.stored.mlir}"]
+        notes += [f"of each of {processes[0]} processes"] if processes else []
         notes += [] if of.is_static else [f"{spell(of)}: {UNKNOWN_SIZE} may be any size"]
         note = f"  # {'; '.join(notes)}" if notes else ""
         lines.append(f"    {json.dumps(name)}: np.zeros({shape}, np.{_numpy(dtype)}),{note}")

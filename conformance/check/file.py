@@ -6,7 +6,7 @@ A file may hold several programs, each is run on several sets of inputs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -17,10 +17,10 @@ from conformance.check.known import known_loss
 from conformance.check.program import RIGHT, NotJudged, Outcome, Work
 from conformance.check.settings import INVALID, Checked, Settings
 from conformance.executors.limit import TooSlow, limited
-from conformance.frontends.arguments import InputsError, given, load
+from conformance.frontends.archives import read_inputs
+from conformance.frontends.arguments import InputsError
 from conformance.frontends.inputs.drawing import drawn, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
-from conformance.frontends.naming import parameters
 from conformance.phases import phase
 from conformance.stablehlo.parse import Unreadable
 from conformance.verdict import Verdict
@@ -38,10 +38,36 @@ def check_file(path: str, settings: Settings) -> Checked:
         UsageError: when there is no such backend.
     """
     try:
-        found = [_checked(path, part, settings) for part in units(Path(path))]
+        parts = list(units(Path(path)))
     except OSError as error:
         return Checked(path, Verdict.REJECTED, INVALID, "", error.strerror or str(error))
-    return merged(path, found)
+    return merged(path, [_checked(path, part, settings) for part in _taking(parts, settings)])
+
+
+def _taking(parts: Sequence[Unit | NotChecked], settings: Settings) -> Iterator[Unit | NotChecked]:
+    """Yield the programs of a file; of several, those that do not take the inputs given are not
+    checked, unless none does."""
+    taking = [part for part in parts if isinstance(part, Unit) and part.flat.program.main.arguments]
+    if settings.inputs is None or len(taking) < 2:
+        yield from parts
+        return
+    refusals = [_refusal(part, settings.inputs) for part in taking]
+    if None not in refusals:
+        yield from parts
+        return
+    left = [(part, why) for part, why in zip(taking, refusals, strict=True) if why]
+    for part in parts:
+        why = next((why for other, why in left if other is part), None)
+        yield NotChecked(f"@{part.name}: {why}") if why and isinstance(part, Unit) else part
+
+
+def _refusal(part: Unit, inputs: Path) -> str | None:
+    """Return why a program does not take the inputs of an archive, if so."""
+    try:
+        read_inputs(part, inputs)
+    except InputsError as error:
+        return str(error)
+    return None
 
 
 def known_of(
@@ -104,10 +130,11 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
         if is_dynamic(part.flat.program) and session.name not in RIGHT:
             part = _made_over(part, sets, found)
         work = Work(part, session, settings.expectations, settings.seconds)
+        saved = saving.saved_program(part) if settings.save is not None else None
         for number, inputs in enumerate(sets, start=1):
             origin = _origin(settings, inputs, number, len(sets))
             with phase("inputs", number, len(sets)):
-                found.append(_judged(path, part, inputs, origin, work, settings))
+                found.append(_judged(path, saved, inputs, origin, work, settings))
             if found[-1].verdict.fails and not found[-1].known:
                 break
     except NotJudged as reason:
@@ -129,12 +156,13 @@ def _origin(settings: Settings, inputs: Sequence[Array], number: int, count: int
 
 
 def _judged(
-    path: str, unit: Unit, inputs: tuple[Array, ...], origin: str, work: Work, settings: Settings
-) -> Outcome:
-    """The outcome on a set of inputs, which is told and saved where it fails."""
-    if settings.save is None:
+    path: str, saved: saving.SavedProgram | None, inputs: tuple[Array, ...], origin: str,
+    work: Work, settings: Settings,
+) -> Outcome:  # fmt: skip
+    """Return the outcome on a set of inputs, and save it where it fails."""
+    if settings.save is None or saved is None:
         return _on(origin, work.judged(inputs))
-    folder = saving.Folder(settings.save, path, unit, inputs, settings.backend, origin)
+    folder = saving.Folder(settings.save, path, saved, inputs, settings.backend, origin)
     folder.begin()
     try:
         outcome = work.judged(inputs)
@@ -194,27 +222,9 @@ def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tu
         except (InputsError, EvaluationError) as error:
             raise NotJudged(str(error), "no inputs") from None
     try:
-        archives = _by_process(load(settings.inputs), program.process_count)
-        found = [given(program, archive, parameters(unit)) for archive in archives]
+        found = read_inputs(unit, settings.inputs)
     except InputsError as error:
         raise InputsError(f"@{unit.name}: {error}") from None
-    ignored = ", ".join(found[0].ignored)
-    arrays = tuple(array for one in found for array in one.arrays)
-    return [arrays], ((f"not taken: {ignored} of the archive",) if ignored else ())
-
-
-def _by_process(archive: dict[str, Array], count: int) -> list[dict[str, Array]]:
-    """The arrays for each process: those of several are stacked along a first dimension.
-
-    Raises:
-        InputsError: when one of them is not so many.
-    """
-    if count == 1:
-        return [archive]
-    for name, array in archive.items():
-        if array.shape[:1] != (count,):
-            raise InputsError(
-                f"{name} has the shape {list(array.shape)}: for {count} processes its first "
-                f"dimension must be {count}, with the array of each"
-            )
-    return [{name: array[number] for name, array in archive.items()} for number in range(count)]
+    ignored = ", ".join(found.ignored)
+    notes = (f"arrays of the archive that are no parameters: {ignored}",) if ignored else ()
+    return [found.arrays], notes

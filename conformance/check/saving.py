@@ -13,7 +13,8 @@ import re
 import shlex
 import shutil
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -21,9 +22,11 @@ from typing import Protocol
 import numpy as np
 
 from conformance.errors import UsageError
-from conformance.frontends.modules import Unit
+from conformance.frontends.archives import stacked
+from conformance.frontends.modules import Unit, units_of
 from conformance.frontends.naming import input_names
 from conformance.stablehlo.emit import EmitError, emit, spell
+from conformance.stablehlo.pretty import pretty
 from conformance.verdict import Verdict
 from reference.ir.types import Array, element_type_of, to_bits
 
@@ -52,6 +55,38 @@ class _Outcome(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class SavedProgram:
+    """A program as it is saved: a text that holds it alone, and its parameters' names in that."""
+
+    unit: Unit
+    text: str
+    names: tuple[str, ...]
+
+
+def saved_program(unit: Unit) -> SavedProgram:
+    """Return a program's text as in its file where that holds it alone, else the program written
+    anew, with the names of its parameters for an archive: every command reads them again."""
+    for text in _texts(unit):
+        found = list(units_of(text))
+        if len(found) == 1 and isinstance(found[0], Unit) and _is_same(found[0], unit):
+            return SavedProgram(unit, text, input_names(found[0]))
+    return SavedProgram(unit, unit.source, input_names(unit))
+
+
+def _texts(unit: Unit) -> Iterator[str]:
+    """Yield the texts that may hold the program alone."""
+    yield unit.source
+    with suppress(EmitError):
+        yield pretty([emit(unit.program)])[0]
+    yield unit.part  # only this says what the program's infeeds read
+
+
+def _is_same(one: Unit, other: Unit) -> bool:
+    reads = one.infeeds is None, other.infeeds is None
+    return one.flat.program == other.flat.program and reads[0] == reads[1]
+
+
+@dataclass(frozen=True, slots=True)
 class Folder:
     """The folder of one program of a file on one set of inputs.
 
@@ -60,7 +95,7 @@ class Folder:
 
     parent: Path
     file: str
-    unit: Unit
+    program: SavedProgram
     inputs: Sequence[Array]
     backend: str
     origin: str
@@ -70,9 +105,10 @@ class Folder:
         """Where it is: a name that is safe anywhere, of this file, program and inputs alone."""
         absolute = str(Path(self.file).absolute())
         digest = hashlib.sha256(absolute.encode("utf-8", "surrogateescape")).hexdigest()[:6]
-        above = len(self.unit.source) - len(self.unit.source.lstrip("\n"))
+        source = self.program.unit.source
+        above = len(source) - len(source.lstrip("\n"))
         part = [f"line{above + 1}"] if above else []  # a file may hold several of one name
-        names = (Path(self.file).stem, digest, *part, self.unit.name, self.origin)
+        names = (Path(self.file).stem, digest, *part, self.program.unit.name, self.origin)
         return self.parent / "-".join(map(_safe, names))
 
     def begin(self) -> None:
@@ -84,12 +120,12 @@ class Folder:
         try:
             shutil.rmtree(self.path, ignore_errors=True)
             self.path.mkdir(parents=True)
-            (self.path / PROGRAM).write_text(self.unit.source, encoding="utf-8")
-            if not self.unit.text:
-                _write_executed(self.path, self.unit)
-            write_arrays(
-                self.path / INPUTS, dict(zip(input_names(self.unit), self.inputs, strict=True))
-            )
+            unit, names = self.program.unit, self.program.names
+            (self.path / PROGRAM).write_text(self.program.text, encoding="utf-8")
+            if not unit.text:
+                _write_executed(self.path, unit)
+            arrays = stacked(unit.flat.program, self.inputs)
+            write_arrays(self.path / INPUTS, dict(zip(names, arrays, strict=True)))
             self._write({"verdict": "no answer"})
         except OSError as error:
             raise UsageError(f"cannot write to {self.path}: {error.strerror or error}") from error
@@ -127,18 +163,18 @@ class Folder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _write(self, verdict: Mapping[str, str]) -> None:
-        arguments = self.unit.flat.program.main.arguments
+        arguments = self.program.unit.flat.program.main.arguments
         given = f"--inputs {INPUTS} " if arguments else ""
         again = f"hlo-conformance check {PROGRAM} {given}--backend {shlex.quote(self.backend)}"
         shown = {
             "file": self.file.encode("utf-8", "backslashreplace").decode(),
-            "program": self.unit.name,
+            "program": self.program.unit.name,
             **verdict,
             "backend": self.backend,
             "inputs": self.origin,
             "parameters": {
                 name: spell(value.type)
-                for name, value in zip(input_names(self.unit), arguments, strict=True)
+                for name, value in zip(self.program.names, arguments, strict=True)
             },
             "again": again,
         }

@@ -41,7 +41,8 @@ class Unit:
     `name` is its function's; `text` the module it stands in, lines numbered as in the file, where
     a backend can be given that text as it is, else "". `flat` is the program with calls written
     out, without assertions: what these speak of is then what it returns, or else its results that
-    are tensors. `infeeds` are what its infeeds read in turn, where the file says so.
+    are tensors. `infeeds` are what its infeeds read in turn, where the file says so. `part` is what
+    the file has, before anything in it was rewritten.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Unit:
     original: str = ""
     types: tuple[ValueType, ...] = ()
     note: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,8 @@ def units_of(text: str) -> Iterator[Unit | NotChecked]:
         return
     code, strings = set_aside(unpacked(text))
     code, queues = _runs_as_calls(rewrite(code))
-    yield from _read(put_back(code, strings), queues=queues)
+    for found in _read(put_back(code, strings), queues=queues):
+        yield replace(found, part=text) if isinstance(found, Unit) else found
 
 
 def _read(

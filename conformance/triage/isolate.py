@@ -104,8 +104,11 @@ def steps(
 ) -> Steps | None:
     """The steps that lead to the results of these numbers.
 
-    None where they cannot be shown: too much, or the backend or the reference does not do it.
+    None where they cannot be shown: too much, or the backend or the reference does not do it, or
+    several processes execute the program, each with values of its own.
     """
+    if program.process_count > 1:
+        return None
     ends = program.main.body.operations[-1].operands
     wanted = [ends[number] for number in numbers]
     less = needed(program, wanted)

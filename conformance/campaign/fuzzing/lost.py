@@ -15,6 +15,7 @@ from conformance.check.outcome import Outcome
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.stablehlo.emit import EmitError, emit
+from conformance.transforms.parameters import with_named_parameters
 from conformance.triage.attribute import called
 from conformance.verdict import Verdict
 from generators.cells.plan import forget
@@ -115,15 +116,16 @@ class Losses:
 
     def finding(self, hit: Hit, backend: str) -> Finding:
         """The finding of a hit that nothing more can be learnt of."""
+        program = with_named_parameters(hit.program)
         try:
-            text, expected = emit(hit.program), tuple(evaluate(hit.program, hit.inputs))
+            text, expected = emit(program), tuple(evaluate(program, hit.inputs))
         except (EmitError, EvaluationError):
             text, expected = "", ()
         outcome = hit.outcome
-        operations = hit.program.main.body.operations[:-1]
+        operations = program.main.body.operations[:-1]
         culprit = called(operations[-1:]) if operations else ""
         return Finding(
-            hit.program, text, hit.inputs, expected, (), outcome.verdict, outcome.kind,
+            program, text, hit.inputs, expected, (), outcome.verdict, outcome.kind,
             outcome.message, outcome.operation, outcome.culprit or culprit,
             outcome.known, backend=backend,
         )  # fmt: skip

@@ -13,12 +13,15 @@ from conformance.campaign.fuzzing.trial import judged_alone
 from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.check.outcome import Outcome
 from conformance.executors.limit import TooSlow, limited
+from conformance.frontends.modules import Unit, units_of
+from conformance.frontends.naming import parameters
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.phases import phase
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.stablehlo.pretty import pretty
 from conformance.transforms.inline import NotInlined, inlined
+from conformance.transforms.parameters import with_named_parameters
 from conformance.triage.minimise.attempts import Inputs
 from conformance.triage.minimise.minimise import TRIES, minimised
 from conformance.triage.minimise.surgery import SECONDS
@@ -85,7 +88,7 @@ def found(trial: Trial, session: Session, hit: Hit) -> Finding:
 
 
 def _told(trial: Trial, session: Session, hit: Hit) -> Finding:
-    program, inputs, outcome = hit.program, hit.inputs, hit.outcome
+    program, inputs, outcome = with_named_parameters(hit.program), hit.inputs, hit.outcome
     expected = _expected(program, inputs, trial.seconds)
     try:
         actual = tuple(next(session.run(program, [inputs])))
@@ -140,8 +143,22 @@ def _elements(
 
 
 def readable(program: Program) -> str:
-    """The program's text as people read it; "" where it cannot be written."""
+    """Return the program's text as people read it; "" where it cannot be written.
+
+    That is the generic form where the pretty one gives parameters other names, as MLIR may: an
+    archive of inputs by name could not be read any more.
+    """
     try:
-        return pretty([emit(program)])[0]
+        generic = emit(program)
     except EmitError:
         return ""
+    shown = pretty([generic])[0]
+    names = [argument.name for argument in program.main.arguments]
+    return shown if _parameter_names(shown) == names else generic
+
+
+def _parameter_names(text: str) -> list[str]:
+    found = list(units_of(text))
+    if len(found) != 1 or not isinstance(found[0], Unit):
+        return []
+    return [one.name for one in parameters(found[0])]

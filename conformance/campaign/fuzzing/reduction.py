@@ -119,6 +119,6 @@ def _finding(
 
 def _given(trial: Trial, file: Path, inputs: Path | None) -> Hit:
     """In a worker: the program of a file on its inputs, not run."""
-    from conformance.campaign.fuzzing.reading import given
+    from conformance.campaign.fuzzing.reading import reducible
 
-    return given(trial, file, inputs)[0]
+    return reducible(trial, file, inputs)[0]

@@ -13,7 +13,7 @@ from conformance.campaign.fuzzing.calls import came_to
 from conformance.campaign.fuzzing.keeping.bundle import FINDING
 from conformance.campaign.fuzzing.trials import Trial
 from conformance.check.outcome import Outcome
-from conformance.check.saving import INPUTS, PROGRAM
+from conformance.check.saving import INPUTS, PROGRAM, VERDICT
 from conformance.errors import NOT_AVAILABLE, NOTHING_TESTED, NotAvailable, UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import Call, Died, TimedOut
@@ -28,7 +28,8 @@ NEEDED = ("conformance.campaign.fuzzing.reading",)
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A finding as its folder has it; of a folder without finding.json only where it is."""
+    """A finding as its folder has it, or a failing check as `check --save` has written it; of a
+    folder without a verdict only where it is."""
 
     folder: Path
     backend: str = ""
@@ -60,18 +61,19 @@ def read(folder: Path) -> Kept:
     """The finding in a folder.
 
     Raises:
-        UsageError: when it holds none, or finding.json cannot be read.
+        UsageError: when it holds none, or its verdict cannot be read.
     """
     if not (folder / PROGRAM).is_file():
         raise UsageError(f"{folder} holds no finding: it has no {PROGRAM}")
     told: Any = {}
-    if (folder / FINDING).is_file():
+    said = next((folder / name for name in (FINDING, VERDICT) if (folder / name).is_file()), None)
+    if said is not None:
         try:
-            told = json.loads((folder / FINDING).read_text("utf-8"))
+            told = json.loads(said.read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise UsageError(f"{folder / FINDING} cannot be read: {error}") from error
+            raise UsageError(f"{said} cannot be read: {error}") from error
     if not isinstance(told, dict):
-        raise UsageError(f"{folder / FINDING} is no finding")
+        raise UsageError(f"{said} is no finding")
     found = [str(told.get(name, "")) for name in ("backend", "verdict", "class")]
     return Kept(folder.resolve(), *found)
 

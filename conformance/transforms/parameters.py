@@ -1,0 +1,36 @@
+"""Parameters of main under names that MLIR's printer keeps."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import count
+
+from conformance.transforms.extract import with_main
+from conformance.transforms.values import defined
+from reference.ir.program import Program, Value
+from reference.ir.substitution import using
+
+_KEPT = re.compile(r"[A-Za-z_][\w$.-]*", re.ASCII)
+
+
+def with_named_parameters(program: Program) -> Program:
+    """Return the program with a name in place of each parameter's number.
+
+    A value that an operation made keeps its number when it becomes a parameter, and MLIR prints
+    numbers as it likes: an archive of inputs by name would then not fit the printed program.
+    """
+    main = program.main
+    taken = {value.name for value in defined(main.body)}
+    fresh = (name for number in count() if (name := f"p{number}") not in taken)
+    others = {
+        argument.name: Value(next(fresh), argument.type)
+        for argument in main.arguments
+        if not _KEPT.fullmatch(argument.name)
+    }
+    if not others:
+        return program
+    arguments = tuple(others.get(argument.name, argument) for argument in main.arguments)
+    operations = tuple(using(operation, others) for operation in main.body.operations)
+    body = replace(main.body, arguments=arguments, operations=operations)
+    return with_main(program, replace(main, body=body))

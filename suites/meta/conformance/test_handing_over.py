@@ -1,0 +1,244 @@
+"""What a command writes, other commands read: programs and inputs of `check --save`, `reduce`,
+`fuzz` and the snippet of `check --describe`, each taken by `check`, `reduce`, `replay` and `fuzz
+--seeds`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.fuzzing import reading
+from conformance.campaign.fuzzing.keeping import bundle, replaying
+from conformance.campaign.fuzzing.lost import Losses
+from conformance.campaign.fuzzing.reducing import reduced
+from conformance.campaign.fuzzing.seeds.files import cut
+from conformance.campaign.fuzzing.trial import run_trial
+from conformance.campaign.fuzzing.trials import Trial
+from conformance.check.describing import described
+from conformance.check.file import check_file
+from conformance.check.settings import Settings
+from conformance.errors import UsageError
+from conformance.verdict import Verdict
+
+WRONG = "reference:transposed_operands@subtract"
+TRIAL = Trial(WRONG, 0, 0, 1)
+
+NUMBERED = """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.cosine %x : tensor<4xf32>
+  %1 = stablehlo.add %0, %y : tensor<4xf32>
+  %2 = stablehlo.subtract %1, %y : tensor<4xf32>
+  %3 = stablehlo.sine %2 : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}"""
+"""Once it is minimised, a value without a name is a parameter."""
+
+LABELLED = """
+func.func @main(%arg0: tensor<2xf32> loc("weights"), %arg1: tensor<2xf32> loc("bias['a']"))
+    -> tensor<2xf32> {
+  %0 = stablehlo.subtract %arg0, %arg1 : tensor<2xf32>
+  %1 = stablehlo.add %0, %0 : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+
+EXPANDED = """
+func.func @main(%x: tensor<2xf32>, %file: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = chlo.broadcast_subtract %x, %file : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = stablehlo.add %0, %0 : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+
+TUPLE = """
+func.func @main(%x: tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32> {
+  %0 = stablehlo.get_tuple_element %x[0] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %1 = stablehlo.get_tuple_element %x[1] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %2 = stablehlo.subtract %0, %1 : tensor<2xf32>
+  %3 = stablehlo.add %2, %0 : tensor<2xf32>
+  return %3 : tensor<2xf32>
+}"""
+
+DYNAMIC = """
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = stablehlo.subtract %x, %y : tensor<?xf32>
+  %1 = stablehlo.add %0, %x : tensor<?xf32>
+  return %1 : tensor<?xf32>
+}"""
+
+ASSERTING = """
+func.func @main() {
+  %x = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %y = stablehlo.constant dense<[4.0, 2.0]> : tensor<2xf32>
+  %0 = stablehlo.subtract %x, %y : tensor<2xf32>
+  check.expect_almost_eq_const %0, dense<[-3.0, 0.0]> : tensor<2xf32>
+  return
+}"""
+
+LOOP = """
+func.func @main(%n: tensor<i32>, %x: tensor<2xbf16>) -> tensor<2xbf16> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %half = stablehlo.constant dense<0.5> : tensor<2xbf16>
+  %0:2 = stablehlo.while(%i = %one, %v = %x) : tensor<i32>, tensor<2xbf16>
+  cond {
+    %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %2 = stablehlo.add %i, %one : tensor<i32>
+    %3 = stablehlo.multiply %v, %half : tensor<2xbf16>
+    stablehlo.return %2, %3 : tensor<i32>, tensor<2xbf16>
+  }
+  %4 = stablehlo.subtract %0#1, %x : tensor<2xbf16>
+  %5 = stablehlo.add %4, %half : tensor<2xbf16>
+  return %5 : tensor<2xbf16>
+}"""
+
+PROCESSES = """
+module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
+  func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.subtract %x, %y : tensor<2xf32>
+    %1 = "stablehlo.collective_permute"(%0) {
+      source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>
+    } : (tensor<2xf32>) -> tensor<2xf32>
+    return %1 : tensor<2xf32>
+  }
+}"""
+
+SEVERAL = """
+func.func @first(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = func.call @inner(%x, %y) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func @second(%u: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.subtract %u, %v : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+func.func private @inner(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.subtract %a, %b : tensor<2xf32>
+  %1 = stablehlo.add %0, %a : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+
+PROGRAMS = {
+    "numbered": NUMBERED, "labelled": LABELLED, "expanded": EXPANDED, "tuple": TUPLE,
+    "dynamic": DYNAMIC, "asserting": ASSERTING, "loop": LOOP, "processes": PROCESSES,
+    "several": SEVERAL,
+}  # fmt: skip
+
+
+def saved(tmp_path: Path, text: str) -> list[Path]:
+    """The folders that `check --save` writes for a program."""
+    file = tmp_path / "given.mlir"
+    file.write_text(text)
+    assert check_file(str(file), Settings(WRONG, save=tmp_path / "saved")).verdict.fails
+    return sorted((tmp_path / "saved").iterdir())
+
+
+def minimised(tmp_path: Path, text: str) -> list[Path]:
+    """The folder that `reduce` writes for a program."""
+    file = tmp_path / "given.mlir"
+    file.write_text(text)
+    hit = reading.failing(TRIAL, file, None)
+    assert hit is not None
+    return [bundle.write(tmp_path / "reduced", reduced(TRIAL, hit, 20.0), {}, "")]
+
+
+def lost(tmp_path: Path, text: str) -> list[Path]:
+    """The folder of a finding whose program ends its process, as far as this process goes."""
+    file = tmp_path / "given.mlir"
+    file.write_text(text)
+    hit = reading.failing(TRIAL, file, None)
+    assert hit is not None
+    finding = Losses(None, 1.0).finding(hit, WRONG)  # type: ignore[arg-type]
+    return [bundle.write(tmp_path / "lost", finding, {}, "")]
+
+
+def inputs_in(folder: Path) -> Path | None:
+    return folder / "inputs.npz" if (folder / "inputs.npz").is_file() else None
+
+
+def check(folder: Path) -> None:
+    found = check_file(str(folder / "program.mlir"), Settings(WRONG, inputs_in(folder)))
+    assert found.verdict.fails, found
+
+
+def reduce(folder: Path) -> None:
+    program = folder / "program.mlir"
+    if "num_replicas = 2" in program.read_text():
+        with pytest.raises(UsageError, match="2 processes execute it"):
+            reading.failing(TRIAL, program, inputs_in(folder))
+        return
+    hit = reading.failing(TRIAL, program, inputs_in(folder))
+    assert hit is not None
+    assert reduced(TRIAL, hit, 20.0).verdict is hit.outcome.verdict
+
+
+def replay(folder: Path) -> None:
+    kept = replaying.read(folder)
+    assert kept.backend == WRONG
+    outcome = reading.came_to(TRIAL, folder / "program.mlir", inputs_in(folder))
+    assert outcome.verdict.value == kept.verdict
+
+
+READERS = {"check": check, "reduce": reduce, "replay": replay}
+WRITERS = {"check --save": saved, "reduce": minimised, "a lost process": lost}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_is_written_of_a_failing_program_is_read_and_fails(
+    program: str, writer: str, reader: str, tmp_path: Path
+) -> None:
+    if program in ("processes", "several") and writer != "check --save":
+        with pytest.raises(UsageError):
+            WRITERS[writer](tmp_path, PROGRAMS[program])
+        return
+    for folder in WRITERS[writer](tmp_path, PROGRAMS[program]):
+        READERS[reader](folder)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_pieces_are_cut_out_of_what_is_written(writer: str, tmp_path: Path) -> None:
+    folders = WRITERS[writer](tmp_path, EXPANDED)
+    found = cut(sorted(folders[0].rglob("*.mlir")))
+    single = writer == "reduce"  # one operation is no chain
+    assert found.notes == (() if not single else found.notes)
+    assert single or found.fragments
+    assert not any("refused" in note or "not read" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_findings_of_campaigns_are_read(reader: str, tmp_path: Path) -> None:
+    trial = Trial(WRONG, 0, 0, 40, frozenset({"subtract"}))
+    hits = [hit for hit in run_trial(trial).hits if not hit.outcome.known]
+    assert hits
+    for hit in hits[:3]:
+        READERS[reader](bundle.write(tmp_path, reduced(trial, hit, 20.0), {}, ""))
+
+
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "asserting"])
+def test_the_snippet_of_describe_writes_inputs_that_are_read(program: str, tmp_path: Path) -> None:
+    file = tmp_path / "given.mlir"
+    file.write_text(PROGRAMS[program])
+    for entry in described(str(file)):
+        subprocess.run([sys.executable, "-c", entry["snippet"]], cwd=tmp_path, check=True)
+        found = check_file(str(file), Settings("reference", tmp_path / "inputs.npz"))
+        assert found.verdict is Verdict.PASS, found
+        if program == "several":
+            assert "1 of 2 programs not checked" in found.message
+            continue
+        readers: list[Callable[[Trial, Path, Path], object]] = [reading.came_to]
+        readers += [] if program == "processes" else [reading.failing]
+        for one in readers:
+            one(TRIAL, file, tmp_path / "inputs.npz")
+
+
+def test_the_command_that_a_folder_names_is_one_that_can_be_given(tmp_path: Path) -> None:
+    (folder,) = saved(tmp_path, NUMBERED)
+    said = json.loads((folder / "verdict.json").read_text())
+    assert "--inputs inputs.npz" in said["again"]
