@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 from hypothesis import HealthCheck, settings
 
+from conformance.backends import isa
 from conformance.backends.registry import Choice, parse_all
 from conformance.campaign.planning import PROFILES
 from conformance.catalog import cells
@@ -38,6 +39,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--profile", choices=list(PROFILES), help="cases per cell [default: one]", default=None
     )
     group.addoption("--case-seed", type=int, default=0, metavar="N", help="seed of the cases")
+
+
+PINNED = "AVX2"
+"""The newest instruction set that XLA's CPU compiler targets in the project's own tests."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have XLA compute the same on every machine, unless a backend is what is being tested."""
+    if not config.getoption("backend") and PINNED in isa.of_host():
+        isa.request(PINNED)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("x86") and PINNED not in isa.of_host():
+        pytest.skip(f"what XLA computes on x86 with {PINNED}, which this machine's CPU lacks")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

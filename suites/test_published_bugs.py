@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conformance.backends.registry import parse
 from conformance.check.counterexamples import replayed
 from conformance.check.expectations import NEEDED
@@ -13,6 +15,7 @@ from suites.published_bugs import Bug, bugs
 BUGS = bugs()
 
 
+@pytest.mark.x86
 def test_flags_those_that_are_here_and_accuses_no_other() -> None:
     jaxlib, backend = versions()["jaxlib"], parse("cpu")
     with executor_of(backend, jobs=1, preload=NEEDED) as executor:

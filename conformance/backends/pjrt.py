@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from conformance.backends import isa
 from conformance.backends.base import (
     BackendError,
     Description,
@@ -108,6 +109,48 @@ def _device(platform: str) -> Any:
 def _missing(platform: str, why: str) -> str:
     seen = f"no {platform.upper()} is seen by jax {_jax().__version__}"
     return f"{platform}: {seen} ({why.rstrip('.')}); {_MEND[platform]}"
+
+
+_TRIVIAL = """func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %y = stablehlo.add %x, %x : tensor<f32>
+  return %y : tensor<f32>
+}"""
+
+
+def _targeted(device: Any) -> frozenset[str] | None:
+    """Return the instruction sets that XLA targets on a device, as it says itself of a program.
+
+    None where it does not say.
+    """
+    import jaxlib._jax as private
+
+    devices = private.DeviceList((device,))
+    loaded = device.client.compile_and_load(_TRIVIAL, devices, private.CompileOptions())
+    return isa.of_features(device.client.serialize_executable(loaded))
+
+
+def _limited_device(maximum: str) -> Any:
+    """Return the CPU's device, for which XLA targets no instruction sets over a maximum.
+
+    Raises:
+        NotAvailable: when this machine has no such instruction set, or XLA has begun to target
+            more than that in this process.
+    """
+    if maximum not in isa.of_host():
+        had = isa.as_text(isa.of_host())
+        raise NotAvailable(
+            f"cpu:{maximum}: this machine's CPU ({machine.machine()}) has no {maximum} (it has: "
+            f"{had}); choose an older instruction set, or run on cpu"
+        )
+    with isa.requesting(maximum):
+        device = _device("cpu")
+        more = (_targeted(device) or frozenset()) & isa.excluded(maximum)
+        if more:
+            raise NotAvailable(
+                f"cpu:{maximum}: XLA targets {', '.join(sorted(more))} already in this process, "
+                "and chooses once: open this backend first, or in a process of its own"
+            )
+    return device
 
 
 def load_plugin(name: str, path: Path) -> Any:
@@ -305,15 +348,23 @@ def _set(options: Any, settings: Settings) -> None:
 class PjrtBackend:
     """XLA on one device: of a platform that jax knows, `cpu`, `gpu` (CUDA) or `tpu`, or another."""
 
-    def __init__(self, name: str, device: Any = None) -> None:
-        """Find the device of the platform of that name, or take the one that is given.
+    def __init__(self, name: str, platform: str = "", *, device: Any = None) -> None:
+        """Find the first device of a platform, or take the one that is given.
+
+        `name` is what records call the backend; for `cpu:AVX2` the part behind the colon is the
+        maximum of the instruction sets that XLA is to target.
 
         Raises:
-            NotAvailable: when jax sees none of this platform, with how to mend it.
+            NotAvailable: when jax sees none of this platform, or has not this instruction set, with
+                how to mend it.
         """
         self.name = name
         self._settings = Settings()
-        self._device = device or _device(name)
+        self._platform = platform
+        maximum = name.partition(":")[2] if platform == "cpu" else ""
+        if device is None:
+            device = _limited_device(maximum) if maximum else _device(platform)
+        self._device = device
         self._client = self._device.client
         self.hardware = _HARDWARE.get(str(self._client.platform), Hardware.CPU)
 
@@ -331,9 +382,13 @@ class PjrtBackend:
         return Description(self.name, platform, device, versions)
 
     def _versions(self) -> tuple[tuple[str, str], ...]:
-        """The versions of what jaxlib loads."""
+        """The versions of what jaxlib loads, and the instruction sets that XLA's CPU targets."""
         runtime = runtime_of(self._client)
-        return (("runtime", runtime),) if runtime else ()
+        sets = _targeted(self._device) if self._platform == "cpu" else None
+        return (
+            *((("runtime", runtime),) if runtime else ()),
+            *((("instruction sets", isa.as_text(sets)),) if sets is not None else ()),
+        )
 
     def refusal(self, program: Program) -> BackendError | None:
         """What cannot go in or out of main here, waits for ever, or is never translated."""
@@ -344,9 +399,9 @@ class PjrtBackend:
             return Unsupported(
                 "jaxlib gives results of bounded sizes in buffers of their bounds, and no sizes"
             )
-        if self.name == "cpu" and any(map(_moves_parts_of_bytes, program.walk())):
+        if self._platform == "cpu" and any(map(_moves_parts_of_bytes, program.walk())):
             return Unsupported("collectives of elements under a byte write past their buffers")
-        if self.name in _HLO and any(map(quantized.mentioned, program.walk())):
+        if self._platform in _HLO and any(map(quantized.mentioned, program.walk())):
             return Unsupported("quantized types can't be translated to XLA HLO")
         try:
             for of in (a.type for a in program.main.arguments):
@@ -393,7 +448,7 @@ class PjrtBackend:
         """
         if count == 1:
             return [self._device]
-        devices = _cpu_devices(CPU_DEVICES) if self.name == "cpu" else self._client.devices()
+        devices = _cpu_devices(CPU_DEVICES) if self._platform == "cpu" else self._client.devices()
         if count > len(devices):
             raise Unsupported(f"{count} processes, and {len(devices)} devices to run them")
         return devices[:count]

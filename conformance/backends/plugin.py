@@ -35,7 +35,7 @@ class PluginBackend(PjrtBackend):
                 PJRT's interface than jaxlib, cannot be started, or has no device.
         """
         self._library = library
-        super().__init__(name, _device(name, library))
+        super().__init__(name, device=_device(name, library))
 
     def _versions(self) -> tuple[tuple[str, str], ...]:
         with self._library.open("rb") as file:

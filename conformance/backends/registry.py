@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.backends.isa import MAXIMA
 from conformance.errors import UsageError, unknown
 
 if TYPE_CHECKING:  # loads numpy, which looking for a name need not wait for
@@ -42,7 +43,9 @@ class Family:
     `meaning` says what they are. `arguments` is what may stand after the colon, in words, "" for
     nothing; it must, if `needs_argument`. `preload` are modules that a worker process should find
     loaded; `workers` is how many processes may use the device at a time, None where every core may
-    have one. `quantized`: whether it is known to take programs with quantized types.
+    have one. `quantized`: whether it is known to take programs with quantized types. `configures`:
+    whether what stands after the colon only configures the family's backend, so that what is known
+    of `cpu` is known of `cpu:AVX2`.
     """
 
     meaning: str
@@ -53,6 +56,7 @@ class Family:
     needs_argument: bool = False
     workers: int | None = None
     quantized: bool = False
+    configures: bool = False
 
 
 def parse(name: str) -> Choice:
@@ -67,6 +71,14 @@ def parse(name: str) -> Choice:
     if colon and not BACKENDS[family].arguments:
         raise UsageError(unknown("backend", name, BACKENDS))
     return BACKENDS[family].choose(family, argument)
+
+
+def names_of(name: str) -> tuple[str, ...]:
+    """Return the names by which expectations may speak of a backend: its own, and its family's
+    where it is only another configuration of that."""
+    family = name.partition(":")[0]
+    configured = family in BACKENDS and BACKENDS[family].configures
+    return (name, family) if configured and family != name else (name,)
 
 
 def parse_all(names: Iterable[str]) -> tuple[Choice, ...]:
@@ -105,7 +117,14 @@ def _plain(family: str, argument: str) -> Choice:
 def _open_pjrt(choice: Choice) -> Backend:
     from conformance.backends.pjrt import PjrtBackend
 
-    return PjrtBackend(choice.name)
+    return PjrtBackend(choice.name, choice.family)
+
+
+def _choose_cpu(family: str, argument: str) -> Choice:
+    maximum = argument.upper()
+    if argument and maximum not in MAXIMA:
+        raise UsageError(unknown("instruction set", argument, MAXIMA))
+    return _plain(family, maximum)
 
 
 def _choose_fault(family: str, argument: str) -> Choice:
@@ -156,7 +175,14 @@ def _open_interpreter(choice: Choice) -> Backend:
 
 
 BACKENDS: dict[str, Family] = {
-    "cpu": Family("XLA on this machine's CPU", _plain, _open_pjrt, _XLA),
+    "cpu": Family(
+        "XLA on this machine's CPU",
+        _choose_cpu,
+        _open_pjrt,
+        _XLA,
+        arguments="ISA: the newest instruction set that XLA may use, such as AVX2",
+        configures=True,
+    ),
     # of the processes that share a GPU each takes memory for itself
     "gpu": Family("XLA on an NVIDIA GPU", _plain, _open_pjrt, _XLA, workers=4),
     "tpu": Family("XLA on a TPU", _plain, _open_pjrt, _XLA, workers=1),

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from time import monotonic, perf_counter
 from typing import Any
 
+from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.backends.registry import Choice, parse_all
 from conformance.campaign.coverage import coverage_of
@@ -99,6 +100,7 @@ def _identify(store: Store, options: Options, planned: Plan, found: dict[str, st
         "seed": options.seed,
         "shard": f"{options.shard[0]}/{options.shard[1]}",
         **{f"version of {name}": number for name, number in found.items()},
+        **isa.identity(choice.name for choice in parse_all(options.backends)),
         "build of hlo-conformance": build(),
     }
     stored = store.meta()

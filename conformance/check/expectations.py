@@ -31,7 +31,7 @@ def chosen(given: str | None, name: str, ids: Sequence[str]) -> tuple[Expectatio
     found = {one.id: one for one in load(given, (backend,), versions()) if one.speaks_of(backend)}
     for id_ in ids:
         if id_ not in found:
-            raise UsageError(f"{unknown('expectation', id_, found)} (of {backend}, versions here)")
+            raise UsageError(f"{unknown('expectation', id_, found)} (of {backend} here)")
     return tuple(found[id_] for id_ in ids) if ids else tuple(found.values())
 
 
@@ -45,6 +45,7 @@ def entry(expectation: Expectation) -> dict[str, Any]:
         "verdicts": list(expectation.verdicts),
         "kinds": list(expectation.kinds),
         "versions": expectation.versions,
+        "isa": expectation.isa,
         "reason": expectation.reason,
         "link": expectation.link,
         "program": shown.program if shown else "",
@@ -54,7 +55,8 @@ def entry(expectation: Expectation) -> dict[str, Any]:
 
 def as_text(expectation: Expectation) -> str:
     """An expectation on one line."""
-    of = f" ({expectation.versions})" if expectation.versions else ""
+    where = ", ".join(filter(None, (expectation.versions, expectation.isa)))
+    of = f" ({where})" if where else ""
     ops, verdicts = ", ".join(expectation.op), "|".join(expectation.verdicts)
     return f"{expectation.id}{of}: {ops}: {verdicts}: {expectation.reason}"
 

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from conformance.backends.base import ANSWERED
+from conformance.backends.registry import names_of
 from conformance.results.store import CellKey
 from conformance.verdict import Record, Verdict
 from reference.ops.table import OPS
@@ -39,7 +40,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     told of it, and no error over `max_ulp`. An op written "convolution + maximum" is those
     operations going wrong only together. `versions` are those of jaxlib that it is true of, such as
     "<0.11". An entry that is `rare` does not have all cases of its cells run in processes of their
-    own, though all that it knows is that processes end.
+    own, though all that it knows is that processes end. `isa` is a condition on the instruction
+    sets that XLA's CPU compiler targets, such as "<AVX512_FP16" (conformance/backends/isa.py).
     """
 
     id: str
@@ -55,6 +57,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_ulp: float = float("inf")
     rare: bool = False
     backends: tuple[str, ...] = ("*",)
+    isa: str = ""
 
     def applies(self, cell: CellKey) -> bool:
         """Whether it speaks of that cell."""
@@ -66,8 +69,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def speaks_of(self, backend: str) -> bool:
-        """Whether it speaks of that backend."""
-        return _matches(backend, self.backends)
+        """Tell whether it matches that backend, by its name or its family's."""
+        return any(_matches(name, self.backends) for name in names_of(backend))
 
     def knows(self, failure: Failure | Record) -> bool:
         """Whether that failure is the one it speaks of."""

@@ -13,6 +13,8 @@ reason = "why this is known, in a sentence"
 link = "https://..."              # optional: where it is discussed
 versions = "<0.11"                # optional: the versions of jaxlib that it is true of
 backends = ["cpu"]                # optional: names or globs; in a file of one backend, that one
+isa = "<AVX512_FP16"              # optional: of XLA's CPU where it targets (>=) these instructions
+                                  # or does not (<); several conditions with commas
 rare = true                       # optional: of cells that seldom end their process
 
 [known.counterexample]            # optional: what shows it; see counterexamples.py
@@ -26,12 +28,16 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from conformance.backends import isa
+from conformance.backends.registry import names_of
 from conformance.errors import unknown
 from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import FAILING, Counterexample, Expectation
@@ -58,10 +64,10 @@ def load(
 ) -> tuple[Expectation, ...]:
     """The expectations of a run on these backends.
 
-    `given` is a file, a folder of <backend>.toml files (plugin-NAME.toml for a plugin), the name of
-    a shipped file, such as "cpu", for all these backends, "none" for no expectations, or None for
-    the shipped ones, each for its backend. Those that are not true of the version of jaxlib in
-    `versions` are left out.
+    `given` is a file, a folder of <backend>.toml files (plugin-NAME.toml for a plugin, cpu.toml for
+    cpu:AVX2 too), the name of a shipped file, such as "cpu", for all these backends, "none" for no
+    expectations, or None for the shipped ones, each for its backend. Left out is what does not hold
+    here: of the version of jaxlib in `versions`, or of the instruction sets that XLA targets.
 
     Raises:
         ExpectationError: when a file cannot be read or says something that has no meaning.
@@ -69,18 +75,39 @@ def load(
     if given == "none":
         return ()
     path = _path(given)
+    found: list[Expectation] = []
     if path.is_dir():
-        found: list[Expectation] = []
-        for name in dict.fromkeys(backends):
-            family, _, argument = name.partition(":")
-            file = path / (f"{family}-{argument}.toml" if argument else f"{family}.toml")
-            if file.exists():
-                found += read(file, (name,))
+        for file, names in _files(path, backends).items():
+            found += read(file, names)
     else:
         found = read(path)
     _check_unique(path, found)
     jaxlib = versions.get("jaxlib", "")
-    return tuple(e for e in found if not e.versions or _contains(e.versions, jaxlib))
+    true_here = (e for e in found if not e.versions or _contains(e.versions, jaxlib))
+    return tuple(e for e in map(partial(_where_targeted, backends), true_here) if e.backends)
+
+
+def _files(folder: Path, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
+    """Return the files of a folder that match these backends, each with those that it matches."""
+    found: dict[Path, tuple[str, ...]] = {}
+    for backend in dict.fromkeys(backends):
+        for name in names_of(backend):
+            file = folder / f"{name.replace(':', '-', 1)}.toml"
+            if file.exists():
+                found[file] = (*found.get(file, ()), backend)
+    return found
+
+
+def _where_targeted(backends: Sequence[str], entry: Expectation) -> Expectation:
+    """Return an entry for those backends alone whose instruction sets satisfy its condition."""
+    if not entry.isa:
+        return entry
+    held = [
+        name
+        for name in dict.fromkeys(backends)
+        if entry.speaks_of(name) and isa.satisfies(isa.targeted_by(name), entry.isa)
+    ]
+    return structs.replace(entry, backends=tuple(held))
 
 
 def _path(given: str | None) -> Path:
@@ -198,6 +225,7 @@ def _check_meaning(found: Expectation) -> None:
         SpecifierSet(found.versions)
     except InvalidSpecifier:
         raise ValueError(f"{found.versions!r} names no versions; write such as '<0.11'") from None
+    isa.check_condition(found.isa)
 
 
 def _check_names(

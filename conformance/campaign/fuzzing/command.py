@@ -14,6 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
+from conformance.backends import isa
 from conformance.backends.registry import parse
 from conformance.campaign.fuzzing.campaign import NEEDED, Campaign, Sitting
 from conformance.campaign.fuzzing.keeping.corpus import folders, replayed
@@ -163,6 +164,7 @@ def _identify(journal: Journal, campaign: Campaign, options: Options, material: 
         "seed": campaign.seed,
         "seeds": f"{len(material.fragments)} pieces, {material.digest}",
         **{f"version of {name}": number for name, number in versions().items()},
+        **isa.identity([campaign.backend.name]),
         "build of hlo-conformance": build(),
     }
     before = journal.meta().get("identity")

@@ -256,6 +256,7 @@ func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
         ),
     ],
 )
+@pytest.mark.x86
 def test_known_of_xla(text: str, verdict: Verdict, known: tuple[str, ...], tmp_path: Path) -> None:
     found = checked(tmp_path, text, Settings("cpu", expectations=SHIPPED))
     assert (found.verdict, found.known) == (verdict, known)
@@ -289,6 +290,7 @@ func.func @main(%x: tensor<2xui64>) -> tensor<999xf16> {
         (BITS, "random-bits-are-unsigned", "rng_bit_generator"),
     ],
 )
+@pytest.mark.x86
 def test_what_is_made_of_it_is_known_too(text: str, id_: str, first: str, tmp_path: Path) -> None:
     """Sizes are folded as constants are; after a result of another type nothing can be right."""
     found = checked(tmp_path, text, Settings("cpu", expectations=SHIPPED))

@@ -195,7 +195,9 @@ def test_every_shipped_expectation_has_a_counterexample() -> None:
             assert expectation.counterexample, expectation.id
 
 
-@pytest.mark.parametrize(("backend", "entries"), [("cpu", 90), ("interpreter", 20)])
+@pytest.mark.parametrize(
+    ("backend", "entries"), [pytest.param("cpu", 90, marks=pytest.mark.x86), ("interpreter", 20)]
+)
 def test_what_is_known_of_a_backend_on_this_machine_reproduces(
     backend: str, entries: int, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -220,6 +220,7 @@ FLUSHED_TOO = [np.array(x, F32) for x in ([1.8069943] * 3, [-2.4776448e38, 0, 3.
         (QUOTIENTS, FLUSHED_TOO, ("subnormals-flushed", "contracted-quotient-by-a-constant")),
     ],
 )
+@pytest.mark.x86
 def test_what_xla_does_is_known(
     text: str, inputs: list[Array], known: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -78,6 +78,7 @@ func.func @main(%state: tensor<2xui64>, %i: tensor<ui64>) -> tensor<ui64> {
 }"""
 
 
+@pytest.mark.x86
 def test_another_type_than_stated_is_known_behind_what_is_open(tmp_path: Path) -> None:
     """The state is what the backend's variant of PHILOX makes it; nobody takes the bits."""
     np.savez(tmp_path / "in.npz", state=np.array([1, 0], np.uint64), i=np.uint64(0))

@@ -55,18 +55,21 @@ def found(backend: str, program: Program, inputs: tuple) -> tuple[Trial, Finding
     return trial, as_it_is(trial, Hit(0, program, inputs, outcome))
 
 
+@pytest.mark.x86
 def test_the_pass_that_rewrites_a_product_is_named() -> None:
     cause = explained(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
     assert "without pass algsimp" in cause.vanishing
     assert cause.ways["with xla_backend_optimization_level=0"] == WRONG
 
 
+@pytest.mark.x86
 def test_what_is_folded_is_right_with_its_constants_as_parameters() -> None:
     cause = explained(*found("cpu", *known("fold-boolean-add")), 60.0).cause
     assert cause.vanishing == ["with constants as parameters"]
     assert [name for name in cause.ways if name.startswith("without pass")]
 
 
+@pytest.mark.x86
 def test_a_crash_is_asked_about_in_workers_and_its_pass_is_named() -> None:
     program, inputs = known("dilated-convolution-of-one")
     finding = Finding(

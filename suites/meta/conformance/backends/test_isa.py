@@ -1,0 +1,159 @@
+"""The instruction sets that XLA's CPU compiler targets: chosen, described, asked for by entries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.backends import isa
+from conformance.backends.registry import names_of, parse
+from conformance.backends.session import open_session, opened
+from conformance.cli import app, guarded
+from conformance.errors import NotAvailable, UsageError
+from conformance.executors.backend_workers import describe, executor_of
+from conformance.gate.reading import ExpectationError, load
+
+SERVER = frozenset(isa.INSTRUCTION_SETS) - {"AMX_FP16"}
+LAPTOP = frozenset({"SSE4_2", "AVX", "F16C", "AVX2", "FMA"})
+ENTRY = """
+[[known]]
+id = "narrow"
+op = "convert"
+isa = "{}"
+reason = "two instructions convert, and round twice"
+"""
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with AVX512_FP16, of which the environment asks nothing."""
+    monkeypatch.setattr(isa, "of_host", lambda: SERVER)
+    monkeypatch.delenv(isa.ENVIRONMENT, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("condition", "server", "laptop"),
+    [
+        ("", True, True),
+        ("<AVX512_FP16", False, True),
+        (">=AVX2", True, True),
+        (">=AVX2, <AVX512", False, True),
+        (">=AMX_FP16", False, False),
+    ],
+)
+def test_conditions_ask_for_each_instruction_set_by_itself(
+    condition: str, server: bool, laptop: bool
+) -> None:
+    isa.check_condition(condition)
+    assert isa.satisfies(SERVER, condition) is server
+    assert isa.satisfies(LAPTOP, condition) is laptop
+    assert isa.satisfies(frozenset(), "<AVX512_FP16")  # on a machine that is no x86
+
+
+@pytest.mark.parametrize("condition", ["AVX2", "<=AVX2", "<AVX3", "<AVX2,"])
+def test_a_condition_without_meaning_is_an_error_of_the_file(
+    condition: str, tmp_path: Path
+) -> None:
+    (file := tmp_path / "mine.toml").write_text(ENTRY.format(condition))
+    if condition.endswith(","):
+        assert load(str(file), ["cpu"], {}) is not None
+        return
+    with pytest.raises(ExpectationError, match="is no condition on instruction sets; write such"):
+        load(str(file), ["cpu"], {})
+
+
+@pytest.mark.usefixtures("host")
+def test_a_maximum_excludes_what_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isa.targeted() == SERVER
+    assert isa.targeted("AVX2") == LAPTOP
+    assert isa.targeted("AVX512") == LAPTOP | {"AVX512", "AVX512_FP16"}
+    assert isa.targeted("SSE4_2") == {"SSE4_2"}
+    monkeypatch.setenv(isa.ENVIRONMENT, "--xla_dump_to=x --xla_cpu_max_isa=avx2")
+    assert isa.targeted() == LAPTOP
+    isa.request("AVX")
+    assert isa.requested() == "AVX"
+    assert "--xla_dump_to=x" in isa.os.environ[isa.ENVIRONMENT]
+
+
+def test_people_are_shown_what_is_not_implied() -> None:
+    assert isa.as_text(LAPTOP) == "F16C, AVX2, FMA"
+    assert isa.as_text(SERVER).startswith("AVX512, AVX512_VNNI")
+    assert isa.as_text(()) == "not x86"
+
+
+@pytest.mark.x86
+@pytest.mark.parametrize("maximum", isa.MAXIMA)
+def test_what_is_computed_here_is_what_xla_says_of_itself(maximum: str) -> None:
+    if maximum not in isa.of_host():
+        pytest.skip(f"this machine's CPU has no {maximum}")
+    choice = parse(f"cpu:{maximum.lower()}")
+    with executor_of(choice, jobs=1) as executor:
+        versions = dict(describe(executor, choice).versions)
+    assert versions["instruction sets"] == isa.as_text(isa.targeted(maximum))
+
+
+def test_the_plain_backend_describes_what_it_targets() -> None:
+    versions = dict(open_session("cpu").describe().versions)
+    assert versions["instruction sets"] == isa.as_text(isa.targeted())
+
+
+@pytest.mark.x86
+def test_a_process_has_one_target() -> None:
+    opened("cpu")
+    with pytest.raises(NotAvailable, match=r"cpu:SSE4_2: XLA targets AVX, .* in this process"):
+        opened("cpu:SSE4_2")
+    assert isa.requested() != "SSE4_2"
+
+
+def test_an_instruction_set_that_is_not_here_is_not_available(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(isa, "of_host", lambda: LAPTOP)
+    with pytest.raises(NotAvailable, match=r"has no AVX512 \(it has: F16C, AVX2, FMA\); choose"):
+        opened("cpu:AVX512")
+    with pytest.raises(UsageError, match="unknown instruction set 'AVX3'; did you mean"):
+        parse("cpu:AVX3")
+
+
+@pytest.mark.usefixtures("host")
+def test_entries_hold_where_the_target_satisfies_their_condition(tmp_path: Path) -> None:
+    (tmp_path / "cpu.toml").write_text(ENTRY.format("<AVX512_FP16"))
+    (entry,) = load(str(tmp_path), ["cpu", "cpu:AVX2"], {})
+    assert not entry.speaks_of("cpu")
+    assert entry.speaks_of("cpu:AVX2")
+    assert load(str(tmp_path), ["cpu", "cpu:AVX512"], {}) == ()
+    (asked,) = load(str(tmp_path / "cpu.toml"), ["cpu:AVX", "gpu"], {})
+    assert asked.backends == ("cpu:AVX", "gpu")  # of no x86: it lacks the instruction, too
+
+
+def test_what_is_known_of_a_backend_is_known_of_its_configurations() -> None:
+    assert names_of("cpu:AVX2") == ("cpu:AVX2", "cpu")
+    assert names_of("reference:hang") == ("reference:hang",)
+    plain = {one.id for one in load(None, ["cpu"], {"jaxlib": "0.10.2"}) if not one.isa}
+    assert plain
+    limited = load(None, ["cpu:AVX2"], {"jaxlib": "0.10.2"})
+    assert plain <= {one.id for one in limited if one.speaks_of("cpu:AVX2")}
+
+
+@pytest.mark.x86
+def test_targets_stand_side_by_side_and_a_run_is_of_its_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = [
+        "run", "--op", "convert", "--element-type", "f64", "--profile", "smoke", "--jobs", "1",
+        "--out", str(tmp_path),
+    ]  # fmt: skip
+
+    def called(*given: str) -> tuple[int, str]:
+        code = guarded(lambda: app([*command, *given], standalone_mode=False))
+        return code, capfd.readouterr().err
+
+    assert called("--backend", "cpu", "--backend", "cpu:SSE4_2")[0] == 0
+    summary = (tmp_path / "summary.json").read_text()
+    assert '"instruction sets"' in summary
+    assert '"SSE4_2"' in summary
+    monkeypatch.setenv(isa.ENVIRONMENT, f"{isa.FLAG}=AVX")
+    code, said = called("--backend", "cpu", "--backend", "cpu:SSE4_2")
+    assert code == 2
+    assert "instruction sets of cpu F16C, AVX2, FMA there and AVX, F16C here" in said
