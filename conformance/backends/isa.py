@@ -155,9 +155,12 @@ def check_condition(condition: str) -> None:
 def satisfies(sets: Collection[str], condition: str) -> bool:
     """Tell whether a target with these instruction sets satisfies a condition.
 
-    `>=NAME` asks for a target that has it, `<NAME` for one that has not; several are separated by
-    commas and must all hold. Sets of x86 are not in one order: AVX512_FP16 may be there without
-    AVX512_VNNI. So each part is asked of its own set, not of a level.
+    `>=NAME` asks for a target that has it, `<NAME` for one of x86 that has not; several are
+    separated by commas and must all hold. Sets of x86 are not in one order: AVX512_FP16 may be
+    there without AVX512_VNNI. So each part is asked of its own set, not of a level. A target that
+    is no x86 satisfies no condition.
     """
     parts = [_CONDITION.fullmatch(part.strip()) for part in condition.split(",") if part.strip()]
+    if parts and not sets:
+        return False
     return all(part and (part[2] in sets) == (part[1] == ">=") for part in parts)

@@ -13,7 +13,7 @@ reason = "why this is known, in a sentence"
 link = "https://..."              # optional: where it is discussed
 versions = "<0.11"                # optional: the versions of jaxlib that it is true of
 backends = ["cpu"]                # optional: names or globs; in a file of one backend, that one
-isa = "<AVX512_FP16"              # optional: of XLA's CPU where it targets (>=) these instructions
+isa = "<AVX512_FP16"              # optional: of XLA on x86 where it targets these instructions (>=)
                                   # or does not (<); several conditions with commas
 rare = true                       # optional: of cells that seldom end their process
 

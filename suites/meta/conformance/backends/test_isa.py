@@ -48,7 +48,7 @@ def test_conditions_ask_for_each_instruction_set_by_itself(
     isa.check_condition(condition)
     assert isa.satisfies(SERVER, condition) is server
     assert isa.satisfies(LAPTOP, condition) is laptop
-    assert isa.satisfies(frozenset(), "<AVX512_FP16")  # on a machine that is no x86
+    assert isa.satisfies(frozenset(), condition) is not bool(condition)  # no x86
 
 
 @pytest.mark.parametrize("condition", ["AVX2", "<=AVX2", "<AVX3", "<AVX2,"])
@@ -124,7 +124,7 @@ def test_entries_hold_where_the_target_satisfies_their_condition(tmp_path: Path)
     assert entry.speaks_of("cpu:AVX2")
     assert load(str(tmp_path), ["cpu", "cpu:AVX512"], {}) == ()
     (asked,) = load(str(tmp_path / "cpu.toml"), ["cpu:AVX", "gpu"], {})
-    assert asked.backends == ("cpu:AVX", "gpu")  # of no x86: it lacks the instruction, too
+    assert asked.backends == ("cpu:AVX",)
 
 
 def test_what_is_known_of_a_backend_is_known_of_its_configurations() -> None:
