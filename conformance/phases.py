@@ -1,18 +1,21 @@
 """What a worker is doing, noted where the process that may end it can read it.
 
 A check that takes too long is ended from outside: what it was at, how long already, and how far it
-had got would be lost with it. So each phase is noted in a file when it begins and when it ends.
+had got would be lost with it. So each phase is noted in a file when it begins and when it ends, and
+a result that is settled before the call ends is written to another file beside it.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import pickle
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 _FREE = 1.25
 """How much longer than it seems to need a check should be allowed to take."""
@@ -69,7 +72,14 @@ class _Notes:
         line = " ".join(map(str, (f"{time.monotonic() - self._start:.3f}", *words)))
         os.write(self._file, f"{line}\n".encode())
 
+    def keep(self, value: object) -> None:
+        """Write a value that can be pickled; a reader sees all of it or what was kept before."""
+        new = self._path.with_suffix(".new")
+        new.write_bytes(pickle.dumps(value))
+        new.replace(_kept_beside(self._path))
+
     def close(self) -> None:
+        _kept_beside(self._path).unlink(missing_ok=True)
         if self._file is not None:
             os.close(self._file)
             self._path.unlink(missing_ok=True)
@@ -106,6 +116,30 @@ def phase(name: str, number: int = 0, of: int = 0) -> Generator[None]:
         yield
     finally:
         notes.write()
+
+
+def keep(value: object) -> None:
+    """Leave a value for the process that ends this call before it returns; the last one counts.
+
+    Where nobody listens, nothing is done.
+    """
+    if _notes is not None:
+        _notes.keep(value)
+
+
+def take_kept(path: Path) -> Any:
+    """Return what a call that was ended left beside its notes, and delete it; None for nothing."""
+    kept = _kept_beside(path)
+    try:
+        return pickle.loads(kept.read_bytes())  # noqa: S301 - written by a worker of ours
+    except OSError:
+        return None
+    finally:
+        kept.unlink(missing_ok=True)
+
+
+def _kept_beside(path: Path) -> Path:
+    return path.with_suffix(".kept")
 
 
 def read(path: Path) -> tuple[Phase, ...]:

@@ -6,13 +6,15 @@ A file may hold several programs, each is run on several sets of inputs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from conformance.backends.session import open_session
 from conformance.check import saving
+from conformance.check.explaining import ExplanationTime
 from conformance.check.known import known_loss
 from conformance.check.program import RIGHT, NotJudged, Outcome, Work
 from conformance.check.settings import INVALID, Checked, Settings
@@ -21,7 +23,7 @@ from conformance.frontends.archives import read_inputs
 from conformance.frontends.arguments import InputsError
 from conformance.frontends.inputs.drawing import drawn, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
-from conformance.phases import phase
+from conformance.phases import keep, phase
 from conformance.stablehlo.parse import Unreadable
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -29,19 +31,27 @@ from reference.ir.types import Array
 from reference.numerics.alike import alike
 
 
-def check_file(path: str, settings: Settings) -> Checked:
-    """The verdict on a file, in this process.
+def check_file(path: str, settings: Settings, deadline: float | None = None) -> Checked:
+    """Return the verdict on a file, in this process.
+
+    `deadline` is when this process is ended, by `time.monotonic()`: a verdict that is settled by
+    then is returned with what could be found of its cause. A failure is also left for the parent
+    (`conformance.phases.keep`) before it is explained.
 
     Raises:
         InputsError: when inputs are given that the program does not take.
         NotAvailable: when the backend cannot be had.
         UsageError: when there is no such backend.
     """
+    explanation_time = ExplanationTime(settings.timeout, deadline)
+    found: list[Checked] = []
     try:
         parts = list(units(Path(path)))
     except OSError as error:
         return Checked(path, Verdict.REJECTED, INVALID, "", error.strerror or str(error))
-    return merged(path, [_checked(path, part, settings) for part in _taking(parts, settings)])
+    for part in _taking(parts, settings):
+        found.append(_checked(path, part, settings, found, explanation_time))
+    return merged(path, found)
 
 
 def _taking(parts: Sequence[Unit | NotChecked], settings: Settings) -> Iterator[Unit | NotChecked]:
@@ -117,7 +127,14 @@ def _known(found: Sequence[_Verdict]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_ for one in found for id_ in one.known))
 
 
-def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
+def _checked(
+    path: str,
+    part: Unit | NotChecked,
+    settings: Settings,
+    before: Sequence[Checked],
+    explanation_time: ExplanationTime,
+) -> Checked:
+    """Return the verdict on a program of a file; `before` are those on the programs before it."""
     if isinstance(part, NotChecked):
         if part.invalid:
             return Checked(path, Verdict.REJECTED, INVALID, "", part.reason)
@@ -129,20 +146,30 @@ def _checked(path: str, part: Unit | NotChecked, settings: Settings) -> Checked:
         found: list[Outcome] = []
         if is_dynamic(part.flat.program) and session.name not in RIGHT:
             part = _made_over(part, sets, found)
-        work = Work(part, session, settings.expectations, settings.seconds)
+        work = Work(part, session, settings.expectations, settings.seconds, explanation_time)
         saved = saving.saved_program(part) if settings.save is not None else None
+
+        def keep_settled(outcome: Outcome) -> None:
+            keep(merged(path, [*before, _summary(path, named, [*found, outcome], notes)]))
+
         for number, inputs in enumerate(sets, start=1):
             origin = _origin(settings, inputs, number, len(sets))
             with phase("inputs", number, len(sets)):
-                found.append(_judged(path, saved, inputs, origin, work, settings))
+                judge = partial(_judged, path, saved, inputs, origin, work, settings)
+                found.append(judge(keep_settled))
             if found[-1].verdict.fails and not found[-1].known:
                 break
     except NotJudged as reason:
         return Checked(path, Verdict.UNSUPPORTED, reason.kind, "", named + str(reason))
     except TooSlow as reason:
         return Checked(path, Verdict.UNSUPPORTED, "not evaluated", "", named + str(reason))
+    return _summary(path, named, found, (*notes, part.note))
+
+
+def _summary(path: str, named: str, found: Sequence[Outcome], notes: Sequence[str]) -> Checked:
+    """Return the verdict on a program from its outcomes on some sets of inputs."""
     worst = _worst(found)
-    message = "; ".join(filter(None, (worst.message, *notes, part.note)))
+    message = "; ".join(filter(None, (worst.message, *notes)))
     message = named + message if message else ""
     known = _known(found) if worst.known else ()
     return Checked(path, worst.verdict, worst.kind, worst.operation, message, worst.elements, known)
@@ -156,16 +183,29 @@ def _origin(settings: Settings, inputs: Sequence[Array], number: int, count: int
 
 
 def _judged(
-    path: str, saved: saving.SavedProgram | None, inputs: tuple[Array, ...], origin: str,
-    work: Work, settings: Settings,
-) -> Outcome:  # fmt: skip
-    """Return the outcome on a set of inputs, and save it where it fails."""
+    path: str,
+    saved: saving.SavedProgram | None,
+    inputs: tuple[Array, ...],
+    origin: str,
+    work: Work,
+    settings: Settings,
+    keep_settled: Callable[[Outcome], None],
+) -> Outcome:
+    """Return the outcome on a set of inputs, saved where it fails.
+
+    `keep_settled` is called with a failure before it is explained; it is saved by then.
+    """
     if settings.save is None or saved is None:
-        return _on(origin, work.judged(inputs))
+        return _on(origin, work.judged(inputs, lambda one, *_: keep_settled(_on(origin, one))))
     folder = saving.Folder(settings.save, path, saved, inputs, settings.backend, origin)
     folder.begin()
+
+    def settled(one: Outcome, expected: Sequence[Array], actual: Sequence[Array]) -> None:
+        folder.end(one, expected, actual)
+        keep_settled(_on(origin, one, f"saved in {folder.path}"))
+
     try:
-        outcome = work.judged(inputs)
+        outcome = work.judged(inputs, settled)
     except BaseException:
         folder.remove()
         raise

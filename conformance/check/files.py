@@ -7,9 +7,10 @@ one, and only those that do it again are blamed.
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from conformance.check.settings import Checked, Settings
@@ -38,15 +39,17 @@ class Batch:
 
 
 def check_batch(batch: Batch) -> tuple[Checked, ...]:
-    """The verdicts on a batch's files, in this process."""
-    return tuple(_checked(file, batch.settings) for file in batch.files)
+    """Return the verdicts on a batch's files, in this process."""
+    is_single = len(batch.files) == 1  # the files of any other batch come again if time is over
+    deadline = time.monotonic() + batch.settings.timeout if is_single else None
+    return tuple(_checked(file, batch.settings, deadline) for file in batch.files)
 
 
-def _checked(file: str, settings: Settings) -> Checked:
+def _checked(file: str, settings: Settings, deadline: float | None) -> Checked:
     from conformance.check.file import check_file  # loads jaxlib, which the parent does not
 
     try:
-        return check_file(file, settings)
+        return check_file(file, settings, deadline)
     except (NotAvailable, InputsError, UsageError):
         raise
     except MemoryError:
@@ -116,12 +119,21 @@ def _taken(executor: LocalExecutor, ended: Ended, timeout: float) -> deque[tuple
         for single in batch.singles():
             executor.push(Call(single, check_batch, (single,), timeout))
         return found
+    if isinstance(value.kept, Checked) and value.kept.fails:
+        found.append((batch.start, _unexplained(value.kept, value)))
+        return found
     if ended.call.function is check_batch:
         executor.push(Call(batch, _lost, (batch, *why(value)), timeout))
         return found
     _, verdict, kind, message = ended.call.arguments  # it is lost again by being read
     found.append((batch.start, Checked("".join(batch.files), verdict, kind, "", message)))
     return found
+
+
+def _unexplained(settled: Checked, lost: Died | TimedOut) -> Checked:
+    """Return a verdict that was settled before its worker was lost, with what is missing."""
+    message = f"{settled.message}; the search for the cause was not finished: {why(lost)[2]}"
+    return replace(settled, message=message)
 
 
 def _lost(batch: Batch, verdict: Verdict, kind: str, message: str) -> tuple[Checked, ...]:

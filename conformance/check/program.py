@@ -8,16 +8,18 @@ named, unless all of it is known (conformance/triage/attribute.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.backends.session import Session
-from conformance.check.outcome import NotJudged, Outcome
+from conformance.check.explaining import ExplanationTime
+from conformance.check.outcome import NotJudged, Outcome, Settled, ignore
 from conformance.check.settings import INVALID
-from conformance.executors.limit import limited
+from conformance.executors.limit import OutOfTime, limited
 from conformance.frontends.extensions import beyond
 from conformance.frontends.modules import Unit
 from conformance.frontends.naming import described
@@ -49,25 +51,38 @@ class Work:
     """One program on a backend: compiled once, run and judged on each set of inputs."""
 
     def __init__(
-        self, unit: Unit, session: Session, expectations: tuple[Expectation, ...], seconds: float
+        self,
+        unit: Unit,
+        session: Session,
+        expectations: tuple[Expectation, ...],
+        seconds: float,
+        explanation_time: ExplanationTime | None = None,
     ) -> None:
-        """`seconds` is what the reference may take for an evaluation."""
+        """Prepare to run and judge a program.
+
+        `seconds` is what the reference may take for an evaluation; `explanation_time` limits how
+        long a failure is explained.
+        """
+        self._explanation_time = explanation_time
         self._unit, self._session, self._platform = unit, session, session.hardware
         self._is_reference, self._seconds = session.name in RIGHT, seconds
         self._settling = Settling(self.run, self._platform)
         self._explainer = Explainer(Search(self.run, self._platform), expectations, session.name)
 
-    def judged(self, inputs: tuple[Array, ...]) -> Outcome:
-        """The outcome on one set of inputs."""
+    def judged(self, inputs: tuple[Array, ...], settled: Settled = ignore) -> Outcome:
+        """Return the outcome on one set of inputs.
+
+        `settled` is called with a failure before its explanation, which may take long.
+        """
         program = self._unit.flat.program
         broken, notes = beyond(check(program))
         if broken and not self._unit.assertions:  # tests tell what they expect nevertheless
             return self._of_invalid(*broken[0])
-        outcome = self._of_valid(program, inputs)
+        outcome = self._of_valid(program, inputs, settled)
         told = (outcome.message, *(() if broken else notes))
         return replace(outcome, message="; ".join(filter(None, told)))
 
-    def _of_valid(self, program: Program, inputs: tuple[Array, ...]) -> Outcome:
+    def _of_valid(self, program: Program, inputs: tuple[Array, ...], settled: Settled) -> Outcome:
         try:
             with limited(self._seconds):
                 permitted = Permitted(program, inputs, self._platform, self._unit.infeeds)
@@ -91,18 +106,23 @@ class Work:
             judgement = judge_alone(program, inputs, permitted.expected, actual, self._platform)
             return self._if_known(judgement)
         else:
-            return self._of_several(program, inputs, permitted, actual)
+            return self._of_several(program, inputs, permitted, actual, settled)
         if not outcome.verdict.fails or self._is_reference:
             return outcome
-        found = steps(self.run, self._platform, program, inputs, range(len(actual)))
-        judgement = judge_program(permitted, actual)
-        return self._explained(outcome, judgement, program, inputs, actual, found)
+
+        def explain() -> Outcome:
+            found = steps(self.run, self._platform, program, inputs, range(len(actual)))
+            judgement = judge_program(permitted, actual)
+            return self._explained(outcome, judgement, program, inputs, actual, found)
+
+        settled(outcome, permitted.expected, actual)
+        return self._in_time(outcome, explain)
 
     def _of_several(
         self, program: Program, inputs: tuple[Array, ...], permitted: Permitted,
-        actual: Sequence[Array],
+        actual: Sequence[Array], on_settled: Settled,
     ) -> Outcome:  # fmt: skip
-        """The outcome of a program of several operations."""
+        """Return the outcome of a program of several operations."""
         if self._is_reference:
             return _outcome(judge_program(permitted, actual))
         if malformed(permitted.expected, actual) is not None:
@@ -113,7 +133,32 @@ class Work:
         outcome = replace(_outcome(judgement), message=message)
         if not outcome.verdict.fails:
             return outcome
-        return self._explained(outcome, judgement, program, inputs, actual, settled.steps)
+        explain = partial(
+            self._explained, outcome, judgement, program, inputs, actual, settled.steps
+        )
+        told = self._with_first(outcome, settled.steps)
+        on_settled(told, permitted.expected, actual)
+        return self._in_time(told, explain)
+
+    def _with_first(self, outcome: Outcome, found: Steps | None) -> Outcome:
+        """Return the outcome with the first operation that is wrong on its own operands."""
+        if found is None or not found.wrong:
+            return outcome
+        fault = Fault.of(found.wrong[0])
+        where = described(self._unit, fault.operation, fault.within)
+        elements = fault.judgement.elements or outcome.elements
+        message = f"{outcome.message}; first wrong: {where}: {fault.judgement.message}"
+        return replace(outcome, message=message, operation=where, elements=elements)
+
+    def _in_time(self, outcome: Outcome, explain: Callable[[], Outcome]) -> Outcome:
+        """Return the explained outcome, or the settled one where the time is over before."""
+        if self._explanation_time is None:
+            return explain()
+        try:
+            return self._explanation_time.spend(explain)
+        except OutOfTime:
+            message = "; ".join(filter(None, (outcome.message, self._explanation_time.note())))
+            return replace(outcome, message=message)
 
     def _of_malformed(
         self, program: Program, permitted: Permitted, actual: Sequence[Array]

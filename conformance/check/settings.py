@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.executors.limit import EVALUATIONS
 from conformance.gate.expectations import Expectation
 from conformance.verdict import Element, Verdict
 
@@ -26,6 +27,11 @@ class Settings:
     expectations: tuple[Expectation, ...] = ()
     seconds: float = 30.0
     save: Path | None = None
+
+    @property
+    def timeout(self) -> float:
+        """The seconds that a file may take."""
+        return self.seconds * EVALUATIONS
 
 
 @dataclass(frozen=True, slots=True)

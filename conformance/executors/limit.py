@@ -17,6 +17,13 @@ class TooSlow(Exception):
     """A computation that took longer than it may: one line."""
 
 
+class OutOfTime(BaseException):
+    """The time for part of a computation is over.
+
+    It is no `Exception`, as sessions turn these into answers of the backend.
+    """
+
+
 class Clock(Enum):
     """What is measured: wall time, or the processor time that the process spends computing."""
 

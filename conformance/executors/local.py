@@ -34,7 +34,7 @@ from pebble import CONSTS, ProcessExpired
 from conformance.errors import NotAvailable
 from conformance.executors.interrupt import raise_if_seen
 from conformance.executors.pool import Pool
-from conformance.phases import Phase, noted, read
+from conformance.phases import Phase, noted, read, take_kept
 
 DEFAULT_MEMORY_LIMIT = 6 << 30
 """Bytes of data that a worker may map, by default."""
@@ -60,6 +60,7 @@ _STARTS = 3  # pools that may break one after the other before we give up
 _TELLING = re.compile(r"check failed:|LLVM ERROR|what\(\)|assertion|fatal", re.I)
 _CHANGING = re.compile(r"^[FEWI]\d{4} [\d:.]+\s+\d+ |0x[0-9a-f]+|\bpid \d+\b", re.I)
 _NOTES = ".phases"  # how the files end in which workers note what they are doing
+_NO_LOGS = (_NOTES, ".kept", ".new")
 _FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ .*\n", re.M)
 """The line that Abseil writes at what is fatal, a failed check or not, before stack and end."""
 _LOG_READ = 1 << 18  # bytes of a log's end, where a stack trace may follow the telling line
@@ -77,18 +78,26 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """The worker ended in the middle of the call: by which signal or exit code, and last words."""
+    """The worker ended in the middle of the call: by which signal or exit code, and last words.
+
+    `kept` is what the call left before (`conformance.phases.keep`), None for nothing.
+    """
 
     reason: str
     last_words: str = ""
+    kept: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """The call took longer than it may; its worker was stopped. `phases` are what it noted."""
+    """The call took longer than it may; its worker was stopped.
+
+    `phases` are what it noted, `kept` what it left before (`conformance.phases.keep`).
+    """
 
     seconds: float
     phases: tuple[Phase, ...] = ()
+    kept: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,16 +228,17 @@ class LocalExecutor:
             return error
         self._broken = 0
         if isinstance(error, ProcessExpired):
-            return Died(_reason(error.exitcode), self._last_words(error.pid))
+            last_words = self._last_words(error.pid)
+            return Died(_reason(error.exitcode), last_words, take_kept(notes))
         if isinstance(error, TimeoutError) and len(error.args) == 2:
-            return TimedOut(float(error.args[1]), read(notes))
+            return TimedOut(float(error.args[1]), read(notes), take_kept(notes))
         return future.result() if error is None else error
 
     def _last_words(self, pid: int | None) -> str:
         return _last_words(Path(self._logs.name) / str(pid))
 
     def _any_last_words(self) -> str:
-        found = (log for log in Path(self._logs.name).iterdir() if log.suffix != _NOTES)
+        found = (log for log in Path(self._logs.name).iterdir() if log.suffix not in _NO_LOGS)
         logs = sorted(found, key=lambda log: log.stat().st_mtime)
         words = _last_words(logs[-1]) if logs else ""
         return f": {words}" if words else ""

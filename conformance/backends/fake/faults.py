@@ -126,6 +126,13 @@ def _last_wrong(execution: Execution) -> list[Array]:
     return changed
 
 
+def _lose(lose: Callable[[object], NoReturn], execution: Execution) -> list[Array]:
+    """Lose the process in programs of one operation; the last element of others is wrong."""
+    if len(execution.program.main.body.operations) == 2:  # it, and the end
+        lose(execution)
+    return _last_wrong(execution)
+
+
 def _wrong_shape(execution: Execution) -> list[Array]:
     return [array.reshape((1, *array.shape)) for array in execution.right]
 
@@ -244,6 +251,12 @@ _ANSWERS: dict[str, Fault] = {
     "hang": Fault("never ends an execution", start=_hang),
     "hang_on_compile": Fault("never ends a compilation", compile=_hang),
     "hang_on_negative_zero": Fault("hangs on inputs with -0", start=_hang_on_negative_zero),
+    "hang_on_one_operation": Fault(
+        "the last element is wrong; programs of one operation hang", results=partial(_lose, _hang)
+    ),
+    "abort_on_one_operation": Fault(
+        "the last element is wrong; programs of one operation abort", results=partial(_lose, _abort)
+    ),
     "allocate": Fault("allocates all memory", start=_allocate),
 }
 """Faults in how it answers."""

@@ -1,0 +1,62 @@
+"""The time that failures of a file are explained in: half of what the file may take.
+
+The other half is for judging. A verdict is settled before it is explained, and stands when the time
+is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from conformance.executors.limit import OutOfTime, interrupted
+
+_T = TypeVar("_T")
+
+_RESERVE, _LEAST_RESERVE = 0.05, 0.5
+"""Part of a file's time, and seconds at least, that are left for writing down the verdict."""
+
+
+@dataclass(slots=True)
+class ExplanationTime:
+    """The time that is left for explanations, of all programs and inputs of a file together.
+
+    `timeout` is what the file may take, in seconds; `deadline` when its worker is ended, by
+    `time.monotonic()`, None where other files share the worker's time and come again if it is over.
+    """
+
+    timeout: float
+    deadline: float | None = None
+    _spent: float = field(default=0.0, init=False)
+
+    def left(self) -> float:
+        """Return the seconds that an explanation may take now, 0 or less where none are left."""
+        left = self.timeout / 2 - self._spent
+        if self.deadline is None:
+            return left
+        reserve = max(_RESERVE * self.timeout, _LEAST_RESERVE)
+        return min(left, self.deadline - reserve - time.monotonic())
+
+    def spend(self, explain: Callable[[], _T]) -> _T:
+        """Return the explanation.
+
+        Raises:
+            OutOfTime: when the time is over before.
+        """
+        left, began = self.left(), time.monotonic()
+        if left <= 0.0:
+            raise OutOfTime
+        try:
+            with interrupted(left, OutOfTime()):
+                return explain()
+        finally:
+            self._spent += time.monotonic() - began
+
+    def note(self) -> str:
+        """Return what to say of an explanation that was ended."""
+        return (
+            "the search for the cause was not finished in half of the time "
+            f"(--timeout {2 * self.timeout:g} allows twice as long)"
+        )

@@ -1,0 +1,90 @@
+"""Settled verdicts stand when the search for their cause takes too long or ends the worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.check.command import Options, check
+from conformance.check.explaining import ExplanationTime
+from conformance.executors.limit import OutOfTime
+from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.phases import keep
+from suites.meta.support.checking import FAULTY
+
+TIMEOUT = 6.0
+
+
+@pytest.mark.parametrize(
+    ("fault", "missing"),
+    [
+        ("hang", "in half of the time (--timeout 12 allows twice as long)"),
+        ("abort", "the process ended with SIGABRT"),
+    ],
+)
+def test_a_settled_verdict_is_kept(
+    fault: str, missing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The backend is wrong in the whole, and lost in the parts that the search for it runs."""
+    path, inputs, saved = (tmp_path / name for name in ("program.mlir", "in.npz", "saved"))
+    path.write_text(FAULTY)
+    np.savez(inputs, x=np.ones(4, np.float32), y=np.ones(4, np.float32))
+    options = Options(
+        (str(path),), f"reference:{fault}_on_one_operation", inputs, 1, TIMEOUT, save=saved,
+        as_json=True,
+    )  # fmt: skip
+    assert check(options) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["verdict"] == "divergent"
+    assert "first wrong: negate %0 (line 7): " in told["message"]
+    assert (
+        f"the search for the cause was not finished{': ' * (fault == 'abort')}" in told["message"]
+    )
+    assert missing in told["message"]
+    (folder,) = saved.iterdir()
+    assert json.loads((folder / "verdict.json").read_text())["verdict"] == "divergent"
+    assert (folder / "actual.npz").exists()
+
+
+def test_files_in_one_worker_are_explained_in_half_of_their_time() -> None:
+    limit = ExplanationTime(timeout=0.4)
+    with pytest.raises(OutOfTime):
+        limit.spend(lambda: time.sleep(60))
+    assert limit.left() <= 0.0
+    with pytest.raises(OutOfTime):  # there is one such half for all programs of a file
+        limit.spend(lambda: None)
+
+
+def test_an_explanation_ends_before_its_worker() -> None:
+    limit = ExplanationTime(timeout=1000.0, deadline=time.monotonic() + 100.0)
+    assert 45.0 < limit.left() <= 50.0  # 50 s of 1000 are left for writing it down
+    assert ExplanationTime(1000.0, time.monotonic() + 10.0).left() < 0.0
+    assert ExplanationTime(1000.0).spend(lambda: "explained") == "explained"
+
+
+def _keep_and(how: str) -> str:
+    for value in range(3):
+        keep(value)
+    if how == "hang":
+        time.sleep(60)
+    if how == "die":
+        os._exit(3)
+    return how
+
+
+def test_what_a_lost_call_kept_comes_with_its_loss() -> None:
+    with LocalExecutor(1) as executor:
+        ended = [executor.one(Call(how, _keep_and, (how,), 1.5)) for how in ("hang", "die", "end")]
+        again = executor.one(Call("none", time.sleep, (60,), 0.5))
+    lost, died, ok = ended
+    assert isinstance(lost, TimedOut)
+    assert lost.kept == 2
+    assert ok == "end"
+    assert isinstance(again, TimedOut)
+    assert again.kept is None
+    assert died == Died("exit code 3", kept=2)
