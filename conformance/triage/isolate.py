@@ -11,7 +11,7 @@ Loops are gone through with the backend's own body, branches as the backend take
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import alone, part, returning
 from conformance.transforms.outline import as_program
 from conformance.transforms.values import can_be_result, elements, makers_of
+from conformance.triage.influence import influential
 from conformance.triage.prediction import is_modelled
 from conformance.triage.rewritings import rewritten
 from conformance.verdict import Errors, Verdict
@@ -84,7 +85,8 @@ class Steps:
     are in order. `adopted` are the operations whose results the specification leaves open, in some
     elements, `differing` those at fault in main (or with something wrong within), each beside what
     the reference makes of the same operands. `unsettled` are loops of which not all could be
-    looked into.
+    looked into. `harmless` are wrong, too, but repairing them changes no result by more than
+    rounding does.
     """
 
     values: Mapping[str, Array]
@@ -93,6 +95,7 @@ class Steps:
     adopted: tuple[Override, ...]
     differing: tuple[Override, ...]
     unsettled: tuple[Operation, ...]
+    harmless: tuple[Wrong, ...] = ()
 
     def gives(self, actual: Sequence[Array]) -> bool:
         """Whether results are the same as without all these outputs, those that are looked at."""
@@ -124,9 +127,26 @@ def steps(
         values = dict(zip(given, inputs, strict=True))
         values |= {v.name: a for v, a in zip(shown, arrays[len(wanted) :], strict=True)}
         results = dict(zip(numbers, arrays, strict=False))
-        return _Judging(run, platform, returning(less, shown), inputs, values).all(results)
+        found = _Judging(run, platform, returning(less, shown), inputs, values).all(results)
+        return _that_matter(less, platform, found)
     except (BackendError, EvaluationError):
         return None
+
+
+def _that_matter(program: Program, platform: str, found: Steps) -> Steps:
+    """Return the steps with those set apart that are wrong without making a result wrong."""
+    culprits = influential(program, platform, found.values, found.differing)
+    if len(culprits) == len(found.differing):
+        return found
+    of_culprits = {id(one.operation) for one in culprits}
+    spared = {id(one.operation) for one in found.differing} - of_culprits
+
+    def is_harmless(one: Wrong) -> bool:
+        return id(one.within[0] if one.within else one.operation) in spared
+
+    harmless = tuple(one for one in found.wrong if is_harmless(one))
+    wrong = tuple(one for one in found.wrong if not is_harmless(one))
+    return replace(found, wrong=wrong, differing=culprits, harmless=harmless)
 
 
 class _Judging:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ import numpy as np
 import pytest
 
 from conformance.backends import session
-from conformance.backends.base import only
-from conformance.backends.fake.reference import ReferenceBackend
 from conformance.check.settings import Checked, Settings
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
@@ -26,37 +23,8 @@ from conformance.triage.isolate import FAULTY_ITERATIONS, steps
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+from suites.meta.support.changed_backend import Backend, Change, both, result_of
 from suites.meta.support.checking import checked
-
-Change = Callable[[Program, Operation, tuple[Any, ...]], tuple[Any, ...]]
-"""change(program, operation, results): what the backend has in place of the results."""
-
-
-@dataclass(frozen=True)
-class Changed:
-    """The reference, some of its results changed."""
-
-    program: Program
-    change: Change
-
-    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
-        def on_result(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-            return self.change(self.program, operation, results)
-
-        return [list(evaluate(self.program, only(inputs), on_result=on_result))]
-
-
-class Backend(ReferenceBackend):
-    """A backend that is right but for a change."""
-
-    def __init__(self, change: Change) -> None:
-        super().__init__()
-        self.name = "cpu"
-        self._change = change
-
-    def compile(self, text: str, program: Program) -> Any:
-        del text
-        return Changed(program, self._change)
 
 
 @pytest.fixture
@@ -68,26 +36,6 @@ def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked
         return checked(tmp_path, text, settings)
 
     return check
-
-
-def result_of(name: str, value: Callable[[Array], Array]) -> Change:
-    """Every result of an op made another."""
-
-    def change(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        if operation.name != name:
-            return results
-        return tuple(np.asarray(value(one)).astype(one.dtype) for one in results)
-
-    return change
-
-
-def both(*changes: Change) -> Change:
-    def change(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
-        for one in changes:
-            results = one(program, operation, results)
-        return results
-
-    return change
 
 
 # --- What the specification leaves open ----------------------------------------------------------

@@ -1,0 +1,126 @@
+"""Only what makes a result wrong is to blame: wrong values that nothing uses are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.backends import session
+from conformance.check.settings import Checked, Settings
+from conformance.stablehlo.parse import parse_module
+from conformance.triage.isolate import steps
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Operation, Program
+from suites.meta.support.changed_backend import Backend, Change, both, result_of
+from suites.meta.support.checking import checked
+
+SIZE = 256
+SOFTPLUS = """
+func.func @main(%x: tensor<256xf32>, %w: tensor<256xf64>) -> tensor<f64> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %zero = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<256xf32>
+  %max = stablehlo.maximum %x, %zero : tensor<256xf32>
+  %difference = stablehlo.subtract %x, %zero : tensor<256xf32>
+  %nan = stablehlo.compare NE, %difference, %difference
+    : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xi1>
+  %unused = stablehlo.add %x, %zero : tensor<256xf32>
+  %abs = stablehlo.abs %difference : tensor<256xf32>
+  %neg = stablehlo.negate %abs : tensor<256xf32>
+  %exp = stablehlo.exponential %neg : tensor<256xf32>
+  %log = stablehlo.log_plus_one %exp : tensor<256xf32>
+  %sum = stablehlo.add %max, %log : tensor<256xf32>
+  %y = stablehlo.select %nan, %unused, %sum : tensor<256xi1>, tensor<256xf32>
+  %wide = stablehlo.convert %y : (tensor<256xf32>) -> tensor<256xf64>
+  %dot = stablehlo.dot_general %wide, %w, contracting_dims = [0] x [0]
+    : (tensor<256xf64>, tensor<256xf64>) -> tensor<f64>
+  return %dot : tensor<f64>
+}"""
+DIVIDED = """
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %added = stablehlo.add %x, %zero : tensor<4xf32>
+  %inverse = stablehlo.divide %one, %added : tensor<4xf32>
+  %t = stablehlo.tanh %x : tensor<4xf32>
+  %scaled = stablehlo.multiply %t, %inverse : tensor<4xf32>
+  return %inverse, %scaled : tensor<4xf32>, tensor<4xf32>
+}"""
+
+WEIGHTS = np.where(np.arange(SIZE) % 2, -1.0, 1.0)
+INPUTS = {"x": np.where(np.arange(SIZE) % 3, -0.0, 0.5).astype(np.float32), "w": WEIGHTS}
+
+
+def minus_zero(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """-0 + 0 is -0, as it is to a compiler that takes x + 0 for x."""
+    if operation.name != "add":
+        return results
+    return tuple(np.where(one == 0, np.float32(-0.0), one) for one in results)
+
+
+def unlucky(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Logarithms are off by 2 ulp, each in the direction in which it shows most: permitted for
+    every operation by itself, and so unlikely that no perturbed evaluation comes near."""
+    if operation.name != "log_plus_one":
+        return results
+    away = np.where(WEIGHTS > 0, np.float32(np.inf), np.float32(-np.inf))
+    return tuple(np.nextafter(np.nextafter(one, away), away) for one in results)
+
+
+off = result_of("tanh", lambda one: one * np.float32(1.5))
+
+
+@pytest.fixture
+def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked]:
+    def check(text: str, inputs: dict[str, Any], change: Change) -> Checked:
+        monkeypatch.setattr(session, "opened", lambda _: Backend(change))
+        np.savez(tmp_path / "in.npz", **inputs)
+        return checked(tmp_path, text, Settings("cpu", inputs=tmp_path / "in.npz"))
+
+    return check
+
+
+@pytest.mark.parametrize("change", [unlucky, both(unlucky, minus_zero)], ids=["without", "with"])
+def test_no_verdict_hangs_on_a_value_that_nothing_uses(on: Any, change: Change) -> None:
+    found = on(SOFTPLUS, INPUTS, change)
+    assert found.verdict is Verdict.PASS, found.message
+    assert "every operation is right" in found.message
+
+
+def test_the_culprit_is_what_makes_the_result_wrong(on: Any) -> None:
+    inputs = {"x": np.array([-0.0, 0.5, 1.0, 2.0], np.float32)}
+    found = on(DIVIDED, inputs, both(minus_zero, off))
+    assert "add %added" in found.operation  # 1 / -0 is not 1 / 0
+    others = DIVIDED.replace("stablehlo.divide %one", "stablehlo.maximum %one")
+    found = on(others, inputs, both(minus_zero, off))
+    assert "tanh %t" in found.operation, found.message
+
+
+def test_repairs_that_matter_together_only_are_all_to_blame() -> None:
+    """Each of two sums by itself leaves the larger one as it is."""
+    program = parse_module("""
+func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.negate %x : tensor<f32>
+  %1 = stablehlo.abs %y : tensor<f32>
+  %2 = stablehlo.minimum %0, %1 : tensor<f32>
+  return %2 : tensor<f32>
+}""")
+    lost = both(*(result_of(name, lambda one: one - 8.0) for name in ("negate", "abs")))
+
+    def run(whole: Program, sets: Any) -> Any:
+        for inputs in sets:
+            yield list(evaluate(whole, inputs, on_result=lambda o, r: lost(whole, o, r)))
+
+    inputs = [np.array(-1.0, np.float32), np.array(1.0, np.float32)]
+    found = steps(run, "cpu", program, inputs, [0])
+    assert found is not None
+    assert [one.operation.name for one in found.wrong] == ["negate", "abs"]
+    assert not found.harmless
+    right = steps(run, "cpu", program, [inputs[0], np.array(100.0, np.float32)], [0])
+    assert right is not None
+    assert [one.operation.name for one in right.wrong] == ["negate"]
+    assert [one.operation.name for one in right.harmless] == ["abs"]
