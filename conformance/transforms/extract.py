@@ -54,17 +54,19 @@ def part(
     kept: Collection[int],
     values: Sequence[Value],
     makers: Mapping[str, int] | None = None,
+    *,
+    with_constants: bool = True,
 ) -> Program:
-    """The operations of main of these numbers, returning some of their values.
+    """Return the operations of main of these numbers, with some of their values as results.
 
     What they take from elsewhere, parameters of the program included, are the part's parameters,
-    in the order of their first use. Constants are taken along. `makers` are the program's (see
-    `makers_of`), where they are at hand.
+    in the order of their first use. Constants are taken along unless that is not wanted. `makers`
+    are the program's (see `makers_of`), where they are at hand.
     """
     operations = program.main.body.operations[:-1]
     makers = makers_of(program) if makers is None else makers
     chosen = set(kept)
-    for number in kept:
+    for number in kept if with_constants else ():
         for value in used_by(operations[number]):
             maker = makers.get(value.name)
             if maker is not None and is_constant(operations[maker]):

@@ -27,6 +27,7 @@ from conformance.transforms.values import makers_of, used_by
 from conformance.triage.carried import carried
 from conformance.triage.columns import column
 from conformance.triage.fault import Explained, Fault
+from conformance.triage.halving import in_a_stretch
 from conformance.triage.isolate import Steps, Wrong, steps
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.misshapen import misshaping
@@ -71,6 +72,10 @@ class Explainer:
                     return Explained(
                         ids, Fault(operation, judgement), None, passed(judgement.total)
                     )
+        if steps is None and not infeeds and program.process_count == 1:
+            found = in_a_stretch(self.search, self.explained, program, inputs, actual, judgement)
+            if found is not None:
+                return found
         if steps is None or not steps.wrong:
             return self._searched(program, inputs, judgement, steps, actual)
         known: dict[str, None] = {}

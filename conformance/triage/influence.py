@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import in_doubt
 from conformance.judging.perturbation.overrides import Override
-from conformance.transforms.extract import alone, part
-from conformance.transforms.values import makers_of, used_by
+from conformance.transforms.extract import part
+from conformance.transforms.values import can_be_result, makers_of, used_by
 from reference.interpreter.evaluate import EvaluationError, evaluate
-from reference.ir.program import Operation, Program
+from reference.ir.program import Program
 from reference.ir.types import Array
 from reference.numerics.alike import alike
 
@@ -72,8 +72,8 @@ class _Following:
             depends = any(value.name in self._wrong for value in used_by(operation))
             if candidate is None and not depends:
                 continue
-            right = self._made(operation, self._with_right) if depends else None
-            wrong = None if candidate else self._made(operation, self._with_wrong)
+            right = self._made(number, self._with_right) if depends else None
+            wrong = None if candidate else self._made(number, self._with_wrong)
             if candidate is not None:
                 right = right if depends else candidate.expected
                 wrong = candidate.actual
@@ -88,9 +88,15 @@ class _Following:
                     self._wrong[value.name], self._right[value.name] = one, other
         return self
 
-    def _made(self, operation: Operation, values: Mapping[str, Array]) -> Sequence[Array] | None:
-        taken = alone(self._program, operation, values, self._makers)
-        return None if taken is None else evaluate(*taken)
+    def _made(self, number: int, values: Mapping[str, Array]) -> Sequence[Array] | None:
+        """Return the results of an operation; a constant may be wrong, so it is taken from `values`
+        as all operands are."""
+        results = self._program.main.body.operations[number].results
+        one = part(self._program, [number], results, self._makers, with_constants=False)
+        names = [argument.name for argument in one.main.arguments]
+        if not all(map(can_be_result, results)) or not all(name in values for name in names):
+            return None
+        return evaluate(one, [values[name] for name in names])
 
     def results_differ(self, platform: str) -> bool:
         """Return whether a result of main differs by more than roundings on the way make of it."""
@@ -98,7 +104,7 @@ class _Following:
         changed = [value for value in ends if value.name in self._wrong]
         if not changed:
             return False
-        following = part(self._program, self._numbers, changed, self._makers)
+        following = part(self._program, self._numbers, changed, self._makers, with_constants=False)
         given = [self._with_right.get(value.name) for value in following.main.arguments]
         inputs = [one for one in given if one is not None]
         if len(inputs) < len(given):

@@ -41,7 +41,7 @@ def test_a_settled_verdict_is_kept(
     assert check(options) == 1
     told = json.loads(capsys.readouterr().out)
     assert told["verdict"] == "divergent"
-    assert "first wrong: negate %0 (line 7): " in told["message"]
+    assert "first wrong: exponential %0 (@inner, line 3): " in told["message"]
     assert (
         f"the search for the cause was not finished{': ' * (fault == 'abort')}" in told["message"]
     )

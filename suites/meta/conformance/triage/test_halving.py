@@ -1,0 +1,141 @@
+"""Long programs are cut in halves until what goes wrong can be looked at operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.backends import session
+from conformance.check.settings import Checked, Settings
+from conformance.gate.expectations import Expectation
+from conformance.stablehlo.parse import parse_module
+from conformance.triage import halving, isolate
+from conformance.triage.halving import SHORT, Halving, Stretch
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+from suites.meta.support.changed_backend import Backend, Change, both
+from suites.meta.support.checking import checked
+
+LENGTH = 1000
+OPS = ("negate", "abs")
+
+
+def chain(length: int, ops: Sequence[str] = OPS, unused: int = 0) -> str:
+    """A chain of operations; of the one numbered `unused`, a select takes nothing."""
+    lines = [
+        "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {",
+        "  %no = stablehlo.compare NE, %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>",
+    ]
+    last = "x"
+    for number in range(length):
+        op = ops[number % len(ops)]
+        lines.append(f"  %v{number} = stablehlo.{op} %{last} : tensor<3xf32>")
+        if unused and number == unused:
+            lines.append(
+                f"  %u = stablehlo.select %no, %v{number}, %x : tensor<3xi1>, tensor<3xf32>"
+            )
+            last = "u"
+        else:
+            last = f"v{number}"
+    return "\n".join([*lines, f"  return %{last} : tensor<3xf32>", "}"])
+
+
+def wrong_at(number: int, program: Program) -> Change:
+    """The results of the operation of main of this number are wrong."""
+    name = program.main.body.operations[number].results[0].name
+
+    def change(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not operation.results or operation.results[0].name != name:
+            return results
+        return tuple(one + np.float32(0.25) for one in results)
+
+    return change
+
+
+X = np.array([0.25, 1.0, -2.0], np.float32)
+
+
+def narrowed(program: Program, change: Change) -> tuple[Stretch | None, int]:
+    """The stretch that is found, and how many runs that took."""
+    count = 0
+
+    def run(whole: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        nonlocal count
+        for inputs in sets:
+            count += 1
+            yield list(evaluate(whole, inputs, on_result=lambda o, r: change(whole, o, r)))
+
+    (actual,) = run(program, [[X]])
+    count = 0
+    return Halving(run, "cpu", Verdict.INACCURATE).narrowed(program, [X], actual), count
+
+
+@pytest.mark.parametrize("number", [3, 500, 998])
+def test_a_thousand_operations_take_about_ten_runs(number: int) -> None:
+    program = parse_module(chain(LENGTH))
+    stretch, count = narrowed(program, wrong_at(number, program))
+    assert stretch is not None
+    names = [one.results[0].name for one in stretch.program.main.body.operations[:-1]]
+    assert program.main.body.operations[number].results[0].name in names
+    assert len(names) <= SHORT
+    assert count <= 10
+    assert stretch.judgement.verdict is Verdict.DIVERGENT
+
+
+def test_a_half_whose_wrong_value_nothing_uses_is_passed_by() -> None:
+    program = parse_module(chain(200, unused=20))
+    (early,) = (
+        n for n, one in enumerate(program.main.body.operations) if one.name == "select"
+    )  # the operation before it is the one that nothing uses
+    change = both(wrong_at(early - 1, program), wrong_at(150, program))
+    stretch, _ = narrowed(program, change)
+    assert stretch is not None
+    assert program.main.body.operations[150] in stretch.program.main.body.operations
+    assert program.main.body.operations[early - 1] not in stretch.program.main.body.operations
+
+
+def test_what_goes_wrong_only_as_a_whole_is_not_cut() -> None:
+    program = parse_module(chain(150))
+
+    def change(whole: Program, operation: Operation, results: Any) -> Any:
+        is_whole = len(whole.main.body.operations) > 150
+        return wrong_at(150, program)(whole, operation, results) if is_whole else results
+
+    assert narrowed(program, change)[0] is None
+
+
+def test_a_short_program_is_not_cut() -> None:
+    program = parse_module(chain(SHORT - 1))
+    assert narrowed(program, wrong_at(5, program)) == (None, 0)
+
+
+@pytest.fixture
+def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    def check(text: str, change: Change, *known: Expectation) -> Checked:
+        monkeypatch.setattr(session, "opened", lambda _: Backend(change))
+        for module in (isolate, halving):  # so that not all values can be shown at once
+            monkeypatch.setattr(module, "MOST_ELEMENTS", 100)
+        np.savez(tmp_path / "in.npz", x=X)
+        settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=known)
+        return checked(tmp_path, text, settings)
+
+    return check
+
+
+def test_the_operation_is_named_and_known(on: Any) -> None:
+    text = chain(120, ("negate", "abs", "tanh", "negate"))
+    program = parse_module(text)
+    number = next(n for n in range(90, 121) if program.main.body.operations[n].name == "tanh")
+    change = wrong_at(number, program)
+    found = on(text, change)
+    assert found.verdict is Verdict.DIVERGENT
+    assert f"tanh %v{number - 1}" in found.operation
+    known = Expectation("off", ("tanh",), "It is off.", verdicts=("divergent", "inaccurate"))
+    found = on(text, change, known)
+    assert found.known == ("off",)
