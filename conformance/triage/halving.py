@@ -9,13 +9,18 @@ Programs here are one function of one process (see `conformance.transforms.inlin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
-from conformance.judging.compare import Judgement, combine, malformed
+from conformance.judging.compare import Judgement, malformed
 from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import in_doubt, judge_program, judge_result
+from conformance.judging.perturbation.judge import (
+    by_distance,
+    differs_beyond_rounding,
+    judge_program,
+    judge_result,
+)
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import part, prefix
 from conformance.transforms.values import can_be_result, elements
@@ -26,7 +31,6 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
-from reference.numerics.alike import alike
 from reference.ops.structure import is_constant
 
 SHORT = 64
@@ -35,15 +39,19 @@ SHORT = 64
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some operations of a program, in order, that go wrong on these inputs.
+    """Some operations of a program, in order, that give a wrong result on these inputs.
 
-    `actual` are the backend's results, all of which are wrong; `judgement` is on them together.
+    `actual` are the backend's results.
     """
 
     program: Program
     inputs: tuple[Array, ...]
     actual: tuple[Array, ...]
-    judgement: Judgement
+
+    def only(self, number: int) -> Stretch:
+        """Return the part that makes the result of this number."""
+        end = self.program.main.body.operations[-1].operands[number]
+        return Stretch(needed(self.program, [end]), self.inputs, (self.actual[number],))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,80 +62,70 @@ class Halving:
     platform: str
     least: Verdict
 
-    def narrowed(
-        self, program: Program, inputs: Sequence[Array], actual: Sequence[Array]
-    ) -> Stretch | None:
-        """Return a stretch of a program that gave wrong results; None where it cannot be cut."""
-        try:
-            whole = self._wrong(program, inputs, actual)
-        except EvaluationError:
-            return None
+    def narrowed(self, whole: Stretch) -> Stretch | None:
+        """Return a shorter stretch of one that is long and goes wrong; None where none is found."""
         found, stretch = None, whole
-        while stretch is not None and _is_long(stretch.program):
+        while _is_long(stretch.program):
             try:
-                stretch = self._half(stretch)
+                shorter = self._half(stretch)
             except (BackendError, EvaluationError):
                 break
-            found = stretch or found
+            if shorter is None:
+                break
+            found = stretch = shorter
         return found
 
     def _half(self, stretch: Stretch) -> Stretch | None:
         """Return the half that goes wrong; None where neither does by itself."""
         program, middle = stretch.program, _middle(stretch.program)
+        numbers = range(middle, len(program.main.body.operations) - 1)
         before = prefix(program, middle)
+        following = part(program, numbers, program.main.body.operations[-1].operands)
         values = _named(program, stretch.inputs)
-        following = part(
-            program,
-            range(middle, len(program.main.body.operations) - 1),
-            program.main.body.operations[-1].operands,
-        )
         if before.main.result_types:
-            (got,) = self.run(before, [stretch.inputs])
-            wrong = self._wrong(before, stretch.inputs, got)
-            values |= _returned(before, got)
-            if wrong is not None and self._matters(wrong, following, values):
-                return wrong
+            first = self._ran(before, stretch.inputs)
+            names = [value.name for value in before.main.body.operations[-1].operands]
+            values |= dict(zip(names, first.actual, strict=True))
+            for number, right in self._wrong(first):
+                if self._matters(following, values, names[number], right):
+                    return first.only(number)
         names = [argument.name for argument in following.main.arguments]
         if not all(name in values for name in names):
             return None
-        inputs = [values[name] for name in names]
-        (got,) = self.run(following, [inputs])
-        return self._wrong(following, inputs, got)
+        second = self._ran(following, [values[name] for name in names])
+        return next((second.only(number) for number, _ in self._wrong(second)), None)
 
-    def _wrong(
-        self, program: Program, inputs: Sequence[Array], actual: Sequence[Array]
-    ) -> Stretch | None:
-        """Return the part of a program that makes its wrong results; None where there are none."""
-        permitted = Permitted(program, inputs, self.platform)
-        if malformed(permitted.expected, actual) is not None:
-            return Stretch(program, tuple(inputs), tuple(actual), judge_program(permitted, actual))
-        judged = {n: judge_result(permitted, n, actual[n]) for n in in_doubt(permitted, actual)}
-        wrong = {n: one for n, one in judged.items() if self._is_wrong(one)}
-        if not wrong:
-            return None
-        ends = program.main.body.operations[-1].operands
-        less = needed(program, [ends[number] for number in wrong])
-        given = tuple(actual[number] for number in wrong)
-        return Stretch(less, tuple(inputs), given, combine([*wrong.values()]))
+    def _ran(self, program: Program, inputs: Sequence[Array]) -> Stretch:
+        (actual,) = self.run(program, [inputs])
+        return Stretch(program, tuple(inputs), tuple(actual))
 
-    def _is_wrong(self, judgement: Judgement) -> bool:
-        return judgement.verdict.fails and judgement.verdict.severity >= self.least.severity
+    def _wrong(self, stretch: Stretch) -> Iterator[tuple[int, Array]]:
+        """Yield the number of each wrong result, and what it should be; the most obvious first."""
+        permitted = Permitted(stretch.program, stretch.inputs, self.platform)
+        expected, actual = permitted.expected, stretch.actual
+        if malformed(expected, actual) is not None:
+            pairs = enumerate(zip(expected, actual, strict=False))
+            yield from ((n, one) for n, (one, got) in pairs if malformed([one], [got]) is not None)
+            return
+        for number in by_distance(permitted, actual):
+            judgement = judge_result(permitted, number, actual[number])
+            worst = judgement.verdict
+            if worst.fails and worst.severity >= self.least.severity:
+                yield number, expected[number]
 
-    def _matters(self, half: Stretch, following: Program, values: Mapping[str, Array]) -> bool:
-        """Return whether repairing the wrong values of a first half changes what follows by more
-        than rounding does; True where it cannot be told."""
+    def _matters(
+        self, following: Program, values: Mapping[str, Array], name: str, right: Array
+    ) -> bool:
+        """Return whether repairing a value changes what follows by more than rounding does; True
+        where it cannot be told."""
         names = [argument.name for argument in following.main.arguments]
-        right = dict(values)
+        repaired = {**values, name: right}
         try:
-            right |= _returned(half.program, evaluate(half.program, half.inputs))
-            with_wrong = evaluate(following, [values[name] for name in names])
-            permitted = Permitted(following, [right[name] for name in names], self.platform)
+            with_wrong = evaluate(following, [values[one] for one in names])
+            permitted = Permitted(following, [repaired[one] for one in names], self.platform)
         except (EvaluationError, KeyError):
             return True
-        pairs = zip(permitted.expected, with_wrong, strict=True)
-        if all(one.shape == other.shape and alike(one, other).all() for one, other in pairs):
-            return False
-        return bool(in_doubt(permitted, with_wrong))
+        return differs_beyond_rounding(permitted, with_wrong)
 
 
 Explain = Callable[[Program, Sequence[Array], Sequence[Array], Judgement, Steps | None], Explained]
@@ -144,13 +142,17 @@ def in_a_stretch(
 ) -> Explained | None:
     """Return what is behind the failure of a program that is too long, or too large, to show all
     of its values; None where no part of it goes wrong by itself."""
+    whole = Stretch(program, tuple(inputs), tuple(actual))
+    if judgement.elements:
+        whole = whole.only(judgement.elements[0].result)
     halving = Halving(search.run, search.platform, least_of(judgement.verdict))
-    stretch = halving.narrowed(program, inputs, actual)
+    stretch = halving.narrowed(whole)
     if stretch is None:
         return None
     less, given, got = stretch.program, stretch.inputs, stretch.actual
+    why = judge_program(Permitted(less, given, search.platform), got)
     shown = steps(search.run, search.platform, less, given, range(len(got)))
-    found = explain(less, given, got, stretch.judgement, shown)
+    found = explain(less, given, got, why, shown)
     if found.first is None:
         return None
     if not found.is_known or shown is None:
@@ -166,12 +168,6 @@ def in_a_stretch(
 def _named(program: Program, inputs: Sequence[Array]) -> dict[str, Array]:
     """Return the arguments of main by name."""
     return dict(zip((one.name for one in program.main.arguments), inputs, strict=True))
-
-
-def _returned(program: Program, results: Sequence[Array]) -> dict[str, Array]:
-    """Return the results of main by name."""
-    ends = program.main.body.operations[-1].operands
-    return dict(zip((one.name for one in ends), results, strict=True))
 
 
 def _is_long(program: Program) -> bool:

@@ -11,7 +11,7 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 
 from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import in_doubt
+from conformance.judging.perturbation.judge import differs_beyond_rounding
 from conformance.judging.perturbation.overrides import Override
 from conformance.transforms.extract import part
 from conformance.transforms.values import can_be_result, makers_of, used_by
@@ -20,7 +20,7 @@ from reference.ir.program import Program
 from reference.ir.types import Array
 from reference.numerics.alike import alike
 
-MOST_REPAIRS = 32
+MOST_REPAIRS = 16
 """Candidates that are repaired one by one; any more are taken to matter."""
 
 
@@ -32,13 +32,12 @@ def influential(
     `values` are those that the backend has, by name. If no repair does so by itself, but that of
     all together does, all are returned.
     """
-    if not candidates or not _matter(program, platform, values, candidates):
-        return ()
-    if len(candidates) == 1:
-        return tuple(candidates)
     tried, untried = candidates[:MOST_REPAIRS], candidates[MOST_REPAIRS:]
     found = [one for one in tried if _matter(program, platform, values, [one])]
-    return (*found, *untried) if found else tuple(candidates)
+    if found or len(candidates) == 1:
+        return (*found, *untried)
+    all_matter = bool(candidates) and _matter(program, platform, values, candidates)
+    return tuple(candidates) if all_matter else ()
 
 
 def _matter(
@@ -110,4 +109,4 @@ class _Following:
         if len(inputs) < len(given):
             return True
         permitted = Permitted(following, inputs, platform)
-        return bool(in_doubt(permitted, [self._wrong[value.name] for value in changed]))
+        return differs_beyond_rounding(permitted, [self._wrong[value.name] for value in changed])

@@ -113,6 +113,42 @@ def _is_reached(permitted: Permitted, number: int, actual: Array) -> bool:
     return False
 
 
+def differs_beyond_rounding(permitted: Permitted, actual: Sequence[Array]) -> bool:
+    """Return whether any result is neither as expected nor within what evaluations come to.
+
+    Results that are far from a few evaluations are told without more of them.
+    """
+    numbers = [n for n, one in enumerate(permitted.expected) if _differs(one, actual[n])]
+    permitted.only(numbers)
+    if any(_is_far(permitted, number, actual[number]) for number in numbers):
+        return True
+    return not all(_is_reached(permitted, number, actual[number]) for number in numbers)
+
+
+def by_distance(permitted: Permitted, actual: Sequence[Array]) -> list[int]:
+    """Return the results that are not within what a few evaluations come to, far ones first."""
+    numbers = [n for n, one in enumerate(permitted.expected) if _differs(one, actual[n])]
+    permitted.only(numbers)
+    far = [number for number in numbers if _is_far(permitted, number, actual[number])]
+    others = (number for number in numbers if number not in far)
+    return far + [n for n in others if not _is_reached(permitted, n, actual[n])]
+
+
+def _is_far(permitted: Permitted, number: int, actual: Array) -> bool:
+    """Return whether a number is too far from a few evaluations for more of them to reach it."""
+    expected = permitted.expected[number]
+    of = element_type_of(expected)
+    if not (of.is_float or of.is_complex):
+        return True
+    where = np.flatnonzero(~alike(expected, actual))
+    got = actual.reshape(-1)[where]
+    sets = [expected, *(one[number] for one in permitted.moved(FEW_SAMPLES))]
+    samples = [one.reshape(-1)[where] for one in sets]
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(got - samples[0])
+    return bool((finite & ~is_near(samples, got, of) & ~within(samples, got, of)).any())
+
+
 def is_flushed(permitted: Permitted, actual: Sequence[Array], numbers: Sequence[int]) -> bool:
     """Whether subnormal numbers taken for zero explain all of the results of these numbers."""
     return all(_is_result_flushed(permitted, number, actual[number]) for number in numbers)

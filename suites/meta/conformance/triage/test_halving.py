@@ -73,7 +73,8 @@ def narrowed(program: Program, change: Change) -> tuple[Stretch | None, int]:
 
     (actual,) = run(program, [[X]])
     count = 0
-    return Halving(run, "cpu", Verdict.INACCURATE).narrowed(program, [X], actual), count
+    whole = Stretch(program, (X,), tuple(actual))
+    return Halving(run, "cpu", Verdict.INACCURATE).narrowed(whole), count
 
 
 @pytest.mark.parametrize("number", [3, 500, 998])
@@ -85,7 +86,6 @@ def test_a_thousand_operations_take_about_ten_runs(number: int) -> None:
     assert program.main.body.operations[number].results[0].name in names
     assert len(names) <= SHORT
     assert count <= 10
-    assert stretch.judgement.verdict is Verdict.DIVERGENT
 
 
 def test_a_half_whose_wrong_value_nothing_uses_is_passed_by() -> None:
