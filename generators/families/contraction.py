@@ -137,25 +137,42 @@ def precisions(pick: Pick) -> dict[str, Attribute]:
     return {"precision_config": chosen} if chosen else {}
 
 
-_ALGORITHMS: dict[str, tuple[tuple[str, str, str, int, int, int, bool], ...]] = {
+Algorithm = tuple[str, str, str, int, int, int, bool]
+
+_PLAIN = ("f32", "f32", "f32", 1, 1, 1, False)
+_TF32 = ("tf32", "tf32", "f32", 1, 1, 1, False)
+_BF16 = ("bf16", "bf16", "f32", 1, 1, 1, False)
+_F16 = ("f16", "f16", "f32", 1, 1, 1, False)
+_F64 = ("f64", "f64", "f64", 1, 1, 1, False)
+_F8 = ("f8E5M2", "f8E5M2", "f32", 1, 1, 1, False)
+_BF16_SUMS = ("bf16", "bf16", "bf16", 1, 1, 1, False)
+_F16_SUMS = ("f16", "f16", "f16", 1, 1, 1, False)
+_FAST_F8 = ("f8E5M2", "f8E5M2", "f32", 1, 1, 1, True)
+_DECOMPOSED: tuple[Algorithm, ...] = (
+    ("tf32", "tf32", "f32", 1, 1, 3, False),
+    ("bf16", "bf16", "f32", 1, 1, 3, False),
+    ("bf16", "bf16", "f32", 1, 1, 6, False),
+    ("bf16", "bf16", "f32", 1, 1, 9, False),
+    ("bf16", "bf16", "f32", 3, 3, 6, False),
+)
+
+_ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "f32": (
-        ("f32", "f32", "f32", 1, 1, 1, False),
-        ("tf32", "tf32", "f32", 1, 1, 1, False),
-        ("tf32", "tf32", "f32", 1, 1, 3, False),
-        ("bf16", "bf16", "f32", 1, 1, 1, False),
-        ("bf16", "bf16", "f32", 1, 1, 3, False),
-        ("bf16", "bf16", "f32", 1, 1, 6, False),
-        ("bf16", "bf16", "f32", 3, 3, 6, False),
+        _PLAIN, _TF32, _BF16, _BF16_SUMS, _F16, _F16_SUMS, _F64, _F8, _FAST_F8,
+        ("f8E4M3FN", "f8E5M2", "f32", 1, 1, 1, False), *_DECOMPOSED,
     ),
-    "f16": (("f16", "f16", "f16", 1, 1, 1, False), ("f16", "f16", "f32", 1, 1, 1, False)),
-    "bf16": (("bf16", "bf16", "bf16", 1, 1, 1, False), ("bf16", "bf16", "f32", 1, 1, 1, False)),
-    "f64": (("f64", "f64", "f64", 1, 1, 1, False),),
-    "f8E5M2": (
-        ("f8E5M2", "f8E5M2", "f32", 1, 1, 1, False), ("f8E5M2", "f8E5M2", "f32", 1, 1, 1, True),
-    ),
+    "f64": (_PLAIN, _TF32, _BF16, _F64), "f16": (_PLAIN, _BF16, _F16, _F16_SUMS, _F8),
+    "bf16": (_PLAIN, _BF16, _BF16_SUMS, _F16, _F8),
+    **{
+        of.name: tuple((of.name, of.name, "f32", 1, 1, 1, fast) for fast in (False, True))
+        for of in FLOATS
+        if of.bits == 8 and of.float_format.mantissa_bits
+    },
 }  # fmt: skip
-"""Algorithms that StableHLO lets pass, for each type of the operands. It takes bf16_3x and the
-like with one component of each side; the specification's example has three."""
+"""Algorithms for each type of the operands: those that the specification gives as examples, and
+those of XLA's list that it refers to (xla_data.proto, `PrecisionConfig.Algorithm`). Precision types
+do not depend on the operands' types. MLIR's verifier takes bf16_3x and the like with one component
+of each side, and no other; the specification's example has three."""
 
 _FIELDS = (
     "lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count",

@@ -10,7 +10,7 @@ integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from math import prod
 from typing import NamedTuple
@@ -31,8 +31,11 @@ from reference.ir.notation import (
 )
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import QuantizedType, TensorType
-from reference.ir.types import ALL, ELEMENT_TYPES, Array, Kind
+from reference.ir.types import ALL, ELEMENT_TYPES, Array, Kind, element_type_of
+from reference.numerics.arithmetic import quiet
+from reference.numerics.conversion import reduced
 from reference.numerics.products import matmul, narrowed, started, wide
+from reference.numerics.rounding import round_to, to_float64
 
 PER_TENSOR = admitted(*Kind, quantized=Quantized.PER_TENSOR)
 """What lhs may be (I1): a hybrid op has a quantized rhs alone."""
@@ -46,6 +49,8 @@ ALGORITHM = (
     "rhs_component_count", "num_primitive_operations", "allow_imprecise_accumulation",
 )  # fmt: skip
 """The fields of a dot algorithm."""
+
+_COUNTS = ALGORITHM[3:6]
 
 _DIMENSIONS = (
     "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
@@ -294,6 +299,39 @@ def arranged(
     )
 
 
+def rounds_operands(algorithm: Mapping[str, object]) -> bool:
+    """Whether an algorithm is stated that rounds each operand once and decomposes none.
+
+    How a decomposition makes up for what is rounded is left to implementations.
+    """
+    stated = algorithm.get("accumulation_type") is not None
+    return stated and all(algorithm.get(name) == 1 for name in _COUNTS)
+
+
+def as_stated(lhs: Array, rhs: Array, algorithm: Mapping[str, object]) -> tuple[Array, Array]:
+    """Return the operands, rounded to the precision types of an algorithm that rounds them.
+
+    Rounding is to nearest, ties to even, as `convert` rounds. What is rounded comes in a type that
+    has all numbers of the precision type. Integers and complex numbers have none, and stay.
+    """
+    if not rounds_operands(algorithm):
+        return lhs, rhs
+    names = (str(algorithm.get(f"{side}_precision_type")) for side in ("lhs", "rhs"))
+    left, right = (_rounded(one, name) for one, name in zip((lhs, rhs), names, strict=True))
+    return left, right
+
+
+@quiet
+def _rounded(array: Array, name: str) -> Array:
+    """An array rounded to a precision type, as f32, which has all numbers of those types."""
+    if not element_type_of(array).is_float or name == "f64":
+        return array
+    value = to_float64(array)
+    if name == "tf32":  # the exponents of f32, 10 bits of mantissa
+        return np.asarray(reduced(value, ELEMENT_TYPES["f32"].float_format, 8, 10), np.float32)
+    return np.asarray(to_float64(round_to(value, ELEMENT_TYPES[name])), np.float32)
+
+
 def dot_general(
     lhs: Array,
     rhs: Array,
@@ -303,18 +341,21 @@ def dot_general(
     lhs_contracting_dimensions: tuple[int, ...] = (),
     rhs_contracting_dimensions: tuple[int, ...] = (),
     result: TensorType,
-    **_: object,
+    **given: object,
 ) -> Array:
     """Sums of products along the contracting dimensions, for every index of the batching ones.
 
-    Precisions and algorithms say how far a backend's result may be from this one.
+    An algorithm rounds the operands first. What else it says, and `precision_config`, says how far
+    a backend's result may be from this one.
     """
+    boolean = lhs.dtype == np.bool_
+    lhs, rhs = as_stated(lhs, rhs, given)
     dimensions = Dimensions(
         lhs_batching_dimensions, rhs_batching_dimensions,
         lhs_contracting_dimensions, rhs_contracting_dimensions,
     )  # fmt: skip
     a, b, shape = arranged(lhs, rhs, dimensions)
-    return matmul(a, b, result.element, boolean=lhs.dtype == np.bool_).reshape(shape)
+    return matmul(a, b, result.element, boolean=boolean).reshape(shape)
 
 
 def dot_dimensions(lhs_rank: int) -> Dimensions:

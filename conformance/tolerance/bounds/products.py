@@ -25,10 +25,11 @@ import numpy as np
 
 from conformance.tolerance.bounds.underflow import has_flushing_modes, underflow
 from conformance.tolerance.rule import Bound, Deviation
-from reference.interpreter.evaluate import given_attributes
+from reference.interpreter.evaluate import apply, given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
 from reference.numerics.products import wide
+from reference.ops.contraction import as_stated, rounds_operands
 
 _TF32_PRECISION = 11
 _FAST_ACCUMULATION = 2.0**-13
@@ -132,15 +133,28 @@ def _accumulation(bits: int, to: ElementType) -> ElementType:
     return _F16 if bits <= _BYTE and to.part.bits <= _F16.bits else _F32
 
 
+def rounded_first(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Return the operands as an algorithm that the operation states rounds them, if it does."""
+    if operation.attribute("accumulation_type") is None:
+        return operands
+    lhs, rhs, *rest = operands
+    return (*as_stated(lhs, rhs, given_attributes(operation)), *rest)
+
+
 def _algorithm(given: dict[str, object], operands: tuple[Array, ...], result: float) -> Precision:
-    """A dot algorithm: with operands split into components, terms below the last are left out."""
+    """A dot algorithm: with operands split into components, terms below the last are left out.
+
+    Real operands that are not split are rounded before: `rounded_first`.
+    """
     accumulation = ELEMENT_TYPES.get(str(given["accumulation_type"]), _F32)
     count = given.get("num_primitive_operations")
     primitive = count if isinstance(count, int) else 1
     # operations i, j of the components with i + j <= order: 1, 3, 6, ... of them
     order = next(n for n in range(1, 64) if (n + 1) * (n + 2) // 2 > primitive)
     units = [
-        _rounding(str(given.get(f"{side}_precision_type")), one, order, unit(accumulation))
+        0.0
+        if rounds_operands(given) and element_type_of(one).is_float
+        else _rounding(str(given.get(f"{side}_precision_type")), one, order, unit(accumulation))
         for side, one in zip(("lhs", "rhs"), operands, strict=True)
     ]
     sums = unit(accumulation)
@@ -178,6 +192,7 @@ def losing(summation: Summation, depth: Depth, default: Default) -> Bound:
         to = element_type_of(expected[0])
         if not (to.is_float or to.is_complex) or not has_flushing_modes(to.part):
             return (None,)
+        operands = rounded_first(operation, operands)
         precision = precision_of(operation, operands, to, default)
         sums = _Sums(summation, operation, operands, depth(operation, operands), flushes=True)
         finite = sums.finite
@@ -194,7 +209,10 @@ NOT_KEPT = "stated algorithm not kept"
 
 
 def without_algorithm(summation: Summation, depth: Depth, default: Default) -> Deviation:
-    """Sums as good as an operation permits that states no algorithm, of one that states one."""
+    """Sums as good as an operation permits that states no algorithm, of one that states one.
+
+    Or sums in the type that the algorithm says, of operands that are not rounded.
+    """
     plainly = measured(summation, depth, default)
 
     def measure(
@@ -203,12 +221,25 @@ def without_algorithm(summation: Summation, depth: Depth, default: Default) -> D
         expected: tuple[Array, ...],
         actual: tuple[Array, ...],
     ) -> tuple[Array, ...]:
-        kept = tuple(pair for pair in operation.attributes if pair[0] != "accumulation_type")
-        if len(kept) == len(operation.attributes):
+        if operation.attribute("accumulation_type") is None:
             return (np.full(expected[0].shape, np.inf),)
-        return plainly(replace(operation, attributes=kept), operands, expected, actual)
+        found: list[Array] = []
+        for other in _ignoring(operation):
+            found.append(plainly(other, operands, apply(other, operands), actual)[0])
+        return (np.minimum(*found),)
 
     return Deviation(NOT_KEPT, measure)
+
+
+def _ignoring(operation: Operation) -> tuple[Operation, Operation]:
+    """An operation without its algorithm, and with one that rounds no operands."""
+    plain = [pair for pair in operation.attributes if pair[0] != "accumulation_type"]
+    types = {f"{side}_precision_type": "f64" for side in ("lhs", "rhs")}
+    unrounded = [(name, types.get(name, value)) for name, value in operation.attributes]
+    return (
+        replace(operation, attributes=tuple(plain)),
+        replace(operation, attributes=tuple(unrounded)),
+    )
 
 
 IN_BF16 = "sums kept in bf16"
@@ -247,6 +278,7 @@ def measured(
         alike = _alike(want, got)
         if not (to.is_float or to.is_complex):
             return (np.where(alike, 0.0, np.inf),)
+        operands = rounded_first(operation, operands)
         precision = precision_of(operation, operands, to, default)
         sums = _Sums(summation, operation, operands, depth(operation, operands), flushes)
         return (_errors(sums, precision, to, alike, got, exact=default.exact),)
@@ -266,6 +298,7 @@ def bounded(
         to = element_type_of(want)
         if not (to.is_float or to.is_complex):
             return (None,)
+        operands = rounded_first(operation, operands)
         precision = precision_of(operation, operands, to, default)
         sums = _Sums(summation, operation, operands, depth(operation, operands))
         finite = sums.finite

@@ -26,6 +26,7 @@ from conformance.tolerance.bounds.products import (
     least_of,
     precision_of,
     quantum_of,
+    rounded_first,
 )
 from conformance.tolerance.rule import EitherZero
 from reference.ir.program import Operation
@@ -52,6 +53,7 @@ def either_zero_of(summation: Summation, depth: Depth, default: Default) -> Eith
             return (None,)  # nothing but init values
         if not default.exact:
             return (zero,)
+        operands = rounded_first(operation, operands)
         factors = factors_of(operation, operands)
 
         def count(*functions: Array, padding: float = 0.0) -> Array:

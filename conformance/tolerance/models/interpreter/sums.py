@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from conformance.tolerance.bounds.products import NOT_KEPT
 from conformance.tolerance.models.interpreter.otherwise import Results, exactly
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
@@ -15,7 +16,7 @@ from reference.numerics import arithmetic
 from reference.numerics.conversion import complex_
 from reference.numerics.products import narrowed
 from reference.numerics.rounding import round_to, to_float64
-from reference.ops.contraction import Dimensions, arranged, dot_dimensions
+from reference.ops.contraction import Dimensions, arranged, dot_dimensions, rounds_operands
 from reference.ops.convolution import convolved, geometry
 from reference.ops.ragged import numbers_of, products_of_groups
 from reference.ops.xla.contraction import dimensions_of
@@ -66,6 +67,15 @@ def _contracted(
     return (in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape),)
 
 
+def _without_algorithm(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    """What comes of operands that a stated algorithm rounds, where they are not rounded."""
+    if not rounds_operands(given_attributes(operation)):
+        return None
+    return _contracted(operation, operands, expected)
+
+
 def _all(to: ElementType, lhs: Array, rhs: Array) -> Array:
     return in_steps(lhs, rhs, to, np.arange(lhs.shape[-1]))
 
@@ -113,6 +123,7 @@ def _as_bf16(operand: Array) -> Array:
     return to_float64(round_to(numbers, BF16))
 
 
+ALGORITHM_IGNORED = exactly(NOT_KEPT, _without_algorithm)
 STEP_BY_STEP = exactly("products added one by one", _contracted)
 WINDOWS_STEP_BY_STEP = exactly("products added one by one", _convolved)
 SCALED_STEP_BY_STEP = exactly("products added one by one", _scaled)

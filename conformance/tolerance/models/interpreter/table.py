@@ -36,7 +36,7 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
     "cosine": _IN_F64,
     "divide": (formulas.DIVIDE,),
     "dot": (sums.STEP_BY_STEP,),
-    "dot_general": (sums.STEP_BY_STEP,),
+    "dot_general": (sums.ALGORITHM_IGNORED, sums.STEP_BY_STEP),
     "dynamic_conv": (sums.WINDOWS_STEP_BY_STEP,),
     "dynamic_gather": (indices.UNSIGNED_START,),
     "dynamic_slice": (indices.UNSIGNED,),

@@ -256,3 +256,60 @@ def test_cases_reach_every_attribute() -> None:
         str(operation_of(program).results[0].type).rsplit("x", 1)[-1][-4:-1] for program in programs
     }
     assert {"f32", "f64"} <= to
+
+
+def _algorithm(lhs: str, rhs: str, count: int = 1, operations: int = 1) -> dict[str, Any]:
+    return {
+        "lhs_precision_type": lhs, "rhs_precision_type": rhs, "accumulation_type": "f32",
+        "lhs_component_count": count, "rhs_component_count": count,
+        "num_primitive_operations": operations, "allow_imprecise_accumulation": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("of", "given", "x", "y", "result"),
+    [
+        ("f32", _algorithm("bf16", "bf16"), 1.00390625, 1, 1.0),  # a tie, to even
+        ("f32", _algorithm("bf16", "bf16"), 1.01171875, 1, 1.015625),
+        ("f32", _algorithm("tf32", "tf32"), 1 + 2.0**-11, 1, 1.0),
+        ("f32", _algorithm("tf32", "tf32"), 1 + 3 * 2.0**-11, 1, 1 + 2.0**-9),
+        ("f32", _algorithm("tf32", "tf32"), 3.4028234e38, 1, np.inf),
+        ("f64", _algorithm("tf32", "tf32"), 2.0**-136, 1, 2.0**-136),
+        ("f64", _algorithm("tf32", "tf32"), 2.0**-138, 1, 0.0),
+        ("f32", _algorithm("f32", "f32"), 1.00390625, 1, 1.00390625),
+        ("f32", _algorithm("f16", "f16"), 65520, 1, np.inf),
+        ("f32", _algorithm("f8E5M2", "f8E4M3FN"), 1.1875, 1.0625, 1.25),
+        ("f16", _algorithm("bf16", "bf16"), 65504, 0.25, 16384),  # 65536 is no f16
+        ("f64", _algorithm("f32", "f32"), 1 + 2.0**-30, 1, 1.0),
+        ("f64", _algorithm("f64", "f64"), 1 + 2.0**-30, 1, 1 + 2.0**-30),
+        ("f32", _algorithm("bf16", "bf16", 3, 6), 1.00390625, 1, 1.00390625),
+        ("f32", _algorithm("bf16", "bf16", 1, 3), 1.00390625, 1, 1.00390625),
+    ],
+)
+def test_an_algorithm_rounds_operands_that_it_does_not_decompose(
+    of: str, given: dict[str, Any], x: float, y: float, result: float
+) -> None:
+    lhs, rhs = (np.array([[one]]).astype(TYPES[of].storage) for one in (x, y))
+    assert dot_general(lhs, rhs, **given)[1].item() == result
+    if of == "f32" and result != np.inf:  # each operand has its own precision
+        swapped = dict(zip(given, (given["rhs_precision_type"], given["lhs_precision_type"],
+                                   *list(given.values())[2:]), strict=True))  # fmt: skip
+        assert dot_general(rhs, lhs, **swapped)[1].item() == result
+
+
+NAMED = {
+    ("f32", "f32", 1), ("tf32", "f32", 1), ("tf32", "f32", 3), ("bf16", "bf16", 1),
+    ("bf16", "f32", 1), ("bf16", "f32", 3), ("bf16", "f32", 6), ("bf16", "f32", 9),
+    ("f16", "f16", 1), ("f16", "f32", 1), ("f64", "f64", 1), ("f8E5M2", "f32", 1),
+}  # fmt: skip
+"""Precision type, accumulation type and operations of what xla_data.proto names."""
+
+
+def test_every_algorithm_that_is_named_is_drawn() -> None:
+    cases = plan.cases("dot_general", TYPES["f32"], 0, 24)
+    names = ("lhs_precision_type", "accumulation_type", "num_primitive_operations")
+    drawn = {tuple(case.program.subject.attribute(name) for name in names) for case in cases}
+    assert drawn >= NAMED
+    given = [dict(case.program.subject.attributes) for case in cases]
+    assert any(one.get("allow_imprecise_accumulation") for one in given)
+    assert any(one.get("lhs_component_count") == 3 for one in given)

@@ -82,7 +82,8 @@ def test_platforms_round_operands_by_default(
 @pytest.mark.parametrize(
     ("precision", "operations", "bits", "passes"),
     [("tf32", 1, 11, True), ("bf16", 1, 8, True), ("tf32", 1, 8, False), ("bf16", 3, 16, True),
-     ("bf16", 3, 8, False), ("f32", 1, 11, False)],
+     ("bf16", 3, 8, False), ("f32", 1, 11, False), ("tf32", 1, 24, False), ("bf16", 1, 24, False),
+     ("bf16", 1, 11, False), ("f32", 1, 24, True)],
 )  # fmt: skip
 def test_algorithms_say_how_operands_are_rounded(
     precision: str, operations: int, bits: int, passes: bool
@@ -95,6 +96,28 @@ def test_algorithms_say_how_operands_are_rounded(
     }  # fmt: skip
     actual = _cut(lhs, bits) @ _cut(rhs, bits)
     assert (verdict(lhs, rhs, actual, **given) is Verdict.PASS) is passes
+
+
+@pytest.mark.parametrize(
+    ("precision", "of", "accumulation"),
+    [
+        ("bf16", "f32", np.float32), ("bf16", "f32", np.float64), ("tf32", "f32", np.float32),
+        ("bf16", "f64", np.float32), ("bf16", "f64", np.float64),
+    ],
+)  # fmt: skip
+def test_operands_that_are_not_rounded_as_stated_are_named(
+    precision: str, of: str, accumulation: type
+) -> None:
+    lhs, rhs = (one.astype(TYPES[of].storage) / 3 for one in _normal(7, 30))
+    actual = (lhs.astype(accumulation) @ rhs.astype(accumulation)).astype(lhs.dtype)
+    given: dict[str, Any] = {
+        "lhs_precision_type": precision, "rhs_precision_type": precision,
+        "accumulation_type": "f32", "lhs_component_count": 1, "rhs_component_count": 1,
+        "num_primitive_operations": 1, "allow_imprecise_accumulation": False,
+    }  # fmt: skip
+    found = judged(lhs, rhs, actual, **given)
+    assert found.kind == NOT_KEPT
+    assert judged(lhs, rhs, actual + 1, **given).kind != NOT_KEPT
 
 
 def test_sums_no_better_than_without_the_stated_algorithm_are_named() -> None:
