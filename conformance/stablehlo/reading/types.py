@@ -28,6 +28,9 @@ _QUANTIZED = re.compile(
 )
 _FUTURE = "!stablehlo.future<"
 
+MOST_DIMENSIONS = 64
+"""Dimensions of an array of numpy at most."""
+
 
 def value_type(mlir_type: ir.Type, owner: ir.Operation) -> ValueType:
     """The type that MLIR has read, of a value of the operation `owner`.
@@ -47,6 +50,12 @@ def value_type(mlir_type: ir.Type, owner: ir.Operation) -> ValueType:
         return _future(spelled, owner)
     if not isinstance(mlir_type, ir.RankedTensorType):
         raise refusal(owner, f"values of type {spelled} are not read")
+    if mlir_type.rank > MOST_DIMENSIONS:
+        raise refusal(
+            owner,
+            f"a tensor of {mlir_type.rank} dimensions is not read: the reference computes with "
+            f"numpy, whose arrays have at most {MOST_DIMENSIONS}",
+        )
     sizes = (
         None if mlir_type.is_dynamic_dim(i) else mlir_type.get_dim_size(i)
         for i in range(mlir_type.rank)
