@@ -448,6 +448,23 @@ def test_an_all_to_all_with_groups_is_read():
         parse_module(text.replace("%REF", "1 : i64").replace("(%x) {", "(%y) {"))
 
 
+def test_an_all_to_all_that_is_started_asynchronously_is_read():
+    """The verifier of async_start looks for a collective in its region."""
+    text = """
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = "stablehlo.async_start"(%x) ({
+      ^bb0(%y: tensor<4xf32>):
+        %2 = "stablehlo.all_to_all"(%y) {split_dimension = 0 : i64, concat_dimension = 0 : i64,
+          split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}
+          : (tensor<4xf32>) -> tensor<4xf32>
+        stablehlo.return %2 : tensor<4xf32>
+      }) : (tensor<4xf32>) -> !stablehlo.future<tensor<4xf32>>
+      %1 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }"""
+    assert parse_module(text).main.body.operations[0].name == "async_start"
+
+
 MESH = """
 module attributes {mhlo.num_replicas = 4 : i32} {
   MODULE
