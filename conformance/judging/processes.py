@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.transforms.collective import collective_of
+from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import with_operation
 from generators.regions.bodies import identity_of, number_of
 from reference.interpreter.evaluate import evaluate, given_attributes
@@ -57,37 +57,56 @@ def parts_of(
     program: Program, inputs: Sequence[Array], expected: Sequence[Array], actual: Sequence[Array]
 ) -> Iterator[Part]:
     """The results of every process in turn, each as that of a program of one process."""
-    one = collective_of(program)
-    folded = (given for process in _folded(program, inputs, one) for given in process)
-    for values, want, got in zip(folded, expected, actual, strict=True):
-        if values is None or one is None:
+    several = collectives_of(program)
+    if not _are_folded(program, several):
+        yield from (_data(want, got) for want, got in zip(expected, actual, strict=True))
+        return
+    folded = [_folded(program, inputs, one) for one in several]
+    bodies = [without_calls(one, program).regions[0] for one in several]
+    parts = (
+        (values, body)
+        for process in zip(*folded, strict=True)
+        for given, body in zip(process, bodies, strict=True)
+        for values in given
+    )
+    for (values, body), want, got in zip(parts, expected, actual, strict=True):
+        if values is None:
             yield _data(want, got)
         else:
-            body = without_calls(one, program).regions[0]
             yield _reduction(np.stack(values), body, want, got)
 
 
-def _folded(
-    program: Program, inputs: Sequence[Array], one: Operation | None
-) -> Iterator[list[Contributions]]:
-    """For each process what a collective folds to make each of the results, where it does.
+def _are_folded(program: Program, several: Sequence[Operation]) -> bool:
+    """Whether a program's results are those of these collectives, or of what holds them, and fold.
 
-    The results are the last ones of main's last operation: of the collective, or of what holds it.
+    They are the last results of what holds them.
     """
-    last, grid = program.main.body.operations[-1].operands, program.process_grid or (1, 1)
-    given: dict[ProcessId, Any] = {}
-    if one and one.regions and last == program.subject.results[-len(one.results) :]:
-        given = _given(program, inputs, one)
+    made = tuple(value for one in several for value in one.results)
+    ends = program.main.body.operations[-1].operands
+    held = program.subject.results[-len(made) :] if made else ()
+    return bool(made) and all(one.regions for one in several) and ends in (made, held)
+
+
+def _folded(program: Program, inputs: Sequence[Array], one: Operation) -> list[list[Contributions]]:
+    """Return, for each process, what a collective folds to make each of its results there.
+
+    It is None of each result in processes that do not come to it.
+    """
+    grid = program.process_grid or (1, 1)
+    given = _given(program, inputs, one)
 
     def take(wanted: Sequence[ProcessId]) -> list[Any]:
         return [given[process] for process in wanted]
 
-    for process in processes(grid):
-        if one is None or process not in given:
-            yield [None] * len(last)
-        else:
-            here = Process(process, grid, lambda _: None, take, lambda _: None)
-            yield contributions(one, given[process], here, given_attributes(one))
+    return [
+        contributions(
+            one, given[process], Process(process, grid, lambda _: None, take, lambda _: None),
+            given_attributes(one),
+        )
+        if process in given
+        else [None] * len(one.results)
+        for process in processes(grid)
+    ]  # fmt: skip
 
 
 def _given(program: Program, inputs: Sequence[Array], one: Operation) -> dict[ProcessId, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -34,10 +34,19 @@ def _region(region: Region, replacements: Replacements) -> Region:
 
 def with_operation(program: Program, one: Operation, *others: Operation) -> Program:
     """The program with other operations in the place of one, of this very object."""
+    return with_each(program, [(one, others)])
+
+
+def with_each(
+    program: Program, replaced: Sequence[tuple[Operation, tuple[Operation, ...]]]
+) -> Program:
+    """Return the program with each of these very operations replaced by the others beside it."""
+    by_identity = {id(one): others for one, others in replaced}
 
     def visit(region: Region) -> Region:
         operations = (
-            others if each is one else (_inside(each, visit),) for each in region.operations
+            by_identity[id(each)] if id(each) in by_identity else (_inside(each, visit),)
+            for each in region.operations
         )
         return replace(region, operations=tuple(chain.from_iterable(operations)))
 

@@ -26,7 +26,13 @@ from reference.ir.constants import matrix
 from reference.ir.processes import ProcessGrid
 from reference.ir.program import Attribute, Dense, TensorType, Value, single_op
 from reference.ir.types import ElementType, element_type
-from reference.ops.distribution.groups import Strategy, by_channel, by_global_ids, ids_of
+from reference.ops.distribution.groups import (
+    Strategy,
+    by_channel,
+    by_global_ids,
+    ids_of,
+    is_empty,
+)
 
 _SI32, _SI64 = element_type("si32"), element_type("si64")
 
@@ -45,14 +51,29 @@ def _grid(pick: Pick) -> ProcessGrid:
     return choose(pick, GRIDS, "grid", grid_label)
 
 
-ONE_GROUP, ALONE, SEVERAL = "one group", "each alone", "several groups"
+ONE_GROUP, ALONE, SEVERAL, NONE = "one group", "each alone", "several groups", "none listed"
 
 
 def groups(pick: Pick, count: int) -> list[list[int]]:
     """All ids below `count` in groups of one size, in any order."""
+    return _grouped(pick, count, may_be_empty=False)[0]
+
+
+def _grouped(pick: Pick, count: int, *, may_be_empty: bool) -> tuple[list[list[int]], Dense]:
+    """Return groups of all ids below `count`, and `replica_groups` that state them.
+
+    XlaBuilder's may be empty: that states a group of all ids in their order.
+    """
     sizes = [size for size in range(2, count) if count % size == 0]
     kinds = (ONE_GROUP,) * 3 + (SEVERAL,) * 3 * bool(sizes) + (ALONE,) * (count > 1)
-    kind = choose(pick, kinds, "groups")
+    kind = choose(pick, kinds + (NONE,) * 2 * may_be_empty, "groups")
+    if kind == NONE:
+        return [[*range(count)]], matrix([])
+    found = _of_kind(pick, kind, count, sizes)
+    return found, matrix(found)
+
+
+def _of_kind(pick: Pick, kind: str, count: int, sizes: list[int]) -> list[list[int]]:
     size = choose(pick, sizes) if kind == SEVERAL else count if kind == ONE_GROUP else 1
     natural = choose(pick, ("any", "any", "natural"), "order of the groups") == "natural"
     ids = tuple(range(count)) if natural else permutation(pick, count)
@@ -146,11 +167,11 @@ def _resized(sizes: tuple[int, ...], dimension: int, size: int) -> tuple[int, ..
     return (*sizes[:dimension], size, *sizes[dimension + 1 :])
 
 
-def _all_gather(op: str, element: ElementType, pick: Pick) -> Case:
+def _all_gather(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool = False) -> Case:
     grid = _grid(pick)
     sizes = modest(shape(pick, min_rank=1))
     given, strategy = _global(pick)
-    listed = groups(pick, ids_of(strategy, grid))
+    listed, groups_ = _grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     dimension = choose(pick, range(len(sizes)), "all_gather_dim", place)
     if not sizes[dimension]:  # StableHLO's verifier refuses to gather nothing
         sizes = _resized(sizes, dimension, 1)
@@ -163,7 +184,7 @@ def _all_gather(op: str, element: ElementType, pick: Pick) -> Case:
         for of in types
     )
     placed, names = _data(pick, types)
-    given |= {"all_gather_dim": dimension, "replica_groups": matrix(listed)}
+    given |= {"all_gather_dim": dimension, "replica_groups": groups_}
     return _case(pick, op, grid, placed, results, names, given)
 
 
@@ -217,39 +238,49 @@ def _folds(
     return [operand(pick, f"operand{n}", of, singles) for n, of in enumerate(types)], names
 
 
-def _all_reduce(op: str, element: ElementType, pick: Pick) -> Case:
+def _all_reduce(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool = False) -> Case:
     grid = _grid(pick)
     sizes = shape(pick)
     body = computation(element, pick)
     sizes = _fitting(body, sizes)
     given, strategy = _global(pick)
-    listed = groups(pick, ids_of(strategy, grid))
-    if seldom(pick, 6, "groups of several sizes") and ids_of(strategy, grid) > 1:
-        listed = uneven(pick, listed)
-    given["replica_groups"] = padded(listed)
+    count = ids_of(strategy, grid)
+    listed, groups_ = _grouped(pick, count, may_be_empty=may_be_empty)
+    if not is_empty(groups_) and seldom(pick, 6, "groups of several sizes") and count > 1:
+        groups_ = padded(uneven(pick, listed))
+    given["replica_groups"] = groups_
     shapes = _shapes(pick, sizes)
     placed, names = _folds(pick, body, shapes)
     results = tuple(TensorType(one, body.results[0]) for one in shapes)
     return _case(pick, op, grid, placed, results, names, given, body)
 
 
-def _reduce_scatter(op: str, element: ElementType, pick: Pick) -> Case:
+def _reduce_scatter(
+    op: str,
+    element: ElementType,
+    pick: Pick,
+    *,
+    may_be_empty: bool = False,
+    takes_tuples: bool = False,
+) -> Case:
+    """Return a case of one operand, or of several for XlaBuilder's op, which `takes_tuples`."""
     grid = _grid(pick)
     part = shape(pick, min_rank=1)
     body = computation(element, pick)
     part = _fitting(body, part)
     given, strategy = _global(pick)
-    listed = groups(pick, ids_of(strategy, grid))
+    listed, groups_ = _grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     dimension = choose(pick, range(len(part)), "scatter_dimension", place)
     count = len(strategy(listed, grid)[0])
     if not part[dimension]:  # StableHLO's verifier refuses to scatter nothing
         part = _resized(part, dimension, 1)
     if math.prod(part) * count > LARGEST:
         part = tuple(min(n, 3) for n in part)
-    whole = _resized(part, dimension, part[dimension] * count)
-    given |= {"scatter_dimension": dimension, "replica_groups": matrix(listed)}
-    placed, names = _folds(pick, body, [whole])
-    results = (TensorType(part, body.results[0]),)
+    parts = _shapes(pick, part) if takes_tuples else [part]
+    wholes = [_resized(one, dimension, one[dimension] * count) for one in parts]
+    given |= {"scatter_dimension": dimension, "replica_groups": groups_}
+    placed, names = _folds(pick, body, wholes)
+    results = tuple(TensorType(one, body.results[0]) for one in parts)
     return _case(pick, op, grid, placed, results, names, given, body)
 
 
@@ -259,11 +290,19 @@ def exchanged(sizes: tuple[int, ...], split: int, joined: int, count: int) -> tu
     return _resized(part, joined, part[joined] * count)
 
 
-def _all_to_all(op: str, element: ElementType, pick: Pick) -> Case:
+def _all_to_all(
+    op: str,
+    element: ElementType,
+    pick: Pick,
+    *,
+    may_be_empty: bool = False,
+    takes_several: bool = True,
+) -> Case:
+    """Return a case of one or two operands, of one for XlaBuilder's op."""
     grid = _grid(pick)
     sizes = modest(shape(pick, min_rank=1))
     given, strategy = _channel(pick)
-    listed = groups(pick, ids_of(strategy, grid))
+    listed, groups_ = _grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     count = len(listed[0])
     split = choose(pick, range(len(sizes)), "split_dimension", place)
     joined = choose(pick, range(len(sizes)), "concat_dimension", place)
@@ -271,12 +310,12 @@ def _all_to_all(op: str, element: ElementType, pick: Pick) -> Case:
         sizes = tuple(min(n, 3) for n in sizes)
     sizes = _resized(sizes, split, sizes[split] * count)
     shapes = [sizes]
-    if choose(pick, (1, 1, 1, 2), "operands") > 1:
+    if takes_several and choose(pick, (1, 1, 1, 2), "operands") > 1:
         shapes.append(_resized(sizes, split, 2 * count))
     types = [TensorType(one, element) for one in shapes]
     given |= {
         "split_dimension": split, "concat_dimension": joined, "split_count": count,
-        "replica_groups": matrix(listed),
+        "replica_groups": groups_,
     }  # fmt: skip
     results = tuple(
         TensorType(exchanged(of.static_shape, split, joined, count), element) for of in types
@@ -367,6 +406,17 @@ _BUILD = {
 
 IN_MAIN: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
 """What builds cases of each op that stand in main."""
+
+RESTATABLE: dict[str, Builder] = IN_MAIN | {
+    "all_gather": partial(_all_gather, "all_gather", may_be_empty=True),
+    "all_reduce": partial(_all_reduce, "all_reduce", may_be_empty=True),
+    "all_to_all": partial(_all_to_all, "all_to_all", may_be_empty=True, takes_several=False),
+    "reduce_scatter": partial(
+        _reduce_scatter, "reduce_scatter", may_be_empty=True, takes_tuples=True
+    ),
+}
+"""What builds the cases that XlaBuilder's ops restate. Some are not valid StableHLO: groups may be
+empty, and what is scattered may be a tuple."""
 
 BUILDERS: dict[str, Builder] = {
     op: enclosed(build, paired=_BUILD[op] is not _id) for op, build in IN_MAIN.items()

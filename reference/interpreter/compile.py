@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain
 
 from reference.interpreter.calls import (
     call_step,
@@ -85,7 +84,8 @@ class Maker:
         arguments = tuple([self._place(scope, value) for value in region.arguments])
         wired: list[Wired] = []
         steps: list[Step] = []
-        for operation in chain.from_iterable(map(steps_of, region.operations)):
+        program = self.compiled.program
+        for operation in (step for one in region.operations for step in steps_of(one, program)):
             taken = _taken(operation, scope)
             if operation.name in RETURNS:
                 beside = self._beside(outer)

@@ -14,8 +14,9 @@ from generators.families.xla.twins import Restate, renamed, twins
 from generators.programs.building import Builder
 from generators.programs.constructs import enclosed
 from reference.ir.constants import matrix
-from reference.ir.program import Operation, TensorType
+from reference.ir.program import Dense, Operation, TensorType
 from reference.ir.types import ElementType
+from reference.ops.distribution.groups import is_empty
 from reference.ops.table import OPS
 from reference.ops.xla.distribution import OPS as RECORDS
 
@@ -45,13 +46,33 @@ def _reduce_scatter(operation: Operation) -> dict[str, Any]:
     return _shared(operation) | {"scatter_dimension": dimension, "shard_count": parts}
 
 
+def _leaving_out(build: Builder) -> Builder:
+    """Return a builder of the same cases, some of which leave out groups that are empty."""
+
+    def built(element_type: ElementType, pick: Pick) -> Case:
+        made = build(element_type, pick)
+        main = made.program.main
+        *before, subject, end = main.body.operations
+        groups = subject.attribute("replica_groups")
+        if not isinstance(groups, Dense) or not is_empty(groups) or pick(2):
+            return made
+        given = tuple((name, value) for name, value in subject.attributes if value is not groups)
+        body = replace(main.body, operations=(*before, replace(subject, attributes=given), end))
+        changed = replace(main, body=body)
+        functions = tuple(changed if one is main else one for one in made.program.functions)
+        return Case(replace(made.program, functions=functions), made.inputs)
+
+    return built
+
+
 def _cross_replica_sum(element_type: ElementType, pick: Pick) -> Case:
     """A case of all_reduce among replicas, of which the sum is taken."""
-    made = distribution.IN_MAIN["all_reduce"](element_type, pick)
+    made = distribution.RESTATABLE["all_reduce"](element_type, pick)
     main = made.program.main
     *before, subject, end = main.body.operations
     groups = subject.attribute("replica_groups")
-    if subject.attribute("channel_id", 0):  # these are no groups of replicas
+    listed = isinstance(groups, Dense) and not is_empty(groups)
+    if listed and subject.attribute("channel_id", 0):  # these are no groups of replicas
         replicas, _ = made.program.process_grid or (1, 1)
         groups = matrix([list(range(replicas))])
     given = {"replica_groups": groups}
@@ -93,7 +114,7 @@ RESTATED: dict[str, Restate] = {"AllGather": _all_gather, "ReduceScatter": _redu
 
 _IN_MAIN: dict[str, Builder] = {
     **twins(
-        distribution.IN_MAIN,
+        distribution.RESTATABLE,
         (record for record in RECORDS if record.name not in _OWN),
         RESTATED,
     ),
@@ -101,7 +122,7 @@ _IN_MAIN: dict[str, Builder] = {
 }
 
 BUILDERS: dict[str, Builder] = {
-    name: build if name in _STANDING else enclosed(build, paired=False)
+    name: build if name in _STANDING else enclosed(_leaving_out(build), paired=False)
     for name, build in _IN_MAIN.items()
 }
 """What builds the cases of each op; what starts and waits for one is no op of the builder."""

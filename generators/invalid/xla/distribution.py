@@ -10,6 +10,7 @@ from generators.invalid.misses import Miss, Misses, program, tensor
 from generators.regions.bodies import fold_of
 from reference.ir.constants import matrix
 from reference.ir.types import element_type
+from reference.ops.table import OPS
 
 _F32, _SI32 = element_type("f32"), element_type("si32")
 
@@ -26,6 +27,25 @@ def _all_gather(op: str) -> Iterator[Miss]:
         yield id_, replace(made, process_grid=(2, 1))
 
 
+def _of_nothing(op: str) -> Iterator[Miss]:
+    """P1: a tuple of arrays must not be empty."""
+    body = (fold_of("add", _F32).region,) if OPS[op].regions else ()
+    made = program(op, {}, (), body, replica_groups=matrix([[0, 1]]))
+    yield "P1", replace(made, process_grid=(2, 1))
+
+
+def _all_to_all(op: str) -> Iterator[Miss]:
+    """P2: the operand must not be a tuple."""
+    given: dict[str, Any] = {
+        "split_dimension": 0, "concat_dimension": 0, "split_count": 2,
+        "replica_groups": matrix([[0, 1]]),
+    }  # fmt: skip
+    of = tensor(_F32, 4)
+    for count in (2, 3, 0):
+        types = {f"operand{n}": of for n in range(count)}
+        yield "P2", replace(program(op, types, (of,) * count, **given), process_grid=(2, 1))
+
+
 def _reduce_scatter(op: str) -> Iterator[Miss]:
     given: dict[str, Any] = {"replica_groups": matrix([[0, 1]]), "shard_count": 2}
     types, result = {"operand": tensor(_F32, 4)}, (tensor(_F32, 2),)
@@ -36,6 +56,16 @@ def _reduce_scatter(op: str) -> Iterator[Miss]:
         ("P2", {"scatter_dimension": 0, "shard_count": 4}),
     ):
         made = program(op, types, result, (body,), **given | more)
+        yield id_, replace(made, process_grid=(2, 1))
+    several = {"first": tensor(_F32, 4), "second": tensor(_F32, 6)}
+    for id_, operands, results in (
+        ("P1", {"first": tensor(_F32, 4), "second": tensor(_F32)}, (2, 2)),
+        ("P2", several, (2, 2)),
+        ("P2", several, (2,)),
+        ("P3", {}, ()),
+    ):
+        of_results = tuple(tensor(_F32, size) for size in results)
+        made = program(op, operands, of_results, (body,), **given, scatter_dimension=0)
         yield id_, replace(made, process_grid=(2, 1))
 
 
@@ -59,6 +89,9 @@ def _ragged_all_to_all(op: str) -> Iterator[Miss]:
 
 NEAR_MISSES: dict[str, Misses] = {
     "AllGather": _all_gather,
+    "AllReduce": _of_nothing,
+    "AllToAll": _all_to_all,
+    "CrossReplicaSum": _of_nothing,
     "RaggedAllToAll": _ragged_all_to_all,
     "ReduceScatter": _reduce_scatter,
 }

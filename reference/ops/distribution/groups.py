@@ -73,6 +73,11 @@ def listed_ids(replica_groups: Dense) -> list[list[int]]:
     return [[number for number in row if number != PADDING] for row in rows]
 
 
+def is_empty(replica_groups: Dense) -> bool:
+    """Whether no group is listed."""
+    return replica_groups.type.shape[0] == 0
+
+
 PADDING = -1
 
 

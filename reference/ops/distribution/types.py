@@ -55,11 +55,15 @@ def _is_matrix(label: str, given: Dense) -> bool:
 def _check_ids(
     labels: tuple[str, str, str], groups: Sequence[Sequence[int]], count: int | None
 ) -> None:
-    """`is_unique`, the number of ids (of `count`, where that is known), and their range."""
+    """Require distinct ids, each of the `count` ids that there are, and their range.
+
+    Where `count` is not known there still is an id at least: groups may never be empty.
+    """
     unique, size, bounds = labels
     ids = [number for group in groups for number in group]
     require(unique, is_unique(ids), ids)
-    require(size, count is None or len(ids) == count, f"{ids} for {count} ids")
+    covered = bool(ids) if count is None else len(ids) == count
+    require(size, covered, f"{ids} for {'at least 1' if count is None else count} ids")
     require(bounds, all(0 <= number < len(ids) for number in ids), ids)
 
 

@@ -19,6 +19,7 @@ from reference.ir.notation import listed
 from reference.ir.op import Dialect, Lower, Op, QuantizedUse
 from reference.ir.program import (
     Operation,
+    Program,
     Region,
     TensorType,
     Value,
@@ -50,11 +51,13 @@ class Building:
 
     `results` are the types that the call states for its results, where it states any. Where it
     `checks`, operations that break constraints of their own op raise ConstraintViolation.
+    `scope` is the program around the call, where it is known.
     """
 
     prefix: str
     results: tuple[ValueType, ...] = ()
     checks: bool = False
+    scope: Program | None = None
     operations: list[Operation] = field(default_factory=list[Operation])
 
     def op(
@@ -84,7 +87,7 @@ class Building:
         types = results or (() if result is None else (result,))
         if not types or (self.checks and name in LOWER):
             with nullcontext() if self.checks else collecting():  # a near miss is written as it is
-                types = _inferred(name, operands, regions, given, types)
+                types = _inferred(name, operands, regions, given, types, self.scope)
         number = len(self.operations)
         values = tuple(Value(f"{self.prefix}.{number}.{n}", of) for n, of in enumerate(types))
         operation = Operation(name, operands, values, attributes(**given), regions)
@@ -94,13 +97,13 @@ class Building:
 
 def _inferred(
     name: str, operands: tuple[Value, ...], regions: tuple[Region, ...], given: dict[str, Any],
-    stated: tuple[ValueType, ...],
+    stated: tuple[ValueType, ...], scope: Program | None,
 ) -> tuple[ValueType, ...]:  # fmt: skip
     record = LOWER[name]
     said: dict[str, Any] = {key: v for key, v in given.items() if key != "result_accuracy"}
     if stated:
         said |= {"results": stated} if record.several else {"result": stated[0]}
-    types = record.infer(*(value.type for value in operands), regions=regions, **said)
+    types = record.infer(*(value.type for value in operands), regions=regions, scope=scope, **said)
     return types if record.several else (types,)
 
 
@@ -134,7 +137,10 @@ def _types(
     *operands: ValueType | tuple[ValueType, ...],
     **given: Any,
 ) -> Any:
-    """The type function of an op that is lowered."""
+    """The type function of an op that is lowered.
+
+    Of an op that is `scoped`, conditions are told the program around, and so is the twin.
+    """
     results: Any = given.pop("results", None) or (given.pop("result", None),)
     stated = () if results[0] is None else results
     if conditions is not None:
@@ -144,8 +150,9 @@ def _types(
         if found.ids:
             conditions(*operands, **said, **given)  # outside of collecting, or within another's
             return results if several else results[0]
+    scope: Program | None = given.pop("scope", None)
     values = [_placeholder(f"o{n}", of) for n, of in enumerate(operands)]
-    building = Building("r", stated, checks=True)
+    building = Building("r", stated, checks=True, scope=scope)
     made = lowering(lower, building, *values, **given)
     types = tuple(value.type for value in (made if several else (made,)))
     require("result", not stated or types == tuple(stated), listed(*types))

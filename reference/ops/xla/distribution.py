@@ -1,27 +1,68 @@
 """XlaBuilder's collectives.
 
-Source: XLA operation semantics, each op by its name. `shard_count` says again how large groups
-are; a layout, and whether a permutation may work in place, say nothing of values.
+Source: XLA operation semantics, each op by its name. `replica_groups` may be empty, or left out:
+all replicas are then one group, "ordered from 0 to N - 1". StableHLO forbids empty groups, so the
+rows list that group for the twin. `shard_count` says again how large groups are.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from reference.ir.constants import matrix
 from reference.ir.constraints import require
+from reference.ir.notation import listed
 from reference.ir.op import Op
-from reference.ir.program import Dense, Operation, Region, TensorType, Value
+from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value, ValueType
+from reference.ops.distribution.groups import (
+    Strategy,
+    by_channel,
+    by_global_ids,
+    cross_replica,
+    ids_of,
+    is_empty,
+)
 from reference.ops.distribution.ragged import check_shapes
+from reference.ops.distribution.types import grid_of
 from reference.ops.xla.building import Building, built, renamed, tensor_of
 
 Values = tuple[Value, ...]
+Types = tuple[TensorType, ...]
 _GROUPED = ("replica_groups", "channel_id")
 _GLOBAL = (*_GROUPED, "use_global_device_ids")
 
 
+def _all_listed(
+    scope: Program | None, strategy: Strategy, replica_groups: Dense | None, stated: int = 1
+) -> Dense:
+    """Return the groups; where there are none, one of all ids that the strategy takes, in order.
+
+    `stated` is how many ids the call says that there are, for a grid that is not known.
+    """
+    if replica_groups is not None and not is_empty(replica_groups):
+        return replica_groups
+    grid = grid_of(scope)
+    count = stated if grid is None else ids_of(strategy, grid)
+    return matrix([[*range(max(count, 1))]])
+
+
+def _globally(
+    building: Building, replica_groups: Dense | None, given: dict[str, Any], stated: int = 1
+) -> dict[str, Any]:
+    """Return the attributes with all groups listed, of an op that takes global ids."""
+    strategy = by_global_ids(given.get("channel_id", 0), given.get("use_global_device_ids", False))
+    groups = _all_listed(building.scope, strategy, replica_groups, stated)
+    return given | {"replica_groups": groups}
+
+
+def _reduces(operands: Types, **_: Any) -> None:
+    """P1: an array, or a tuple of arrays that is not empty."""
+    require("P1", len(operands) > 0, "no operand")
+
+
 def _gathers(
-    operands: tuple[TensorType, ...], *, all_gather_dimension: int, shard_count: int,
-    results: tuple[TensorType, ...] | None = None, **_: Any,
+    operands: Types, *, all_gather_dimension: int, shard_count: int,
+    results: Types | None = None, **_: Any,
 ) -> None:  # fmt: skip
     """P1: a dimension of the operand. P2: the result's is `shard_count` times as large."""
     inside = all(0 <= all_gather_dimension < of.rank for of in operands)
@@ -34,37 +75,82 @@ def _gathers(
 
 def _all_gather(
     building: Building, operands: Values, *, all_gather_dimension: int, shard_count: int,
-    **given: Any,
+    replica_groups: Dense | None = None, **given: Any,
 ) -> Values:  # fmt: skip
-    types: Any = tuple(value.type for value in operands)
     said: Any = {"results": building.results, "shard_count": shard_count}
+    types = tuple(map(tensor_of, operands))
     _gathers(types, all_gather_dimension=all_gather_dimension, **said)  # which the twin is not told
+    given = _globally(building, replica_groups, given, shard_count)
     return building.ops(
         "all_gather", *operands, results=building.results, all_gather_dim=all_gather_dimension,
         **given,
     )  # fmt: skip
 
 
+def _all_reduce(
+    building: Building, operands: Values, *, computation: Region,
+    replica_groups: Dense | None = None, **given: Any,
+) -> Values:  # fmt: skip
+    _reduces(tuple(map(tensor_of, operands)))  # which the twin is not told
+    return building.ops(
+        "all_reduce", *operands, results=building.results, regions=(computation,),
+        **_globally(building, replica_groups, given),
+    )  # fmt: skip
+
+
+def _exchanges(operands: Types, **_: Any) -> None:
+    """P2: the operand is one array, not a tuple of them."""
+    require("P2", len(operands) == 1, listed(*operands))
+
+
+def _all_to_all(
+    building: Building, operands: Values, *, split_count: int,
+    replica_groups: Dense | None = None, **given: Any,
+) -> Values:  # fmt: skip
+    _exchanges(tuple(map(tensor_of, operands)))  # which the twin is not told
+    strategy = by_channel(given.get("channel_id", 0))
+    groups = _all_listed(building.scope, strategy, replica_groups, split_count)
+    return building.ops(
+        "all_to_all", *operands, results=building.results, split_count=split_count,
+        replica_groups=groups, **given,
+    )  # fmt: skip
+
+
 def _scatters(
-    operand: TensorType, *, scatter_dimension: int, shard_count: int,
-    result: TensorType | None = None, **_: Any,
+    operands: Types, *, scatter_dimension: int, shard_count: int,
+    results: Types | None = None, **_: Any,
 ) -> None:  # fmt: skip
-    """P1: a dimension of the operand. P2: `shard_count` parts of it, one for each result."""
-    if require("P1", 0 <= scatter_dimension < operand.rank, scatter_dimension) and result:
-        whole, part = operand.static_shape, result.static_shape
-        require("P2", part[scatter_dimension] * shard_count == whole[scatter_dimension])
+    """P1: a dimension of each operand. P2: `shard_count` parts of it, one for each result.
+    P3: an array, or a tuple of arrays that is not empty."""
+    require("P3", len(operands) > 0, "no operand")
+    inside = all(0 <= scatter_dimension < of.rank for of in operands)
+    if require("P1", inside, scatter_dimension) and results is not None:
+        d = scatter_dimension
+        pairs = zip(operands, results, strict=False)
+        parts = all(
+            whole.rank == part.rank and part.static_shape[d] * shard_count == whole.static_shape[d]
+            for whole, part in pairs
+        )
+        require("P2", parts and len(results) == len(operands), listed(*operands, *results))
 
 
 def _reduce_scatter(
-    building: Building, operand: Value, *, computation: Region, shard_count: int, **given: Any
-) -> Value:
-    of: Any = operand.type
-    said: Any = {"result": building.results[0], "shard_count": shard_count}
-    _scatters(of, **said, **given)  # which the twin is not told
-    (result,) = building.ops(
-        "reduce_scatter", operand, results=building.results, regions=(computation,), **given
+    building: Building, operands: Values, *, computation: Region, shard_count: int,
+    replica_groups: Dense | None = None, **given: Any,
+) -> Values:  # fmt: skip
+    """Reduce and scatter each array of a tuple: the twin has one operand."""
+    types, stated = tuple(map(tensor_of, operands)), tuple(map(_tensor, building.results))
+    _scatters(types, results=stated, shard_count=shard_count, **given)  # which the twin is not told
+    given = _globally(building, replica_groups, given, shard_count)
+    return tuple(
+        building.op("reduce_scatter", operand, result=result, regions=(computation,), **given)
+        for operand, result in zip(operands, stated, strict=True)
     )
-    return result
+
+
+def _tensor(of: ValueType) -> TensorType:
+    assert isinstance(of, TensorType)
+    return of
 
 
 def sum_of(of: TensorType) -> Region:
@@ -75,11 +161,14 @@ def sum_of(of: TensorType) -> Region:
     return Region((left, right), (add, Operation("return", (total,))))
 
 
-def _cross_replica_sum(building: Building, operands: Values, *, replica_groups: Dense) -> Values:
-    body = sum_of(tensor_of(operands[0]))
+def _cross_replica_sum(
+    building: Building, operands: Values, *, replica_groups: Dense | None = None
+) -> Values:
+    _reduces(tuple(map(tensor_of, operands)))  # which the twin is not told
     return building.ops(
-        "all_reduce", *operands, results=building.results, regions=(body,),
-        replica_groups=replica_groups,
+        "all_reduce", *operands, results=building.results,
+        regions=(sum_of(tensor_of(operands[0])),),
+        replica_groups=_all_listed(building.scope, cross_replica, replica_groups),
     )  # fmt: skip
 
 
@@ -105,21 +194,29 @@ def _ragged_all_to_all(
 
 OPS: tuple[Op, ...] = (
     built(
-        "AllGather", "all_gather", _all_gather, operands=("*operands",), optional=_GLOBAL[1:],
-        attributes=("all_gather_dimension", "shard_count", *_GLOBAL), scoped=False,
-        conditions=_gathers, constraints=("P1", "P2"),
+        "AllGather", "all_gather", _all_gather, operands=("*operands",), optional=_GLOBAL,
+        attributes=("all_gather_dimension", "shard_count", *_GLOBAL), conditions=_gathers,
+        constraints=("P1", "P2"),
     ),
-    renamed("AllReduce", "all_reduce", needs_result=True, scoped=False),
-    renamed("AllToAll", "all_to_all", needs_result=True, scoped=False),
-    renamed("CollectiveBroadcast", "collective_broadcast", scoped=False),
-    renamed("CollectivePermute", "collective_permute", scoped=False),
+    built(
+        "AllReduce", "all_reduce", _all_reduce, operands=("*operands",), attributes=_GLOBAL,
+        optional=_GLOBAL, needs_result=True, conditions=_reduces, constraints=("P1",),
+    ),
+    built(
+        "AllToAll", "all_to_all", _all_to_all, operands=("*operands",), optional=_GROUPED,
+        attributes=("split_dimension", "concat_dimension", "split_count", *_GROUPED),
+        needs_result=True, conditions=_exchanges, constraints=("P2",),
+    ),
+    renamed("CollectiveBroadcast", "collective_broadcast"),
+    renamed("CollectivePermute", "collective_permute"),
     built(
         "CrossReplicaSum", "all_reduce", _cross_replica_sum, operands=("*operands",), regions=(),
-        attributes=("replica_groups",), optional=(), needs_result=True, scoped=False,
+        attributes=("replica_groups",), optional=("replica_groups",), needs_result=True,
+        conditions=_reduces, constraints=("P1",),
     ),
     renamed("PartitionID", "partition_id"),
     built(
-        "RaggedAllToAll", "mhlo.ragged_all_to_all", _ragged_all_to_all, scoped=False,
+        "RaggedAllToAll", "mhlo.ragged_all_to_all", _ragged_all_to_all,
         operands=(
             "input", "input_offsets", "send_sizes", "output", "output_offsets", "recv_sizes",
         ),
@@ -127,9 +224,10 @@ OPS: tuple[Op, ...] = (
         constraints=("P1", "P2", "P3"),
     ),
     built(
-        "ReduceScatter", "reduce_scatter", _reduce_scatter, operands=("operand",),
-        attributes=("scatter_dimension", "shard_count", *_GLOBAL), optional=_GLOBAL[1:],
-        regions=("computation",), scoped=False, conditions=_scatters, constraints=("P1", "P2"),
+        "ReduceScatter", "reduce_scatter", _reduce_scatter, operands=("*operands",),
+        attributes=("scatter_dimension", "shard_count", *_GLOBAL), optional=_GLOBAL,
+        regions=("computation",), several=True, conditions=_scatters,
+        constraints=("P1", "P2", "P3"),
     ),
     renamed("ReplicaId", "replica_id"),
 )  # fmt: skip

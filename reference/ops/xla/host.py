@@ -7,12 +7,33 @@ themselves; here the token is an operand and a result, as in its forms with one
 
 from __future__ import annotations
 
+from typing import Any
+
 from reference.ir.op import Op
-from reference.ops.xla.building import renamed
+from reference.ir.program import Value
+from reference.ops.xla.building import Building, built, renamed
+
+
+def _infeed(building: Building, token: Value, **given: Any) -> tuple[Value, ...]:
+    """Read a shape from the infeed; "for an empty tuple shape" nothing is read.
+
+    A token is then the only result. StableHLO's infeed always takes an item, so the call becomes an
+    `after_all`, which keeps the order.
+    """
+    if len(building.results) == 1:
+        return (building.op("after_all", token),)
+    theirs = {_RENAMED[name]: value for name, value in given.items()}
+    return building.ops("infeed", token, results=building.results, **theirs)
+
+
+_RENAMED = {"config": "infeed_config"}
 
 OPS: tuple[Op, ...] = (
-    renamed("Infeed", "infeed", renames={"config": "infeed_config"}),
+    built(
+        "Infeed", "infeed", _infeed, operands=("token",), attributes=("config",),
+        optional=("config",), renames=_RENAMED,
+    ),
     renamed("Outfeed", "outfeed"),
     renamed("Recv", "recv", renames={"handle": "channel_id"}),
     renamed("Send", "send", renames={"handle": "channel_id"}),
-)
+)  # fmt: skip

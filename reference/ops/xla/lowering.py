@@ -21,25 +21,25 @@ def lowered(program: Program) -> Program:
     """
     if not any(record is not None and record.lower for record in map(_record, program.walk())):
         return program
-    functions = tuple(replace(one, body=_region(one.body)) for one in program.functions)
+    functions = tuple(replace(one, body=_region(one.body, program)) for one in program.functions)
     return replace(program, functions=functions)
 
 
-def _region(region: Region) -> Region:
-    return replace(region, operations=tuple(_all_lowered(region.operations)))
+def _region(region: Region, program: Program) -> Region:
+    return replace(region, operations=tuple(_all_lowered(region.operations, program)))
 
 
-def _all_lowered(operations: Sequence[Operation]) -> Iterator[Operation]:
+def _all_lowered(operations: Sequence[Operation], program: Program) -> Iterator[Operation]:
     for operation in operations:
-        for one in steps_of(operation):
-            regions = tuple(map(_region, one.regions))
+        for one in steps_of(operation, program):
+            regions = tuple(_region(region, program) for region in one.regions)
             yield replace(one, regions=regions) if regions else one
 
 
-def steps_of(operation: Operation) -> tuple[Operation, ...]:
-    """The operations that an operation is lowered to: itself, where it is none of XlaBuilder's.
+def steps_of(operation: Operation, program: Program) -> tuple[Operation, ...]:
+    """Return what an operation of a program is lowered to: itself, where it is not XlaBuilder's.
 
-    The last one has its results, each of its own.
+    The operation's results are results of the operations returned.
 
     Raises:
         ConstraintViolation: when it cannot be lowered, as operands do not fit at all.
@@ -48,7 +48,8 @@ def steps_of(operation: Operation) -> tuple[Operation, ...]:
     if record is None or record.lower is None:
         return (operation,)
     types = tuple(value.type for value in operation.results)
-    building = Building(operation.results[0].name if operation.results else record.name, types)
+    prefix = operation.results[0].name if operation.results else record.name
+    building = Building(prefix, types, scope=program)
     keywords: dict[str, Any] = dict(operation.attributes)
     keywords |= record.named(operation.regions)
     with checking(record.name):

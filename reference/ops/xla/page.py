@@ -6,6 +6,10 @@ Source: the newest version of the page; where older ones differ, that is said.
 from __future__ import annotations
 
 _INTERNAL = "may appear in dumps of HLO; the page says that nobody builds it by hand"
+_LAYOUT = (
+    "says how elements lie in memory, and nothing of their values; StableHLO has no place for it, "
+    "and inputs and results of programs here have the backend's own layout"
+)
 _PART = "a part of what XlaBuilder's call is decomposed into within XLA"
 
 _SEVERAL: dict[str, tuple[str, ...]] = {
@@ -40,15 +44,20 @@ HEADINGS: dict[str, tuple[str, ...]] = {
 
 LEFT_OUT: dict[str, str] = {
     "AddDependency": _INTERNAL,
+    "AllGather, AllToAll, ReduceScatter: layout": _LAYOUT,
     "AllGatherStart, AllGatherDone": _PART,
+    "AllReduce, Outfeed: shape_with_layout": _LAYOUT,
     "AllReduceStart, AllReduceDone": _PART,
     "AsyncStart, AsyncUpdate, AsyncDone": _INTERNAL,
     "Bitcast": _INTERNAL,
+    "CollectivePermute: inplace": "says in which buffer the result is, and nothing of its values; "
+    "StableHLO has no place for it",
     "CollectivePermuteStart, CollectivePermuteDone": _PART,
     "Compare": "stands for Eq, Ne, Ge, Gt, Le and Lt, which have headings of their own",
     "Copy, CopyStart, CopyDone": _INTERNAL,
     "Domain": _INTERNAL,
     "Fusion": _INTERNAL,
+    "Infeed: the layout of its shape": _LAYOUT,
     "Parameter": "the argument of a computation: what every program here has",
     "RecvDone": _PART,
     "RngGetAndUpdateState": _INTERNAL,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from conformance.transforms.collective import collective_of
-from conformance.transforms.replacing import with_operation
+from conformance.transforms.collective import collectives_of
+from conformance.transforms.replacing import with_each
 from generators.families.distribution import padded
+from reference.ir.processes import ProcessGrid
 from reference.ir.program import Dense, Operation, Program, attributes
 from reference.ops.distribution.groups import listed_ids
 from reference.ops.table import OPS
@@ -20,15 +21,22 @@ LABEL = "order of the process group"
 
 
 def replica_by_replica(program: Program) -> Program | None:
-    """The program with its collective's process groups in XLA's order; None where it is alike.
+    """Return the program with its collectives' process groups in XLA's order.
 
-    The groups are written as flattened ids, which have an order of their own.
+    None where the order is the same. The groups are written as flattened ids, which have an order
+    of their own.
     """
-    one, (replicas, partitions) = collective_of(program), program.process_grid or (1, 1)
-    if one is None or min(replicas, partitions) < 2:
-        return None
+    several = collectives_of(program)
+    grid = program.process_grid or (1, 1)
+    changed = [(one, _in_xla_order(one, grid)) for one in several]
+    replaced = [(one, (other,)) for one, other in changed if other is not None]
+    return with_each(program, replaced) if replaced else None
+
+
+def _in_xla_order(one: Operation, grid: ProcessGrid) -> Operation | None:
+    replicas, partitions = grid
     groups = one.attribute("replica_groups")
-    if not isinstance(groups, Dense) or not _mixes(one):
+    if min(replicas, partitions) < 2 or not isinstance(groups, Dense) or not _mixes(one):
         return None
     flattened = [
         [replica * partitions + p for replica in group for p in range(partitions)]
@@ -36,7 +44,7 @@ def replica_by_replica(program: Program) -> Program | None:
     ]
     given: dict[str, Any] = dict(one.attributes)
     given |= {"replica_groups": padded(flattened), "use_global_device_ids": True}
-    return with_operation(program, one, replace(one, attributes=attributes(**given)))
+    return replace(one, attributes=attributes(**given))
 
 
 def _mixes(operation: Operation) -> bool:

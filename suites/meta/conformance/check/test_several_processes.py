@@ -173,6 +173,40 @@ def test_the_interpreters_runs_of_several_processes_are_evaluated(
     assert found.verdict is verdict, found
 
 
+SPLIT = "split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64"
+
+
+@pytest.mark.parametrize("grid", ["2", "1", ""])
+@pytest.mark.parametrize(
+    ("op", "given", "result", "id_"),
+    [
+        ("all_gather", "all_gather_dim = 0 : i64", "8", "C3"),
+        ("all_reduce", "", "4", "C2"),
+        ("all_to_all", SPLIT, "4", "C8"),
+        ("reduce_scatter", "scatter_dimension = 0 : i64", "2", "C4"),
+    ],
+)  # fmt: skip
+def test_groups_that_are_empty_break_their_constraint(
+    tmp_path: Path, op: str, given: str, result: str, id_: str, grid: str
+) -> None:
+    """Whether or not the program says how many replicas there are, there is one at least."""
+    folds = "(" + SUM.partition("(%x) (")[2].partition("})")[0] + "})"
+    module = f"attributes {{mhlo.num_replicas = {grid} : i32}}" if grid else ""
+    groups = "replica_groups = dense<> : tensor<0x0xi64>"
+    text = f"""module {module} {{
+      func.func @main(%x: tensor<4xf32>) -> tensor<{result}xf32> {{
+        %0 = "stablehlo.{op}"(%x) {folds if "reduce" in op else ""} {{
+          {", ".join(filter(None, (given, groups)))}
+        }} : (tensor<4xf32>) -> tensor<{result}xf32>
+        return %0 : tensor<{result}xf32>
+      }}
+    }}"""
+    found = checked(tmp_path, text)
+    assert (found.verdict, found.kind) == (Verdict.REJECTED, "invalid program"), found
+    assert id_ in found.message, found
+    assert "is in no group" not in found.message
+
+
 def test_programs_of_replicas_are_judged_on_virtual_devices(tmp_path: Path) -> None:
     assert checked(tmp_path, REPLICAS, CPU).verdict is Verdict.PASS
 

@@ -12,12 +12,15 @@ from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.tolerance.models.processes import gathered_first, operands_as_parts, process_order
 from conformance.verdict import Verdict
+from generators.case.case import Case, InputRecipe
+from generators.case.choices import Pick
 from generators.invalid.misses import tensor
+from generators.programs.constructs import ALONE, IF, LOOP, in_construct
 from generators.regions.bodies import fold_of
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
-from reference.ir.program import Value, single_op
-from reference.ir.types import element_type
+from reference.ir.program import Program, Value, attributes, single_op
+from reference.ir.types import Array, element_type
 
 F32 = element_type("f32")
 X, Y = np.arange(8, dtype=np.float32).reshape(4, 2), np.full((4, 2), 9, np.float32)
@@ -65,6 +68,65 @@ def test_several_operands_gathered_along_the_first_dimension() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, gathered_first.LABEL)
     found = judge(program, inputs, expected, [blocks[0] + 1, *blocks[1:]], rule)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
+
+
+def _scattered() -> tuple[Program, tuple[Array, ...]]:
+    """A ReduceScatter of two arrays, and inputs whose sums depend on the order."""
+    values = (Value("x", tensor(F32, 3)), Value("y", tensor(F32, 3, 2)))
+    given: dict[str, Any] = {
+        "scatter_dimension": 0, "shard_count": 3, "replica_groups": matrix([[0, 1, 2]]),
+    }  # fmt: skip
+    results = (tensor(F32, 1), tensor(F32, 1, 2))
+    program = single_op("ReduceScatter", values, results, given, (fold_of("add", F32).region,))
+    return replace(program, process_grid=(3, 1)), tuple(
+        np.full(shape, number, np.float32) for number in (1e8, 3.0, 3.0) for shape in ((3,), (3, 2))
+    )
+
+
+@pytest.mark.parametrize("way", [ALONE, IF, LOOP])
+def test_each_array_of_a_tuple_that_is_scattered_is_judged_as_a_reduction(way: str) -> None:
+    """1e8 + 3 + 3 is 1e8 or 1e8 + 8, as it is added."""
+    program, inputs = _scattered()
+    if way != ALONE:
+        case = Case(program, (InputRecipe(("values:1",) * 2, 0),))
+        program = in_construct(case, way, Pick(lambda _: 0)).program
+        more = [np.array(1, argument.type.element.storage)  # type: ignore[union-attr]
+                for argument in program.main.arguments[2:]]  # fmt: skip
+        inputs = tuple(v for n in range(3) for v in (*inputs[2 * n : 2 * n + 2], *more))
+    expected = evaluate(program, inputs)
+    rule = CATALOG["ReduceScatter"].tolerance
+    for low, high in ((1e8, 1e8 + 8), (1e8 + 8, 1e8)):
+        found = [np.full_like(one, low if n % 2 else high) for n, one in enumerate(expected)]
+        assert judge(program, inputs, expected, found, rule).verdict is Verdict.PASS
+    for number in range(len(expected)):
+        found = [np.array(one) for one in expected]
+        found[number] += 64
+        assert judge(program, inputs, expected, found, rule).verdict is not Verdict.PASS
+
+
+def test_two_arrays_scattered_in_another_order_of_the_group() -> None:
+    """Groups of replicas and partitions, replica by replica, in both of the operations."""
+    values = (Value("x", tensor(F32, 4)), Value("y", tensor(F32, 8)))
+    given: dict[str, Any] = {
+        "scatter_dimension": 0, "shard_count": 4, "replica_groups": matrix([[0, 1]]),
+        "channel_id": 1,
+    }  # fmt: skip
+    body = fold_of("add", F32).region
+    program = single_op("ReduceScatter", values, (tensor(F32, 1), tensor(F32, 2)), given, (body,))
+    program = replace(program, process_grid=(2, 2))
+    inputs = tuple(np.arange(size, dtype=np.float32) * 10**n for n in range(4) for size in (4, 8))
+    expected = evaluate(program, inputs)
+    other = replace(program, functions=program.functions)
+    main = other.main
+    *_, end = main.body.operations
+    said = given | {"replica_groups": matrix([[0, 1, 2, 3]]), "use_global_device_ids": True}
+    subject = replace(program.subject, attributes=attributes(**said))
+    body_ = replace(main.body, operations=(subject, end))
+    other = replace(program, functions=(replace(main, body=body_),))
+    taken = evaluate(other, inputs)
+    rule = CATALOG["ReduceScatter"].tolerance
+    found = judge(program, inputs, expected, taken, rule)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, process_order.LABEL)
 
 
 def test_several_operands_gathered_so_in_another_order_of_the_group() -> None:
