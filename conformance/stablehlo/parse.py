@@ -18,7 +18,7 @@ from conformance.stablehlo.custom_calls import from_call
 from conformance.stablehlo.messages import foreign_name, place_of, position
 from conformance.stablehlo.reading.attributes import CONSTANTS, own_attributes
 from conformance.stablehlo.reading.constants import spelled_dense
-from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal, original
+from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
 from conformance.stablehlo.reading.refusal import ParseError, Unreadable, refusal
 from conformance.stablehlo.reading.types import value_type
 from conformance.stablehlo.shardings import is_shared_out
@@ -128,8 +128,8 @@ def _read(text: str) -> ir.Module:
     except ir.MLIRError as error:
         found = error.error_diagnostics
         if not found:
-            raise ParseError(original(str(error)).partition("\n")[0]) from None
-        message, at = original(found[0].message), position(str(found[0].location))
+            raise ParseError(str(error).partition("\n")[0]) from None
+        message, at = found[0].message, position(str(found[0].location))
         foreign = foreign_name(message, text, at)
         if foreign:
             raise Unreadable(_placed(at, foreign)) from None

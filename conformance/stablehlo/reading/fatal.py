@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,15 +35,12 @@ FATAL: dict[str, Callable[[ir.Operation], str]] = {"all_to_all": _has_no_group}
 jaxlib 0.10.2 divides by the number of groups of an all_to_all; 0.12 refuses it.
 """
 
-_WRAPPING = ("async_start",)
-"""Ops whose verifier looks for certain ops in their region, and would not know the stand-ins."""
-
-
-def _generic(names: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf'(?<="){_DIALECT}(?=\.(?:{"|".join(names)})"\s*\()')
-
-
-_FATAL, _STOOD_IN_FOR = _generic(FATAL), _generic((*FATAL, *_WRAPPING))
+_NAMES = "|".join(FATAL)
+_FATAL = re.compile(rf'"{_DIALECT}\.(?:{_NAMES})"\s*\(')
+_GENERIC = re.compile(rf'(?<="){_DIALECT}(?=\.(?!return")\w+"\s*\()')
+"""Operations in generic form. All of them are parsed unchecked, not the fatal ones alone: the
+verifier of an operation around one may ask which op it holds. A `return` is kept, as operations in
+pretty form ask for it."""
 
 
 def may_be_fatal(text: str) -> bool:
@@ -65,19 +62,20 @@ def unregistered_allowed(context: ir.Context) -> Generator[None]:
 def fatal_operations(text: str) -> list[tuple[str, str]]:
     """Return location and reason of each operation on which the verifier would end the process.
 
-    Raises:
-        MLIRError: if the text is no valid module for another reason; `original` makes its message
-            one about the text.
+    A text that is not even parsed has none: nothing of it comes to the verifier.
     """
     code = blanked(text)
     pieces: list[str] = []
     done = 0
-    for found in _STOOD_IN_FOR.finditer(code):
+    for found in _GENERIC.finditer(code):
         pieces += [text[done : found.start()], _STAND_IN]
         done = found.end()
     context: Any = ir.Context.current
     with unregistered_allowed(context):
-        module = ir.Module.parse("".join([*pieces, text[done:]]))
+        try:
+            module = ir.Module.parse("".join([*pieces, text[done:]]))
+        except ir.MLIRError:
+            return []
         return list(_walk(module.operation))
 
 
@@ -91,8 +89,3 @@ def _walk(operation: ir.Operation) -> Iterator[tuple[str, str]]:
         for block in region.blocks:
             for view in block.operations:
                 yield from _walk(view.operation)
-
-
-def original(message: str) -> str:
-    """Return a message with the dialect's name in place of the stand-in's."""
-    return message.replace(f"{_STAND_IN}.", f"{_DIALECT}.")

@@ -438,6 +438,28 @@ def units_of_text(text):
     raise ParseError(found.reason)
 
 
+ASYNCHRONOUS = """
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.async_start"(%x) ({
+  ^bb0(%y: tensor<4xf32>):
+    %2 = "stablehlo.all_to_all"(%y) {split_dimension = 0 : i64, concat_dimension = 0 : i64,
+      split_count = 2 : i64, replica_groups = %REF} : (tensor<4xf32>) -> tensor<4xf32>
+    "stablehlo.return"(%2) : (tensor<4xf32>) -> ()
+  }) : (tensor<4xf32>) -> !stablehlo.future<tensor<4xf32>>
+  %1 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+"""
+
+
+def test_an_all_to_all_inside_of_an_operation_is_read():
+    """What the verifier of the operation around it asks for is not what is parsed unchecked."""
+    read = parse_module(ASYNCHRONOUS.replace("%REF", "dense<[[0, 1]]> : tensor<1x2xi64>"))
+    assert read.main.body.operations[0].name == "async_start"
+    with pytest.raises(ParseError, match=r"line 5, column 10: .* at least one group"):
+        parse_module(ASYNCHRONOUS.replace("%REF", "dense<> : tensor<0x0xi64>"))
+
+
 def test_an_all_to_all_with_groups_is_read():
     text = ALL_TO_ALL.replace("%GROUPS", "")
     read = parse_module(text.replace("%REF", "dense<[[0, 1]]> : tensor<1x2xi64>"))
@@ -445,7 +467,7 @@ def test_an_all_to_all_with_groups_is_read():
     with pytest.raises(ParseError, match=r"line 5, column 8: .*'stablehlo.all_to_all' op"):
         parse_module(text.replace("%REF", "1 : i64"))
     with pytest.raises(ParseError, match="line 5, column 31: use of undeclared SSA value"):
-        parse_module(text.replace("%REF", "1 : i64").replace("(%x) {", "(%y) {"))
+        parse_module(text.replace("%REF", "dense<0> : tensor<1x1xi64>").replace("(%x) {", "(%y) {"))
 
 
 def test_an_all_to_all_that_is_started_asynchronously_is_read():
