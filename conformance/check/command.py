@@ -7,6 +7,7 @@ workers are forked from loads them.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import tempfile
 from collections import Counter
@@ -24,6 +25,7 @@ from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.executors.limit import EVALUATIONS
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
+from conformance.judging.wording import with_class
 
 if TYPE_CHECKING:  # what the parent loads once the workers' server is on its way
     from conformance.check.settings import Checked, Settings
@@ -120,18 +122,31 @@ def _report(verdicts: Iterator[Checked], options: Options, reasons: Mapping[str,
     counts: Counter[str] = Counter()
     codes: set[int] = set()
     failed = 0
+    first = ""
     with FilesBar(Console(stderr=True), len(options.files)) as bar:
         for checked in verdicts:
             counts[_word(checked)] += 1
             codes.add(_code_of(checked))
             failed += checked.fails
+            first = first or (checked.file if checked.fails and not checked.is_invalid else "")
             bar.advance(failed)
             line = _as_json(checked) if options.as_json else _as_text(checked, reasons)
             sys.stdout.write(line + "\n")
     if len(options.files) > 1:
         told = ", ".join(f"{name} {count}" for name, count in counts.items())
         sys.stderr.write(f"{len(options.files)} files: {told}\n")
+    if first and not options.as_json:
+        sys.stderr.write(f"to make what fails minimal: {_reduction(first, options)}\n")
     return next((code for code in (1, USAGE, 0) if code in codes), NOTHING_TESTED)
+
+
+def _reduction(file: str, options: Options) -> str:
+    """Return the command that minimises the program of a file, on the inputs that were given."""
+    given = [file, "--backend", options.backend]
+    given += ["--inputs", str(options.inputs)] if options.inputs is not None else []
+    given += ["--expectations", options.expectations] if options.expectations else []
+    shown = shlex.join(given).encode("utf-8", "backslashreplace").decode()
+    return f"hlo-conformance reduce {shown}"
 
 
 def _word(checked: Checked) -> str:
@@ -162,11 +177,10 @@ def _as_json(checked: Checked) -> str:
 
 def _as_text(checked: Checked, reasons: Mapping[str, str]) -> str:
     """A verdict on one line."""
-    kind = f" ({checked.kind})" if checked.kind else ""
-    told = [f"known as {id_}: {reasons[id_]}" for id_ in checked.known]
+    told = [f"a known divergence, {id_}: {reasons[id_]}" for id_ in checked.known]
     message = "; ".join(filter(None, (checked.message, *told)))
-    parts = [checked.file, _word(checked) + kind, message]
-    line = " ".join(": ".join(part for part in parts if part).split())
+    verdict = with_class(_word(checked), checked.kind, message)
+    line = " ".join(f"{checked.file}: {verdict}".split())
     return line.encode("utf-8", "backslashreplace").decode()  # file names may hold any bytes
 
 

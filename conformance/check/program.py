@@ -294,9 +294,10 @@ class Work:
             message = f"{outcome.message}; {first}"
             return Outcome(outcome.verdict, kind, message, where, elements, known, culprit)
         left, ids = why.judgement, ", ".join(why.known)
-        message = f"{left.message}; beside what is known as {ids}, {first}"
+        message = f"{left.message}; beside the known divergence {ids}, {first}"
         if why.new is None:
-            message = f"{left.message}; {first}, known as {ids}; what else is wrong was not found"
+            known_one = f"{first}, a known divergence, {ids}"
+            message = f"{left.message}; {known_one}; what else is wrong was not found"
         return Outcome(left.verdict, left.kind, message, where, elements, (), culprit)
 
     def _unsteady(
@@ -350,7 +351,7 @@ def _failed(
     index = tuple(int(i) for i in np.argwhere(fails)[0])
     one, other = (np.asarray(array[index]).reshape(1) for array in (want, got))
     message = (
-        f"check.{name}: {int(fails.sum())} of {fails.size} elements; at {list(index)} "
-        f"expected {decimal(one)}, got {decimal(other)}"
+        f"check.{name} does not hold for {int(fails.sum())} of {fails.size} elements; "
+        f"at {list(index)} expected {decimal(one)}, got {decimal(other)}"
     )
     return Outcome(verdict, kind, message)

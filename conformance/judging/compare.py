@@ -21,6 +21,7 @@ from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
 from conformance.judging.questions import Finding
+from conformance.judging.wording import of_elements
 from conformance.tolerance.models.mistakes import mistaken
 from conformance.tolerance.models.processes import process_order
 from conformance.tolerance.rule import Deviation, Rule
@@ -403,10 +404,7 @@ def _conclude(
     order = order[np.argsort(-np.nan_to_num(distances[order], posinf=1e300), kind="stable")]
     elements = tuple(differing.element(number, int(i), float(distances[i])) for i in order[:SHOWN])
     first = elements[0]
-    message = (
-        f"{finding[1]}: {wrong} of {total} elements; at {list(first.index)} "
-        f"expected {first.expected}, got {first.actual}"
-    )
+    message = of_elements(*finding, wrong, total, first)
     if first.ulp is not None and differing.budget is not None:
         message += f" ({first.ulp:g} {differing.rule.unit}, {differing.budget:g} permitted)"
     failing = tuple(dict.fromkeys(table[code] for code in sorted(counts) if table[code][0].fails))

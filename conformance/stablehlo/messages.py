@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import re
 
+_FRAME = re.compile(r'"([^"]+)":(\d+):\d+')
+"""A file with line and column; those of a call stack begin with the innermost."""
+
+_LIBRARY = re.compile(
+    r"(?:^|/)(?:site-packages|dist-packages|tensorflow/python|tf_keras/src|keras/src|jax/_src"
+    r"|lib/python3\.\d+)/"
+)
+"""What paths of libraries and of Python have, beside those of the user's own code."""
+
 _HERE = re.compile(r'"-":(\d+):(\d+)')
 
 
@@ -14,14 +23,18 @@ def position(location: str) -> tuple[int, int] | None:
 
 
 def place_of(location: str) -> str:
-    """A line of the text, or what its author's locations say: a name, the file and line below."""
+    """Return a line of the text, or what its author's locations say: a name, and file and line of
+    the innermost frame that is of no library."""
     here = position(location)
     if here is not None:
         return f"line {here[0]}"
     name = re.match(r'loc\("([^"]*)"\(', location)
-    file = re.search(r'"(?:[^"]*/)?([^"/]+)":(\d+):\d+', location)
     parts = [name[1]] if name else []
-    return " at ".join([*parts, f"{file[1]}:{file[2]}"] if file else parts)
+    frames = [(found[1], found[2]) for found in _FRAME.finditer(location)]
+    own = [frame for frame in frames if not _LIBRARY.search(frame[0])]
+    if own or not parts:  # where the frames are all of libraries, the name says more
+        parts += [f"{path.rpartition('/')[2]}:{line}" for path, line in (own or frames)[:1]]
+    return " at ".join(parts)
 
 
 def foreign_name(message: str, text: str, at: tuple[int, int] | None) -> str:

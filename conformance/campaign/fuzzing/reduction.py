@@ -22,6 +22,7 @@ from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.frontends.arguments import load as load_inputs
 from conformance.gate.reading import load
+from conformance.judging.wording import with_class
 from conformance.results.versions import versions
 
 
@@ -68,13 +69,12 @@ def reduce(options: Options) -> int:
         sys.stdout.write(f"{options.file}: it does not fail on {backend.name}\n")
         return 0
     if finding.known:
-        sys.stderr.write(f"known as {', '.join(finding.known)}\n")
+        sys.stderr.write(f"a known divergence: {', '.join(finding.known)}\n")
     own = bundle.write(options.out, finding, versions(), options.command)
-    kind = f" ({finding.kind})" if finding.kind else ""
+    told = with_class(finding.verdict, finding.kind, " ".join(finding.message.split()))
     count = len(working(finding.program))
     sys.stdout.write(
-        f"{finding.text.rstrip()}\n{finding.verdict}{kind}: {' '.join(finding.message.split())}\n"
-        f"{count} operation{'s' if count != 1 else ''}: {own}\n"
+        f"{finding.text.rstrip()}\n{told}\n{count} operation{'s' if count != 1 else ''}: {own}\n"
     )
     for words in (finding.cause.line, finding.vote.line):
         sys.stdout.write(f"{words}\n" if words else "")

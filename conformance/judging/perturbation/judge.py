@@ -22,6 +22,7 @@ from conformance.judging.perturbation.evaluations import SAMPLES, Permitted
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failures, is_near, within
 from conformance.judging.questions import Answer, Finding, Question, ask
+from conformance.judging.wording import of_elements
 from conformance.tolerance.models.mistakes import mistaken, taken_for
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Verdict, gravity
@@ -179,11 +180,8 @@ def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
     elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:SHOWN])
     first = elements[0]
     others = [one for one in counts if one != worst and one[0].severity == worst[0].severity]
-    beside = "".join(f", {kind}: {counts[verdict, kind]}" for verdict, kind in others)
-    message = (
-        f"{worst[1]}: {len(chosen)}{beside} of {expected.size} elements; at {list(first.index)} "
-        f"expected {first.expected}, got {first.actual}"
-    )
+    beside = "".join(f", {counts[verdict, kind]} more: {kind}" for verdict, kind in others)
+    message = of_elements(*worst, len(chosen), expected.size, first, beside)
     failing = tuple(one for one in counts if one[0].fails)
     return Judgement(
         worst[0], worst[1], message, len(chosen), expected.size, None, None, elements, Errors(),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,6 +23,7 @@ from conformance.campaign.fuzzing.trials import Trial
 from conformance.check.describing import described
 from conformance.check.file import check_file
 from conformance.check.settings import Settings
+from conformance.cli import app, guarded
 from conformance.errors import UsageError
 from conformance.verdict import Verdict
 
@@ -238,7 +239,15 @@ def test_the_snippet_of_describe_writes_inputs_that_are_read(program: str, tmp_p
             one(TRIAL, file, tmp_path / "inputs.npz")
 
 
-def test_the_command_that_a_folder_names_is_one_that_can_be_given(tmp_path: Path) -> None:
+def test_the_command_that_check_names_for_what_fails_minimises_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder,) = saved(tmp_path, NUMBERED)
-    said = json.loads((folder / "verdict.json").read_text())
-    assert "--inputs inputs.npz" in said["again"]
+    given = ["check", str(folder / "program.mlir"), "--inputs", str(folder / "inputs.npz")]
+    code = guarded(lambda: app([*given, "--backend", WRONG], standalone_mode=False))
+    said = capsys.readouterr().err.rpartition("to make what fails minimal: ")[2]
+    name, command, *rest = shlex.split(said)
+    assert (code, name, command) == (1, "hlo-conformance", "reduce")
+    out = ["--out", str(tmp_path / "reduced")]
+    assert guarded(lambda: app([command, *rest, *out], standalone_mode=False)) == 1
+    assert "1 operation: " in capsys.readouterr().out

@@ -10,6 +10,7 @@ from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.campaign.fuzzing.keeping import bundle
 from conformance.campaign.fuzzing.keeping.journal import Journal, Kept
 from conformance.campaign.fuzzing.trials import Hit
+from conformance.judging.wording import with_class
 from conformance.triage.minimise.shapes import elements_of
 
 
@@ -69,9 +70,8 @@ def of_known(hit: Hit) -> Kept:
 def line_of(finding: Finding) -> str:
     """A finding in a line."""
     ops = " + ".join(one.name for one in working(finding.program))
-    kind = f" ({finding.kind})" if finding.kind else ""
-    message = " ".join(finding.message.split())
-    return f"{finding.name}: {finding.verdict}{kind}: {ops}: {message}"
+    told = with_class(finding.verdict, finding.kind, " ".join(finding.message.split()))
+    return f"{finding.name}: {ops}: {told}"
 
 
 def cause_of(finding: Finding) -> str:

@@ -116,7 +116,7 @@ class Mutant(PjrtBackend):
     """XLA on a program in which one constant is another."""
 
     def __init__(self, was: float, becomes: float) -> None:
-        super().__init__("cpu")
+        super().__init__("cpu", "cpu")
         self._was, self._becomes = was, becomes
 
     def compile(self, text: str, program: Program):
@@ -213,7 +213,7 @@ def test_where_only_a_prefix_shows_it_prefixes_are_tried(
             wrong = _mapped(program, _positive)
             return super().compile(emit(wrong), wrong)
 
-    monkeypatch.setattr(session, "opened", lambda _: Shy("cpu"))
+    monkeypatch.setattr(session, "opened", lambda _: Shy("cpu", "cpu"))
     found = checked(tmp_path, FAULTY, Settings("shy"))
     assert found.verdict is Verdict.DIVERGENT
     assert found.operation == "exponential %0 (@inner, line 3)"
@@ -363,7 +363,7 @@ def test_what_is_known_to_end_the_process_is_known(call, tmp_path: Path) -> None
     code, out, _ = call("check", tmp_path / "crash.mlir", *given, *known)
     assert code == 0
     assert "known crashed (abort)" in out
-    assert "known as abort-on-nan: It aborts." in out
+    assert "a known divergence, abort-on-nan: It aborts." in out
 
 
 def test_a_hang_ends_in_time(call, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ class Faulty(PjrtBackend):
     """XLA on programs in which ops are taken for others, in programs of more than `least` ops."""
 
     def __init__(self, least: int = 0) -> None:
-        super().__init__("cpu")
+        super().__init__("cpu", "cpu")
         self._least = least
 
     def compile(self, text: str, program: Program) -> Any:
@@ -109,7 +109,7 @@ def test_what_goes_wrong_besides_is_not_hidden(text: str, tmp_path: Path) -> Non
     where = TANH if text is BEHIND else "tanh %4 (line 7)"
     found = checked(tmp_path, text, knows("sine"))
     assert (found.verdict, found.known, found.operation) == (Verdict.DIVERGENT, (), where)
-    assert f"beside what is known as sine-wrong, first wrong: {where}: " in found.message
+    assert f"beside the known divergence sine-wrong, first wrong: {where}: " in found.message
     found = checked(tmp_path, text, knows("sine", "tanh"))
     assert (found.known, found.operation) == (("sine-wrong", "tanh-wrong"), SINE)
 
@@ -165,7 +165,7 @@ def test_all_that_is_wrong_with_an_operation_must_be_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The most frequent class speaks for an operation; an element of another must be known too."""
-    monkeypatch.setattr(session, "opened", lambda _: Mixed("cpu"))
+    monkeypatch.setattr(session, "opened", lambda _: Mixed("cpu", "cpu"))
     text = CHAIN.replace("return %3, %4", "return %1, %4")
     both = knows("sine", kinds=("wrong value", "NaN"))
     assert not checked(tmp_path, text, both).fails
@@ -391,8 +391,8 @@ def test_the_command_tells_known_from_new(call: Call, tmp_path: Path) -> None:
     other.write_text(BEHIND)
     code, out, _ = call("check", program, "--expectations", ours)
     assert code == 0
-    assert out.startswith(f"{program}: known divergent (wrong value): wrong value: ")
-    assert out.endswith("; known as our-sine: our sine is a cosine\n")
+    assert out.startswith(f"{program}: known divergent (wrong value): ")
+    assert out.endswith("; a known divergence, our-sine: our sine is a cosine\n")
     code, out, err = call("check", program, other, "--expectations", ours, "--format", "json")
     objects = [json.loads(line) for line in out.splitlines()]
     assert [(one["verdict"], one["known"]) for one in objects] == [
@@ -400,7 +400,7 @@ def test_the_command_tells_known_from_new(call: Call, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert (code, err) == (1, "2 files: known divergent 1, divergent 1\n")
     code, out, _ = call("check", program, "--expectations", "none")
-    assert (code, "known as" in out) == (1, False)
+    assert (code, "known divergence" in out) == (1, False)
     (tmp_path / "cpu.toml").write_text(OURS)  # of a folder the backend's own file counts
     assert call("check", program, "--expectations", tmp_path)[0] == 0
     assert call("check", program)[0] == 1  # the shipped ones know no such sine

@@ -37,7 +37,9 @@ def test_a_test_program_is_judged_by_its_assertions(
     assert found.verdict is (Verdict.PASS if holds else Verdict.DIVERGENT)
     if not holds:
         assert found.kind == "expectation"
-        assert found.message.startswith(f"check.{assertion}: 1 of 3 elements; at [2] expected 0.2")
+        assert found.message.startswith(
+            f"check.{assertion} does not hold for 1 of 3 elements; at [2] expected 0.2"
+        )
 
 
 def test_an_unknown_assertion_is_not_checked(tmp_path: Path) -> None:

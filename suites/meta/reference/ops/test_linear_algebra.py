@@ -326,7 +326,7 @@ def test_an_unknown_that_overflows_is_wrong_alone() -> None:
     near[0, 2] = np.inf
     found = judge(made, (a, b), (right,), (near,), SOLVED)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "infinity")
-    assert found.message.startswith("infinity: 1 of 4 elements; at [0, 2]")
+    assert found.message.startswith("infinity: 1 of 4 elements is wrong; at [0, 2]")
 
 
 def test_underflow_is_gradual() -> None:
