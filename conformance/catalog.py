@@ -133,7 +133,7 @@ _ROWS = (
     Row("custom_call", CONTROL_FLOW, t.DATA),
     Row("divide", ARITHMETIC, t.DIVIDED),
     Row("dot", CONTRACTION, contraction.CONTRACTED),
-    Row("dot_general", CONTRACTION, contraction.CONTRACTED, weight=3),
+    Row("dot_general", CONTRACTION, contraction.CONTRACTED, weight=4),
     Row("dynamic_broadcast_in_dim", DYNAMISM, t.DATA, weight=2.125),
     Row("dynamic_conv", CONTRACTION, convolution.CONVOLVED, weight=3.25),
     Row("dynamic_gather", GATHERING, gathering.GATHERED, weight=3.75),

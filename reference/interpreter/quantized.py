@@ -62,7 +62,10 @@ def plain(operation: Operation) -> Operation:
     computes = on_numbers(operation)
     operands = tuple(_plain_value(value, computes) for value in operation.operands)
     results = tuple(_plain_value(value, computes) for value in operation.results)
-    return replace(operation, operands=operands, results=results)
+    record = OPS.get(operation.name)
+    without = record.unquantized if record is not None else ()
+    attributes = tuple(pair for pair in operation.attributes if pair[0] not in without)
+    return replace(operation, operands=operands, results=results, attributes=attributes)
 
 
 def numbers(operation: Operation, operands: Sequence[Array]) -> list[Array]:

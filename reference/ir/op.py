@@ -184,6 +184,7 @@ class Op:
         body_types: of an op whose body may work in another quantized type than an operand has, for
             each group of operands whether it is converted to the results' types; the others, of one
             operand, hold indices or are only compared.
+        unquantized: the attributes that its definition on quantized tensors leaves out.
         rescales: whether quantized operands may each be brought to the result's scale first.
         carries: the operands, by number, whose values go into its results, rounded at most; `EACH`
             for the operand of the same number as the result, or all where there is one result.
@@ -228,6 +229,7 @@ class Op:
     of_bits: bool = False
     is_exact: IsExact | None = None
     body_types: tuple[bool, ...] = ()
+    unquantized: tuple[str, ...] = ()
     rescales: bool = False
     carries: tuple[int, ...] | None = ()
     sized_by: tuple[str, ...] = ()

@@ -441,7 +441,7 @@ OPS: tuple[Op, ...] = (
         operands=("lhs", "rhs"), attributes=(*_DIMENSIONS, "precision_config", *ALGORITHM),
         optional=(*_DIMENSIONS, "precision_config", *ALGORITHM),
         constraints=tuple(f"C{number}" for number in range(1, 25)),
-        inputs=("I1", "I7", "I8", "I9", "I10"), element_types=ALL,
+        inputs=("I1", "I7", "I8", "I9", "I10"), element_types=ALL, unquantized=ALGORITHM,
     ),
     _op(
         name="einsum", specified=False, type_function=einsum_type, evaluate=einsum,

@@ -313,3 +313,20 @@ def test_every_algorithm_that_is_named_is_drawn() -> None:
     given = [dict(case.program.subject.attributes) for case in cases]
     assert any(one.get("allow_imprecise_accumulation") for one in given)
     assert any(one.get("lhs_component_count") == 3 for one in given)
+
+
+def test_quantized_operands_are_multiplied_without_the_algorithm() -> None:
+    """The specification hands on the dimensions and `precision_config` alone."""
+    of = QuantizedType(TYPES["si8"], -128, 127, F32, (0.3,), (0,), None)
+    wide = QuantizedType(TYPES["si32"], -(2**31), 2**31 - 1, F32, (0.09,), (0,), None)
+    values = tuple(Value(name, TensorType((1,), of)) for name in ("x", "y"))
+    given: dict[str, Any] = {
+        "lhs_contracting_dimensions": (0,),
+        "rhs_contracting_dimensions": (0,),
+    }
+    codes = [np.array([127], np.int8)] * 2
+    results = [
+        evaluate(single_op("dot_general", values, (TensorType((), wide),), attributes), codes)[0]
+        for attributes in (given, given | _algorithm("f8E5M2", "f8E5M2"))
+    ]
+    assert results[0] == results[1] == 127 * 127
