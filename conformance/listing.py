@@ -28,6 +28,9 @@ def op_entry(row: Row) -> dict[str, Any]:
         "tolerance_text": row.tolerance.text,
         "tolerance_source": row.tolerance.source,
         "constraints": list(row.constraints),
+        "constraints_of_twin": {ours: list(theirs) for ours, theirs in semantics.restates},
+        "waived_of_twin": list(semantics.waives),
+        "readings": list(semantics.readings),
         "constraints_tested": constraints_tested(row.name),
         "operands": list(semantics.operands),
         "attributes": list(semantics.attributes),
@@ -61,13 +64,21 @@ def constraints_tested(op: str) -> list[str]:
     return [id_ for id_ in (*semantics.constraints, *semantics.inputs) if id_ in tested]
 
 
+def _ids(row: Row) -> str:
+    """Return a row's constraint ids, those that its twin states with the twin's ids beside them."""
+    theirs = dict(OPS[row.name].restates)
+    return " ".join(
+        f"{id_} ({', '.join(theirs[id_])})" if id_ in theirs else id_ for id_ in row.constraints
+    )
+
+
 def ops_table() -> Table:
     """The catalog, a line per op."""
     table = Table(box=None, pad_edge=False)
     for heading in ("op", "dialect", "family", "types", "rule", "constraints"):
         table.add_column(heading, justify="right" if heading == "types" else "left")
     for row in CATALOG.values():
-        ids = " ".join(row.constraints)
+        ids = _ids(row)
         table.add_row(
             row.name, row.dialect, row.family, str(len(row.element_types)), row.tolerance.name, ids
         )  # fmt: skip
@@ -80,13 +91,21 @@ def op_table(row: Row) -> Table:
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     for name, value in op_entry(row).items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        shown = _shown(value)
         table.add_row(name.replace("_", " "), Text(shown or "none"))
     covered = coverage_entry(row)
     for dimension, values in covered["dimensions"].items():
         table.add_row(f"varies: {dimension}", Text(", ".join(values)))
     table.add_row("reached in standard", Text(_reached_text(covered["reached_in_standard"])))
     return table
+
+
+def _shown(value: Any) -> str:
+    """Return a property of an op as text."""
+    if isinstance(value, dict):
+        pairs = value.items()  # pyright: ignore[reportUnknownVariableType]
+        return "; ".join(f"{name}: {', '.join(ids)}" for name, ids in pairs)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _reached_text(reached: dict[str, Any]) -> str:
@@ -111,11 +130,21 @@ def coverage_page() -> str:
             "| op | family | element types | rule | constraints |",
             "| --- | --- | ---: | --- | --- |",
             *(f"| {row.name} | {row.family} | {len(row.element_types)} | {row.tolerance.name} | "
-              f"{' '.join(row.constraints)} |" for row in rows), "",
+              f"{_ids(row)} |" for row in rows), "",
         ]  # fmt: skip
     lines += ["## Headings of XLA's page that are no ops here", "", "| heading | why |"]
     lines += ["| --- | --- |", *(f"| {name} | {why} |" for name, why in LEFT_OUT.items()), ""]
-    return "\n".join(lines)
+    lines += ["## Texts that can be read in two ways", "", "| ops | reading |", "| --- | --- |"]
+    return "\n".join([*lines, *_readings(), ""])
+
+
+def _readings() -> list[str]:
+    """Return a line of the page for each reading, with the ops whose rows take it."""
+    ops: dict[str, list[str]] = {}
+    for name in CATALOG:
+        for reading in OPS[name].readings:
+            ops.setdefault(reading, []).append(name)
+    return [f"| {', '.join(names)} | {reading} |" for reading, names in ops.items()]
 
 
 _DOCUMENTS = {"stablehlo": "The StableHLO specification", "xla": "XLA's operation semantics"}

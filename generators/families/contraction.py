@@ -200,10 +200,27 @@ _WIDER: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def result_of(element_type: ElementType, pick: Pick) -> ElementType:
-    """The type itself, or a wider one to add up in."""
+_NARROWER: dict[str, tuple[str, ...]] = {
+    "si4": ("si2",), "si8": ("si4",), "si16": ("si8",), "si32": ("si16", "si8"),
+    "si64": ("si32", "si8"), "ui4": ("ui2",), "ui8": ("ui4",), "ui16": ("ui8",),
+    "ui32": ("ui16",), "ui64": ("ui32",), "f64": ("f32", "bf16"), "f32": ("bf16", "f16"),
+    "f16": ("f8E5M2", "f8E4M3", "bf16"), "bf16": ("f8E4M3FN", "f8E5M2FNUZ", "f16"),
+    "complex<f64>": ("complex<f32>",), "f8E3M4": ("f8E4M3",), "f8E4M3": ("f8E5M2",),
+    "f8E4M3FN": ("f8E5M2",), "f8E4M3FNUZ": ("f8E5M2FNUZ",), "f8E4M3B11FNUZ": ("f8E5M2",),
+    "f8E5M2": ("f4E2M1FN",), "f6E2M3FN": ("f6E3M2FN", "f4E2M1FN"), "f6E3M2FN": ("f4E2M1FN",),
+}  # fmt: skip
+"""Types of fewer bits, or (of floats) of less precision or range."""
+
+
+def result_of(element_type: ElementType, pick: Pick, *, may_narrow: bool = False) -> ElementType:
+    """Return the element type of a result: the operands' own, a wider or a narrower one.
+
+    StableHLO adds up in the result's type, and to that the operands' must be promotable;
+    XlaBuilder's `preferred_element_type` is of "higher or lower precision" (`may_narrow`).
+    """
     own = element_type.name
-    return TYPES[choose(pick, (own,) * 3 + _WIDER.get(own, (own,)), "result type")]
+    others = _WIDER.get(own, ()) + (_NARROWER.get(own, ()) if may_narrow else ())
+    return TYPES[choose(pick, (own,) * 3 + (others or (own,)), "result type")]
 
 
 _EXACT: ProfileRow = ("small_integers", "small_integers")
@@ -236,20 +253,30 @@ def value_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
     return _COMPLEX_ROWS if element_type.is_complex else _FLOAT_ROWS
 
 
-def _dot_general(element_type: ElementType, pick: Pick) -> Case:
+def dot_general(element_type: ElementType, pick: Pick, *, may_narrow: bool = False) -> Case:
+    """Return a product of any dimensions; see `result_of` for `may_narrow`."""
     of = layout(element_type, pick)
     types = {"lhs": TensorType(of.lhs, element_type), "rhs": TensorType(of.rhs, element_type)}
-    result = TensorType(of.result, result_of(element_type, pick))
+    result = TensorType(of.result, result_of(element_type, pick, may_narrow=may_narrow))
     given = of.attributes | _precision(element_type, pick)
     return case(pick, "dot_general", types, (result,), value_rows(element_type), given)
 
 
 def _dot(element_type: ElementType, pick: Pick) -> Case:
+    return _vectors_and_matrices(element_type, element_type, pick)
+
+
+def preferring_dot(element_type: ElementType, pick: Pick) -> Case:
+    """Return a product of vectors and matrices with a result of any width."""
+    return _vectors_and_matrices(element_type, result_of(element_type, pick, may_narrow=True), pick)
+
+
+def _vectors_and_matrices(element_type: ElementType, made: ElementType, pick: Pick) -> Case:
     depth = choose(pick, _DEPTHS[:22], "contracting size", size_label)
     lhs = (*(choose(pick, _SIZES),) * choose(pick, (0, 1, 1), "other dimensions of lhs"), depth)
     rhs = (depth, *(choose(pick, _SIZES),) * choose(pick, (0, 1, 1), "other dimensions of rhs"))
     types = {"lhs": TensorType(lhs, element_type), "rhs": TensorType(rhs, element_type)}
-    result = TensorType((*lhs[:-1], *rhs[1:]), element_type)
+    result = TensorType((*lhs[:-1], *rhs[1:]), made)
     return case(pick, "dot", types, (result,), value_rows(element_type), precisions(pick))
 
 
@@ -287,7 +314,7 @@ def _unary_einsum(element_type: ElementType, pick: Pick) -> Case:
 
 BUILDERS: dict[str, Builder] = {
     "dot": _dot,
-    "dot_general": _dot_general,
+    "dot_general": dot_general,
     "einsum": _einsum,
     "unary_einsum": _unary_einsum,
 }

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import capped, is_large, more_than_one, size_label
-from generators.families.contraction import precisions, shuffled, value_rows
+from generators.families.contraction import precisions, result_of, shuffled, value_rows
 from generators.programs.building import Builder, case
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, TensorType
@@ -52,12 +52,13 @@ class Form(NamedTuple):
 
     `mixed`: dimensions in any order, not batch, features, spatial ones and output features, input
     features, spatial ones. `named` makes padding of the sizes of windows, by the name that it
-    takes.
+    takes. `prefers`: a result of another element type than the operands'.
     """
 
     mixed: bool = True
     dilated: bool = True
     named: Callable[[str, int], tuple[int, int]] | None = None
+    prefers: bool = False
 
 
 GENERAL = Form()
@@ -261,6 +262,7 @@ def _built(
     if form.named:
         padding = tuple(form.named(name, window) for window in shapes.window)
         geometry = replace(geometry, padding=padding)
+    to = result_of(element_type, pick, may_narrow=True) if form.prefers else element_type
     kernel = (*shapes.window, shapes.taken, shapes.made)
     image = (shapes.batch, *shapes.image, shapes.taken * geometry.feature_groups)
     result = (
@@ -271,7 +273,7 @@ def _built(
     return _Built(
         TensorType(_placed(geometry.input_dimensions, image), element_type),
         TensorType(_placed(geometry.kernel_dimensions, kernel), element_type),
-        TensorType(_placed(geometry.output_dimensions, result), element_type),
+        TensorType(_placed(geometry.output_dimensions, result), to),
         geometry.padding,
         _attributes(geometry, pick),
         name,

@@ -75,7 +75,8 @@ def _sizes_profile(pick: Pick, before: int, size: int, groups: int) -> str:
     return "values:" + ",".join(map(str, listed))
 
 
-def _ragged_dot(element_type: ElementType, pick: Pick) -> Case:
+def ragged_dot(element_type: ElementType, pick: Pick, *, may_narrow: bool = False) -> Case:
+    """Return a ragged product; see `generators.families.contraction.result_of` for `may_narrow`."""
     mode = choose(pick, (*Mode,), "mode", _mode)
     sides = _sides(pick, mode)
     groups = choose(pick, _GROUPS, "groups", _count)
@@ -114,12 +115,13 @@ def _ragged_dot(element_type: ElementType, pick: Pick) -> Case:
     shares = [_sizes_profile(pick, prod(before), size, groups) for _ in range(2)]
     contents = value_rows(element_type)
     rows = tuple((*row, shares[n % 2]) for n, row in enumerate(contents))
-    result = TensorType(result_sizes(lhs, rhs, groups, numbers), result_of(element_type, pick))
+    to = result_of(element_type, pick, may_narrow=may_narrow)
+    result = TensorType(result_sizes(lhs, rhs, groups, numbers), to)
     return case(pick, "chlo.ragged_dot", types, (result,), rows, given | precisions(pick))
 
 
 BUILDERS: dict[str, Builder] = {
-    "chlo.ragged_dot": _ragged_dot,
+    "chlo.ragged_dot": ragged_dot,
     "mhlo.ragged_all_to_all": ragged_all_to_all,
 }
 """What builds the cases of each op."""

@@ -7,7 +7,7 @@ constraint broken) is told from a worse one.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -34,6 +34,7 @@ class Collected:
 
 _collected: ContextVar[Collected | None] = ContextVar("collected", default=None)
 _op: ContextVar[str] = ContextVar("op", default="?")
+_restated: ContextVar[Mapping[str, str]] = ContextVar("restated", default={})  # noqa: B039 - no one writes it
 
 
 @contextmanager
@@ -58,6 +59,19 @@ def checking(op: str) -> Generator[None]:
         _op.reset(token)
 
 
+@contextmanager
+def restating(ids: Mapping[str, str]) -> Generator[None]:
+    """Report violated ids under other ids; violations of an id restated as "" do not count.
+
+    `ids` maps the ids of a twin's constraints to those of the op that is lowered to it.
+    """
+    token = _restated.set(ids)
+    try:
+        yield
+    finally:
+        _restated.reset(token)
+
+
 def require(id: str, condition: bool, given: object = "") -> bool:  # noqa: A002 - the spec's word
     """State that constraint `id` holds; `given` says what was there, should it not.
 
@@ -67,6 +81,9 @@ def require(id: str, condition: bool, given: object = "") -> bool:  # noqa: A002
         ConstraintViolation: when it does not hold, outside of `collecting`.
     """
     if not condition:
+        id = _restated.get().get(id, id)  # noqa: A001 - the spec's word
+        if not id:
+            return condition
         collected = _collected.get()
         if collected is None:
             raise ConstraintViolation(_op.get(), id, str(given))

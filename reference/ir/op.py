@@ -194,6 +194,11 @@ class Op:
             own `evaluate` is then never called.
         twin: the name of that last one.
         renames: the names of attributes and regions that are others than the twin's, and those.
+        restates: constraints of the op that say what constraints of the twin say, with the ids of
+            these; the twin's are reported under the op's ids.
+        waives: constraints of the twin that forbid what the op permits.
+        readings: passages of the text that can be read in more than one way, each with the reading
+            that the row takes and the other one.
         composite: what it is written as where StableHLO has no op of its meaning, nor others that
             would end with one.
         expensive: whether programs of it take five times as long to compile as most (0.1 s and
@@ -238,6 +243,9 @@ class Op:
     lower: Lower | None = None
     twin: str = ""
     renames: tuple[tuple[str, str], ...] = ()
+    restates: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    waives: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
     composite: Composite | None = None
 
     @property

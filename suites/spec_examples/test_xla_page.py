@@ -1,6 +1,7 @@
 """The examples of XLA's operation semantics page, with its figures, evaluated.
 
-Operands, attributes and results are those of the page (seeds/000), each under its heading.
+Operands, attributes and results are those of the page, each under its heading. Forms that only
+older versions of the page have come with the examples of these.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from reference.ir.program import (
 )
 from reference.ir.types import Array, element_type, element_type_of
 from reference.ops.table import OPS
-from reference.ops.xla.contraction import DotDimensionNumbers
+from reference.ops.xla.contraction import DotDimensionNumbers, default_dimension_numbers
 from reference.ops.xla.lowering import lowered
 from reference.ops.xla.shapes import Shape
 
@@ -58,6 +59,8 @@ def program_of(
 
 V = f32([[[10, 11, 12], [15, 16, 17]], [[20, 21, 22], [25, 26, 27]],
          [[30, 31, 32], [35, 36, 37]], [[40, 41, 42], [45, 46, 47]]])  # fmt: skip
+OUT_OF_ORDER = f32([10, 20, 30, 40, 11, 21, 31, 41, 12, 22, 32, 42,
+                    15, 25, 35, 45, 16, 26, 36, 46, 17, 27, 37, 47])  # fmt: skip
 B = f32([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]])
 A = f32([0, 1, 2, 3, 4])
 THREE = f32([[[1, 2, 3], [4, 5, 6]]] * 4)
@@ -66,6 +69,7 @@ POOL = f32([10000, 1000, 100, 10, 1])
 LESS = BodyBuilder.of(*[element_type(n) for n in ("si32", "si32", "si32", "si32", "f32", "f32")])
 BY_FIRST = LESS.returns(LESS.compare(LESS.arguments[0], LESS.arguments[1], "LT"))
 PAIR_OF_F32 = BodyBuilder.of(F32, F32)
+NUMBERS = default_dimension_numbers(1)
 GREATER = PAIR_OF_F32.returns(PAIR_OF_F32.compare(*PAIR_OF_F32.arguments, "GE"))
 
 EXAMPLES: list[tuple[str, tuple[Array, ...], tuple[Array, ...], dict[str, Any], tuple[Region, ...]]]
@@ -109,6 +113,23 @@ EXAMPLES = [
     ("Reshape", (V,), (V.reshape(8, 3),), {"dimensions": (8, 3)}, ()),
     ("Reshape", (f32([[5]]),), (f32(5),), {"dimensions": ()}, ()),
     ("Reshape", (f32(5),), (f32([[5]]),), {"dimensions": (1, 1)}, ()),
+    ("Reshape (ordered)", (V,), (V.reshape(24),), {"dimensions": (0, 1, 2), "new_sizes": (24,)},
+     ()),
+    ("Reshape (ordered)", (V,), (V.reshape(8, 3),),
+     {"dimensions": (0, 1, 2), "new_sizes": (8, 3)}, ()),
+    ("Reshape (ordered)", (V,), (V.reshape(8, 3),), {"new_sizes": (8, 3)}, ()),
+    ("Reshape (ordered)", (V,), (OUT_OF_ORDER,), {"dimensions": (1, 2, 0), "new_sizes": (24,)},
+     ()),
+    ("Reshape (ordered)", (V,),
+     (f32([[10, 20, 30], [40, 11, 21], [31, 41, 12], [22, 32, 42],
+           [15, 25, 35], [45, 16, 26], [36, 46, 17], [27, 37, 47]]),),
+     {"dimensions": (1, 2, 0), "new_sizes": (8, 3)}, ()),
+    ("Reshape (ordered)", (V,),
+     (f32([[[10, 20], [30, 40], [11, 21], [31, 41], [12, 22], [32, 42]],
+           [[15, 25], [35, 45], [16, 26], [36, 46], [17, 27], [37, 47]]]),),
+     {"dimensions": (1, 2, 0), "new_sizes": (2, 6, 2)}, ()),
+    ("Reshape (ordered)", (f32([[5]]),), (f32(5),), {"dimensions": (0, 1), "new_sizes": ()}, ()),
+    ("Reshape (ordered)", (f32(5),), (f32([[5]]),), {"dimensions": (), "new_sizes": (1, 1)}, ()),
     ("Select", (np.array([1, 0, 0, 1], PRED), s32([1, 2, 3, 4]), s32([100, 200, 300, 400])),
      (s32([1, 200, 300, 4]),), {}, ()),
     ("Select", (np.array(True), s32([1, 2, 3, 4]), s32([100, 200, 300, 400])),
@@ -143,6 +164,88 @@ def test_an_example(op, operands, results, given, regions) -> None:
     for got, want in zip(evaluate(program, operands), results, strict=True):
         np.testing.assert_array_equal(got, want)
     assert {one.name for one in lowered(program).walk()}.isdisjoint({op})
+
+
+PREFERRED = [
+    # sums of products of 100 and of 3: 30,000 wraps in eight bits, and 9.25 is no bf16's neighbour
+    ("si8", "si32", [100, 100, 100], 30_000),
+    ("si32", "si8", [100, 100, 100], 30_000 - 117 * 256),
+    ("bf16", "f32", [1.0078125, 1.0078125, 1.0078125], 3 * 1.0078125**2),
+    ("f32", "bf16", [1.0078125, 1.0078125, 1.0078125], 3.046875),
+    ("f16", "f32", [300.0, 300.0, 1.0], 180_001.0),
+    ("f32", "f16", [300.0, 300.0, 1.0], INF),
+    ("complex<f32>", "complex<f64>", [1j, 2.0, 0.0], 3.0),
+]
+"""An element type, the preferred one, the elements of both operands, and their product."""
+
+CONVOLUTIONS = {
+    "Conv": {"padding": "VALID"},
+    "ConvWithGeneralPadding": {"padding": ((0, 0),)},
+    "ConvWithGeneralDimensions": {"padding": "VALID", "dimension_numbers": NUMBERS},
+    "ConvGeneral": {"padding": ((0, 0),), "dimension_numbers": NUMBERS},
+    "ConvGeneralDilated": {
+        "padding": ((0, 0),), "dimension_numbers": NUMBERS, "lhs_dilation": (1,),
+        "rhs_dilation": (1,),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("of", "preferred", "elements", "product"), PREFERRED)
+@pytest.mark.parametrize("op", ["Dot", "DotGeneral", *CONVOLUTIONS])
+def test_results_have_the_preferred_element_type(
+    op: str, of: str, preferred: str, elements: list[Any], product: Any
+) -> None:
+    """A wider type holds what the operands' does not; a narrower one is rounded to, or wraps."""
+    convolves = op in CONVOLUTIONS
+    shape = (1, 1, 3) if convolves else (3,)
+    array = np.array(elements, element_type(of).storage).reshape(shape)
+    want = np.array(product, element_type(preferred).storage).reshape((1,) * 3 * convolves)
+    given: dict[str, Any] = {"preferred_element_type": preferred}
+    if convolves:
+        groups = {"feature_group_count": 1, "batch_group_count": 1, "window_strides": (1,)}
+        given |= groups | CONVOLUTIONS[op]
+    elif op == "DotGeneral":
+        given["dimension_numbers"] = DotDimensionNumbers((0,), (0,))
+    program = program_of(op, (array, array), (want,), (), given)
+    assert check(program) == []
+    (found,) = evaluate(program, (array, array))
+    assert found.dtype == want.dtype
+    np.testing.assert_array_equal(found, want)
+    (found,) = evaluate(lowered(program), (array, array))
+    np.testing.assert_array_equal(found, want)
+
+
+def test_a_result_of_another_type_than_the_preferred_one_is_no_result() -> None:
+    array, want = np.ones((1, 1, 3), np.float32), np.ones((1, 1, 1), np.float64)
+    given: dict[str, Any] = {
+        "feature_group_count": 1, "batch_group_count": 1, "window_strides": (1,),
+        "padding": "VALID", "preferred_element_type": "f32",
+    }  # fmt: skip
+    program = program_of("Conv", (array, array), (want,), (), given)
+    assert [ids for _, ids in check(program)] == [("result",)]
+
+
+def test_same_padding_with_a_stride_is_read_by_the_words_of_the_page() -> None:
+    """Six elements, windows of three, steps of two: one zero at each end.
+
+    XlaBuilder's source pads for ceil(6 / 2) windows, by a zero behind the end alone: the sums of
+    the page's words are not those. The page's example, of five elements, has both.
+    """
+
+    def sums(size: int) -> list[float]:
+        line, one = f32(range(1, size + 1)).reshape(1, 1, size), f32([[[1, 1, 1]]])
+        given: dict[str, Any] = {
+            "feature_group_count": 1, "batch_group_count": 1, "window_strides": (2,),
+            "padding": "SAME",
+        }  # fmt: skip
+        program = program_of("Conv", (line, one), (np.zeros((1, 1, 3), np.float32),), (), given)
+        assert check(program) == []
+        return evaluate(program, (line, one))[0].ravel().tolist()
+
+    assert sums(6) == [3, 9, 15]  # not [6, 12, 11]
+    assert sums(5) == [3, 9, 9]
+    for op in ("Conv", "ConvWithGeneralDimensions", "ReduceWindow", "SelectAndScatter"):
+        assert any("SAME" in reading for reading in OPS[op].readings)
 
 
 @pytest.mark.parametrize("rhs", [[[1, 1, 1], [2, 2, 2]]])
@@ -295,7 +398,7 @@ def test_an_irregular_tensor_is_what_its_offsets_and_sizes_say() -> None:
 
 @pytest.mark.parametrize("chosen", [True, False])
 def test_one_of_two_tuples_is_selected_whole(chosen: bool) -> None:
-    """Older versions of the page: tuples are taken for scalars, and pred is one."""
+    """For the page tuples are scalars: pred is a scalar, and the tuples have one shape."""
     left, right = Value("left", TensorType((2,), F32)), Value("right", TensorType((2,), F32))
     pred, pairs = Value("pred", TensorType((), element_type("i1"))), ((left, right), (right, left))
     whole = TupleType((left.type, TupleType((right.type,))))

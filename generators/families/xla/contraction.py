@@ -77,11 +77,11 @@ def _convolution(named: str, mixed: bool, dilated: bool, operation: Operation) -
 
 
 _FORMS = {
-    "Conv": Form(mixed=False, dilated=False, named=padding_along),
-    "ConvWithGeneralPadding": Form(mixed=False, dilated=False),
-    "ConvWithGeneralDimensions": Form(dilated=False, named=padding_along),
-    "ConvGeneral": Form(dilated=False),
-    "ConvGeneralDilated": Form(),
+    "Conv": Form(mixed=False, dilated=False, named=padding_along, prefers=True),
+    "ConvWithGeneralPadding": Form(mixed=False, dilated=False, prefers=True),
+    "ConvWithGeneralDimensions": Form(dilated=False, named=padding_along, prefers=True),
+    "ConvGeneral": Form(dilated=False, prefers=True),
+    "ConvGeneralDilated": Form(prefers=True),
 }
 
 
@@ -92,10 +92,17 @@ def _conv(name: str, element_type: ElementType, pick: Pick) -> Case:
     return Case(renamed(made.program, OPS[name], restate), made.inputs)
 
 
+_PREFERRING: dict[str, Builder] = {
+    "dot": contraction.preferring_dot,
+    "dot_general": partial(contraction.dot_general, may_narrow=True),
+    "chlo.ragged_dot": partial(ragged.ragged_dot, may_narrow=True),
+}
+"""What builds the twins' cases with any `preferred_element_type`."""
+
 _PLAIN = [record for record in RECORDS if record.name not in _FORMS]
 
 BUILDERS: dict[str, Builder] = twins(
-    contraction.BUILDERS | normalization.BUILDERS | ragged.BUILDERS,
+    normalization.BUILDERS | _PREFERRING,
     _PLAIN,
     {"Dot": _kept, "DotGeneral": _dot_general, "RaggedDot": _ragged_dot},
 ) | {name: partial(_conv, name) for name in _FORMS}

@@ -10,6 +10,7 @@ from generators.case.choices import Pick, choose
 from generators.case.shapes import capped, shape
 from generators.families import data_movement, elementwise, gathering, sorting
 from generators.families.bounded import NOT_LOOKED_AT, Writer, bounded, ways_to_look
+from generators.families.contraction import shuffled
 from generators.families.dynamism import BUILDERS as DYNAMIC
 from generators.families.xla.twins import Restate, twins
 from generators.programs.building import Builder, case
@@ -81,6 +82,24 @@ def _collapse(element_type: ElementType, pick: Pick) -> Case:
     return case(pick, "Collapse", {"operand": of}, (result,), rows, {"dimensions": dimensions})
 
 
+_LEFT_OUT, _IN_ORDER, _REVERSED, _SHUFFLED = "left out", "in order", "reversed", "shuffled"
+
+
+def _reshape_ordered(element_type: ElementType, pick: Pick) -> Case:
+    sizes = shape(pick)
+    rank = len(sizes)
+    kinds = (_LEFT_OUT, _IN_ORDER, *(_REVERSED,) * 2 * (rank > 1), *(_SHUFFLED,) * 3 * (rank > 2))
+    kind = choose(pick, kinds, "dimensions")
+    new_sizes = _new_sizes(sizes, choose(pick, _NEW_SHAPES, "new shape"))
+    given: dict[str, Any] = {"new_sizes": new_sizes}
+    if kind != _LEFT_OUT:
+        order = shuffled(pick, rank) if kind == _SHUFFLED else tuple(range(rank))
+        given["dimensions"] = order[::-1] if kind == _REVERSED else order
+    of, result = TensorType(sizes, element_type), TensorType(new_sizes, element_type)
+    rows = profiles.rows(element_type)
+    return case(pick, "Reshape (ordered)", {"operand": of}, (result,), rows, given)
+
+
 _most = capped(3)
 
 
@@ -88,6 +107,9 @@ _INDEX_TYPES = ("si32", "si64")
 
 
 FULL, BELOW = "at their bounds", "below their bounds"
+
+
+_NEW_SHAPES = ("another order", "in one", "as it is", "with ones")
 
 
 def _new_sizes(sizes: tuple[int, ...], kind: str) -> tuple[int, ...]:
@@ -101,9 +123,8 @@ def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
 
     Sizes that are dynamic stay below their bounds where those of the operand do.
     """
-    kinds = ("another order", "in one", "as it is", "with ones")
     sizes = shape(pick)
-    kind = choose(pick, kinds, "new shape")
+    kind = choose(pick, _NEW_SHAPES, "new shape")
     index = TensorType((), type_of(choose(pick, _INDEX_TYPES, "index type")))
     ways = ways_to_look(element_type)
     way = choose(pick, (*[NOT_LOOKED_AT] * len(ways), *ways), "looked at")
@@ -146,7 +167,11 @@ _BUILDERS = (
     | DYNAMIC
 )  # fmt: skip
 
-_OWN: dict[str, Builder] = {"Collapse": _collapse, "DynamicReshape": _dynamic_reshape}
+_OWN: dict[str, Builder] = {
+    "Collapse": _collapse,
+    "DynamicReshape": _dynamic_reshape,
+    "Reshape (ordered)": _reshape_ordered,
+}
 
 BUILDERS: dict[str, Builder] = (
     twins(_BUILDERS, (record for record in RECORDS if record.name not in _OWN), RESTATED) | _OWN

@@ -19,8 +19,10 @@ _F32, _SI32 = element_type("f32"), element_type("si32")
 Sizes = tuple[int, ...]
 
 
-def _product(op: str, lhs: Sizes, rhs: Sizes, result: Sizes, **given: Any) -> Program:
-    types = {"lhs": tensor(_F32, *lhs), "rhs": tensor(_F32, *rhs)}
+def _product(
+    op: str, lhs: Sizes, rhs: Sizes, result: Sizes, *, right: ElementType = _F32, **given: Any
+) -> Program:
+    types = {"lhs": tensor(_F32, *lhs), "rhs": tensor(right, *rhs)}
     return program(op, types, (tensor(_F32, *result),), **given)
 
 
@@ -30,6 +32,8 @@ def _dot(op: str) -> Iterator[Miss]:
     yield "P1", _product(op, (2,), (2, 2, 2), (2, 2))
     for lhs, rhs, result in (((3,), (4,), ()), ((2, 3), (4,), (2,)), ((2, 3), (2, 3), (2, 3))):
         yield "P2", _product(op, lhs, rhs, result)
+    yield "P3", _product(op, (2, 3), (3, 4), (2, 4), right=_SI32)
+    yield "P3", _product(op, (3,), (3,), (), right=_SI32, preferred_element_type="f32")
 
 
 def _dot_general(op: str) -> Iterator[Miss]:
@@ -40,6 +44,8 @@ def _dot_general(op: str) -> Iterator[Miss]:
         ("P2", DotDimensionNumbers((1,), (0,), (-1,), (1,))),
     ):
         yield id_, _product(op, (2, 3), (3, 4), (2, 4), dimension_numbers=numbers)
+    numbers = DotDimensionNumbers((1,), (0,))
+    yield "P3", _product(op, (2, 3), (3, 4), (2, 4), right=_SI32, dimension_numbers=numbers)
 
 
 _RAGGED: dict[str, Any] = {"lhs_ragged_dimensions": (0,), "rhs_group_dimensions": (0,)}
@@ -88,9 +94,14 @@ def _conv(op: str) -> Iterator[Miss]:
     yield "P1", _product(op, (2, 4), *plain[1:], **given)
     yield "P1", _product(op, plain[0], (6, 4), plain[2], **given)
     yield "P2", _product(op, (2, 3, 5), *plain[1:], **given)
-    yield "P2", _product(op, *plain, **given | {"feature_group_count": 2})
-    yield "P3", _product(op, (2, 16, 5), *plain[1:], **given | {"feature_group_count": 4})
-    yield "P4", _product(op, (3, 4, 5), *plain[1:], **given | {"batch_group_count": 2})
+    groups: dict[str, Any] = given | {"feature_group_count": 2}
+    yield "P2", _product(op, *plain, **groups)
+    groups = given | {"feature_group_count": 4}
+    yield "P3", _product(op, (2, 16, 5), *plain[1:], **groups)
+    groups = given | {"batch_group_count": 2}
+    yield "P4", _product(op, (3, 4, 5), *plain[1:], **groups)
+    yield "P5", _product(op, *plain, right=_SI32, **given)
+    yield "P5", _product(op, *plain, right=_SI32, **given, preferred_element_type="f32")
 
 
 NEAR_MISSES: dict[str, Misses] = {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from generators.invalid.gathering import NEAR_MISSES as GATHERING
 from generators.invalid.misses import Miss, Misses, program, tensor
+from generators.invalid.xla.restated import restated
 from reference.ir.types import element_type
 from reference.ops.xla.shapes import Shape
 
@@ -38,6 +40,14 @@ def _reshape(op: str) -> Iterator[Miss]:
     types = {"operand": tensor(_F32, 2, 3)}
     for sizes in ((5,), (), (2, 4), (0,)):
         yield "P1", program(op, types, (tensor(_F32, *sizes),), dimensions=sizes)
+
+
+def _ordered(op: str) -> Iterator[Miss]:
+    types, result = {"operand": tensor(_F32, 2, 3)}, (tensor(_F32, 6),)
+    for order in ((0,), (0, 0), (1, 2), (-1, 0), (0, 1, 2)):
+        yield "P1", program(op, types, result, dimensions=order, new_sizes=(6,))
+    yield "P2", program(op, types, (tensor(_F32, 5),), dimensions=(1, 0), new_sizes=(5,))
+    yield "P2", program(op, types, (tensor(_F32, 2, 4),), new_sizes=(2, 4))
 
 
 def _explicit(op: str) -> Iterator[Miss]:
@@ -80,6 +90,8 @@ NEAR_MISSES: dict[str, Misses] = {
     "Pad": _pad,
     "Reshape": _reshape,
     "Reshape (explicit)": _explicit,
+    "Reshape (ordered)": _ordered,
+    "Scatter": restated(GATHERING["scatter"]),
 }
 """What makes the near misses of each op."""
 

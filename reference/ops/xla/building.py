@@ -7,13 +7,13 @@ before, by the record's conditions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from reference.ir.constraints import ConstraintViolation, collecting, require
+from reference.ir.constraints import ConstraintViolation, collecting, require, restating
 from reference.ir.errors import EvaluationError
 from reference.ir.notation import listed
 from reference.ir.op import Dialect, Lower, Op, QuantizedUse
@@ -50,14 +50,17 @@ class Building:
     """Operations that are added one after the other; each takes values made before.
 
     `results` are the types that the call states for its results, where it states any. Where it
-    `checks`, operations that break constraints of their own op raise ConstraintViolation.
-    `scope` is the program around the call, where it is known.
+    `checks`, operations that break constraints of their own op raise ConstraintViolation; those of
+    the op `twin` under the ids of `restated` (see `reference.ir.constraints.restating`). `scope` is
+    the program around the call, where it is known.
     """
 
     prefix: str
     results: tuple[ValueType, ...] = ()
     checks: bool = False
     scope: Program | None = None
+    twin: str = ""
+    restated: Mapping[str, str] = field(default_factory=dict[str, str])
     operations: list[Operation] = field(default_factory=list[Operation])
 
     def op(
@@ -86,7 +89,9 @@ class Building:
         """Add an operation of any number of results."""
         types = results or (() if result is None else (result,))
         if not types or (self.checks and name in LOWER):
-            with nullcontext() if self.checks else collecting():  # a near miss is written as it is
+            reported = restating(self.restated if name == self.twin else {})
+            # a near miss is written as it is
+            with nullcontext() if self.checks else collecting(), reported:
                 types = _inferred(name, operands, regions, given, types, self.scope)
         number = len(self.operations)
         values = tuple(Value(f"{self.prefix}.{number}.{n}", of) for n, of in enumerate(types))
@@ -133,6 +138,8 @@ def _types(
     lower: Lower,
     conditions: Conditions | None,
     several: bool,
+    twin: str,
+    restated: Mapping[str, str],
     /,
     *operands: ValueType | tuple[ValueType, ...],
     **given: Any,
@@ -152,7 +159,7 @@ def _types(
             return results if several else results[0]
     scope: Program | None = given.pop("scope", None)
     values = [_placeholder(f"o{n}", of) for n, of in enumerate(operands)]
-    building = Building("r", stated, checks=True, scope=scope)
+    building = Building("r", stated, checks=True, scope=scope, twin=twin, restated=restated)
     made = lowering(lower, building, *values, **given)
     types = tuple(value.type for value in (made if several else (made,)))
     require("result", not stated or types == tuple(stated), listed(*types))
@@ -179,24 +186,31 @@ def built(
     conditions: Conditions | None = None,
     constraints: tuple[str, ...] = (),
     renames: dict[str, str] | None = None,
+    restates: dict[str, tuple[str, ...]] | None = None,
+    waives: tuple[str, ...] = (),
     **facts: Any,
 ) -> Op:
     """The record of an op that is lowered: what it does not say is as its twin has it.
 
-    `conditions` requires the ids `constraints`.
+    `conditions` requires the ids `constraints`, but for those that `restates` lists with the
+    twin's constraints that say the same: the twin's type function requires these.
     """
-    of = LOWER[twin]
+    of, known = LOWER[twin], restates or {}
     several = facts.get("several", of.several)
+    restated = {theirs: ours for ours, ids in known.items() for theirs in ids}
+    restated |= dict.fromkeys(waives, "")
     given: dict[str, Any] = {
         "evaluate": _not_evaluated, "quantized": QuantizedUse.REFUSES, "specified": False,
         "unrounded": None, "is_exact": None, "body_types": (), "rescales": False, "sized_by": (),
         "optional": (), "inputs": (), "check_values": None, "metadata": frozenset[str](),
-        "type_function": partial(_types, lower, conditions, several), "wraps": False,
+        "type_function": partial(_types, lower, conditions, several, twin, restated),
+        "wraps": False,
     }  # fmt: skip
     return replace(
         of, name=name, dialect=Dialect.XLA, twin=twin, lower=lower, operands=operands,
         attributes=attributes, constraints=constraints,
-        renames=tuple((renames or {}).items()), **given | facts,
+        renames=tuple((renames or {}).items()), restates=tuple(known.items()), waives=waives,
+        **given | facts,
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """XlaBuilder's products, convolutions and normalizations.
 
 Source: XLA operation semantics, each op by its name. `preferred_element_type` is the element type
-of the result here: the page leaves it open whether a backend adds up in it.
+of the result, wider or narrower than the operands': the page leaves it open whether a backend adds
+up in it. StableHLO's convolution has one element type for all three (C27); the rows waive that.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from reference.ir.constants import matrix
 from reference.ir.constraints import require
 from reference.ir.op import Op
 from reference.ir.program import TensorType, Value
-from reference.ir.types import element_type
+from reference.ir.types import ALL, element_type
 from reference.ops.contraction import Dimensions
 from reference.ops.convolution import geometry, num_windows
 from reference.ops.ragged import check_ragged, numbers_of, result_sizes
 from reference.ops.xla.building import Building, built, renamed, tensor_of
-from reference.ops.xla.windows import padding_along
+from reference.ops.xla.windows import STRIDED_SAME, padding_along
 
 Sizes = tuple[int, ...]
 
@@ -83,7 +84,9 @@ def _preferred(lhs: TensorType, preferred_element_type: str | None) -> Any:
 
 
 def _dot_conditions(lhs: TensorType, rhs: TensorType, **_: Any) -> None:
-    """P1: vectors and matrices, as the page's table has them. P2: contracted sizes agree."""
+    """P1: vectors and matrices, as the page's table has them. P2: contracted sizes agree.
+    P3: operands have one element type."""
+    require("P3", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")
     known = (lhs.rank, rhs.rank) in ((1, 1), (2, 1), (2, 2), (1, 2))
     if require("P1", known, f"{lhs} and {rhs}"):
         require("P2", lhs.shape[-1] == rhs.shape[0], f"{lhs} and {rhs}")
@@ -103,7 +106,10 @@ def _dot(
 def dimensions_fit(
     lhs: TensorType, rhs: TensorType, *, dimension_numbers: DotDimensionNumbers, **_: Any
 ) -> bool:
-    """P1: contracted dimensions have the same sizes. P2: so have batch dimensions."""
+    """P1: contracted dimensions have the same sizes. P2: so have batch dimensions.
+
+    P3 of DotGeneral, that operands have one element type, is its twin's C13.
+    """
     numbers, fits = dimension_numbers, True
     for id_, ours, theirs in (
         ("P1", numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions),
@@ -184,7 +190,9 @@ def _conv_conditions(
     window_strides: Sizes, dimension_numbers: ConvolutionDimensionNumbers | None = None, **_: Any,
 ) -> None:  # fmt: skip
     """P1: operands of n + 2 dimensions. P2: features of the kernel times groups are those of lhs.
-    P3: groups divide the output features. P4: batch groups divide the batch."""
+    P3: groups divide the output features. P4: batch groups divide the batch. P5: operands have one
+    element type."""
+    require("P5", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")
     spatial = len(window_strides)
     if not require("P1", lhs.rank == rhs.rank == spatial + 2, f"{lhs} and {rhs}"):
         return
@@ -239,24 +247,27 @@ _GROUPS = ("feature_group_count", "batch_group_count", "precision_config", "pref
 _LEFT_OUT = ("precision_config", "preferred_element_type")
 
 
-def _convolution(name: str, *more: str) -> Op:
+def _convolution(name: str, *more: str, readings: tuple[str, ...] = ()) -> Op:
     return built(
         name, "convolution", _conv, operands=("lhs", "rhs"),
         attributes=("window_strides", "padding", *more, *_GROUPS), needs_result=False,
         optional=(*_LEFT_OUT, *(one for one in more if one == "window_reversal")),
-        conditions=_conv_conditions, constraints=("P1", "P2", "P3", "P4"),
+        conditions=_conv_conditions, constraints=("P1", "P2", "P3", "P4", "P5"), waives=("C27",),
+        readings=readings,
     )  # fmt: skip
 
 
-_product = partial(built, operands=("lhs", "rhs"), needs_result=False, constraints=("P1", "P2"))
+_product = partial(
+    built, operands=("lhs", "rhs"), needs_result=False, constraints=("P1", "P2", "P3")
+)
 
 OPS: tuple[Op, ...] = (
     renamed("BatchNormGrad", "batch_norm_grad"),
     renamed("BatchNormInference", "batch_norm_inference"),
     renamed("BatchNormTraining", "batch_norm_training"),
-    _convolution("Conv"),
+    _convolution("Conv", readings=(STRIDED_SAME,)),
     _convolution("ConvWithGeneralPadding"),
-    _convolution("ConvWithGeneralDimensions", "dimension_numbers"),
+    _convolution("ConvWithGeneralDimensions", "dimension_numbers", readings=(STRIDED_SAME,)),
     _convolution("ConvGeneral", "dimension_numbers"),
     _convolution(
         "ConvGeneralDilated", "lhs_dilation", "rhs_dilation", "dimension_numbers",
@@ -264,10 +275,11 @@ OPS: tuple[Op, ...] = (
     ),
     _product(
         "Dot", "dot", _dot, attributes=_LEFT_OUT, optional=_LEFT_OUT, conditions=_dot_conditions,
+        element_types=ALL,
     ),
     _product(
         "DotGeneral", "dot_general", _dot_general, attributes=("dimension_numbers", *_LEFT_OUT),
-        optional=_LEFT_OUT, conditions=dimensions_fit,
+        optional=_LEFT_OUT, conditions=dimensions_fit, restates={"P3": ("C13",)},
     ),
     built(
         "RaggedDot", "chlo.ragged_dot", _ragged_dot, operands=("lhs", "rhs", "group_sizes"),

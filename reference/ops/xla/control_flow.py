@@ -1,8 +1,8 @@
 """XlaBuilder's branches, loops, calls and tuples.
 
 Source: XLA operation semantics, each op by its name. A computation of XlaBuilder sees nothing but
-its parameters, which a branch of StableHLO has not: its operand takes their place. Older versions
-of the page have `Select` choose between tuples, too; the newest says nothing of them any more.
+its parameters, which a branch of StableHLO has not: its operand takes their place. `Select`
+chooses between tuples, too, by a scalar `pred`; StableHLO's `select` takes arrays only.
 """
 
 from __future__ import annotations

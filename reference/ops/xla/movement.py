@@ -99,6 +99,26 @@ def _reshape(building: Building, operand: Value, *, dimensions: Sizes) -> Value:
     return building.op("reshape", operand, result=result)
 
 
+def _ordered_conditions(
+    operand: TensorType, *, new_sizes: Sizes, dimensions: Sizes | None = None, **_: Any
+) -> None:
+    """P1: `dimensions` is a permutation of the operand's. P2: as many elements as the operand."""
+    order = range(operand.rank) if dimensions is None else dimensions
+    require("P1", sorted(order) == list(range(operand.rank)), dimensions)
+    require("P2", math.prod(new_sizes) == math.prod(operand.static_shape), new_sizes)
+
+
+def _reshape_ordered(
+    building: Building, operand: Value, *, new_sizes: Sizes, dimensions: Sizes | None = None
+) -> Value:
+    """Transpose, unless the order is the operand's, then reshape."""
+    of = tensor_of(operand)
+    order = tuple(range(of.rank)) if dimensions is None else dimensions
+    if order != tuple(range(of.rank)):
+        operand = building.op("transpose", operand, permutation=order)
+    return building.op("reshape", operand, result=TensorType(new_sizes, of.element_type))
+
+
 def _explicit_conditions(operand: TensorType, *, shape: Shape, **_: Any) -> None:
     """P1: the operand's element type, and as many elements."""
     same = shape.element_type == operand.element.name
@@ -177,6 +197,22 @@ def _dynamic_reshape(
     return building.op("dynamic_reshape", operand, shape, result=result)
 
 
+_OF_SCATTER: dict[str, tuple[str, ...]] = {
+    "P1": ("C6",), "P2": ("C23",), "P3": ("C20",), "P4": ("C5",), "P5": ("C1",), "P6": ("C3",),
+    "P7": ("C4",), "P8": ("C7", "C8"), "P9": ("C9", "C10", "C11"), "P10": ("C2",),
+    "P11": ("C19", "C21"),
+}  # fmt: skip
+"""The page's conditions on a Scatter, in its order, as constraints of StableHLO's scatter.
+
+P1: updates have the element types of their operands. P2: the computation takes an element of each
+operand and of each update, and returns one of each operand. P3: `scatter_dims_to_operand_dims` is
+one to one. P4: one operand at least, with an array of updates each. P5: operands have the same
+dimensions. P6: so have the updates. P7: updates have the rank and the sizes that indices and
+windows ask for. P8: `update_window_dims` is in order, without repetition and in range. P9: so is
+`inserted_window_dims`. P10: the operand's rank is the sum of their sizes. P11:
+`scatter_dims_to_operand_dims` is as long as an index vector, and in range.
+"""
+
 _one = partial(built, operands=("operand",))
 
 OPS: tuple[Op, ...] = (
@@ -226,8 +262,13 @@ OPS: tuple[Op, ...] = (
         "Reshape (explicit)", "reshape", _reshape_explicit, attributes=("shape",),
         conditions=_explicit_conditions, constraints=("P1",), needs_result=False,
     ),
+    _one(
+        "Reshape (ordered)", "reshape", _reshape_ordered, attributes=("dimensions", "new_sizes"),
+        optional=("dimensions",), conditions=_ordered_conditions, constraints=("P1", "P2"),
+        needs_result=False,
+    ),
     renamed("Rev", "reverse"),
-    renamed("Scatter", "scatter"),
+    renamed("Scatter", "scatter", constraints=tuple(_OF_SCATTER), restates=_OF_SCATTER),
     renamed("SetDimensionSize", "set_dimension_size", operands=("operand", "val")),
     renamed("Slice", "slice"),
     renamed("Sort", "sort"),

@@ -14,7 +14,10 @@ _PART = "a part of what XlaBuilder's call is decomposed into within XLA"
 
 _SEVERAL: dict[str, tuple[str, ...]] = {
     name: (name, f"{name}TotalOrder") for name in ("Eq", "Ne", "Ge", "Gt", "Le", "Lt")
-} | {"Select": ("Select", "Select (tuples)")}
+} | {
+    "Reshape": ("Reshape", "Reshape (ordered)"),
+    "Select": ("Select", "Select (tuples)"),
+}
 
 _OPS = (
     "Abs", "Add", "AfterAll", "AllGather", "AllReduce", "CrossReplicaSum", "AllToAll", "And",
@@ -58,6 +61,8 @@ LEFT_OUT: dict[str, str] = {
     "Domain": _INTERNAL,
     "Fusion": _INTERNAL,
     "Infeed: the layout of its shape": _LAYOUT,
+    "Map: static_operands": "XlaBuilder answers that it does not support them, and the page's own "
+    "signature has no place for them",
     "Parameter": "the argument of a computation: what every program here has",
     "RecvDone": _PART,
     "RngGetAndUpdateState": _INTERNAL,
@@ -65,5 +70,7 @@ LEFT_OUT: dict[str, str] = {
     "bound, and not the size: what these ops leave is looked at within the program instead (its "
     "size, some of its elements, all of them added up), in the cells of both",
     "SendDone": _PART,
+    "Sort(operand), without a comparator": "on an older version of the page alone, which says "
+    "neither in which order nor along which dimension; Sort with a comparator says both",
 }
 """Headings, or parts of what one says, without an op: the reason."""

@@ -12,7 +12,7 @@ from reference.ir.constraints import require
 from reference.ir.op import Op
 from reference.ir.program import Region, TensorType, Value
 from reference.ops.xla.building import Building, built, renamed
-from reference.ops.xla.windows import SAME, VALID, padding_along
+from reference.ops.xla.windows import SAME, STRIDED_SAME, VALID, padding_along
 
 Sizes = tuple[int, ...]
 Values = tuple[Value, ...]
@@ -72,11 +72,11 @@ OPS: tuple[Op, ...] = (
             "window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding",
         ),
         optional=("base_dilations", "window_dilations"),
-        conditions=_window_conditions, constraints=("P1", "P2"),
+        conditions=_window_conditions, constraints=("P1", "P2"), readings=(STRIDED_SAME,),
     ),
     built(
         "SelectAndScatter", "select_and_scatter", _select_and_scatter,
         operands=("operand", "source", "init_value"), regions=("select", "scatter"),
-        attributes=("window_dimensions", "window_strides", "padding"),
+        attributes=("window_dimensions", "window_strides", "padding"), readings=(STRIDED_SAME,),
     ),
 )  # fmt: skip

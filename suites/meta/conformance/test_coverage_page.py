@@ -16,6 +16,24 @@ def test_the_page_is_what_the_command_prints() -> None:
     assert PAGE.read_text() == coverage_page(), mend
 
 
+def test_conditions_stand_beside_the_ids_of_the_twin() -> None:
+    """What the page asks of a Scatter is what StableHLO asks of a scatter."""
+    (line,) = [one for one in PAGE.read_text().splitlines() if one.startswith("| Scatter |")]
+    assert "P4 (C5) P5 (C1) P6 (C3) P7 (C4) P8 (C7, C8) P9 (C9, C10, C11) P10 (C2)" in line
+
+
+def test_a_text_with_two_readings_is_listed_with_its_ops() -> None:
+    lines = [one for one in PAGE.read_text().splitlines() if "padding SAME with a stride" in one]
+    assert [one.split(" | ")[0] for one in lines] == [
+        "| Conv, ConvWithGeneralDimensions, ReduceWindow, SelectAndScatter"
+    ]
+
+
+def test_parameters_and_forms_without_a_row_have_a_reason() -> None:
+    assert LEFT_OUT["Map: static_operands"]
+    assert LEFT_OUT["Sort(operand), without a comparator"]
+
+
 def test_every_op_of_xla_has_a_heading_and_every_heading_its_ops() -> None:
     ops = [op for several in HEADINGS.values() for op in several]
     assert sorted(ops) == sorted(op for op, row in CATALOG.items() if row.dialect == "xla")

@@ -77,7 +77,7 @@ def test_what_does_not_exist_is_named(tmp_path: Path, change: dict, said: str) -
         ("pad", 2, 11),
         ("scatter", 7, 48),
         ("dot", 5, 8),  # of few columns
-        ("Dot", 2, 4),
+        ("Dot", 1, 4),
     ],
 )
 def test_the_fastest_profile_has_one_case_more_for_each_unit_of_weight(

@@ -1,0 +1,25 @@
+"""Near misses of XlaBuilder's ops that are those of their twins, under the page's ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from generators.families.xla.twins import renamed
+from generators.invalid.misses import Miss, Misses
+from reference.ops.table import OPS
+
+
+def restated(misses: Misses) -> Misses:
+    """Return what makes an op's near misses from its twin's, for all that its record restates.
+
+    `misses` are the twin's; the op has the twin's attributes under the same names.
+    """
+
+    def of(op: str) -> Iterator[Miss]:
+        record = OPS[op]
+        ours = {theirs: own for own, ids in record.restates for theirs in ids}
+        for id_, program in misses(record.twin):
+            if id_ in ours:
+                yield ours[id_], renamed(program, record)
+
+    return of
