@@ -18,6 +18,7 @@ from conformance.tolerance.bounds.products import (
 )
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.models.product_types import in_operand_type, in_result_type
 from conformance.tolerance.rule import Deviation, Rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
@@ -102,6 +103,8 @@ _GPU = Rule(
     deviations=(
         flushing(summed, depth_of, Default(default=2.0**-11)),
         without_algorithm(summed, depth_of, Default(default=2.0**-11)),
+        in_result_type(bounded(summed, depth_of, Default(default=2.0**-11))),
+        in_operand_type(bounded(summed, depth_of, Default(default=2.0**-11))),
     ),
 )
 _TPU = Rule(
@@ -115,6 +118,8 @@ _TPU = Rule(
     deviations=(
         flushing(summed, depth_of, Default(default=2.0**-8, high=2.0**-16)),
         without_algorithm(summed, depth_of, Default(default=2.0**-8, high=2.0**-16)),
+        in_result_type(bounded(summed, depth_of, Default(default=2.0**-8, high=2.0**-16))),
+        in_operand_type(bounded(summed, depth_of, Default(default=2.0**-8, high=2.0**-16))),
     ),
 )
 CONTRACTED = Rule(
@@ -129,6 +134,8 @@ CONTRACTED = Rule(
     deviations=(
         flushing(summed, depth_of, Default()),
         without_algorithm(summed, depth_of, Default()),
+        in_result_type(bounded(summed, depth_of, Default())),
+        in_operand_type(bounded(summed, depth_of, Default())),
         _kept_in_bf16(),
     ),
     elsewhere=((Hardware.GPU, _GPU), (Hardware.TPU, _TPU)),

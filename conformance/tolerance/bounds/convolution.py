@@ -8,6 +8,7 @@ from math import prod
 from conformance.tolerance.bounds.products import Default, bounded, flushing, losing, measured
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.models.product_types import in_operand_type, in_result_type
 from conformance.tolerance.models.windows.float_sums import added_up
 from conformance.tolerance.models.windows.image_overrun import image_overrun
 from conformance.tolerance.models.windows.unreversed import unreversed
@@ -40,13 +41,15 @@ def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
 
 
 def _deviations(default: Default) -> tuple[Deviation, ...]:
-    """Subnormal numbers that are lost; exact data, of which a transform (Winograd's) makes sums
-    that are not exact, where the specification defines each result as a `dot_general`; what
-    stands behind the image in place of padding; integers that are added up in float64; and windows
-    whose reversal is left out."""
+    """Subnormal numbers that are lost; sums and operands of a type that holds less; exact data,
+    of which a transform (Winograd's) makes sums that are not exact, where the specification defines
+    each result as a `dot_general`; what stands behind the image in place of padding; integers that
+    are added up in float64; and windows whose reversal is left out."""
     transformed = measured(_summed, _depth, replace(default, exact=False))
     return (
         flushing(_summed, _depth, default),
+        in_result_type(bounded(_summed, _depth, default)),
+        in_operand_type(bounded(_summed, _depth, default)),
         Deviation("transformed convolution", transformed),
         image_overrun(geometry_of),
         added_up(geometry_of),

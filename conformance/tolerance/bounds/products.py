@@ -6,9 +6,11 @@ within u_out |e| + (2 u_in + gamma(n)(u_acc)) S, where gamma(n)(u) = n u / (1 - 
 DOT_PRODUCT): u_in is the unit roundoff of the type that operands are rounded to before they are
 multiplied, 0 where they are not, u_acc that of the type of the sums, u_out that of the result.
 Underflow is gradual and adds half of the smallest subnormal number for each product. Errors are
-measured against the sum before it is rounded, not against the rounded result. A backend that
-treats subnormal numbers as zero loses more: that is measured too, to tell it from other errors
-(f16 and f8 have no mode in which their subnormal numbers are zero).
+measured against the sum before it is rounded, not against the rounded result. A result of less
+precision than the operands, which have 16 bits or more, may be rounded to their type first: XLA's
+page lets backends add up in a different type and convert to the preferred one (Dot, Conv). A
+backend that treats subnormal numbers as zero loses more: that is measured too, to tell it from
+other errors (f16 and f8 have no mode in which their subnormal numbers are zero).
 
 Exact data: where every term of every sum is a multiple of some q, S is at most q / u_acc, and
 operands need no rounding, sums in any order are exact. Then the result is the correctly rounded
@@ -109,21 +111,30 @@ def precision_of(
 ) -> Precision:
     """How precise an operation has to be, by its algorithm or its `precision_config`."""
     given = given_attributes(operation)
-    result = unit(to)
+    result, own = unit(to), element_type_of(operands[0])
+    held = _held(own, result)
     if given.get("accumulation_type") is not None:
         return _algorithm(given, operands, result)
     if default.sums is not None or default.rounded is not None:
         of = default.sums or _accumulation(_F16.bits, to)
         return Precision(default.rounded or (0.0, 0.0), unit(of), of, result, default.held)
-    bits = element_type_of(operands[0]).part.bits
+    bits = own.part.bits
     of = _accumulation(bits, to)
     if bits != _F32.bits or of is not _F32:
-        return Precision((0.0, 0.0), unit(of), of, result)
+        return Precision((0.0, 0.0), unit(of), of, result, held)
     config = given.get("precision_config") or ("DEFAULT", "DEFAULT")
     rounding = {"DEFAULT": default.default, "HIGH": default.high}
     # the less precise of the two: a backend multiplies in one way
     worst = max(rounding.get(one, 0.0) for one in config)
-    return Precision((worst, worst), unit(of), of, result)
+    return Precision((worst, worst), unit(of), of, result, held)
+
+
+def _held(own: ElementType, result: float) -> float:
+    """Return the unit roundoff of the operands' type, where sums may be kept in that and the
+    result has less precision; 0 otherwise. No sums are kept in a type of a byte."""
+    if not (own.is_float or own.is_complex) or own.part.bits <= _BYTE:
+        return 0.0
+    return unit(own) if unit(own) < result else 0.0
 
 
 def _accumulation(bits: int, to: ElementType) -> ElementType:

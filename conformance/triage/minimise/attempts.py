@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
+from conformance.frontends.extensions import beyond
 from reference.interpreter.evaluate import EvaluationError, check
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -38,6 +39,9 @@ class Attempts:
     def take(self, program: Program, inputs: Inputs) -> bool:
         """Try a program: whether it is valid and fails too, and so is the one from now on.
 
+        Constraints that it breaks as an extension (`conformance.frontends.extensions`) are no
+        obstacle: the program that fails may break them, too.
+
         None is run twice.
         """
         if self.is_over:
@@ -46,7 +50,7 @@ class Attempts:
         if key in self.seen:
             return False
         self.seen.add(key)
-        if check(program):
+        if beyond(check(program))[0]:
             return False
         self.left -= 1
         try:

@@ -69,6 +69,25 @@ def test_operations_shapes_and_data() -> None:
     assert not any(array.any() for array in small.inputs)
 
 
+WIDER = """
+func.func @main(%x: tensor<2x3xbf16>, %k: tensor<3x2xbf16>) -> tensor<2x2xf32> {
+  %y = stablehlo.negate %x : tensor<2x3xbf16>
+  %0 = stablehlo.convolution(%y, %k) dim_numbers = [b, f]x[i, o]->[b, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<2x3xbf16>, tensor<3x2xbf16>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+"""
+
+
+def test_a_constraint_that_is_broken_as_an_extension_is_no_obstacle() -> None:
+    """A convolution of bf16 into f32 breaks C27."""
+    of = parse_module(WIDER).main.arguments[0].type.element.storage  # type: ignore[union-attr]
+    inputs = np.ones((2, 3), of), np.ones((3, 2), of)
+    small = smallest(WIDER, lambda p, _: "convolution" in names(p), *inputs)
+    assert names(small.program) == ["convolution"]
+
+
 def test_only_the_data_that_matters_stays() -> None:
     x = np.arange(30, dtype=np.float32).reshape(6, 5)
     small = smallest(
