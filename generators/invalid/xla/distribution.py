@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from generators.invalid.distribution import NEAR_MISSES as TWINS
 from generators.invalid.misses import Miss, Misses, program, tensor
+from generators.invalid.xla.restated import restated
 from generators.regions.bodies import fold_of
 from reference.ir.constants import matrix
 from reference.ir.types import element_type
@@ -35,7 +37,8 @@ def _of_nothing(op: str) -> Iterator[Miss]:
 
 
 def _all_to_all(op: str) -> Iterator[Miss]:
-    """P2: the operand must not be a tuple."""
+    """P1 to P5; P2: the operand must not be a tuple."""
+    yield from restated(TWINS["all_to_all"])(op)
     given: dict[str, Any] = {
         "split_dimension": 0, "concat_dimension": 0, "split_count": 2,
         "replica_groups": matrix([[0, 1]]),
@@ -91,6 +94,7 @@ NEAR_MISSES: dict[str, Misses] = {
     "AllGather": _all_gather,
     "AllReduce": _of_nothing,
     "AllToAll": _all_to_all,
+    "CollectivePermute": restated(TWINS["collective_permute"]),
     "CrossReplicaSum": _of_nothing,
     "RaggedAllToAll": _ragged_all_to_all,
     "ReduceScatter": _reduce_scatter,

@@ -99,7 +99,11 @@ def _all_reduce(
 
 
 def _exchanges(operands: Types, **_: Any) -> None:
-    """P2: the operand is one array, not a tuple of them."""
+    """P2: the operand is one array, not a tuple of them.
+
+    What else the page asks for, the twin does. P1: `split_count` blocks along the split dimension.
+    P3, P4: dimensions of the operand. P5: `split_count` is the number of replicas in each group.
+    """
     require("P2", len(operands) == 1, listed(*operands))
 
 
@@ -205,10 +209,14 @@ OPS: tuple[Op, ...] = (
     built(
         "AllToAll", "all_to_all", _all_to_all, operands=("*operands",), optional=_GROUPED,
         attributes=("split_dimension", "concat_dimension", "split_count", *_GROUPED),
-        needs_result=True, conditions=_exchanges, constraints=("P2",),
+        needs_result=True, conditions=_exchanges, constraints=("P1", "P2", "P3", "P4", "P5"),
+        restates={"P1": ("C2",), "P3": ("C1",), "P4": ("C3",), "P5": ("C8",)},
     ),
     renamed("CollectiveBroadcast", "collective_broadcast"),
-    renamed("CollectivePermute", "collective_permute"),
+    renamed(
+        "CollectivePermute", "collective_permute", constraints=("P1", "P2"),
+        restates={"P1": ("C3",), "P2": ("C2",)},
+    ),
     built(
         "CrossReplicaSum", "all_reduce", _cross_replica_sum, operands=("*operands",), regions=(),
         attributes=("replica_groups",), optional=("replica_groups",), needs_result=True,
