@@ -171,6 +171,7 @@ def _as_json(checked: Checked) -> str:
         "operation": checked.operation,
         "message": " ".join(checked.message.split()),
         "known": ", ".join(checked.known),
+        "notes": [" ".join(note.split()) for note in checked.notes],
     }
     return json.dumps(shown)
 
@@ -178,7 +179,8 @@ def _as_json(checked: Checked) -> str:
 def _as_text(checked: Checked, reasons: Mapping[str, str]) -> str:
     """A verdict on one line."""
     told = [f"a known divergence, {id_}: {reasons[id_]}" for id_ in checked.known]
-    message = "; ".join(filter(None, (checked.message, *told)))
+    notes = [f"note: {note}" for note in checked.notes]
+    message = "; ".join(filter(None, (checked.message, *told, *notes)))
     verdict = with_class(_word(checked), checked.kind, message)
     line = " ".join(f"{checked.file}: {verdict}".split())
     return line.encode("utf-8", "backslashreplace").decode()  # file names may hold any bytes

@@ -49,9 +49,22 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
         parts = list(units(Path(path)))
     except OSError as error:
         return Checked(path, Verdict.REJECTED, INVALID, "", error.strerror or str(error))
+    works: list[tuple[str, Work]] = []
     for part in _taking(parts, settings):
-        found.append(_checked(path, part, settings, found, explanation_time))
-    return merged(path, found)
+        found.append(_checked(path, part, settings, found, explanation_time, works))
+    return _with_notes(merged(path, found), works)
+
+
+def _with_notes(checked: Checked, works: Sequence[tuple[str, Work]]) -> Checked:
+    """Return the verdict on a file that passes with the notes on its programs.
+
+    The verdict is left for the parent before: notes may take long, or end the process.
+    """
+    if checked.verdict.fails or not works:
+        return checked
+    keep(replace(checked, is_settled=True))
+    notes = [named + note for named, work in works for note in work.notes()]
+    return replace(checked, notes=tuple(notes))
 
 
 def _taking(parts: Sequence[Unit | NotChecked], settings: Settings) -> Iterator[Unit | NotChecked]:
@@ -133,8 +146,12 @@ def _checked(
     settings: Settings,
     before: Sequence[Checked],
     explanation_time: ExplanationTime,
+    works: list[tuple[str, Work]],
 ) -> Checked:
-    """Return the verdict on a program of a file; `before` are those on the programs before it."""
+    """Return the verdict on a program of a file; `before` are those on the programs before it.
+
+    What ran it is added to `works`, with what stands before messages on it.
+    """
     if isinstance(part, NotChecked):
         if part.invalid:
             return Checked(path, Verdict.REJECTED, INVALID, "", part.reason)
@@ -147,6 +164,7 @@ def _checked(
         if is_dynamic(part.flat.program) and session.name not in RIGHT:
             part = _made_over(part, sets, found)
         work = Work(part, session, settings.expectations, settings.seconds, explanation_time)
+        works.append((named, work))
         saved = saving.saved_program(part) if settings.save is not None else None
 
         def keep_settled(outcome: Outcome) -> None:

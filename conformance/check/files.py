@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from conformance.check.settings import Checked, Settings
+from conformance.check.settings import UNJUDGED, Checked, Settings
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
@@ -119,7 +119,7 @@ def _taken(executor: LocalExecutor, ended: Ended, timeout: float) -> deque[tuple
         for single in batch.singles():
             executor.push(Call(single, check_batch, (single,), timeout))
         return found
-    if isinstance(value.kept, Checked) and value.kept.fails:
+    if isinstance(value.kept, Checked) and (value.kept.fails or value.kept.is_settled):
         found.append((batch.start, _unexplained(value.kept, value)))
         return found
     if ended.call.function is check_batch:
@@ -132,6 +132,8 @@ def _taken(executor: LocalExecutor, ended: Ended, timeout: float) -> deque[tuple
 
 def _unexplained(settled: Checked, lost: Died | TimedOut) -> Checked:
     """Return a verdict that was settled before its worker was lost, with what is missing."""
+    if settled.is_settled:
+        return replace(settled, notes=(f"{UNJUDGED}: {why(lost)[2]}",), is_settled=False)
     message = f"{settled.message}; the search for the cause was not finished: {why(lost)[2]}"
     return replace(settled, message=message)
 

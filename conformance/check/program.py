@@ -8,6 +8,8 @@ named, unless all of it is known (conformance/triage/attribute.py).
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +21,7 @@ from conformance.backends.session import Session
 from conformance.check.explaining import ExplanationTime
 from conformance.check.outcome import NotJudged, Outcome, Settled, ignore
 from conformance.check.settings import INVALID
+from conformance.check.step_notes import LEAST_SECONDS, Auditor
 from conformance.executors.limit import OutOfTime, limited
 from conformance.frontends.extensions import beyond
 from conformance.frontends.modules import Unit
@@ -68,6 +71,13 @@ class Work:
         self._is_reference, self._seconds = session.name in RIGHT, seconds
         self._settling = Settling(self.run, self._platform)
         self._explainer = Explainer(Search(self.run, self._platform), expectations, session.name)
+        self._passed: list[Callable[[], tuple[str, ...]]] = []
+        self._auditor = Auditor(
+            self.run,
+            self._platform,
+            partial(described, unit),
+            lambda operation, judgement: bool(self._explainer.known(operation, judgement)),
+        )
 
     def judged(self, inputs: tuple[Array, ...], settled: Settled = ignore) -> Outcome:
         """Return the outcome on one set of inputs.
@@ -127,11 +137,16 @@ class Work:
             return _outcome(judge_program(permitted, actual))
         if malformed(permitted.expected, actual) is not None:
             return self._of_malformed(program, permitted, actual)
+        began = time.monotonic()
         settled = self._settling.settled(program, inputs, actual, permitted)
         judgement = settled.judgement
         message = "; ".join(filter(None, (judgement.message, settled.note)))
         outcome = replace(_outcome(judgement), message=message)
         if not outcome.verdict.fails:
+            if all(map(_is_same, permitted.expected, actual)):
+                return outcome
+            seconds = time.monotonic() - began
+            self._passed.append(partial(self._notes, program, inputs, settled.steps, seconds))
             return outcome
         explain = partial(
             self._explained, outcome, judgement, program, inputs, actual, settled.steps
@@ -139,6 +154,21 @@ class Work:
         told = self._with_first(outcome, settled.steps)
         on_settled(told, permitted.expected, actual)
         return self._in_time(told, explain)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return notes on operations that exceed their own budget, though the program passes.
+
+        They are of the first set of inputs on which there are any.
+        """
+        return next((found for one in self._passed if (found := one())), ())
+
+    def _notes(
+        self, program: Program, inputs: tuple[Array, ...], found: Steps | None, judged: float
+    ) -> tuple[str, ...]:
+        """Return the notes on one set of inputs, which was judged in so many seconds."""
+        left = self._explanation_time.left() if self._explanation_time else math.inf
+        seconds = min(max(judged, LEAST_SECONDS), left)
+        return self._auditor.notes(program, inputs, seconds, found)
 
     def _with_first(self, outcome: Outcome, found: Steps | None) -> Outcome:
         """Return the outcome with the first operation that is wrong on its own operands."""
@@ -324,6 +354,10 @@ class Work:
         if others:
             told += ", together with " + ", ".join(described(self._unit, one) for one in others)
         return told
+
+
+def _is_same(expected: object, actual: Array) -> bool:
+    return not isinstance(expected, np.ndarray) or bool(alike(expected, actual).all())
 
 
 def _left_open(permitted: Permitted, number: int) -> Array:

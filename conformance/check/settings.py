@@ -12,6 +12,9 @@ from conformance.verdict import Element, Verdict
 INVALID = "invalid program"
 """The class of a file that holds no program, or one that breaks constraints."""
 
+UNJUDGED = "operations were not judged one by one"
+"""What a note on a program that passes says before the reason."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -40,7 +43,9 @@ class Checked:
 
     `verdict` is the worst of its programs', `kind` its class ("" when passed), `operation` the
     first that goes wrong, where it can be told; `elements` are the first few that differ. `known`
-    are the ids of the expectations that know all of it.
+    are the ids of the expectations that know all of it. `notes` are on operations that are off by
+    more than their own budget, where programs pass nevertheless. It `is_settled` where only notes
+    are missing.
     """
 
     file: str
@@ -50,6 +55,8 @@ class Checked:
     message: str = ""
     elements: tuple[Element, ...] = ()
     known: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    is_settled: bool = False
 
     @property
     def fails(self) -> bool:

@@ -126,6 +126,13 @@ def _last_wrong(execution: Execution) -> list[Array]:
     return changed
 
 
+def _one_result(execution: Execution) -> list[Array]:
+    """The one result, 1 ulp up; programs of several results end the process."""
+    if len(execution.right) > 1:
+        _abort(execution)
+    return [wrong.each_part(partial(wrong.moved, ulps=1), one) for one in execution.right]
+
+
 def _lose(lose: Callable[[object], NoReturn], execution: Execution) -> list[Array]:
     """Lose the process in programs of one operation; the last element of others is wrong."""
     if len(execution.program.main.body.operations) == 2:  # it, and the end
@@ -256,6 +263,9 @@ _ANSWERS: dict[str, Fault] = {
     ),
     "abort_on_one_operation": Fault(
         "the last element is wrong; programs of one operation abort", results=partial(_lose, _abort)
+    ),
+    "abort_on_many_results": Fault(
+        "results are 1 ulp up; programs of several results abort", results=_one_result
     ),
     "allocate": Fault("allocates all memory", start=_allocate),
 }

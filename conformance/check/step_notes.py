@@ -1,0 +1,94 @@
+"""Notes on operations that are off by more than their own budget in a program that passes.
+
+The bound of a whole program takes in what the errors of all its operations come to: an operation
+deep in a long program may be off by far more than it may be by itself. So where results differ at
+all from the reference's, each operation is judged on the operands that the backend has for it, as
+for a program that fails. It costs one more compilation with all results as outputs, and one
+evaluation of each operation. Longer programs than `MOST_OPERATIONS` are left out, and it may take
+no longer than the verdict took, or `LEAST_SECONDS`: the note then says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from conformance.check.settings import UNJUDGED
+from conformance.executors.limit import OutOfTime, interrupted
+from conformance.judging.compare import Judgement
+from conformance.triage.isolate import Run, Steps, Wrong, steps
+from conformance.verdict import Verdict
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+
+MOST_OPERATIONS = 2000
+"""Operations of a program that are judged one by one, at most."""
+
+LEAST_SECONDS = 20.0
+"""Seconds that judging them one by one may take in any case."""
+
+SHOWN = 3
+"""Operations that get a note of their own."""
+
+_UNTOLD = (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.FLUSHED)
+"""Verdicts on an operation that say nothing of its accuracy."""
+
+Describe = Callable[[Operation, tuple[Operation, ...]], str]
+"""describe(operation, the loops and branches around it): the operation in the user's words."""
+
+IsKnown = Callable[[Operation, Judgement], bool]
+"""is_known(operation, judgement): whether an expectation matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Auditor:
+    """How the operations of a program are judged one by one, and told of."""
+
+    run: Run
+    platform: str
+    describe: Describe
+    is_known: IsKnown
+
+    def notes(
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        seconds: float,
+        found: Steps | None = None,
+    ) -> tuple[str, ...]:
+        """Return the notes on a program that passes.
+
+        `seconds` is how long this may take at most; `found` are the steps, where they were made
+        already.
+        """
+        count, results = len(program.main.body.operations) - 1, len(program.main.result_types)
+        if found is None and count > MOST_OPERATIONS:
+            return (f"{UNJUDGED}: there are {count}, more than {MOST_OPERATIONS}",)
+        if found is None and seconds <= 0:
+            return (f"{UNJUDGED}: no time was left",)
+        try:
+            if found is None:
+                with interrupted(seconds, OutOfTime()):
+                    found = steps(self.run, self.platform, program, inputs, range(results))
+        except OutOfTime:
+            return (f"{UNJUDGED}: it took longer than {seconds:.0f} s",)
+        if found is None:
+            return (f"{UNJUDGED}: their results cannot all be shown",)
+        return tuple(self._of_steps(found))
+
+    def _of_steps(self, found: Steps) -> Iterator[str]:
+        """Yield a note on each operation that is off, of the first few, and how many more are."""
+        wrong = [one for one in (*found.wrong, *found.harmless) if self._is_told(one)]
+        for one in wrong[:SHOWN]:
+            where = self.describe(one.operation, one.within)
+            yield (
+                f"{where} exceeds its own budget on its own operands, within the bound of the "
+                f"whole program: {one.judgement.message}"
+            )
+        if len(wrong) > SHOWN:
+            yield f"so do {len(wrong) - SHOWN} more operations"
+
+    def _is_told(self, one: Wrong) -> bool:
+        return one.judgement.verdict not in _UNTOLD and not self.is_known(
+            one.operation, one.judgement
+        )
