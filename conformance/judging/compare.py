@@ -404,7 +404,7 @@ def _conclude(
     order = order[np.argsort(-np.nan_to_num(distances[order], posinf=1e300), kind="stable")]
     elements = tuple(differing.element(number, int(i), float(distances[i])) for i in order[:SHOWN])
     first = elements[0]
-    message = of_elements(*finding, wrong, total, first)
+    message = of_elements(finding[0], finding[1], wrong, total, first)
     if first.ulp is not None and differing.budget is not None:
         message += f" ({first.ulp:g} {differing.rule.unit}, {differing.budget:g} permitted)"
     failing = tuple(dict.fromkeys(table[code] for code in sorted(counts) if table[code][0].fails))
