@@ -29,6 +29,7 @@ from conformance.backends.interpreter.limits import why_not_verified
 from conformance.backends.versions import of_distributions
 from conformance.backends.xla_messages import classify, one_line, refused_by_verifier
 from conformance.errors import NotAvailable
+from conformance.stablehlo.shardings import is_annotated
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter import quantized
 from reference.ir.program import Operation, Program, QuantizedType, TensorType, ValueType
@@ -429,7 +430,8 @@ class PjrtBackend:
         devices = self._devices(max(program.process_count, program.shared_among))
         grid = (1, program.shared_among) if shared else program.process_grid
         options = _options(grid, devices, self._settings)
-        options.executable_build_options.use_shardy_partitioner = shared
+        of_shardy = shared and not is_annotated(text)
+        options.executable_build_options.use_shardy_partitioner = of_shardy
         try:
             loaded = devices[0].client.compile_and_load(
                 text, private.DeviceList(tuple(devices)), options

@@ -30,8 +30,12 @@ from reference.ops.structure import named_functions
 
 _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*$", re.MULTILINE)
 _PARTITIONS = re.compile(r"mhlo\.num_partitions\s*=\s*(\d+)")
-_SHARDING = re.compile(r'mhlo\.sharding\s*=\s*"(?!\{manual\}")')
+_BY_HAND = re.compile(r"[@\"]SPMD(?:FullToShard|ShardToFull)Shape\b")
 _MUST_FAIL = re.compile(r"// *expected-error")
+
+
+NOTHING_RETURNED = "it returns no tensor: all that is judged is whether it compiles and ends"
+"""What is said of a program without results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +123,6 @@ def derived(text: str, types: tuple[ValueType, ...] = ()) -> str:
     return legalised(specialised(text, types)) if types else text  # it may write CHLO ops
 
 
-def _is_shared_out(text: str) -> bool:
-    """Whether a compiler is to make the program of each of several partitions of it."""
-    counts = _PARTITIONS.findall(blanked(text))
-    return any(int(count) > 1 for count in counts) and bool(_SHARDING.search(text))
-
-
 def _parts(text: str) -> list[str]:
     """The parts of a text, each with the lines before it emptied: line numbers stay true."""
     parts: list[str] = []
@@ -138,8 +136,12 @@ def _parts(text: str) -> list[str]:
 
 def units_of(text: str) -> Iterator[Unit | NotChecked]:
     """The programs of a text that is one module, and what in it is none."""
-    if _is_shared_out(text):
-        yield NotChecked("shardings other than Shardy's (sdy) are not read")
+    counts = _PARTITIONS.findall(blanked(text))
+    if any(int(count) > 1 for count in counts) and _BY_HAND.search(text):
+        yield NotChecked(
+            "shard_map in GSPMD's form (@SPMDFullToShardShape) is not read; "
+            "jax 0.5 and later write it in Shardy's, sdy.manual_computation, which is"
+        )
         return
     code, strings = set_aside(unpacked(text))
     code, queues = _runs_as_calls(rewrite(code))
@@ -167,7 +169,8 @@ def _read(
     for entry in _entries(program):
         found = _unit(program, entry, source, queues)
         if isinstance(found, Unit):
-            found = replace(found, original=text, types=types, note=note)
+            notes = "; ".join(filter(None, (found.note, note)))
+            found = replace(found, original=text, types=types, note=notes)
         yield found
 
 
@@ -228,8 +231,7 @@ def _unit(
         return NotChecked(f"@{entry.name}: {error}")
     shown = bare.main.body.operations[-1].operands
     tensors = tuple(value for value in shown if isinstance(value.type, TensorType))
-    if not tensors:
-        return NotChecked(f"@{entry.name}: it returns no tensor")
+    note = "" if tensors else NOTHING_RETURNED
     if len(tensors) < len(shown):
         bare = returning(bare, tensors)
     if assertions:
@@ -238,7 +240,8 @@ def _unit(
     as_is = named_main and not assertions and all(isinstance(of, TensorType) for of in types)
     text = source if as_is else ""
     flat = Inlined(bare, flat.origins)
-    return Unit(entry.name, whole, flat, text, source, assertions, infeeds if queues else None)
+    fed = infeeds if queues else None
+    return Unit(entry.name, whole, flat, text, source, assertions, fed, note=note)
 
 
 def _values(program: Program, name: str) -> tuple[Array, ...]:

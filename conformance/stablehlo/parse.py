@@ -21,7 +21,7 @@ from conformance.stablehlo.reading.constants import spelled_dense
 from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
 from conformance.stablehlo.reading.refusal import ParseError, Unreadable, refusal
 from conformance.stablehlo.reading.types import value_type
-from conformance.stablehlo.shardings import is_shared_out
+from conformance.stablehlo.shardings import is_annotated, is_shared_out
 from reference.ir.program import (
     Function,
     Operation,
@@ -50,7 +50,7 @@ def parse_module(text: str) -> Program:
             load_quantization(context)
         module = _read(text)
         functions, grid = tuple(_functions(module)), _grid(module)
-        shared = is_shared_out(module)
+        shared = is_shared_out(module) or is_annotated(text)
     if not functions:
         raise ParseError("the module holds no function")
     if shared and grid is not None:
@@ -164,7 +164,8 @@ class _Reader:
         name = str(operation.attributes["sym_name"].value)
         of = operation.attributes["function_type"].value
         if not len(operation.regions[0].blocks):
-            raise refusal(operation, f"function @{name} has no body")
+            reason = f"@{name} is declared and not defined; StableHLO's functions have bodies"
+            raise refusal(operation, reason)
         results = tuple(value_type(result, operation) for result in of.results)
         return Function(name, self.region(operation.regions[0], operation), results)
 
@@ -172,7 +173,11 @@ class _Reader:
         """A region, which is one block."""
         blocks = list(region.blocks)
         if len(blocks) != 1:
-            raise refusal(owner, f"a region of {len(blocks)} blocks is not structured control flow")
+            raise refusal(
+                owner,
+                f"branches among {len(blocks)} blocks (cf.br, cf.cond_br) are not read; StableHLO "
+                "has if, case and while in their place",
+            )
         arguments = tuple(self._argument(value, owner) for value in blocks[0].arguments)
         operations = tuple(self.operation(view.operation) for view in blocks[0].operations)
         return Region(arguments, operations)

@@ -1,4 +1,5 @@
-"""How Shardy's dialect says what lies on which device, read from what MLIR prints of it.
+"""How Shardy's dialect says what lies on which device, read from what MLIR prints of it; whether
+GSPMD's annotations do.
 
 Source: Shardy's sdy.mesh, sdy.manual_computation and #sdy.sharding; StableHLO's
 #stablehlo.replica_group_mesh_axes.
@@ -26,9 +27,19 @@ _NAME = re.compile(r'"([^"]+)"(:?)')
 _DEVICE_IDS = re.compile(r"device_ids=\[([^\]]*)\]")
 
 
+_PLACED = re.compile(r'mhlo\.sharding\s*=\s*"(?!\{manual\}")')
+"""An annotation of GSPMD's, but for the one that says that a value is each partition's own."""
+
+
 def is_shared_out(module: Any) -> bool:
-    """Whether a module is of Shardy, for a compiler to share out among partitions."""
+    """Return whether a compiler is to share out a module among partitions, as Shardy says."""
     return any(view.operation.name.startswith("sdy.") for view in module.body.operations)
+
+
+def is_annotated(text: str) -> bool:
+    """Return whether a compiler is to share out a module among partitions, as GSPMD's annotations
+    in its text say."""
+    return bool(_PLACED.search(text))
 
 
 def manual(operation: Any) -> dict[str, Attribute]:

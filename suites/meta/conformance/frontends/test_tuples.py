@@ -9,7 +9,7 @@ import pytest
 
 from conformance.check.saving import write_arrays
 from conformance.check.settings import Settings
-from conformance.frontends.modules import NotChecked, Unit, units
+from conformance.frontends.modules import NOTHING_RETURNED, Unit, units
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose
 from conformance.verdict import Verdict
@@ -139,7 +139,7 @@ def test_every_result_and_parameter_is_a_tensor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("results", ["", " -> !stablehlo.token"])
-def test_what_returns_nothing_is_not_judged(results: str, tmp_path: Path) -> None:
+def test_what_returns_nothing_is_judged_by_whether_it_ends(results: str, tmp_path: Path) -> None:
     returned = "%1 : !stablehlo.token" if results else ""
     path = tmp_path / "program.mlir"
     path.write_text(f"""
@@ -148,4 +148,8 @@ func.func @main(%x: tensor<4xf32>){results} {{
   %1 = stablehlo.after_all : !stablehlo.token
   return {returned}
 }}""")
-    assert list(units(path)) == [NotChecked("@main: it returns no tensor")]
+    (unit,) = units(path)
+    assert isinstance(unit, Unit)
+    assert (unit.flat.program.main.result_types, unit.note) == ((), NOTHING_RETURNED)
+    found = checked(tmp_path, path.read_text(), Settings("cpu"))
+    assert (found.verdict, found.message) == (Verdict.PASS, NOTHING_RETURNED)

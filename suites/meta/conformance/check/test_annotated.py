@@ -1,0 +1,70 @@
+"""Programs that jax wrote for GSPMD, with mhlo.sharding: XLA shares them out, the reference takes
+them as one process's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.backends.pjrt import PjrtBackend
+from conformance.check.settings import Settings
+from conformance.frontends.modules import NotChecked, units
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Verdict
+from suites.meta.support.checking import checked
+
+SHARDED = """
+module @jit_f attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(
+      %arg0: tensor<16x4xf32> {mhlo.sharding = "{devices=[8,1]<=[8]}"},
+      %arg1: tensor<4x4xf32> {mhlo.sharding = "{replicated}"})
+      -> (tensor<16x4xf32> {mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"}) {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+      : (tensor<16x4xf32>, tensor<4x4xf32>) -> tensor<16x4xf32>
+    %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{devices=[2,4]<=[8]}"}
+      : (tensor<16x4xf32>) -> tensor<16x4xf32>
+    %2 = stablehlo.tanh %1 : tensor<16x4xf32>
+    return %2 : tensor<16x4xf32>
+  }
+}"""
+
+
+def test_an_annotated_program_is_shared_out_and_passes(tmp_path: Path) -> None:
+    program = parse_module(SHARDED)
+    assert (program.process_count, program.shared_among) == (1, 8)
+    found = checked(tmp_path, SHARDED, Settings("cpu"))
+    assert (found.verdict, found.message) == (Verdict.PASS, "")
+
+
+def test_its_values_lie_on_all_partitions() -> None:
+    program = parse_module(SHARDED)
+    executable = PjrtBackend("cpu", "cpu").compile(SHARDED, program)
+    (first, second) = executable._loaded.get_parameter_shardings()  # pyright: ignore[reportPrivateUsage]
+    assert list(first.tile_assignment_dimensions) == [8, 1]
+    assert second.type.name == "REPLICATED"
+
+
+def test_a_wrong_operation_in_it_is_found(tmp_path: Path) -> None:
+    found = checked(tmp_path, SHARDED, Settings("reference:low_precision"))
+    assert found.verdict.fails
+    assert found.operation.startswith(("dot_general", "tanh"))
+
+
+def test_a_value_that_is_each_partition_s_own_shares_out_nothing() -> None:
+    """What programs of several processes are written with."""
+    manual = SHARDED
+    for placed in ("{devices=[8,1]<=[8]}", "{replicated}", "{devices=[2,4]<=[8]}"):
+        manual = manual.replace(placed, "{manual}")
+    manual = manual.replace("{devices=[4,1,2]<=[8] last_tile_dim_replicate}", "{manual}")
+    assert parse_module(manual).process_count == 8
+    assert parse_module(manual).shared_among == 1
+
+
+@pytest.mark.parametrize("call", ["@SPMDFullToShardShape", '"SPMDShardToFullShape"'])
+def test_shard_map_of_gspmd_is_refused_in_words(call: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(SHARDED.replace("@Sharding", call))
+    (found,) = units(path)
+    assert isinstance(found, NotChecked)
+    assert "is not read; jax 0.5 and later write it" in found.reason
