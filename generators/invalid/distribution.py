@@ -28,6 +28,8 @@ _F32, _F64, _F16, _SI32, _SI8 = (
 _ROW, _MATRIX = tensor(_F32, 4), tensor(_F32, 2, 4)
 _PER_AXIS = QuantizedType(_SI8, -128, 127, _F32, (0.5, 2.0), (0, 1), 0)
 
+_NO_GROUPS: dict[str, Attribute] = {"replica_groups": matrix([])}
+
 Wrong = Iterator[tuple[str, dict[str, Attribute]]]
 
 
@@ -102,6 +104,7 @@ def _all_reduce(op: str) -> Iterator[Miss]:
         yield "I2", _op(op, given, regions=body)
     for id_, given in _covering("C1", "C2", "C3"):
         yield id_, _op(op, given, regions=body)
+    yield "C2", _op(op, _NO_GROUPS, regions=body)
     for channel in (0, -1):
         given = {"channel_id": channel, "use_global_device_ids": True}
         yield "C4", _op(op, right | given, regions=body)
@@ -129,6 +132,7 @@ def _reduce_scatter(op: str) -> Iterator[Miss]:
         assert isinstance(groups, Dense)
         part = tensor(_F32, 2, 4 // groups.type.static_shape[1])
         yield id_, _op(op, right | given, results=(part,), regions=body)
+    yield "C4", _op(op, right | _NO_GROUPS, results=(half,), regions=body)
     for channel in (0, -1):
         given = {"channel_id": channel, "use_global_device_ids": True}
         yield "C6", _op(op, right | given, results=(half,), regions=body)
