@@ -8,7 +8,7 @@ from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, Unit, units_of
-from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.classes import UNSTEADY
 from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation
 from conformance.phases import phase
@@ -35,7 +35,7 @@ def replay(expectation: Expectation, name: str) -> Replayed:
         inputs = arrays(unit.flat.program, given.inputs)
     except ValueError as error:
         raise _unreadable(expectation, error) from None
-    attempts = ATTEMPTS if NOT_DETERMINISTIC in expectation.kinds else 1
+    attempts = ATTEMPTS if not set(UNSTEADY).isdisjoint(expectation.kinds) else 1
     for _ in range(attempts - 1):
         if (seen := _tried(expectation, unit, inputs, name)).reproduces:
             return seen

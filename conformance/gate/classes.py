@@ -8,6 +8,9 @@ from __future__ import annotations
 NOT_DETERMINISTIC = "not deterministic"
 """The class of results that change when a program is executed again on the same inputs."""
 
+UNSTEADY = (NOT_DETERMINISTIC, "exponential of a constant NaN")
+"""Classes of results that may be others, right ones too, when a program is executed again."""
+
 ANY_BITS = (
     "NaN", "NaN bits", "bits that are not uniform", "distribution", "infinity",
     "no order of the updates", "no permutation of the elements", "not a solution", "out of range",
@@ -47,7 +50,8 @@ CLASSES = (
     # operations of a program together
     "common factor taken out of a sum", "constants added first", "constants multiplied first",
     "conversion left out",
-    "difference undone", "exponential taken into a sum unrounded", "kept in eight bits",
+    "difference undone", "exponential of a constant NaN", "exponential taken into a sum unrounded",
+    "kept in eight bits",
     "logarithm of a power as a product", "logarithm of an exponential as its argument",
     "negation moved out of a sum", "not a solution",
     "padding reshaped", "power of an exponential as one", "product of exponentials as one",

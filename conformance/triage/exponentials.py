@@ -11,12 +11,15 @@ import numpy as np
 from conformance.catalog import rule_of
 from conformance.tolerance.hardware import Hardware
 from conformance.triage.prediction import Predicted, Shown, flushed
-from reference.ir.program import Operation, Program, Value
-from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
+from reference.interpreter.evaluate import apply
+from reference.ir.monoid import ADD
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.table import OPS
+from reference.unspecified.reduction import taken_apart
 
 LOGARITHM = "logarithm of a power as a product"
 INVERSE = "logarithm of an exponential as its argument"
@@ -27,6 +30,7 @@ OF_EXPONENTIAL = "power of an exponential as one"
 PRODUCT = "product of exponentials as one"
 MAGNITUDE = "root of a square as a magnitude"
 UNROUNDED = "exponential taken into a sum unrounded"
+OF_NAN = "exponential of a constant NaN"
 
 LARGEST_ARGUMENT = float(np.float32(88.8))
 """What larger arguments are cut to before the exponential of f32 is computed (jaxlib 0.10.2, 0.12,
@@ -85,13 +89,71 @@ def of_root_divisor(
 def of_power(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """exp(x)^y as exp(x y)."""
-    maker = Shown(program, values).maker(operation.operands[0])
-    if maker is None or maker.name != "exponential":
+    """Yield exp(x y) for exp(x)^y; exp(x) may be a product or a quotient of exponentials."""
+    exponent = _exponent(Shown(program, values), operation.operands[0])
+    y = values.get(operation.operands[1].name)
+    if exponent is None or y is None or not element_type_of(y).is_float:
         return
-    x, y = (values.get(value.name) for value in (maker.operands[0], operation.operands[1]))
-    if x is not None and y is not None and element_type_of(x).is_float:
-        yield from _exponential(maker, OPS["multiply"].evaluate(x, y))
+    x, error = exponent
+    with np.errstate(all="ignore"):
+        total, moved = OPS["multiply"].evaluate(x, y), error * np.abs(to_float64(y))
+    yield from _exponential(operation, total, moved)
+
+
+def of_constant_nan(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """Yield the result without a prediction where the argument of an exponential is NaN because a
+    constant is: there the code that jaxlib 0.10.2 generates reads no defined value.
+
+    exp(x)^y is the exponential of a product with y. Source: jax#29537.
+    """
+    shown = Shown(program, values)
+    is_nan = _constant_nans(shown, operation.operands[-1])
+    if operation.name == "power" and _exponent(shown, operation.operands[0]) is None:
+        return
+    given = [values.get(value.name) for value in operation.operands]
+    operands = [one for one in given if one is not None]
+    if is_nan is None or len(operands) < len(given):
+        return
+    yield Predicted(OPS[operation.name].evaluate(*operands), undefined=is_nan)
+
+
+def _constant_nans(shown: Shown, value: Value) -> Array | None:
+    """The elements of a value that are NaN because an operand of its arithmetic is a constant NaN;
+    None where nothing is known of it."""
+    constant = shown.constant(value)
+    if constant is not None:
+        of = element_type_of(constant)
+        return np.isnan(to_float64(constant)) if of.is_float else None
+    maker = shown.maker(value)
+    if maker is None:
+        return None
+    if maker.name == "select":
+        return _selected_nans(shown, *maker.operands)
+    if maker.name == "cholesky":  # NaN is selected for a matrix that has no decomposition
+        decomposition = shown.known(value)
+        return None if decomposition is None else np.isnan(decomposition)
+    if OPS[maker.name].rearranges:
+        before = _constant_nans(shown, maker.operands[0])
+        return None if before is None else apply(_retyped(maker, BOOLEAN[0]), (before,))[0]
+    if maker.name not in _PROPAGATE_NAN:
+        return None
+    found = [_constant_nans(shown, operand) for operand in maker.operands]
+    masks = [one for one in found if one is not None]
+    return np.logical_or.reduce(masks) if masks else None
+
+
+def _selected_nans(shown: Shown, pred: Value, on_true: Value, on_false: Value) -> Array | None:
+    is_true = shown.known(pred)
+    sides = [_constant_nans(shown, side) for side in (on_true, on_false)]
+    if is_true is None or all(one is None for one in sides):
+        return None
+    chosen, other = (False if one is None else one for one in sides)
+    return np.where(is_true, chosen, other)
+
+
+_PROPAGATE_NAN = ("add", "divide", "multiply", "negate", "subtract")
 
 
 def of_argument(
@@ -117,6 +179,8 @@ def _exponent(shown: Shown, value: Value) -> tuple[Array, Array] | None:
         return None if x is None else (x, np.zeros(x.shape))
     if maker.name == "abs":
         return _exponent(shown, maker.operands[0])
+    if OPS[maker.name].rearranges or OPS[maker.name] is OPS["reduce"]:
+        return _rearranged(shown, maker)
     if maker.name not in ("multiply", "divide"):
         return None
     one, other = (_exponent(shown, operand) for operand in maker.operands)
@@ -125,6 +189,48 @@ def _exponent(shown: Shown, value: Value) -> tuple[Array, Array] | None:
     total = OPS["add" if maker.name == "multiply" else "subtract"].evaluate(one[0], other[0])
     rounding = np.abs(to_float64(total)) * unit_roundoff(element_type_of(total))
     return total, one[1] + other[1] + rounding
+
+
+def _rearranged(shown: Shown, maker: Operation) -> tuple[Array, Array] | None:
+    """Return what the result of an operation that rearranges elements is the exponential of, the
+    error of that too; a sum of one element is that element."""
+    exponent = _exponent(shown, maker.operands[0])
+    if exponent is None:
+        return None
+    if OPS[maker.name] is OPS["reduce"]:
+        return _summed_alone(shown, maker, exponent)
+    (x,), (error,) = (apply(_retyped(maker, element_type_of(one)), (one,)) for one in exponent)
+    return x, error
+
+
+def _summed_alone(
+    shown: Shown, maker: Operation, exponent: tuple[Array, Array]
+) -> tuple[Array, Array] | None:
+    """Return the exponent in the shape of the sums of one element each; None for other sums."""
+    given = [shown.known(value) for value in maker.operands]
+    operands = [one for one in given if one is not None]
+    if len(given) != SUM or len(operands) < SUM or not bool((operands[1] == 0).all()):
+        return None
+    parts = taken_apart(maker, operands)
+    if parts.monoid(0) is not ADD or not bool((parts.leaves.counts == 1).all()):
+        return None
+    x, error = (one.reshape(parts.leaves.shape) for one in exponent)
+    return x, error
+
+
+def _retyped(maker: Operation, of: ElementType) -> Operation:
+    """An operation that rearranges elements of another type."""
+
+    def changed(value: Value) -> Value:
+        assert isinstance(value.type, TensorType)
+        return replace(value, type=replace(value.type, element_type=of))
+
+    operands, results = (tuple(map(changed, some)) for some in (maker.operands, maker.results))
+    return replace(maker, operands=operands, results=results)
+
+
+SUM = 2
+"""Operands of a reduction of one tensor."""
 
 
 def of_exponentials(
@@ -155,10 +261,14 @@ def _argument(shown: Shown, value: Value) -> tuple[Operation | None, Array | Non
 
 
 @quiet
-def _exponential(maker: Operation, x: Array) -> Iterator[Predicted]:
-    """exp(x) within the budget of an exponential, and of its argument's rounding."""
+def _exponential(
+    maker: Operation, x: Array, error_of_x: Array | float = 0.0
+) -> Iterator[Predicted]:
+    """Yield exp(x) within the budget of an operation, of its argument's rounding, and of the error
+    that the argument had before."""
     found = OPS["exponential"].evaluate(x)
-    moved = np.abs(to_float64(found)) * np.abs(to_float64(x)) * unit_roundoff(element_type_of(x))
+    rounding = np.abs(to_float64(x)) * unit_roundoff(element_type_of(x)) + error_of_x
+    moved = np.abs(to_float64(found)) * rounding
     for predicted in _within(maker, np.ones_like(found), found):
         error = np.where(np.isfinite(moved), moved, 0)
         yield Predicted(

@@ -67,16 +67,27 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class Predicted:
     """What the result of an operation may be, and by how much it may be off: by `error`, an
-    absolute one (of both parts of complex numbers), or within the operation's own tolerance."""
+    absolute one (of both parts of complex numbers), or within the operation's own tolerance.
+
+    `undefined` are the elements for which generated code reads no defined value: any may stand
+    there, and another when the program is executed again.
+    """
 
     result: Array
     error: Array | None = None
+    undefined: Array | bool = False
 
 
 def near(
     operation: Operation, values: Mapping[str, Array], predicted: Predicted, got: Array
 ) -> Array:
     """Which elements of a result are as predicted, `values` being what the operation was given."""
+    return _as_predicted(operation, values, predicted, got) | predicted.undefined
+
+
+def _as_predicted(
+    operation: Operation, values: Mapping[str, Array], predicted: Predicted, got: Array
+) -> Array:
     other, of = predicted.result, element_type_of(got)
     if not (of.is_float or of.is_complex):
         return alike(other, got)

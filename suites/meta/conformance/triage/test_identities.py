@@ -11,6 +11,7 @@ from conformance.triage.exponentials import (
     LOGARITHM,
     MAGNITUDE,
     OF_EXPONENTIAL,
+    OF_NAN,
     POWER,
     PRODUCT,
     ROOT,
@@ -91,6 +92,13 @@ IDENTITIES = {
         "%r = power %p, %y",
         (100, 0.1, 0),
         np.e**10,
+    ),
+    "(exp(x) / exp(y))^z": (
+        OF_EXPONENTIAL,
+        "%a = exponential %x; %b = exponential %y; %p = divide %a, %b",
+        "%r = power %p, %z",
+        (1, 1, np.nan),
+        np.nan,
     ),
     "exp(x) exp(y)": (
         PRODUCT,
@@ -188,3 +196,57 @@ def _program(
             row = f"{name} = stablehlo.{operation} : tensor<1x{of}>"
         made.append(row)
     return "\n".join(made)
+
+
+SUM_OF_ONE = """
+func.func @main(%x: tensor<{size}xf32>, %y: tensor<{size}xf32>) -> tensor<{size}xf32> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.exponential %x : tensor<{size}xf32>
+  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<{size}xf32>, tensor<f32>) -> tensor<f32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<{size}xf32>
+  %q = stablehlo.divide %e, %b : tensor<{size}xf32>
+  %r = stablehlo.power %q, %y : tensor<{size}xf32>
+  return %r : tensor<{size}xf32>
+}}"""
+
+
+@pytest.mark.parametrize(("size", "is_explained"), [(1, True), (2, False)])
+def test_a_sum_of_one_exponential_is_that_exponential(size: int, is_explained: bool) -> None:
+    given = [np.full(size, 2, np.float32), np.full(size, 0 if size > 1 else np.nan, np.float32)]
+    found = kind_of(SUM_OF_ONE.format(size=size), given, np.full(size, np.nan, np.float32))
+    assert (found == OF_EXPONENTIAL) == is_explained
+
+
+CONSTANT_NAN = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %p: tensor<2xi1>) -> tensor<2xf32> {{
+  %nan = stablehlo.constant dense<[0x7FC00000, 0.0]> : tensor<2xf32>
+  {0}
+  return %r : tensor<2xf32>
+}}"""
+T = ": tensor<2xf32>"
+EXPONENTIAL = f"%r = stablehlo.exponential %0 {T}"
+
+
+@pytest.mark.parametrize(
+    ("operations", "is_explained"),
+    [
+        (f"%0 = stablehlo.multiply %x, %nan {T}; {EXPONENTIAL}", True),
+        (f"%0 = stablehlo.add %nan, %x {T}; {EXPONENTIAL}", True),
+        (f"%0 = stablehlo.multiply %x, %y {T}; {EXPONENTIAL}", False),
+        (
+            f"%0 = stablehlo.select %p, %nan, %x : tensor<2xi1>, tensor<2xf32>; {EXPONENTIAL}",
+            True,
+        ),
+        (f"%0 = stablehlo.exponential %x {T}; %r = stablehlo.power %0, %nan {T}", True),
+        (f"%0 = stablehlo.exponential %x {T}; %r = stablehlo.power %0, %y {T}", False),
+    ],
+)
+def test_of_a_constant_nan_an_exponential_is_not_defined_and_of_other_numbers_it_is(
+    operations: str, is_explained: bool
+) -> None:
+    text = CONSTANT_NAN.format(operations.replace("; ", "\n"))
+    x = np.array([2, 0], np.float32)
+    given = [x, np.array([np.nan, 0], np.float32), np.array([True, False])]
+    assert (kind_of(text, given, np.array([3.5, 1], np.float32)) == OF_NAN) == is_explained
+    assert kind_of(text, given, np.array([3.5, 1.5], np.float32)) != OF_NAN
