@@ -34,6 +34,7 @@ from reference.ops.distribution.groups import (
     by_channel,
     by_global_ids,
     group_of,
+    is_empty,
     listed_ids,
 )
 from reference.ops.folds import folding
@@ -56,8 +57,10 @@ def _group(strategy: Strategy, groups: Dense, process: Process) -> list[ProcessI
     """The group of a process that has to be in one.
 
     Raises:
-        EvaluationError: when it is in none.
+        EvaluationError: when it is in none, or there are no groups.
     """
+    if is_empty(groups):
+        raise EvaluationError("replica_groups is empty, and must hold every process")
     group = group_of(strategy(listed_ids(groups), process.grid), process.id)
     if group is None:
         raise EvaluationError(f"process {process.id} is in no group of {listed_ids(groups)}")

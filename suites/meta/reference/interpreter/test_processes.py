@@ -108,6 +108,16 @@ def test_an_error_in_one_process_ends_all() -> None:
         evaluate(parse_module(text), numbers)
 
 
+def test_empty_groups_are_an_error_that_says_so() -> None:
+    text = f"""module {{
+      func.func @main(%x: tensor<i64>) -> tensor<i64> {{
+        %r = func.call @sum(%x) : (tensor<i64>) -> tensor<i64>
+        return %r : tensor<i64> }} {SUM} }}"""
+    text = text.replace("dense<[[0, 1]]> : tensor<1x2xi64>", "dense<> : tensor<0x0xi64>")
+    with pytest.raises(EvaluationError, match="replica_groups is empty"):
+        evaluate(parse_module(text), [np.array(1)])
+
+
 SENDS = """module attributes {{mhlo.num_replicas = 3 : i32}} {{
   func.func @main(%x: tensor<i64>) -> tensor<i64> {{
     %t = stablehlo.after_all : !stablehlo.token
