@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.ir.accuracy import ResultAccuracy
+from reference.ir.aliases import OutputOperandAlias
 from reference.ir.mesh import AxisRef, MeshGroups
 from reference.ir.program import Attribute, Dense, QuantizedType, TensorType
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, to_bits
@@ -230,6 +231,15 @@ def _accuracy(value: ResultAccuracy) -> str:
     )
 
 
+def _alias(alias: OutputOperandAlias) -> str:
+    fields = zip(alias._fields, map(str, map(_indices, alias)), strict=True)
+    return f"#stablehlo.output_operand_alias<{', '.join(f'{n} = {v}' for n, v in fields)}>"
+
+
+def _indices(value: int | tuple[int, ...]) -> int | list[int]:
+    return value if isinstance(value, int) else list(value)
+
+
 I64 = AttributeKind("i64", _integer(64))
 I32 = AttributeKind("i32", _integer(32))
 F32 = AttributeKind("float", _f32)
@@ -238,6 +248,7 @@ UNIT = AttributeKind("unit", lambda _: "unit")
 STRING = AttributeKind("string", quote)
 SYMBOL = AttributeKind("symbol", symbol)
 SYMBOLS = AttributeKind("symbols", _list(symbol))
+ALIASES = AttributeKind("aliases", _list(_alias))
 DENSE = AttributeKind("dense", dense)
 GROUPS = AttributeKind("dense", groups)
 ACCURACY = AttributeKind("accuracy", _accuracy)
@@ -281,6 +292,7 @@ KINDS: dict[str, AttributeKind] = {
     "callee": SYMBOL,
     "decomposition": SYMBOL,
     "called_computations": SYMBOLS,
+    "output_operand_aliases": ALIASES,
     "composite_attributes": DICTIONARY,
     "precision_config": PRECISIONS,
     "comparison_direction": _enum("comparison_direction"),

@@ -53,11 +53,12 @@ class Pick:
 
     `planned` are values of dimensions, to be taken where they are offered. `turn` tells a case from
     the others of its cell: what goes round in turn starts there; None draws instead. `asked` grows
-    with each named choice; `nothing` says that all results of the case are empty, which hides
-    everything else. `shape` is taken, where there is one, for the first shape that is asked for.
+    with each named choice but those in `hidden`, which are drawn; `nothing` says that all results
+    of the case are empty, which hides everything else. `shape` is taken, where there is one, for
+    the first shape that is asked for.
     """
 
-    __slots__ = ("_draw", "_left", "_planned", "_turn", "asked", "nothing", "shape")
+    __slots__ = ("_draw", "_left", "_planned", "_turn", "asked", "hidden", "nothing", "shape")
 
     def __init__(
         self,
@@ -68,6 +69,7 @@ class Pick:
         """Choose by `draw` what is not planned."""
         self._draw, self._planned, self._turn = draw, planned or {}, turn
         self.shape: tuple[int, ...] | None = None
+        self.hidden: frozenset[str] = frozenset()
         self.start()
 
     def start(self, *, freely: bool = False) -> None:
@@ -97,6 +99,8 @@ class Pick:
         A dimension that is asked for several times in a case (a stride for each axis) takes the
         planned value the first time, and then any.
         """
+        if dimension in self.hidden:
+            return options[self._draw(len(options)) if len(options) > 1 else 0]
         labels, offered = _labels(tuple(options), label)
         wanted = self._left.pop(dimension, None)
         if wanted in labels:

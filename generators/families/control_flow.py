@@ -13,6 +13,7 @@ from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import sizes_label
 from generators.programs.building import Builder
 from generators.programs.writing import SHAPES, BlockWriter, Writer, scalar
+from reference.ir.aliases import OutputOperandAlias
 from reference.ir.program import (
     Attribute,
     Function,
@@ -295,8 +296,43 @@ def _custom_call(op: str, element_type: ElementType, pick: Pick) -> Case:
     said = choose(pick, (None, None, False, True), "has_side_effect")
     if said is not None:
         given["has_side_effect"] = said
+    given |= _configured(pick)
+    names = choose(pick, _CALLED, "called_computations", paired=False)  # XLA takes one at most
+    called = [_identity(writer, name) for name in names]
+    if called:
+        given["called_computations"] = tuple(function.name for function in called)
+    if seldom(pick, 4, "output_operand_aliases given"):
+        given["output_operand_aliases"] = (OutputOperandAlias((), 0, ()),)
     result = block.add(op, (block.some(),), writer.of, given=given)
-    return writer.case(block, result)
+    return writer.case(block, result, *called)
+
+
+_VERSIONS = (None, None, 1, 2, 3, 4)
+_TYPED_FFI = 4
+"""The version whose configuration is a dictionary of options; that of all others is a text."""
+
+_OPTIONS = (("axis", 3, "i64"), ("exact", True, "i1"), ("mode", "near", "string"))
+
+
+def _configured(pick: Pick) -> dict[str, Attribute]:
+    """The version of a custom call's interface, and a configuration in the form that it has."""
+    version = choose(pick, _VERSIONS, "api_version")
+    given: dict[str, Attribute] = {} if version is None else {"api_version": version}
+    kind = choose(pick, ("left out", "empty", "given"), "backend_config")
+    if kind != "left out":
+        empty, full = ((), _OPTIONS) if version == _TYPED_FFI else ("", "mode=near axis=3")
+        given["backend_config"] = empty if kind == "empty" else full
+    return given
+
+
+_CALLED = (*((),) * 7, *(("computation",),) * 3, ("computation", "other"))
+
+
+def _identity(writer: Writer, name: str) -> Function:
+    """A function that returns its argument: what it computes is of no consequence to a call."""
+    argument = writer.fresh(writer.of)
+    inner = writer.block(arguments=(argument,))
+    return Function(name, inner.ended([argument]), (writer.of,))
 
 
 _BUILD = {

@@ -98,10 +98,11 @@ class _Sizes(NamedTuple):
 _LARGE = _Sizes((1, 1), 2, _SOME, _Shapes((16, 15), (3, 3), 2, 8, 16))
 
 
-def _sizes(pick: Pick) -> _Sizes:
+def _sizes(pick: Pick, form: Form) -> _Sizes:
     groups = choose(pick, _GROUPS, "groups", _groups_label)
     spatial = choose(pick, _RANKS, "spatial dimensions")
-    fit = choose(pick, _FITS, "windows")
+    fits = _FITS if form.dilated else tuple(fit for fit in _FITS if fit != _TURNED)
+    fit = choose(pick, fits, "windows")
     return _Sizes(groups, spatial, fit, _shapes(pick, groups, spatial, fit))
 
 
@@ -250,7 +251,7 @@ def _built(
     form: Form = GENERAL,
 ) -> _Built:
     large = is_large(pick, element_type)
-    groups, spatial, fit, shapes = _LARGE if large else _sizes(pick)
+    groups, spatial, fit, shapes = _LARGE if large else _sizes(pick, form)
     geometry = _geometry(pick, groups, spatial, paddings, form, fit)
     name = choose(pick, NAMES, "padding") if form.named else ""
     if not large:

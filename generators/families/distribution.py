@@ -244,15 +244,31 @@ def _all_reduce(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
     body = computation(element, pick)
     sizes = _fitting(body, sizes)
     given, strategy = _global(pick)
-    count = ids_of(strategy, grid)
-    listed, groups_ = _grouped(pick, count, may_be_empty=may_be_empty)
-    if not is_empty(groups_) and seldom(pick, 6, "groups of several sizes") and count > 1:
-        groups_ = padded(uneven(pick, listed))
-    given["replica_groups"] = groups_
+    given["replica_groups"] = _of_any_sizes(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     shapes = _shapes(pick, sizes)
     placed, names = _folds(pick, body, shapes)
     results = tuple(TensorType(one, body.results[0]) for one in shapes)
     return _case(pick, op, grid, placed, results, names, given, body)
+
+
+def folded_among_replicas(op: str, element: ElementType, pick: Pick) -> Case:
+    """A case of an op that folds as the sum does, across replicas, and takes groups alone."""
+    grid = _grid(pick)
+    shapes = _shapes(pick, modest(shape(pick)))
+    given: dict[str, Attribute] = {
+        "replica_groups": _of_any_sizes(pick, grid[0], may_be_empty=True)
+    }
+    placed, names = _folds(pick, bodies.fold_of("add", element), shapes)
+    results = tuple(TensorType(sizes, element) for sizes in shapes)
+    return _case(pick, op, grid, placed, results, names, given)
+
+
+def _of_any_sizes(pick: Pick, count: int, *, may_be_empty: bool) -> Dense:
+    """Return groups of all ids below `count`, now and then of several sizes."""
+    listed, groups_ = _grouped(pick, count, may_be_empty=may_be_empty)
+    if is_empty(groups_) or not seldom(pick, 6, "groups of several sizes") or count == 1:
+        return groups_
+    return padded(uneven(pick, listed))
 
 
 def _reduce_scatter(

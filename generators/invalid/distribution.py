@@ -10,6 +10,7 @@ import numpy as np
 from generators.invalid.misses import Miss, Misses, tensor
 from generators.invalid.reduction import adder, bad_bodies
 from reference.ir.constants import matrix
+from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
 from reference.ir.program import (
     Attribute,
     Dense,
@@ -31,6 +32,9 @@ _PER_AXIS = QuantizedType(_SI8, -128, 127, _F32, (0.5, 2.0), (0, 1), 0)
 _NO_GROUPS: dict[str, Attribute] = {"replica_groups": matrix([])}
 
 Wrong = Iterator[tuple[str, dict[str, Attribute]]]
+
+_X = AxisRef("x")
+_IN_MESH = (MeshAxis("x", 2),)
 
 
 def _op(
@@ -55,6 +59,8 @@ def _not_a_matrix(name: str) -> Iterator[dict[str, Attribute]]:
     row = matrix([[0, 1]])
     yield {name: Dense.of(row.array.astype(np.int32), TensorType((1, 2), _SI32))}
     yield {name: Dense.of(row.array[0], TensorType((2,), row.type.element_type))}
+    if name == "replica_groups":
+        yield {name: mesh_groups(_IN_MESH, (AxisRef("y"),))}
 
 
 def _covering(unique: str, size: str, bounds: str) -> Wrong:
@@ -65,6 +71,10 @@ def _covering(unique: str, size: str, bounds: str) -> Wrong:
         yield size, {"replica_groups": matrix(rows)}
     for rows in ([[0, 2]], [[-3, 1]], [[5, 0]]):
         yield bounds, {"replica_groups": matrix(rows)}
+    wide = (*_IN_MESH, MeshAxis("y", 2))
+    yield unique, {"replica_groups": mesh_groups(_IN_MESH, (_X,), (1, 1))}
+    yield size, {"replica_groups": mesh_groups(wide, (_X, AxisRef("y")))}
+    yield bounds, {"replica_groups": mesh_groups(_IN_MESH, (_X,), (0, 2))}
 
 
 def _all_gather(op: str) -> Iterator[Miss]:
@@ -92,6 +102,8 @@ def _all_gather(op: str) -> Iterator[Miss]:
 
 def _folding(op: str, right: dict[str, Attribute], result: TensorType, id_: str) -> Iterator[Miss]:
     """A computation that does not fold the operand."""
+    narrow = replace(result, element_type=_F16)
+    yield id_, _op(op, right, results=(narrow,), regions=(adder(_F16),))
     for body in bad_bodies(_F32, _F16, _SI32):
         yield id_, _op(op, right, results=(result,), regions=(body,))
 
@@ -187,6 +199,8 @@ def _leaving_out(unique: str, bounds: str) -> Wrong:
         yield unique, {"replica_groups": matrix(rows)}
     for rows in ([[0, 2]], [[-3, 1]], [[5]]):
         yield bounds, {"replica_groups": matrix(rows)}
+    yield unique, {"replica_groups": mesh_groups(_IN_MESH, (_X,), (1, 1))}
+    yield bounds, {"replica_groups": mesh_groups(_IN_MESH, (_X,), (0, 2))}
 
 
 def _collective_broadcast(op: str) -> Iterator[Miss]:

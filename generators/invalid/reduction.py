@@ -74,6 +74,7 @@ def _reduce(_: str) -> Iterator[Miss]:
     for dimensions in ((1, 1), (0, 1, 1)):
         rest = tuple(n for d, n in enumerate((2, 3)) if d not in dimensions)
         yield "C5", _reduce_program(dimensions=dimensions, results=(tensor(_F32, *rest),))
+    yield "C6", _reduce_program(body=adder(_F16), results=(tensor(_F16, 2),))
     for body in bad_bodies(_F32, _F16, _SI32):
         yield "C6", _reduce_program(body=body)
     for shape in ((3,), (2, 1), (), (2, 3), (0,)):
@@ -141,6 +142,7 @@ def _reduce_window(_: str) -> Iterator[Miss]:
             yield positive, _window_program(given={name: wrong})
     for padding in _bad_paddings():
         yield "C12", _window_program(given={"padding": padding})
+    yield "C13", _window_program(body=adder(_F16), results=(tensor(_F16, 2, 3),))
     for bad in bad_bodies(_F32, _F16, _SI32):
         yield "C13", _window_program(body=bad)
     for shape in ((2, 4), (2,), (2, 3, 1)):
@@ -208,6 +210,7 @@ def _select_and_scatter(_: str) -> Iterator[Miss]:
         yield "C8", _pooling_program(given={"padding": padding})
     for bad in _bad_selectors():
         yield "C9", _pooling_program(select=bad)
+    yield "C10", _pooling_program(scatter=adder(_F16), result=tensor(_F16, 3, 4))
     for bad in bad_bodies(_F32, _F16, _SI32):
         yield "C10", _pooling_program(scatter=bad)
     for shape in ((3, 3), (4, 3), (3,), (3, 4, 1), (2, 2)):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -59,6 +60,25 @@ def constant(tensor_type: TensorType, profile: str, seed: int, *, splat: bool = 
 _PLACES = (PARAMETER,) * 12 + (ARRAY,) * 3 + (SPLAT,)
 
 
+def hiding(builder: Builder, *dimensions: str) -> Builder:
+    """Return the builder with choices of these names drawn, and no dimensions of its cases.
+
+    It is for a builder whose program is made over: dimensions that no program shows any more.
+    """
+    return partial(_build_hiding, builder, frozenset(dimensions))
+
+
+def _build_hiding(
+    builder: Builder, dimensions: frozenset[str], element_type: ElementType, pick: Pick
+) -> Case:
+    before = pick.hidden
+    pick.hidden = before | dimensions
+    try:
+        return builder(element_type, pick)
+    finally:
+        pick.hidden = before
+
+
 def operand(
     pick: Pick, name: str, tensor_type: TensorType, names: ProfileRow, *, planned: bool = True
 ) -> Value | Dense:
@@ -67,7 +87,9 @@ def operand(
     Where an operand comes from is a dimension of variation, unless it is not to be `planned`;
     variadic operands share one.
     """
-    place = choose(pick, _PLACES, f"{name.rstrip('0123456789')} is" if planned else "")
+    alike = not tensor_type.rank or all(map(is_shaped, names))
+    places = _PLACES[:-1] if alike else _PLACES
+    place = choose(pick, places, f"{name.rstrip('0123456789')} is" if planned else "")
     if place == PARAMETER:
         return Value(name, tensor_type)
     seed = pick(1 << 16) << 16 | pick(1 << 16)  # two choices: shrinking prefers few

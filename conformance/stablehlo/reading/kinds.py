@@ -11,12 +11,14 @@ from contextlib import suppress
 from typing import Any
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 
 from conformance.stablehlo.attributes import AttributeKind
 from conformance.stablehlo.configurations import configuration
 from conformance.stablehlo.reading.constants import dense
 from conformance.stablehlo.reading.types import value_type
 from reference.ir.accuracy import MODES, ResultAccuracy
+from reference.ir.aliases import OutputOperandAlias
 from reference.ir.program import Attribute
 from reference.ir.types import from_mlir
 
@@ -116,6 +118,15 @@ def _entry(found: Any) -> Any:
     return None
 
 
+def _alias(attribute: Any, _: AttributeKind) -> OutputOperandAlias | None:
+    if not stablehlo.OutputOperandAlias.isinstance(attribute):
+        return None
+    given: Any = stablehlo.OutputOperandAlias(attribute)
+    return OutputOperandAlias(
+        tuple(given.output_tuple_indices), given.operand_index, tuple(given.operand_tuple_indices)
+    )
+
+
 _READ: dict[str, Callable[[Any, AttributeKind], Attribute | None]] = {
     "i64": _number,
     "i32": _number,
@@ -130,6 +141,7 @@ _READ: dict[str, Callable[[Any, AttributeKind], Attribute | None]] = {
     "i32_array": _i32_array,
     "bool_array": _bool_array,
     "configuration": lambda attribute, _: configuration(attribute),
+    "aliases": _each(_alias),
     "dictionary": _dictionary,
     "enum": _enum,
     "enums": _each(_enum),

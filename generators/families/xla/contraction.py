@@ -10,7 +10,7 @@ from generators.case.choices import Pick
 from generators.families import contraction, normalization, ragged
 from generators.families.convolution import Form, of_form
 from generators.families.xla.twins import renamed, twins
-from generators.programs.building import Builder
+from generators.programs.building import Builder, hiding
 from reference.ir.program import Dense, Operation, TensorType
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
@@ -94,7 +94,8 @@ def _conv(name: str, element_type: ElementType, pick: Pick) -> Case:
 
 _PREFERRING: dict[str, Builder] = {
     "dot": contraction.preferring_dot,
-    "dot_general": partial(contraction.dot_general, may_narrow=True),
+    # the page's op has no parameter for an algorithm
+    "dot_general": hiding(partial(contraction.dot_general, may_narrow=True), "algorithm"),
     "chlo.ragged_dot": partial(ragged.ragged_dot, may_narrow=True),
 }
 """What builds the twins' cases with any `preferred_element_type`."""
@@ -105,5 +106,5 @@ BUILDERS: dict[str, Builder] = twins(
     normalization.BUILDERS | _PREFERRING,
     _PLAIN,
     {"Dot": _kept, "DotGeneral": _dot_general, "RaggedDot": _ragged_dot},
-) | {name: partial(_conv, name) for name in _FORMS}
+) | {name: hiding(partial(_conv, name), "defaults left out") for name in _FORMS}
 """What builds the cases of each op."""

@@ -13,7 +13,6 @@ from generators.families.exchanging import ragged_all_to_all
 from generators.families.xla.twins import Restate, renamed, twins
 from generators.programs.building import Builder
 from generators.programs.constructs import enclosed
-from reference.ir.constants import matrix
 from reference.ir.program import Dense, Operation, TensorType
 from reference.ir.types import ElementType
 from reference.ops.distribution.groups import is_empty
@@ -66,27 +65,8 @@ def _leaving_out(build: Builder) -> Builder:
 
 
 def _cross_replica_sum(element_type: ElementType, pick: Pick) -> Case:
-    """A case of all_reduce among replicas, of which the sum is taken."""
-    made = distribution.RESTATABLE["all_reduce"](element_type, pick)
-    main = made.program.main
-    *before, subject, end = main.body.operations
-    groups = subject.attribute("replica_groups")
-    listed = isinstance(groups, Dense) and not is_empty(groups)
-    if listed and subject.attribute("channel_id", 0):  # these are no groups of replicas
-        replicas, _ = made.program.process_grid or (1, 1)
-        groups = matrix([list(range(replicas))])
-    given = {"replica_groups": groups}
-    results = tuple(
-        replace(result, type=operand.type)
-        for result, operand in zip(subject.results, subject.operands, strict=True)
-    )
-    added = replace(
-        subject, name="all_reduce", results=results, attributes=tuple(given.items()), regions=()
-    )
-    body = replace(main.body, operations=(*before, added, replace(end, operands=results)))
-    main = replace(main, body=body, result_types=tuple(value.type for value in results))
-    program = replace(made.program, functions=(main,))
-    return Case(renamed(program, OPS["CrossReplicaSum"]), made.inputs)
+    """A sum among replicas, of each partition's own where there are several."""
+    return distribution.folded_among_replicas("CrossReplicaSum", element_type, pick)
 
 
 _PAGE_ORDER = (0, 2, 3, 1, 4, 5)

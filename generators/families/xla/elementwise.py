@@ -35,7 +35,7 @@ def _shapes(pick: Pick) -> tuple[Sizes, Sizes, dict[str, Any]]:
     given: dict[str, Any] = {}
     if kind == SCALAR:
         other: Sizes = ()
-        if choose(pick, (True, False), "broadcast_dimensions of a scalar"):
+        if choose(pick, (True, False)):  # stated or not, the program is the same
             given = {"broadcast_dimensions": ()}
     elif kind == ONES:
         other = tuple(1 if pick(2) else size for size in sizes)

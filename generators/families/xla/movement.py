@@ -89,7 +89,7 @@ def _reshape_ordered(element_type: ElementType, pick: Pick) -> Case:
     sizes = shape(pick)
     rank = len(sizes)
     kinds = (_LEFT_OUT, _IN_ORDER, *(_REVERSED,) * 2 * (rank > 1), *(_SHUFFLED,) * 3 * (rank > 2))
-    kind = choose(pick, kinds, "dimensions")
+    kind = choose(pick, kinds, "dimensions", _shown_order)
     new_sizes = _new_sizes(sizes, choose(pick, _NEW_SHAPES, "new shape"))
     given: dict[str, Any] = {"new_sizes": new_sizes}
     if kind != _LEFT_OUT:
@@ -98,6 +98,11 @@ def _reshape_ordered(element_type: ElementType, pick: Pick) -> Case:
     of, result = TensorType(sizes, element_type), TensorType(new_sizes, element_type)
     rows = profiles.rows(element_type)
     return case(pick, "Reshape (ordered)", {"operand": of}, (result,), rows, given)
+
+
+def _shown_order(kind: str) -> str:
+    """Return the label of an order of dimensions: the program of one left out states it."""
+    return _IN_ORDER if kind == _LEFT_OUT else kind
 
 
 _most = capped(3)
@@ -158,6 +163,8 @@ def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
 
 
 def _how_many(dimensions: tuple[int, ...]) -> str:
+    if len(dimensions) < 2:  # the shape stays
+        return "0 or 1"
     where = "" if not dimensions else " from the first" if dimensions[0] == 0 else " later"
     return f"{_most(len(dimensions))}{where}"
 

@@ -10,7 +10,7 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose
 from generators.families import reduction
 from generators.families.xla.twins import renamed, twins
-from generators.programs.building import Builder
+from generators.programs.building import Builder, hiding
 from reference.ir.program import Operation
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
@@ -47,5 +47,8 @@ def _select_and_scatter(element_type: ElementType, pick: Pick) -> Case:
 
 BUILDERS: dict[str, Builder] = twins(
     reduction.BUILDERS, (record for record in RECORDS if record.name not in _NAMED)
-) | {"ReduceWindow": _reduce_window, "SelectAndScatter": _select_and_scatter}
+) | {
+    "ReduceWindow": hiding(_reduce_window, "low", "high", "running from", "defaults written"),
+    "SelectAndScatter": hiding(_select_and_scatter, "low", "high", "defaults written"),
+}
 """What builds the cases of each op."""

@@ -7,10 +7,12 @@ import pytest
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
 from reference.ir.program import TensorType as Tensor
-from reference.ir.program import Value, single_op
 from reference.ir.types import element_type
 from reference.ops.table import OPS
 
+Mesh = tuple[MeshAxis, ...]
+Axes = tuple[AxisRef, ...]
+Ids = tuple[int, ...] | None
 X2, Y2, Y3, X8 = MeshAxis("x", 2), MeshAxis("y", 2), MeshAxis("y", 3), MeshAxis("x", 8)
 X, Y = AxisRef("x"), AxisRef("y")
 
@@ -32,7 +34,9 @@ X, Y = AxisRef("x"), AxisRef("y")
         ((MeshAxis("x", 1), Y2), (X, Y), None, [[0, 1]]),
     ],
 )
-def test_groups_differ_along_the_axes(mesh, axes, device_ids, wanted):
+def test_groups_differ_along_the_axes(
+    mesh: Mesh, axes: Axes, device_ids: Ids, wanted: list[list[int]]
+) -> None:
     groups = mesh_groups(mesh, axes, device_ids)
     assert groups.array.tolist() == wanted
     assert not groups.problem
@@ -52,10 +56,11 @@ def test_groups_differ_along_the_axes(mesh, axes, device_ids, wanted):
         ((X2,), (AxisRef("x", 0, 2),), None, r"no part \(0\)2"),
     ],
 )
-def test_axes_that_do_not_fit_their_mesh_are_no_groups(mesh, axes, device_ids, says):
+def test_axes_that_do_not_fit_their_mesh_are_no_groups(
+    mesh: Mesh, axes: Axes, device_ids: Ids, says: str
+) -> None:
     of = Tensor((2,), element_type("f32"))
-    given = {"all_gather_dim": 0, "replica_groups": mesh_groups(mesh, axes, device_ids)}
-    operation = single_op("all_gather", (Value("a", of),), (of,), given).subject
+    groups = mesh_groups(mesh, axes, device_ids)
     with pytest.raises(ConstraintViolation, match=says) as caught:
-        OPS["all_gather"].infer(of, results=(of,), **dict(operation.attributes))
+        OPS["all_gather"].infer(of, results=(of,), all_gather_dim=0, replica_groups=groups)
     assert caught.value.id == "I3"
