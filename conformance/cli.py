@@ -32,7 +32,16 @@ from conformance.errors import (
     UsageError,
     unknown,
 )
-from conformance.options import Backend, Expectations, Format, Jobs, LinesFormat, Ops, OpsFormat
+from conformance.options import (
+    Backend,
+    Expectations,
+    Format,
+    Jobs,
+    LinesFormat,
+    MemoryLimit,
+    Ops,
+    OpsFormat,
+)
 
 if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must not wait for
     from conformance.campaign.planning import Options
@@ -98,9 +107,7 @@ def run(
             min=0.1, help="Seconds for a batch of cases; a case run alone has a third of them."
         ),
     ] = 60.0,
-    memory_limit: Annotated[
-        float, typer.Option(min=0, help="GiB of memory for each worker process; 0 for no limit.")
-    ] = 6.0,
+    memory_limit: MemoryLimit = 6.0,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Delete the results that --out holds, and start over.")
     ] = False,
@@ -305,7 +312,11 @@ def check(
         LinesFormat.TEXT
     ),
     jobs: Jobs = None,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for each file.")] = 240.0,
+    timeout: Annotated[
+        float,
+        typer.Option(min=0.1, help="Seconds for each file, at most half of them to find causes."),
+    ] = 240.0,
+    memory_limit: MemoryLimit = 6.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")] = 0,
     expectations: Expectations = None,
     save: Annotated[
@@ -336,6 +347,7 @@ def check(
         expectations=expectations,
         save=save,
         as_json=format is LinesFormat.JSON,
+        memory_limit=int(memory_limit * (1 << 30)),
     )
     return command.describe_inputs(asked) if describe else command.check(asked)
 

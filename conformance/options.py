@@ -106,6 +106,9 @@ Jobs = Annotated[
     int | None,
     typer.Option(min=1, help="Worker processes.", show_default="one per core, one for a plugin"),
 ]
+MemoryLimit = Annotated[
+    float, typer.Option(min=0, help="GiB of memory for each worker process; 0 for no limit.")
+]
 Expectations = Annotated[
     str | None,
     typer.Option(help=EXPECTATIONS_HELP, show_default="those shipped for the backend"),

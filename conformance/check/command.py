@@ -23,7 +23,7 @@ from conformance.check.progress import FilesBar
 from conformance.errors import NOTHING_TESTED, USAGE, UsageError
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.executors.limit import EVALUATIONS
-from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.judging.wording import with_class
 
@@ -47,6 +47,7 @@ class Options:
     expectations: str | None = None
     save: Path | None = None
     as_json: bool = False
+    memory_limit: int = DEFAULT_MEMORY_LIMIT
 
 
 def check(options: Options) -> int:
@@ -64,7 +65,8 @@ def check(options: Options) -> int:
     _files_exist(options.files)
     backend = parse(options.backend)
     jobs = min(options.jobs or workers(backend), len(options.files))
-    with executor_of(backend, jobs=jobs, preload=NEEDED) as executor:
+    limit = options.memory_limit
+    with executor_of(backend, jobs=jobs, memory_limit=limit, preload=NEEDED) as executor:
         settings, reasons = _settings(options, backend)
         describe(executor, backend)
         return _report(_verdicts(executor, options, settings, jobs), options, reasons)

@@ -6,6 +6,7 @@ is over.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -46,6 +47,8 @@ class ExplanationTime:
             OutOfTime: when the time is over before.
         """
         left, began = self.left(), time.monotonic()
+        if math.isinf(left):
+            return explain()
         if left <= 0.0:
             raise OutOfTime
         try:

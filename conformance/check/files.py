@@ -15,6 +15,7 @@ from typing import cast
 
 from conformance.check.settings import UNJUDGED, Checked, Settings
 from conformance.errors import NotAvailable, UsageError
+from conformance.executors.limit import memory_note
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.frontends.arguments import InputsError
@@ -52,8 +53,10 @@ def _checked(file: str, settings: Settings, deadline: float | None) -> Checked:
         return check_file(file, settings, deadline)
     except (NotAvailable, InputsError, UsageError):
         raise
-    except MemoryError:
-        return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", "out of memory")
+    except MemoryError as error:
+        message = ": ".join(filter(None, ("out of memory", str(error))))
+        message = f"{message}; {memory_note()}"
+        return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", message)
     except RecursionError:
         return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", "nested too deeply")
     except Exception as error:  # ours, and no reason to leave the other files unchecked

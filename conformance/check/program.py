@@ -22,7 +22,7 @@ from conformance.check.explaining import ExplanationTime
 from conformance.check.outcome import NotJudged, Outcome, Settled, ignore
 from conformance.check.settings import INVALID
 from conformance.check.step_notes import LEAST_SECONDS, Auditor
-from conformance.executors.limit import OutOfTime, limited
+from conformance.executors.limit import OutOfTime, limited, memory_note
 from conformance.frontends.extensions import beyond
 from conformance.frontends.modules import Unit
 from conformance.frontends.naming import described
@@ -39,6 +39,7 @@ from conformance.triage.isolate import Steps, steps
 from conformance.triage.localise import Search
 from conformance.verdict import Errors, Verdict
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
+from reference.ir.errors import OutOfMemoryError
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import alike
@@ -88,7 +89,10 @@ class Work:
         broken, notes = beyond(check(program))
         if broken and not self._unit.assertions:  # tests tell what they expect nevertheless
             return self._of_invalid(*broken[0])
-        outcome = self._of_valid(program, inputs, settled)
+        try:
+            outcome = self._of_valid(program, inputs, settled)
+        except OutOfMemoryError as error:  # of evaluations after the first
+            raise self._not_judged(error) from None
         told = (outcome.message, *(() if broken else notes))
         return replace(outcome, message="; ".join(filter(None, told)))
 
@@ -97,10 +101,7 @@ class Work:
             with limited(self._seconds):
                 permitted = Permitted(program, inputs, self._platform, self._unit.infeeds)
         except EvaluationError as error:
-            if error.operation is None:
-                raise NotJudged(str(error)) from None
-            where = described(self._unit, error.operation)
-            raise NotJudged(f"{error.problem} ({where})") from None
+            raise self._not_judged(error) from None
         try:
             actual = self._results(permitted, inputs)
         except Unsupported as error:
@@ -182,12 +183,14 @@ class Work:
 
     def _in_time(self, outcome: Outcome, explain: Callable[[], Outcome]) -> Outcome:
         """Return the explained outcome, or the settled one where the time is over before."""
-        if self._explanation_time is None:
-            return explain()
+        explanation_time = self._explanation_time or ExplanationTime(math.inf)
         try:
-            return self._explanation_time.spend(explain)
+            return explanation_time.spend(explain)
+        except OutOfMemoryError as error:
+            note = f"the search for the cause was not finished: {self._not_judged(error)}"
+            return replace(outcome, message="; ".join(filter(None, (outcome.message, note))))
         except OutOfTime:
-            message = "; ".join(filter(None, (outcome.message, self._explanation_time.note())))
+            message = "; ".join(filter(None, (outcome.message, explanation_time.note())))
             return replace(outcome, message=message)
 
     def _of_malformed(
@@ -226,6 +229,13 @@ class Work:
             known = self._explainer.known_acceptance(operation, ids)
             return Outcome(Verdict.ACCEPTED, ", ".join(ids), message, where, known=known)
         return Outcome(Verdict.REJECTED, INVALID, message, where)
+
+    def _not_judged(self, error: EvaluationError) -> NotJudged:
+        """Return why a program is not judged: what the reference cannot evaluate, and where."""
+        note = f"; {memory_note()}" if isinstance(error, OutOfMemoryError) else ""
+        if error.operation is None:
+            return NotJudged(f"{error}{note}")
+        return NotJudged(f"{error.problem} ({described(self._unit, error.operation)}){note}")
 
     def _results(self, permitted: Permitted, inputs: tuple[Array, ...]) -> Sequence[Array]:
         if self._is_reference:

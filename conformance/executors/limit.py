@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import threading
 from collections.abc import Generator
@@ -54,6 +55,17 @@ def interrupted(seconds: float, error: BaseException, clock: Clock = Clock.WALL)
     finally:
         signal.setitimer(timer, 0)
         signal.signal(number, before)
+
+
+def memory_note() -> str:
+    """Return what limits the memory of this process, and what to do where it is not enough."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    if limit == resource.RLIM_INFINITY:
+        return "this machine has no more memory: smaller inputs, or fewer --jobs, need less"
+    gib = limit / (1 << 30)
+    return (
+        f"a worker may take {gib:.3g} GiB (--memory-limit {2 * gib:.3g} allows twice as much)"
+    )
 
 
 def limited(seconds: float) -> AbstractContextManager[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from reference.interpreter.calls import (
@@ -84,12 +84,15 @@ class Maker:
         arguments = tuple([self._place(scope, value) for value in region.arguments])
         wired: list[Wired] = []
         steps: list[Step] = []
+        used: list[set[int]] = []
         program = self.compiled.program
         for operation in (step for one in region.operations for step in steps_of(one, program)):
             taken = _taken(operation, scope)
             if operation.name in RETURNS:
+                last = () if outer else _last_uses(arguments, wired, used, taken)
                 beside = self._beside(outer)
-                return Block(region, beside, arguments, tuple(wired), tuple(steps), taken)
+                return Block(region, beside, arguments, tuple(wired), tuple(steps), taken, last)
+            used.append({*taken, *_places_inside(operation, scope)})
             one, step = self.step(operation, taken, scope)
             wired.append(one)
             steps.append(step)
@@ -144,6 +147,32 @@ class Maker:
             return tuple([self.compiled.entry(name) for name in computations(operation)])
         except EvaluationError as error:
             return error
+
+
+def _places_inside(operation: Operation, scope: Scope) -> Iterator[int]:
+    """Yield the places of values around an operation whose names occur in its regions."""
+    for region in operation.regions:
+        for inner in region.operations:
+            yield from (scope[one.name] for one in inner.operands if one.name in scope)
+            yield from _places_inside(inner, scope)
+
+
+def _last_uses(
+    arguments: Sequence[int],
+    wired: Sequence[Wired],
+    used: Sequence[set[int]],
+    returned: Sequence[int],
+) -> tuple[tuple[int, ...], ...]:
+    """Return for each operation the places whose values nothing needs after it."""
+    kept = set(returned)
+    last: list[tuple[int, ...]] = []
+    for one, places in zip(reversed(wired), reversed(used), strict=True):
+        ending = {*places, *one.given} - kept
+        kept |= ending
+        last.append(tuple(ending))
+    if last:
+        last[-1] += tuple(place for place in arguments if place not in kept)
+    return tuple(reversed(last))
 
 
 def _taken(operation: Operation, scope: Scope) -> tuple[int, ...]:

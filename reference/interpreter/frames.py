@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reference.interpreter.processes import Member
-from reference.ir.errors import EvaluationError, failure
+from reference.ir.errors import EvaluationError, failure, out_of_memory
 from reference.ir.program import Operation, Region
 from reference.ops.host import Queues
 
@@ -59,8 +59,10 @@ class Block:
     """A region ready to run: its operations, a step for each, the places of what goes in and out.
 
     `beside(region, places)` is the block of another region that sees the same values, whose own
-    begin at that place; with the number of places then taken. `lanes` keeps the steps for many
-    lanes at once (see reference.interpreter.lanes).
+    begin at that place; with the number of places then taken. `last` says for each operation of a
+    function which places nothing needs after it: they are emptied, so that large programs fit in
+    memory; blocks of nested regions have none. `lanes` keeps the steps for many lanes at once (see
+    reference.interpreter.lanes).
     """
 
     region: Region
@@ -69,6 +71,7 @@ class Block:
     wired: tuple[Wired, ...]
     steps: tuple[Step, ...]
     returned: tuple[int, ...]
+    last: tuple[tuple[int, ...], ...] = ()
     lanes: list[tuple[LaneStep, ...] | None] = field(
         default_factory=list[tuple[LaneStep, ...] | None]
     )
@@ -79,18 +82,29 @@ class Block:
             raise EvaluationError(f"a block of {len(self.arguments)} arguments given {len(inputs)}")
         for place, value in zip(self.arguments, inputs, strict=True):
             frame[place] = value
-        if run.on_result is None:
+        if run.on_result is not None:
+            self._observed(run, frame, run.on_result)
+        elif not self.last:
             for step in self.steps:
                 step(run, frame)
         else:
-            self._observed(run, frame, run.on_result)
+            for step, last in zip(self.steps, self.last, strict=True):
+                step(run, frame)
+                for place in last:
+                    frame[place] = None
         return tuple([frame[place] for place in self.returned])
 
     def _observed(self, run: Run, frame: Frame, on_result: OnResult) -> None:
-        for step, one in zip(self.steps, self.wired, strict=True):
+        for number, (step, one) in enumerate(zip(self.steps, self.wired, strict=True)):
             step(run, frame)
             results = tuple([frame[place] for place in one.given])
-            store(one.operation, tuple(on_result(one.operation, results)), one.given, frame)
+            try:
+                results = tuple(on_result(one.operation, results))
+            except MemoryError as error:
+                raise out_of_memory(one.operation, error) from error
+            store(one.operation, results, one.given, frame)
+            for place in self.last[number] if self.last else ():
+                frame[place] = None
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from reference.interpreter import quantized
 from reference.interpreter.frames import Block, Frame, Run, Step, Wired, failing, store
 from reference.interpreter.lanes import lifted
 from reference.interpreter.verify import explained, given_attributes, stated_results
-from reference.ir.errors import EvaluationError, failure, mismatch
+from reference.ir.errors import EvaluationError, failure, mismatch, out_of_memory
 from reference.ir.program import Operation, Region, TensorType
 from reference.ir.regions import Body
 from reference.ops.structure import COMMUNICATION, CONTROL_FLOW, HOST, is_constant
@@ -37,6 +37,8 @@ def op_step(semantics: Op | None, wired: Wired, blocks: list[Block]) -> Step:
 
 
 def _failed(operation: Operation, problem: object) -> EvaluationError:
+    if isinstance(problem, MemoryError):
+        return out_of_memory(operation, problem)
     return failure(operation, explained(operation, problem))
 
 

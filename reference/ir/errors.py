@@ -32,6 +32,18 @@ class EvaluationError(ValueError):
     problem: str = ""
 
 
+class OutOfMemoryError(EvaluationError):
+    """An evaluation for which there is not enough memory; names the operation."""
+
+
+def out_of_memory(operation: Operation, error: MemoryError) -> OutOfMemoryError:
+    """Return the error of an operation that there was no memory for."""
+    problem = f"out of memory: {error}" if str(error) else "out of memory"
+    found = OutOfMemoryError(f"{problem} ({described(operation)})")
+    found.operation, found.problem = operation, problem
+    return found
+
+
 def failure(operation: Operation, problem: object) -> EvaluationError:
     """The error of an operation: what is wrong, then which it is."""
     error = EvaluationError(f"{problem} ({described(operation)})")

@@ -1,0 +1,71 @@
+"""Programs that need too much memory: which limit, which operation, what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.check.command import Options, check
+from conformance.check.settings import Settings
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.triage.attribute import Explainer
+from conformance.verdict import Verdict
+from reference.ir.errors import out_of_memory
+from reference.ir.program import Operation
+from suites.meta.support.checking import FAULTY, checked
+
+LARGE = """
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %wide = stablehlo.broadcast_in_dim %x, dims = [1]
+    : (tensor<8xf32>) -> tensor<1099511627776x8xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%wide init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<1099511627776x8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %sum : tensor<8xf32>
+}"""
+
+
+def test_limit_operation_and_option_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
+    path.write_text(LARGE)
+    np.savez(inputs, x=np.ones(8, np.float32))
+    assert check(Options((str(path),), "reference", inputs, 1, memory_limit=3 << 30)) == 4
+    out = capsys.readouterr().out
+    assert "unsupported (not evaluated): out of memory: Unable to allocate 32.0 TiB" in out
+    assert "(broadcast_in_dim %wide (line 3))" in out
+    assert "; a worker may take 3 GiB (--memory-limit 6 allows twice as much)" in out
+
+
+def test_without_a_limit_it_is_the_machine(tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", x=np.ones(8, np.float32))
+    found = checked(tmp_path, LARGE, Settings("reference", inputs=tmp_path / "in.npz"))
+    assert found.verdict is Verdict.UNSUPPORTED
+    assert "this machine has no more memory" in found.message
+
+
+def _too_large(*_: Any, **__: Any) -> Any:
+    raise out_of_memory(Operation("negate", ()), MemoryError("Unable to allocate 3 GiB"))
+
+
+def test_evaluations_after_the_first_may_be_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Permitted, "moved", _too_large)
+    found = checked(tmp_path, FAULTY, Settings("reference:low_precision"))
+    assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not evaluated")
+    assert found.message.startswith("out of memory: Unable to allocate 3 GiB (negate); ")
+
+
+def test_a_verdict_stands_if_its_explanation_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Explainer, "explained", _too_large)
+    found = checked(tmp_path, FAULTY, Settings("reference:low_precision"))
+    assert found.verdict is Verdict.DIVERGENT
+    assert found.operation.startswith("exponential %0 ")
+    assert "the search for the cause was not finished: out of memory: " in found.message
