@@ -138,8 +138,16 @@ class Work:
             return _outcome(judge_program(permitted, actual))
         if malformed(permitted.expected, actual) is not None:
             return self._of_malformed(program, permitted, actual)
+
+        def on_wrong(found: Steps) -> None:
+            worst = max(
+                (one.judgement for one in found.wrong), key=lambda one: one.verdict.severity
+            )
+            outcome = Outcome(worst.verdict, worst.kind, "a result is not what rounding permits")
+            on_settled(self._with_first(outcome, found), permitted.expected, actual)
+
         began = time.monotonic()
-        settled = self._settling.settled(program, inputs, actual, permitted)
+        settled = self._settling.settled(program, inputs, actual, permitted, on_wrong)
         judgement = settled.judgement
         message = "; ".join(filter(None, (judgement.message, settled.note)))
         outcome = replace(_outcome(judgement), message=message)

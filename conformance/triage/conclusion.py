@@ -9,7 +9,7 @@ what the program returned follows from values that are all permitted, it is righ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
@@ -76,8 +76,13 @@ class Settling:
         inputs: Sequence[Array],
         actual: Sequence[Array],
         permitted: Permitted,
+        on_wrong: Callable[[Steps], None] = lambda _: None,
     ) -> Settled:
-        """The conclusion on what a program returned, `permitted` being what it may return."""
+        """Return the conclusion on what a program returned, `permitted` being what it may return.
+
+        `on_wrong` is called once operations are found wrong that make results wrong: what may
+        follow takes long, and only says how the results are wrong.
+        """
         right = passed(sum(one.size for one in actual))
         if malformed(permitted.expected, actual) is not None:
             return Settled(judge_program(permitted, actual))
@@ -85,6 +90,8 @@ class Settling:
         if not numbers:
             return Settled(right)
         found = steps(self.run, self.platform, program, inputs, numbers)
+        if found is not None and found.wrong:
+            on_wrong(found)
         if found is None or found.wrong:
             judgement = judge_program(permitted, actual)
             return Settled(judgement if found is None else _blamed(judgement, found), found)

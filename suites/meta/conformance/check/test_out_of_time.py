@@ -10,12 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conformance.check import file
 from conformance.check.command import Options, check
 from conformance.check.explaining import ExplanationTime
+from conformance.check.settings import Checked, Settings
 from conformance.executors.limit import OutOfTime
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.phases import keep
-from suites.meta.support.checking import FAULTY
+from conformance.triage import conclusion
+from conformance.verdict import Verdict
+from suites.meta.support.checking import FAULTY, checked
 
 TIMEOUT = 6.0
 
@@ -88,3 +92,25 @@ def test_what_a_lost_call_kept_comes_with_its_loss() -> None:
     assert isinstance(again, TimedOut)
     assert again.kept is None
     assert died == Died("exit code 3", kept=2)
+
+
+def test_a_wrong_operation_settles_that_a_program_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How its results are wrong may take longer than there is time for."""
+
+    def endless(*_: object) -> None:
+        raise OutOfTime
+
+    kept: list[Checked] = []
+    monkeypatch.setattr(file, "keep", kept.append)
+    monkeypatch.setattr(conclusion, "judge_program", endless)
+    with pytest.raises(OutOfTime):
+        checked(tmp_path, FAULTY, Settings("reference:low_precision"))
+    (told,) = kept
+    assert told.verdict is Verdict.DIVERGENT
+    assert told.operation.startswith("exponential %0 ")
+    assert told.message.startswith(
+        "a result is not what rounding permits; first wrong: exponential"
+    )
+    assert told.message.endswith("; drawn inputs, set 1 of 3")
