@@ -9,7 +9,7 @@ Programs here are one function of one process (see `conformance.transforms.inlin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
@@ -17,7 +17,6 @@ from conformance.judging.compare import Judgement, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import (
     by_distance,
-    differs_beyond_rounding,
     judge_program,
     judge_result,
 )
@@ -25,10 +24,11 @@ from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import part, prefix
 from conformance.transforms.values import can_be_result, elements
 from conformance.triage.fault import Explained
+from conformance.triage.influence import value_matters
 from conformance.triage.isolate import MOST_ELEMENTS, Run, Steps, steps
 from conformance.triage.localise import Search, least_of
 from conformance.verdict import Verdict
-from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Program
 from reference.ir.types import Array
 from reference.ops.structure import is_constant
@@ -87,7 +87,7 @@ class Halving:
             names = [value.name for value in before.main.body.operations[-1].operands]
             values |= dict(zip(names, first.actual, strict=True))
             for number, right in self._wrong(first):
-                if self._matters(following, values, names[number], right):
+                if value_matters(following, self.platform, values, names[number], right):
                     return first.only(number)
         names = [argument.name for argument in following.main.arguments]
         if not all(name in values for name in names):
@@ -112,20 +112,6 @@ class Halving:
             worst = judgement.verdict
             if worst.fails and worst.severity >= self.least.severity:
                 yield number, expected[number]
-
-    def _matters(
-        self, following: Program, values: Mapping[str, Array], name: str, right: Array
-    ) -> bool:
-        """Return whether repairing a value changes what follows by more than rounding does; True
-        where it cannot be told."""
-        names = [argument.name for argument in following.main.arguments]
-        repaired = {**values, name: right}
-        try:
-            with_wrong = evaluate(following, [values[one] for one in names])
-            permitted = Permitted(following, [repaired[one] for one in names], self.platform)
-        except (EvaluationError, KeyError):
-            return True
-        return differs_beyond_rounding(permitted, with_wrong)
 
 
 Explain = Callable[[Program, Sequence[Array], Sequence[Array], Judgement, Steps | None], Explained]

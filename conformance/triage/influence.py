@@ -51,6 +51,24 @@ def _matter(
         return True
 
 
+def value_matters(
+    following: Program, platform: str, values: Mapping[str, Array], name: str, right: Array
+) -> bool:
+    """Return whether repairing one value changes what a program makes of it by more than rounding
+    does; True where it cannot be told.
+
+    `values` are those that the backend has for the program's parameters, by name.
+    """
+    names = [argument.name for argument in following.main.arguments]
+    repaired = {**values, name: right}
+    try:
+        with_wrong = evaluate(following, [values[one] for one in names])
+        permitted = Permitted(following, [repaired[one] for one in names], platform)
+    except (EvaluationError, KeyError):
+        return True
+    return differs_beyond_rounding(permitted, with_wrong)
+
+
 class _Following:
     """The values of main that depend on candidates: as the backend's are, and with the repairs."""
 

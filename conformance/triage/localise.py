@@ -18,6 +18,7 @@ from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import by_mistake, judge_program, judge_result
 from conformance.transforms.extract import part, prefix
 from conformance.transforms.values import can_be_result, makers_of, used_by
+from conformance.triage.influence import value_matters
 from conformance.triage.isolate import Run
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
@@ -86,7 +87,10 @@ class Search:
         found: tuple[str, Judgement] | None = None
         while wrong - right > 1:
             middle = (right + wrong) // 2
-            bad = self._bad(prefix(program, middle), inputs, least, operations[middle - 1])
+            ends = program.main.body.operations[-1].operands
+            following = part(program, range(middle, len(operations)), ends)
+            before = prefix(program, middle)
+            bad = self._bad(before, inputs, least, operations[middle - 1], following)
             if bad is None:
                 right = middle
             else:
@@ -98,10 +102,18 @@ class Search:
         return makers_of(program).get(name, wrong - 1), judgement
 
     def _bad(
-        self, program: Program, inputs: Sequence[Array], least: Verdict, last: Operation
+        self,
+        program: Program,
+        inputs: Sequence[Array],
+        least: Verdict,
+        last: Operation,
+        following: Program | None = None,
     ) -> tuple[str, Judgement] | None:
-        """A wrong result of main, of the last operation where it has one: its name, "" where it
-        cannot be told, and the judgement on it."""
+        """Return a wrong result of main, of the last operation where it has one: its name, "" where
+        it cannot be told, and the judgement on it.
+
+        Where the program goes on, with `following`, the result must matter to what that returns.
+        """
         if not program.main.result_types:
             return None
         (actual,) = self.run(program, [inputs])
@@ -111,9 +123,14 @@ class Search:
             return ("", judgement) if _wrong(judgement, least) else None
         own = {value.name for value in last.results}
         names = [value.name for value in program.main.body.operations[-1].operands]
+        values = dict(zip((one.name for one in program.main.arguments), inputs, strict=True))
+        values |= dict(zip(names, actual, strict=True))
         for number in sorted(range(len(names)), key=lambda n: names[n] not in own):
             judgement = judge_result(permitted, number, actual[number])
-            if _wrong(judgement, least):
+            name, right = names[number], permitted.expected[number]
+            if _wrong(judgement, least) and (
+                following is None or value_matters(following, self.platform, values, name, right)
+            ):
                 return names[number], by_mistake(permitted, actual, judgement)
         return None
 

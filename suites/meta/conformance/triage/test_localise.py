@@ -42,3 +42,28 @@ def test_an_operation_that_only_lets_another_go_wrong_is_not_named() -> None:
         assert found is not None
         assert found.operation.name == name
     assert first("none") is None
+
+
+UNUSED = """
+func.func @main(%x: tensor<2xf32>, %p: tensor<2xi1>) -> tensor<2xf32> {
+  %0 = stablehlo.negate %x : tensor<2xf32>
+  %1 = stablehlo.abs %x : tensor<2xf32>
+  %2 = stablehlo.select %p, %0, %1 : tensor<2xi1>, tensor<2xf32>
+  %3 = stablehlo.multiply %2, %x : tensor<2xf32>
+  return %3 : tensor<2xf32>
+}"""
+
+
+def test_a_wrong_value_that_nothing_uses_is_not_named() -> None:
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        names = [value.name for value in program.main.body.operations[-1].operands]
+        for inputs in sets:
+            results = zip(names, evaluate(program, inputs), strict=True)
+            yield [array + 5 * (name in ("0", "3")) for name, array in results]
+
+    x = np.array([1, 2], np.float32)
+    for taken, name in ((False, "multiply"), (True, "negate")):
+        given = (x, np.array([taken, taken]))
+        found = Search(run, "cpu").first(parse_module(UNUSED), given, Verdict.DIVERGENT)
+        assert found is not None
+        assert found.operation.name == name
