@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from conformance.judging.compare import malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import differs_beyond_rounding
 from conformance.judging.perturbation.overrides import Override
@@ -42,6 +43,8 @@ def _matter(
     program: Program, platform: str, values: Mapping[str, Array], candidates: Sequence[Override]
 ) -> bool:
     """Return whether repairing all of these changes a result; True where it cannot be told."""
+    if any(malformed(one.expected, one.actual) is not None for one in candidates):
+        return True  # of what comes after a result of another type nothing can be told
     operations = program.main.body.operations[:-1]
     repaired = {one.operation.results[0].name for one in candidates}
     changed = {value.name for one in candidates for value in one.operation.results}
