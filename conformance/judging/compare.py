@@ -405,7 +405,7 @@ def _conclude(
     elements = tuple(differing.element(number, int(i), float(distances[i])) for i in order[:SHOWN])
     first = elements[0]
     message = of_elements(finding[0], finding[1], wrong, total, first)
-    if first.ulp is not None and differing.budget is not None:
+    if first.ulp and differing.budget is not None:
         message += f" ({first.ulp:g} {differing.rule.unit}, {differing.budget:g} permitted)"
     failing = tuple(dict.fromkeys(table[code] for code in sorted(counts) if table[code][0].fails))
     return Judgement(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from conformance.verdict import Element, Verdict
 
 _PREDICATES = {
@@ -32,5 +34,5 @@ def with_class(verdict: str, kind: str, message: str) -> str:
     """Return a verdict with its class and message, which need not begin with the class again."""
     if not kind:
         return f"{verdict}: {message}" if message else verdict
-    message = message.removeprefix(f"{kind}: ")
+    message = re.sub(rf"\A(@\S+: )?{re.escape(kind)}: ", r"\1", message)
     return f"{verdict} ({kind}): {message}" if message else f"{verdict} ({kind})"

@@ -33,5 +33,6 @@ def test_results_beside_the_first_are_named() -> None:
 def test_a_class_is_said_once() -> None:
     assert with_class("divergent", "sign", "sign: wrong") == "divergent (sign): wrong"
     assert with_class("divergent", "sign", "other: wrong") == "divergent (sign): other: wrong"
+    assert with_class("divergent", "sign", "@f: sign: wrong") == "divergent (sign): @f: wrong"
     assert with_class("pass", "", "") == "pass"
     assert with_class("unsupported", "", "why") == "unsupported: why"
