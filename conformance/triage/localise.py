@@ -112,7 +112,8 @@ class Search:
         """Return a wrong result of main, of the last operation where it has one: its name, "" where
         it cannot be told, and the judgement on it.
 
-        Where the program goes on, with `following`, the result must matter to what that returns.
+        Where the program goes on, with `following`, the result must matter to what that returns;
+        in programs of one process.
         """
         if not program.main.result_types:
             return None
@@ -123,8 +124,12 @@ class Search:
             return ("", judgement) if _wrong(judgement, least) else None
         own = {value.name for value in last.results}
         names = [value.name for value in program.main.body.operations[-1].operands]
-        values = dict(zip((one.name for one in program.main.arguments), inputs, strict=True))
-        values |= dict(zip(names, actual, strict=True))
+        values: dict[str, Array] = {}
+        if program.process_count > 1:  # each has values of its own: none says what follows
+            names, following = names * program.process_count, None
+        else:
+            values |= zip((one.name for one in program.main.arguments), inputs, strict=True)
+            values |= zip(names, actual, strict=True)
         for number in sorted(range(len(names)), key=lambda n: names[n] not in own):
             judgement = judge_result(permitted, number, actual[number])
             name, right = names[number], permitted.expected[number]
