@@ -1,0 +1,135 @@
+"""No model explains the plainest wrong results of its op, but for those that it predicts.
+
+A model is what gives an element a class of known divergences: the deviations and refutations of a
+rule on any hardware, and the mistakes of whole programs. All are found by way of the catalog, so
+that a new one is asked without a line here. Rewritings of several operations are not asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from conformance.catalog import CATALOG, Cell
+from conformance.judging import compare
+from conformance.judging.differences import Differing
+from conformance.judging.questions import Findings
+from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.models.mistakes import MISTAKES
+from generators.cells.plan import cases, valid_columns
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import Array
+from reference.numerics.zeros import is_zero
+from reference.ops.table import OPS
+from suites.meta.support.plain_mistakes import OTHER_ZERO, plain_mistakes
+
+TYPES = ("f32", "f64", "complex<f32>", "si32")
+"""Types of so many digits that a wrong number is hardly ever the predicted one by chance."""
+
+CASES = 2
+
+SLOW = ("batch_norm_grad", "batch_norm_training")
+"""Ops whose models take minutes; batch_norm_inference shares them."""
+
+_ANYTHING = "names the operands for which a backend's results follow no formula, and predicts none"
+_CANCELS = "where digits cancel, the error of the other formula is larger than the number"
+_CHOICE = "predicts elements of the operands, zeros or sums of few of them, which mistakes hit, too"
+_ZERO = "predicts a zero of the other sign"
+
+PREDICTED: dict[tuple[str, str], str] = {
+    ("add", "zero left out"): _ZERO,
+    ("subtract", "zero left out"): _ZERO,
+    ("reduce_scatter", "summed from +0"): _ZERO,
+    ("reduce_scatter", "zeros taken for equal"): _ZERO,
+    ("abs", "sign kept"): "predicts the magnitude with its sign lost",
+    ("atan2", "textbook formula"): "predicts NaN of operands that overflow on the way",
+    ("batch_norm_inference", "folded normalization"): _CANCELS,
+    ("exponential_minus_one", "textbook formula"): _CANCELS,
+    ("divide", "reciprocal"): "predicts 0 where the reciprocal underflows, of complex parts alone",
+    ("reduce_window", "dilation left out"): _CHOICE,
+    ("select_and_scatter", "order of the elements"): _CHOICE,
+    **{
+        (op, "of a subnormal operand"): _ANYTHING
+        for op in ("atan2", "cbrt", "log", "log_plus_one", "power")
+    },
+    ("dynamic_slice", "unsigned index taken for signed"): _ANYTHING,
+    ("select_and_scatter", "source without elements"): _ANYTHING,
+    ("sort", "dimension counted from the last"): _ANYTHING,
+}
+"""Models, by op and class, that explain plain mistakes, each with the reason."""
+
+ZEROS_ALONE = frozenset(one for one, reason in PREDICTED.items() if reason is _ZERO)
+"""Models that may explain zeros of the other sign, and no other mistake."""
+
+
+def _modelled(op: str) -> bool:
+    rule = Cell(op, CATALOG[op].element_types[0], "reference").rule
+    return any(rule.on(hardware).models for hardware in Hardware)
+
+
+ASKED = [op for op in CATALOG if OPS[op].lower is None and op not in SLOW and _modelled(op)]
+
+
+def _explained(found: list[tuple[Differing, Findings]], mistake: str) -> Iterator[tuple[str, str]]:
+    """Yield the class of each model that explains elements, with the mistake there."""
+    for differing, findings in found:
+        for code, (verdict, kind) in enumerate(findings.table):
+            where = findings.codes == code
+            if not verdict.fails or kind not in differing.rule.models or not where.any():
+                continue
+            zeros = is_zero(differing.want[where]) & is_zero(differing.got[where])
+            yield kind, OTHER_ZERO if zeros.all() else mistake
+
+
+def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
+    """Return the classes that explain mistakes in an op's cases, each with the mistake."""
+    seen: list[tuple[Differing, Findings]] = []
+    find = compare.find
+
+    def recorded(differing: Differing) -> Findings:
+        findings = find(differing)
+        seen.append((differing, findings))
+        return findings
+
+    monkeypatch.setattr(compare, "find", recorded)
+    explained: set[tuple[str, str]] = set()
+    for column in valid_columns(op):
+        if column.name not in TYPES:
+            continue
+        for case in cases(op, column, 0, CASES):
+            inputs = materialise(case.program, case.inputs[0])
+            expected: tuple[Array, ...] = tuple(evaluate(case.program, inputs))
+            rule = Cell(op, column, "reference").rule
+            for name, wrong in plain_mistakes(case.program, inputs, expected):
+                for hardware in (Hardware.CPU, Hardware.INTERPRETER):
+                    seen.clear()
+                    with np.errstate(all="ignore"):
+                        judgement = compare.judge(
+                            case.program, inputs, expected, wrong, rule, platform=hardware
+                        )
+                    explained |= set(_explained(seen, name))
+                    if judgement.kind in MISTAKES:
+                        explained.add((judgement.kind, name))
+    return explained
+
+
+@pytest.mark.parametrize("op", ASKED)
+def test_a_model_explains_plain_mistakes_only_where_it_predicts_them(
+    op: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = _asked(op, monkeypatch)
+    labels = {(op, label) for label, _ in found}
+    listed = {one for one in PREDICTED if one[0] == op}
+    assert labels <= listed, f"explained, but not as a model predicts: {sorted(found)}"
+    assert listed <= labels, f"explains no plain mistake any more: {sorted(listed - labels)}"
+    beyond = {(a, b) for a, b in found if (op, a) in ZEROS_ALONE and b != OTHER_ZERO}
+    assert not beyond
+
+
+def test_all_models_of_the_catalog_are_asked() -> None:
+    assert {op for op, _ in PREDICTED} <= {*ASKED}
+    assert {*SLOW} <= CATALOG.keys()
+    assert all(map(_modelled, SLOW))

@@ -1,0 +1,84 @@
+"""The plainest wrong results of an operation, whatever it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from conformance.transforms.extract import with_main
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array, element_type_of
+
+Results = tuple[Array, ...]
+
+
+def _negated(array: Array) -> Array:
+    of = element_type_of(array)
+    return ~array if of.is_boolean else np.negative(array)
+
+
+def _filled(array: Array, number: float) -> Array:
+    of = element_type_of(array)
+    if np.isnan(number) and not (of.is_float or of.is_complex):
+        return array
+    return np.full(array.shape, number, array.dtype)
+
+
+def _shifted(array: Array) -> Array:
+    return np.roll(array.reshape(-1), 1).reshape(array.shape)
+
+
+def _moved(array: Array) -> Array:
+    of = element_type_of(array)
+    if of.is_boolean:
+        return ~array
+    if of.is_integer:
+        return array + np.ones((), array.dtype)
+    with np.errstate(all="ignore"):
+        return (array * 1.25).astype(array.dtype)
+
+
+CHANGES: dict[str, Callable[[Array], Array]] = {
+    "sign lost": _negated,
+    "zero": partial(_filled, number=0),
+    "one": partial(_filled, number=1),
+    "NaN": partial(_filled, number=np.nan),
+    "neighbouring element": _shifted,
+    "neighbouring number": _moved,
+}
+"""Mistakes by what stands in the place of every element."""
+
+OPERANDS_SWAPPED = "operands swapped"
+OTHER_ZERO = "other zero"
+"""Of `sign lost`, what it makes of zeros."""
+
+
+def plain_mistakes(
+    program: Program, inputs: Sequence[Array], expected: Results
+) -> Iterator[tuple[str, Results]]:
+    """Yield each mistake by its name with the results that it makes of the expected ones."""
+    for name, change in CHANGES.items():
+        yield name, tuple(map(change, expected))
+    swapped = _with_swapped_operands(program)
+    if swapped is None:
+        return
+    try:
+        yield OPERANDS_SWAPPED, tuple(evaluate(swapped, inputs))
+    except EvaluationError:
+        return
+
+
+def _with_swapped_operands(program: Program) -> Program | None:
+    """Return the program whose subject takes its first two operands in the other order; None where
+    these are not of one type."""
+    subject, main = program.subject, program.main
+    if len(subject.operands) < 2 or subject.operands[0].type != subject.operands[1].type:
+        return None
+    one, other, *rest = subject.operands
+    swapped = replace(subject, operands=(other, one, *rest))
+    operations = tuple(swapped if o is subject else o for o in main.body.operations)
+    return with_main(program, replace(main, body=replace(main.body, operations=operations)))
