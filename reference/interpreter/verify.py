@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.ir.constraints import ConstraintViolation, checking, collecting
+from reference.ir.constraints import ConstraintViolation, checking, collecting, restating
 from reference.ir.program import Dense, Operation, Program, TensorType
 from reference.ir.types import Array, ElementType
 from reference.ops.quantization import broken_type
@@ -47,7 +47,8 @@ def violations(operation: Operation, program: Program | None = None) -> tuple[st
         return ()
     if len(operation.results) != 1 and not semantics.several:
         return ("result",)
-    with collecting() as found:
+    waived = dict.fromkeys(operation.waives, "")
+    with collecting() as found, restating(waived):
         try:
             semantics.infer(
                 *(operand.type for operand in operation.operands),

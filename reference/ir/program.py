@@ -164,7 +164,9 @@ frozen structs (dimension numbers and the like), which are tuples too (NamedTupl
 class Operation:
     """One operation: mnemonic (`add`, or `func.call` outside StableHLO), operands, results.
 
-    `attributes` are (name, value) pairs sorted by name, under the specification's names.
+    `attributes` are (name, value) pairs sorted by name, under the specification's names. `waives`
+    are the constraints that need not hold: those that an op of XlaBuilder waives, which the
+    operation comes of (`Op.waives`).
     """
 
     name: str
@@ -172,6 +174,7 @@ class Operation:
     results: tuple[Value, ...] = ()
     attributes: tuple[tuple[str, Attribute], ...] = ()
     regions: tuple[Region, ...] = ()
+    waives: tuple[str, ...] = field(default=(), repr=False)
 
     def attribute(self, name: str, default: Attribute | None = None) -> Attribute | None:
         """The attribute of that name, or `default` where it is not given."""

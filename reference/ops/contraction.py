@@ -230,14 +230,16 @@ def dot_type(
     """Result type of the old `dot`, a product of vectors and matrices.
 
     Raises:
-        ConstraintViolation: "operands" (ranks other than 1 and 2, sizes that do not go together),
-            "attributes" (precision_config), "result" (shape).
+        ConstraintViolation: "operands" (ranks other than 1 and 2, sizes or element types that do
+            not go together), "attributes" (precision_config), "result" (shape).
     """
     check_precision_config(precision_config, "attributes", "attributes")
     if not require("operands", {lhs.rank, rhs.rank} <= {1, 2}, listed(lhs, rhs)):
         return result
     agree = _agree(lhs, (lhs.rank - 1,), rhs, (0,))
-    require("operands", agree, listed(lhs, rhs))
+    plain = not is_quantized(lhs) and not is_quantized(rhs)
+    alike = not plain or lhs.element_type == rhs.element_type
+    require("operands", agree and alike, listed(lhs, rhs))
     inferred = TensorType((*lhs.shape[:-1], *rhs.shape[1:]), result.element_type)
     require("result", same_shape(inferred, result), listed(inferred, result))
     return result

@@ -57,7 +57,11 @@ def steps_of(operation: Operation, program: Program) -> tuple[Operation, ...]:
     values: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
     own = {v.name: mine for v, mine in zip(values, operation.results, strict=True)}
     return tuple(
-        replace(one, results=tuple(own.get(value.name, value) for value in one.results))
+        replace(
+            one,
+            results=tuple(own.get(value.name, value) for value in one.results),
+            waives=record.waives if one.name == record.twin else (),
+        )
         for one in building.operations
     )
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from generators.invalid.misses import program, tensor
 from generators.invalid.table import near_misses
-from reference.interpreter.evaluate import check
+from reference.interpreter.evaluate import check, violations
 from reference.ir.constraints import ConstraintViolation, collecting, require, restating
+from reference.ir.types import element_type
 from reference.ops.table import OPS
+from reference.ops.xla.lowering import lowered
+
+BF16, F32 = element_type("bf16"), element_type("f32")
 
 
 def test_ids_are_reported_as_others_and_some_not_at_all() -> None:
@@ -45,6 +53,23 @@ def test_what_is_waived_is_a_constraint_of_the_twin(op: str) -> None:
     assert set(OPS[op].waives) <= set(OPS[OPS[op].twin].constraints)
 
 
+def test_what_a_convolution_is_lowered_to_waives_the_same_and_only_that() -> None:
+    """The result of a Conv is of another type; the same convolution by itself breaks C27."""
+    given: dict[str, Any] = {
+        "window_strides": (1,), "padding": "VALID", "feature_group_count": 1,
+        "batch_group_count": 1, "preferred_element_type": "f32",
+    }  # fmt: skip
+    types = {"lhs": tensor(BF16, 1, 1, 4), "rhs": tensor(BF16, 1, 1, 4)}
+    made = program("Conv", types, (tensor(F32, 1, 1, 1),), **given)
+    assert check(made) == []
+    below = lowered(made)
+    assert check(below) == []
+    (alone,) = [one for one in below.walk() if one.name == "convolution"]
+    assert violations(replace(alone, waives=())) == ("C27",)
+    mixed = replace(alone.operands[1], type=tensor(F32, 1, 1, 3))
+    assert violations(replace(alone, operands=(alone.operands[0], mixed))) == ("C25",)
+
+
 def test_a_near_miss_of_a_scatter_breaks_the_condition_of_the_page() -> None:
     """Each id of scatter that the page states has programs that break it, as P1 to P11."""
     record = OPS["Scatter"]
@@ -53,5 +78,5 @@ def test_a_near_miss_of_a_scatter_breaks_the_condition_of_the_page() -> None:
     twins = [ours[id_] for id_, _ in near_misses("scatter") if id_ in ours]
     assert [id_ for id_, _ in misses] == twins
     assert {id_ for id_, _ in misses} == set(record.constraints)
-    for id_, program in misses:
-        assert [ids for _, ids in check(program)] == [(id_,)]
+    for id_, near in misses:
+        assert [ids for _, ids in check(near)] == [(id_,)]
