@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reference.ir.constraints import checking
+from reference.ir.constraints import ConstraintViolation, checking, collecting
 from reference.ir.op import Op
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ops.table import OPS
@@ -55,15 +55,31 @@ def steps_of(operation: Operation, program: Program) -> tuple[Operation, ...]:
     with checking(record.name):
         made = lowering(record.lower, building, *record.grouped(operation.operands), **keywords)
     values: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
+    waives = record.waives if record.waives and _holds(record, operation) else ()
     own = {v.name: mine for v, mine in zip(values, operation.results, strict=True)}
     return tuple(
         replace(
             one,
             results=tuple(own.get(value.name, value) for value in one.results),
-            waives=record.waives if one.name == record.twin else (),
+            waives=waives if one.name == record.twin else (),
         )
         for one in building.operations
     )
+
+
+def _holds(record: Op, operation: Operation) -> bool:
+    """Return whether an operation keeps all conditions of its own op: else it waives nothing."""
+    results = tuple(value.type for value in operation.results)
+    stated: dict[str, Any] = {"results": results} if record.several else {"result": results[0]}
+    with collecting() as found:
+        try:
+            record.infer(
+                *(value.type for value in operation.operands), regions=operation.regions, **stated,
+                **dict[str, Any](operation.attributes),
+            )  # fmt: skip
+        except ConstraintViolation:
+            return False
+    return not found.ids
 
 
 def _record(operation: Operation) -> Op | None:
