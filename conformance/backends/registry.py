@@ -207,7 +207,7 @@ BACKENDS: dict[str, Family] = {
         _choose_fault,
         _open_reference,
         (),
-        arguments="FAULT or FAULT@OP: what it does wrong",
+        arguments="FAULT, FAULT@OP or several of these joined by +: what it does wrong",
         quantized=True,
     ),
 }

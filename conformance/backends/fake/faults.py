@@ -288,11 +288,35 @@ FAULTS: dict[str, Fault] = {**_HARMLESS, **_VALUES, **_ANSWERS}
 
 
 def chosen(name: str) -> Fault:
-    """The fault of that name; of `NAME@OP` confined to operations of that op.
+    """Return the fault of that name.
+
+    `NAME@OP` is confined to operations of that op; `NAME@OP+NAME@OP` has several, each in the
+    results that the one before gives.
 
     Raises:
-        KeyError: when there is no such fault, with the names there are, or it cannot be confined.
+        KeyError: when there is no such fault, with the names there are, or it cannot be confined or
+            combined.
     """
+    found = [_confined(one) for one in name.split("+")]
+    if len(found) == 1:
+        return found[0]
+    changes: list[Wrong] = []
+    for one, fault in zip(name.split("+"), found, strict=True):
+        if fault.operation is None:
+            raise KeyError(f"fault {one!r} is not one of operations: it cannot be combined")
+        changes.append(fault.operation)
+
+    def combined(computation: Computation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+        results = computation.right(operands)
+        for change in changes:
+            results = change(replace(computation, operands=operands, results=results), operands)
+        return results
+
+    return Fault("; ".join(one.description for one in found), operation=combined)
+
+
+def _confined(name: str) -> Fault:
+    """Return the fault of a name such as `NAME` or `NAME@OP`."""
     fault, at, op = name.partition("@")
     if fault not in FAULTS:
         raise KeyError(f"unknown fault {fault!r}; known: {', '.join(FAULTS)}")

@@ -43,7 +43,7 @@ _STRUCTURE = frozenset({"return", "func.return", "func.call", "call"})
 
 class ReferenceBackend:
     """`reference`; `reference:FAULT` for one with that fault, `reference:FAULT@OP` for one that
-    has it in operations of that op only."""
+    has it in operations of that op only, `reference:FAULT@OP+FAULT@OP` for one with several."""
 
     hardware = Hardware.CPU
 

@@ -12,7 +12,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance.backends.fake.faults import FAULTS
+from conformance.backends.fake.faults import FAULTS, chosen
+from conformance.backends.fake.reference import ReferenceBackend
+from conformance.backends.session import Session
 from conformance.campaign.tasks import NOT_DETERMINISTIC, ONLY_IN_BATCH, Task, run_task
 from conformance.catalog import CATALOG, Cell
 from conformance.verdict import Record, Verdict
@@ -25,6 +27,7 @@ from reference.ir.op import Structure
 from reference.ir.types import Array, element_type
 from reference.ops.structure import HOST
 from reference.ops.table import OPS
+from suites.meta.support.small_programs import array, one, typed
 
 D, I, F, U = (  # noqa: E741 - short in a table
     Verdict.DIVERGENT,
@@ -178,3 +181,14 @@ def test_what_the_specification_allows_is_never_accused(fault: str, op: str) -> 
         assert not failing, failing[0].message
         unsupported = all(r.verdict is Verdict.UNSUPPORTED for r in made)
         assert unsupported == (op in HOST), made[0].message
+
+
+def test_several_faults_of_operations_are_one_backend() -> None:
+    program = one("negate", [typed(2)], typed(2))
+    session = Session(ReferenceBackend("reference:sign_lost@negate+nan_dropped@negate"))
+    (results,) = next(session.run(program, [(array([3, np.nan], "f32"),)]))
+    assert results.tolist() == [3.0, 0.0]
+    with pytest.raises(KeyError, match="'flaky' is not one of operations"):
+        chosen("sign_lost@negate+flaky")
+    with pytest.raises(KeyError, match="unknown fault 'x'"):
+        chosen("sign_lost@negate+x")
