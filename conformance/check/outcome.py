@@ -23,7 +23,8 @@ class Outcome:
     """What became of a program on one set of inputs.
 
     `operation` says in words which goes wrong; `culprit` is what expectations call it, with the
-    element type ("" where neither can be told).
+    element type ("" where neither can be told). `fault` is verdict and class of that operation by
+    itself, where the program has several.
     """
 
     verdict: Verdict
@@ -33,6 +34,7 @@ class Outcome:
     elements: tuple[Element, ...] = ()
     known: tuple[str, ...] = ()
     culprit: str = ""
+    fault: tuple[Verdict, str] | None = None
 
 
 Settled = Callable[[Outcome, Sequence[Array], Sequence[Array]], None]

@@ -334,19 +334,20 @@ class Work:
         where = described(self._unit, fault.operation, fault.within)
         elements = fault.judgement.elements or outcome.elements
         culprit = called(fault.group or (fault.operation,))
+        itself = fault.judgement.verdict, fault.judgement.kind
         kind, first = outcome.kind, f"first wrong: {self._told(fault)}: {fault.judgement.message}"
         known = why.known if why.is_known else self._unsteady(fault, program, inputs, actual)
         if known or why.judgement is None:
             if self._unit.assertions:
                 kind = fault.judgement.kind or kind
             message = f"{outcome.message}; {first}"
-            return Outcome(outcome.verdict, kind, message, where, elements, known, culprit)
+            return Outcome(outcome.verdict, kind, message, where, elements, known, culprit, itself)
         left, ids = why.judgement, ", ".join(why.known)
         message = f"{left.message}; beside the known divergence {ids}, {first}"
         if why.new is None:
             known_one = f"{first}, a known divergence, {ids}"
             message = f"{left.message}; {known_one}; what else is wrong was not found"
-        return Outcome(left.verdict, left.kind, message, where, elements, (), culprit)
+        return Outcome(left.verdict, left.kind, message, where, elements, (), culprit, itself)
 
     def _unsteady(
         self,

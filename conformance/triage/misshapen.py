@@ -48,6 +48,17 @@ def misshaping(
     return operations[number], id_
 
 
+def misshaping_in_isolation(
+    run: Run, program: Program, inputs: Sequence[Array]
+) -> tuple[Program, tuple[Array, ...]] | None:
+    """Return the first operation whose result has another type, as a program on its inputs.
+
+    None if the program is refused without such operations too, or has none.
+    """
+    found = misshaping(run, program, inputs, lambda _, kind, __: kind)
+    return None if found is None else alone(program, found[0], _values(program, inputs))
+
+
 def _values(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
     """The values of main by name, the reference's."""
     given = (argument.name for argument in program.main.arguments)

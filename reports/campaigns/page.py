@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from conformance.campaign.fuzzing.grouping import element_types, operations
 from conformance.campaign.fuzzing.keeping import summary
 from conformance.campaign.fuzzing.keeping.journal import Kept
 from conformance.campaign.fuzzing.keeping.summary import CampaignData
@@ -46,6 +47,23 @@ class Shown:
     def anchor(self) -> str:
         """Where it stands in the page."""
         return f"finding-{text.slug(self.kept.name)}"
+
+    @property
+    def element_types(self) -> str:
+        """The element types of the culprit, in a line."""
+        return ", ".join(element_types(self.kept.culprits))
+
+    @property
+    def culprits(self) -> str:
+        """The operations that go wrong, in a line."""
+        named = operations(self.kept.culprits)
+        return "; ".join(named) or self.kept.culprit or self.kept.name
+
+    @property
+    def programs(self) -> tuple[tuple[str, int], ...]:
+        """The operations of the minimised programs with their types, and how many came to each."""
+        found = self.kept.signatures.items()
+        return tuple((name.rpartition(" | ")[2], count) for name, count in found)
 
 
 def write(folder: Path) -> Path:
@@ -148,6 +166,9 @@ def _cause(kept: Kept) -> list[tuple[str, str]]:
         by_answer.setdefault(answer, []).append(name)
     rows = [
         ("Goes wrong", str(told.get("operation") or kept.culprit)),
+        ("Element types", ", ".join(element_types(kept.culprits))),
+        ("Operations", "; ".join(_several(operations(kept.culprits)))),
+        ("Grouped by", kept.cause),
         ("Votes", str(told.get("votes", ""))),
         ("Vanishes", "; ".join(by_answer.get("right", ()))),
         ("Stays", "; ".join(by_answer.get("wrong", ()))),
@@ -155,6 +176,11 @@ def _cause(kept: Kept) -> list[tuple[str, str]]:
         ("Note", str(found.get("note", ""))),
     ]
     return [(name, value) for name, value in rows if value]
+
+
+def _several(names: list[str]) -> list[str]:
+    """Return the names if there are several: a single one is said already."""
+    return names if len(names) > 1 else []
 
 
 def _outcomes(data: CampaignData) -> list[tuple[str, str, int, str]]:

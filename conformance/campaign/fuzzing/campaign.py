@@ -6,16 +6,14 @@ The parent keeps the journal and writes the findings' folders. It loads no backe
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from conformance.backends.base import loses_process
 from conformance.backends.registry import Choice
 from conformance.campaign.fuzzing.calls import run_trial
-from conformance.campaign.fuzzing.finding import working
+from conformance.campaign.fuzzing.grouping import place_of
 from conformance.campaign.fuzzing.hits import LAST, Hits
 from conformance.campaign.fuzzing.keeping.journal import Journal
 from conformance.campaign.fuzzing.keeping.keeping import Keeping
@@ -24,17 +22,13 @@ from conformance.campaign.fuzzing.singles import PER_TRIAL
 from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.campaign.fuzzing.steering.steering import Steering
 from conformance.campaign.fuzzing.tally import FuzzTally
-from conformance.campaign.fuzzing.trials import NOT_EVALUATED, Hit, Trial, Tried
+from conformance.campaign.fuzzing.trials import NOT_EVALUATED, Trial, Tried
 from conformance.campaign.progress import Watcher
-from conformance.check.outcome import Outcome
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
-from conformance.verdict import Verdict
 from generators.chains.seeds.fragment import Fragment
-
-_NUMBER = re.compile(r"\d+")
 
 NEEDED = (
     "conformance.campaign.fuzzing.reducing",
@@ -210,7 +204,7 @@ class Sitting:
         self._steering.add(trial.start, value, failing)
         self._journal.set_meta({"seconds": self.spent})
         for hit in value.hits:
-            self._hits.take_up(places[hit.number], hit)
+            self._hits.meet(places[hit.number], hit)
         if value.hits:
             self._count()
 
@@ -223,26 +217,3 @@ class Sitting:
         self._tally.pairs = self._journal.pair_count()
         self._tally.new = sum(not one.known for one in found)
         self._tally.known = sum(bool(one.known) for one in found)
-
-
-def place_of(hit: Hit) -> str:
-    """Where hits are looked for that are likely to be the same: verdict, class and culprit.
-
-    Of what ends its process, or is refused, nobody knows the culprit: what is said of it stands for
-    that, if anything is, whatever the numbers.
-    """
-    outcome = hit.outcome
-    known = ",".join(outcome.known)
-    culprit = outcome.culprit or _said(outcome)
-    culprit = culprit or " ".join(one.name for one in working(hit.program))
-    return " | ".join(filter(None, (outcome.verdict.value, outcome.kind, culprit, known)))
-
-
-def _said(outcome: Outcome) -> str:
-    """What is said of a program without results: last words, where it ended its process."""
-    if outcome.verdict not in (Verdict.REJECTED, Verdict.CRASHED):
-        return ""
-    said = outcome.message
-    if loses_process(outcome.verdict, outcome.kind):
-        said = said.partition(": ")[2]
-    return _NUMBER.sub("N", said)

@@ -17,6 +17,7 @@ from rich.console import Console
 from conformance.backends import isa
 from conformance.backends.registry import parse
 from conformance.campaign.fuzzing.campaign import NEEDED, Campaign, Sitting
+from conformance.campaign.fuzzing.grouping import element_types, operations
 from conformance.campaign.fuzzing.keeping.corpus import folders, replayed
 from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
 from conformance.campaign.fuzzing.seeds.gathering import corpus_pieces, gathered
@@ -35,6 +36,9 @@ from generators.chains.seeds.fragment import Fragment
 from reference.ops.table import OPS
 
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
+_MOST_SHOWN = 3
+"""Culprits of a finding that are named in a line."""
+
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -207,6 +211,16 @@ def _as_json(one: Kept) -> dict[str, Any]:
     return {("class" if name == "kind" else name): value for name, value in told.items()}
 
 
+def shown_culprits(one: Kept) -> str:
+    """Return the culprit operations of a finding and their element types, in a few words."""
+    ops, types = operations(one.culprits), " ".join(element_types(one.culprits))
+    if not ops:
+        return one.culprit or one.name
+    more = f" and {len(ops) - _MOST_SHOWN} more" if len(ops) > _MOST_SHOWN else ""
+    named = "; ".join(ops[:_MOST_SHOWN])
+    return f"{named}{more} ({types})" if types else f"{named}{more}"
+
+
 def _print(journal: Journal, campaign: Campaign) -> int:
     """Print the findings and what was tried; the exit code."""
     counts, found = journal.counts(), journal.findings()
@@ -217,7 +231,7 @@ def _print(journal: Journal, campaign: Campaign) -> int:
             where = campaign.folder / one.name
             gone = ", ".join(one.told.get("attribution", {}).get("vanishes", ()))
             cause = f", gone {gone}" if gone else ""
-            what = one.culprit or one.name
+            what = shown_culprits(one)
             sys.stdout.write(f"{one.verdict}{kind}: {what}, {times}{cause}: {where}\n")
     new = sum(not one.known for one in found)
     told = ", ".join(f"{word} {count}" for word, count in sorted(counts.items()))

@@ -19,7 +19,9 @@ class Finding:
 
     `text` is the program as people read it; `elements` are the first that are wrong, `known` the
     expectations that know all of it, `culprit` what they call the operation that goes wrong.
-    `cause` is what other ways of running the program came to, `vote` the third one on it.
+    `cause` is what other ways of running the program came to, `vote` the third one on it. `fault`
+    is verdict and class of the culprit by itself, where the program has several operations;
+    `number` tells findings apart whose programs have the same operations, and whose causes differ.
     """
 
     program: Program
@@ -37,11 +39,15 @@ class Finding:
     backend: str = ""
     cause: Cause = field(default_factory=Cause)
     vote: Vote = field(default_factory=Vote)
+    fault: tuple[Verdict, str] | None = None
+    number: int = 1
 
     @property
     def signature(self) -> str:
-        """What findings of the same cause have in common: operations with their types, verdict and
-        class, and the operation that goes wrong."""
+        """The operations with their types, verdict and class, and the operation that goes wrong.
+
+        Findings of one cause have several (`conformance.campaign.fuzzing.grouping`).
+        """
         parts = (self.verdict.value, self.kind, self.culprit, operations_of(self.program))
         return " | ".join(parts)
 
@@ -50,7 +56,8 @@ class Finding:
         """A short name that is safe in paths: its operations, and a digest of the signature."""
         ops = [one.name for one in working(self.program)][-2:]
         stem = "-".join(name.replace(".", "_") for name in ops) or "program"
-        return f"{stem}-{digest(self.signature)}"
+        number = f"-{self.number}" if self.number > 1 else ""
+        return f"{stem}-{digest(self.signature)}{number}"
 
 
 def digest(signature: str) -> str:

@@ -1,25 +1,23 @@
-"""Hits made findings: minimised, told apart, kept, their causes looked for; as time allows."""
+"""Hits made findings: minimised, grouped by cause, kept, explained; as time allows."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.campaign.fuzzing.attribution.alone import explained_alone
 from conformance.campaign.fuzzing.backlog import SHARE, Backlog, Unexplained, Waiting
 from conformance.campaign.fuzzing.calls import Timed, as_it_is, explained, reduced, timed
 from conformance.campaign.fuzzing.finding import Finding
+from conformance.campaign.fuzzing.grouping import agree, key_of
 from conformance.campaign.fuzzing.keeping.journal import Journal
-from conformance.campaign.fuzzing.keeping.keeping import Keeping, of_known
+from conformance.campaign.fuzzing.keeping.keeping import Keeping, cause_in, of_known
 from conformance.campaign.fuzzing.lost import Losses, spent_on
+from conformance.campaign.fuzzing.places import Places
 from conformance.campaign.fuzzing.shrinking import Shrinking
 from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.executors.local import Call, Ended, LocalExecutor
 from conformance.verdict import Verdict
-
-PER_PLACE = 3
-"""Hits of one place that are minimised; more are counted, and taken for the same."""
 
 REDUCING_SECONDS = 20.0
 """Seconds that minimising a hit may take."""
@@ -85,30 +83,37 @@ class Hits:
         `left` says how many seconds of the budget are left."""
         self._journal, self._executor, self._losses = journal, executor, losses
         self._backend, self._trial_of, self._keep, self._left = backend, trial_of, keep, left
-        self._backlog = Backlog()
-        self._places = journal.place_counts()
-        self._reducing: Counter[str] = Counter()
+        self._places = Places(journal.place_counts(), journal.minimised())
+        self._backlog = Backlog(self._places)
         self._alone: list[Unexplained] = []
+        self._undecided: list[Unexplained] = []
+        self._unexplained: set[str] = set()
+        for number, finding in journal.unexplained():
+            self._wait_for_cause(Unexplained(number, finding))
         self._begun = left()
 
+    def meet(self, place: str, hit: Hit) -> None:
+        """Count a new hit, and take it up."""
+        if not hit.outcome.known:
+            self._places.meet(place)
+        self.take_up(place, hit)
+
     def take_up(self, place: str, hit: Hit) -> None:
-        """Have a hit minimised when its turn comes, unless enough of the same place were."""
+        """Have a hit minimised when its turn comes, unless it is counted for a finding."""
+        culprit = hit.outcome.culprit
         if hit.outcome.known:
             self._journal.add_finding(hit.number, of_known(hit))
-        elif self._is_settled(place, hit.number):
-            return
+        elif self._places.is_settled(place, culprit):
+            self._count_for_finding(place, culprit, hit.number)
         else:
             verdict = hit.outcome.verdict
             weight = FLUSHED_WEIGHT if verdict is Verdict.FLUSHED else 1
             group = (verdict, hit.outcome.kind)
-            self._backlog.add(Waiting(hit.number, place, group, weight))
+            self._backlog.add(Waiting(hit.number, place, group, weight, culprit))
 
-    def _is_settled(self, place: str, number: int) -> bool:
-        """Whether a hit is taken for one of those of its place that were minimised."""
-        if self._places[place] < PER_PLACE:
-            return False
-        self._journal.settle(number, self._journal.finding_of_place(place))
-        return True
+    def _count_for_finding(self, place: str, culprit: str, number: int) -> None:
+        """Assign a hit that is not minimised to the finding that it is likely to come to."""
+        self._journal.settle(number, self._places.finding_of(place, culprit))
 
     # --- While programs are tried ----------------------------------------------------------------
 
@@ -123,18 +128,20 @@ class Hits:
     @property
     def needed(self) -> float:
         """Seconds that are kept for the hits that wait, when the budget ends."""
-        return len(self._backlog) * self._backlog.usual / self._executor.jobs
+        return self._backlog.pressing * self._backlog.usual / self._executor.jobs
 
     def _next(self) -> Call | None:
         """The call that is to be made first."""
-        while (waiting := self._backlog.next_hit()) is not None:
-            busy = self._places[waiting.place] + self._reducing[waiting.place] >= PER_PLACE
-            if busy and self._is_settled(waiting.place, waiting.number):
+        while (waiting := self._backlog.next()) is not None:
+            if isinstance(waiting, Unexplained):
+                return self._explain(waiting)
+            place, culprit = waiting.place, waiting.culprit
+            if self._places.is_settled(place, culprit):
+                self._count_for_finding(place, culprit, waiting.number)
                 continue
-            self._reducing[waiting.place] += 1
-            return self._reduce(waiting.place, self._journal.hit(waiting.number))
-        cause = self._backlog.next_cause()
-        return None if cause is None else self._explain(cause)
+            self._places.begin(place, culprit)
+            return self._reduce(place, self._journal.hit(waiting.number))
+        return None
 
     def _reduce(self, place: str, hit: Hit, *, again: bool = False) -> Call:
         trial = self._trial_of(hit.number)
@@ -167,7 +174,7 @@ class Hits:
         if isinstance(name, Reducing):
             self._reduced(name, value)
         elif isinstance(value, Finding):
-            self._keep.cause(value)
+            self._explained(name.unexplained, value)
         else:
             self._alone.append(name.unexplained)
 
@@ -180,14 +187,16 @@ class Hits:
         if tried is not None:
             self._executor.push(self._losses.call(name, trial, *tried))
             return
-        self._reducing[name.place] -= 1
         self._backlog.spent(0.0)
         finding = self._losses.concluded(trial, small, self._backend)
         if finding is None:
             self._journal.settle(hit.number, NOT_AGAIN)
             self._keep.say(f"program {hit.number}: no answer in time, but one when asked again")
-        elif self._kept(name.place, hit.number, finding):
-            self._alone.append(Unexplained(hit.number, finding))
+            return
+        one = self._kept(name.place, hit, finding)
+        if one is not None:
+            self._unexplained.add(one.finding.name)
+            self._alone.append(one)
 
     def _reduced(self, name: Reducing, value: object) -> None:
         if not isinstance(value, Finding):
@@ -195,44 +204,120 @@ class Hits:
                 self._executor.push(self._reduce(name.place, name.hit, again=True))
                 return
             value = self._losses.finding(name.hit, self._backend)
-        self._reducing[name.place] -= 1
-        if self._kept(name.place, name.hit.number, value):
-            self._backlog.explain(Unexplained(name.hit.number, value))
+        one = self._kept(name.place, name.hit, value)
+        if one is not None:
+            self._wait_for_cause(one)
 
-    def _kept(self, place: str, number: int, finding: Finding) -> bool:
-        """Keep a finding; whether it is a new one whose cause is to be looked for."""
-        self._places[place] += 1
-        return self._keep.finding(number, finding)
+    # --- One finding for each cause ---------------------------------------------------------------
+
+    def _wait_for_cause(self, one: Unexplained) -> None:
+        if one.is_kept:
+            self._unexplained.add(one.finding.name)
+        self._backlog.explain(one)
+
+    def _kept(self, place: str, hit: Hit, finding: Finding) -> Unexplained | None:
+        """Keep a finding, unless another one may have its cause; return what is to be explained.
+
+        A finding with the signature of one that there is has the same cause.
+        """
+        same = [] if finding.known else self._journal.findings(key_of(finding))
+        one = Unexplained(hit.number, finding, place, hit.outcome.culprit, not same)
+        for other in same:
+            if finding.signature in other.signatures:
+                self._join(one, other.name)
+                return None
+        if same:
+            return one
+        self._places.add(place, one.culprit, finding.name)
+        return one if self._keep.finding(hit.number, finding) else None
+
+    def _explained(self, one: Unexplained, finding: Finding) -> None:
+        """Keep the cause of a finding, then decide about those that wait for it."""
+        if not one.is_kept:
+            self._decide(replace(one, finding=finding))
+            return
+        self._keep.cause(finding)
+        self._unexplained.discard(finding.name)
+        waiting, self._undecided = self._undecided, []
+        for other in waiting:
+            self._decide(other)
+
+    def _decide(self, one: Unexplained, *, finally_: bool = False) -> None:
+        """Join a finding to one with the same cause, or keep it as a new one.
+
+        While another one with its key has no attribution, it waits; `finally_` takes them for the
+        same.
+        """
+        is_waiting = False
+        for other in self._journal.findings(key_of(one.finding)):
+            if other.name in self._unexplained and not finally_:
+                is_waiting = True
+            elif agree(one.finding.cause, cause_in(other.told)):
+                self._join(one, other.name)
+                return
+        if is_waiting:
+            self._undecided.append(one)
+            return
+        new = self._keep.another(one.number, one.finding)
+        self._places.add(one.place, one.culprit, new)
+
+    def _join(self, one: Unexplained, name: str) -> None:
+        """Assign a minimised hit to a finding that there is."""
+        self._keep.join(one.number, one.finding, name)
+        self._places.add(one.place, one.culprit, name)
 
     # --- At the end ------------------------------------------------------------------------------
 
     def finish(self, tick: Callable[[], None]) -> int:
         """Do what is left, as far as the time goes; how many hits still wait.
 
-        Those of places that have a finding are taken for the same.
+        Hits that wait at places with a finding are counted for it.
         """
-        for place in self._backlog.places:
-            if self._places[place]:
-                for waiting in self._backlog.of_place(place):
-                    name = self._journal.finding_of_place(place)
-                    self._journal.settle(waiting.number, name)
-        while len(self._backlog) and not self._is_over:
+        while self._may_go_on:
             for ended in self._executor.results(self._rest()):
                 if ended is not None:
                     self.ended(ended)
                 tick()
-        for one in self._alone:
-            if not self._is_over:
-                self._keep.cause(self._explained_alone(one))
-                tick()
+        alone, self._alone = self._alone, []
+        for one in sorted(alone, key=lambda one: not one.is_kept):
+            if self._is_over:
+                self._alone.append(one)
+                continue
+            self._explained(one, self._explained_alone(one))
+            tick()
+        self._count_those_waiting()
+        self._take_for_the_same()
+        self._keep.regroup()
         return self._journal.open_count()
+
+    def _count_those_waiting(self) -> None:
+        """Count hits that wait for the findings of their places, where these have any."""
+        for place in self._backlog.places:
+            if self._places.finding_of(place, ""):
+                for waiting in self._backlog.of_place(place):
+                    self._count_for_finding(place, waiting.culprit, waiting.number)
+
+    def _take_for_the_same(self) -> None:
+        """Join what there was no time to explain to a finding with the same key."""
+        while (one := self._backlog.next_cause()) is not None:
+            self._alone.append(one)
+        left = [one for one in (*self._undecided, *self._alone) if not one.is_kept]
+        self._undecided = []
+        for one in left:
+            self._decide(one, finally_=True)
 
     @property
     def _is_over(self) -> bool:
         return self._left() < -BEYOND * self._begun
 
+    @property
+    def _may_go_on(self) -> bool:
+        """Return whether there is more to do: beyond the budget only what is pressing."""
+        waits = len(self._backlog) if self._left() > 0 else self._backlog.pressing
+        return waits > 0 and not self._is_over
+
     def _rest(self) -> Iterator[Call]:
-        while not self._is_over and (call := self._next()) is not None:
+        while self._may_go_on and (call := self._next()) is not None:
             yield call
 
     def _explained_alone(self, one: Unexplained) -> Finding:

@@ -127,5 +127,5 @@ class Losses:
         return Finding(
             program, text, hit.inputs, expected, (), outcome.verdict, outcome.kind,
             outcome.message, outcome.operation, outcome.culprit or culprit,
-            outcome.known, backend=backend,
+            outcome.known, backend=backend, fault=outcome.fault,
         )  # fmt: skip

@@ -15,6 +15,7 @@ from conformance.check.outcome import Outcome
 from conformance.executors.limit import TooSlow, limited
 from conformance.frontends.modules import Unit, units_of
 from conformance.frontends.naming import parameters
+from conformance.judging.compare import MALFORMED
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.phases import phase
@@ -25,7 +26,8 @@ from conformance.transforms.parameters import with_named_parameters
 from conformance.triage.minimise.attempts import Inputs
 from conformance.triage.minimise.minimise import TRIES, minimised
 from conformance.triage.minimise.surgery import SECONDS
-from conformance.verdict import Element
+from conformance.triage.misshapen import misshaping_in_isolation
+from conformance.verdict import Element, Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -46,12 +48,31 @@ def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Findi
         outcome = judged_alone(quick, session, program, inputs)
         return outcome is not None and alike(hit.outcome, outcome, program)
 
+    hit = _misshaping_operation(trial, session, hit)
     small = minimised(fails, flat(hit.program), hit.inputs, seconds, tries)
     smaller = replace(hit, program=small.program, inputs=small.inputs)
     outcome = _failing(trial, session, smaller)
     if outcome is None:
         return found(trial, session, hit)
     return _told(trial, session, replace(smaller, outcome=outcome))
+
+
+def _misshaping_operation(trial: Trial, session: Session, hit: Hit) -> Hit:
+    """Return the hit of the one operation whose result has a wrong type, if that is the reason.
+
+    What takes such a result may be refused, or give a wrong type too: that tells nothing more.
+    """
+    outcome, program = hit.outcome, flat(hit.program)
+    is_refused = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)
+    if is_single(program) or not (is_refused or outcome.kind in MALFORMED):
+        return hit
+    taken = misshaping_in_isolation(session.run, program, hit.inputs)
+    if taken is None:
+        return hit
+    isolated = judged_alone(trial, session, *taken)
+    if isolated is None or not isolated.verdict.fails or isolated.known != outcome.known:
+        return hit
+    return replace(hit, program=taken[0], inputs=taken[1], outcome=isolated)
 
 
 def as_it_is(trial: Trial, hit: Hit) -> Finding:
@@ -109,6 +130,7 @@ def _told(trial: Trial, session: Session, hit: Hit) -> Finding:
         known=outcome.known,
         elements=elements,
         backend=session.name,
+        fault=outcome.fault,
     )
 
 

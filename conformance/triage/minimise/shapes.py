@@ -70,6 +70,10 @@ def _cut(array: Array, sizes: Sizes, *, last: bool) -> Array:
 
 
 def elements_of(program: Program) -> int:
-    """How many elements parameters and results of main have together."""
+    """Return how many elements parameters and results of main have; an unknown size counts 1."""
     types = [*(value.type for value in program.main.arguments), *program.main.result_types]
-    return sum(math.prod(of.static_shape) for of in types if isinstance(of, TensorType))
+    return sum(
+        math.prod(size for size in of.shape if size is not None)
+        for of in types
+        if isinstance(of, TensorType)
+    )

@@ -37,9 +37,11 @@ TOLD = {
 
 NEW = Kept(
     "multiply-1234", "divergent | NaN | multiply f32", "", "divergent", "NaN", "multiply f32", 1, 4,
-    f"func.func @main() {EVIL}", f"first wrong {EVIL}", TOLD, 7,
+    f"func.func @main() {EVIL}", f"first wrong {EVIL}", TOLD, "divergent | NaN | multiply", 7,
+    {"multiply f32": 5, "multiply bf16": 2},
+    {"divergent | NaN | multiply f32 | multiply f32,f32>f32": 2, "a | b | c | abs bf16>bf16": 1},
 )  # fmt: skip
-KNOWN = Kept("known: fold", "fold", "fold", "inaccurate", "", "power f16", 2, 4, "", "m", {}, 9)
+KNOWN = Kept("known: fold", "fold", "fold", "inaccurate", "", "power f16", 2, 4, "", "m", {}, "", 9)
 
 DATA = CampaignData(
     Path("somewhere"),
@@ -64,8 +66,10 @@ def test_a_finding_is_shown_with_all_that_is_known_of_it() -> None:
         "reference and interpreter against the backend", "7 programs came to it",
         "<dt>Vanishes</dt><dd>without pass algsimp</dd>", "<dt>Stays</dt><dd>without pass fusion",
         "<dt>No answer</dt><dd>without pass layout", "<dt>Note</dt><dd>nothing else was asked",
-        "&#39;/some where/findings/multiply-1234&#39; --backend cpu", "divergent | NaN | multiply",
-        "jaxlib 0.12.0", "fold",
+        "&#39;/some where/findings/multiply-1234&#39; --backend cpu", "divergent (NaN): multiply<",
+        "jaxlib 0.12.0", "fold", "<dt>Element types</dt><dd>bf16, f32</dd>",
+        "2 kinds of minimised programs", "<dt>Grouped by</dt><dd>divergent | NaN | multiply</dd>",
+        "<code>multiply f32,f32&gt;f32</code>",
     ):  # fmt: skip
         assert part in page, part
 

@@ -12,11 +12,12 @@ RIGHT, WRONG, NO_ANSWER = "right", "wrong", "no answer"
 class Cause:
     """What the program came to in other ways, by their names: `RIGHT`, `WRONG`, `NO_ANSWER`.
 
-    `note` says what could not be asked, and why.
+    `note` says what could not be asked, and why; `is_partial`: there was no time to ask all.
     """
 
     ways: dict[str, str] = field(default_factory=dict[str, str])
     note: str = ""
+    is_partial: bool = False
 
     @property
     def vanishing(self) -> list[str]:

@@ -50,7 +50,7 @@ def searched(ask: Ask, plan: Plan, seconds: float) -> Cause:
     note = plan.note
     if asked.left:
         note = "; ".join(filter(None, (note, f"there was no time to ask {asked.left} more ways")))
-    return Cause(asked.ways, note)
+    return Cause(asked.ways, note, asked.left > 0)
 
 
 def _together(asked: _Asked, passes: tuple[str, ...]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from conformance.backends.base import loses_process
 from conformance.campaign.fuzzing.finding import Finding, working
+from conformance.campaign.fuzzing.grouping import element_types, key_of
 from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
 from conformance.errors import UsageError
 from conformance.stablehlo.emit import EmitError, emit
@@ -35,6 +36,9 @@ _HOW_TO_SEE = (
     "`python reproduce.py` in this folder (jax and numpy are all it needs) exits with 1 while the "
     "bug is there, and with 0 once it is gone."
 )
+
+_GROUP = "## Where it was found\n"
+"""The heading of what changes in an issue as more programs come to the finding."""
 
 _MARK = "# --- what was found ---\n"
 
@@ -72,6 +76,57 @@ def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command
         raise UsageError(f"cannot write to {own}: {error.strerror or error}") from error
 
 
+def regroup(
+    own: Path, culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int
+) -> None:
+    """Write anew which programs came to a finding into its folder, where it has that.
+
+    `culprits` and `signatures` map each to the programs with it.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    if not (own / FINDING).is_file():
+        return
+    try:
+        told = json.loads((own / FINDING).read_text("utf-8"))
+        told |= {
+            "element types": element_types(culprits),
+            "programs": programs,
+            "culprits": dict(culprits),
+            "signatures": dict(signatures),
+        }
+        _replace(own / FINDING, json.dumps(told, indent=2) + "\n")
+        text = (own / ISSUE).read_text("utf-8").partition(_GROUP)[0]
+        lines = _group(culprits, signatures, programs)
+        _replace(own / ISSUE, "\n".join((f"{text}{_GROUP}", "", *lines, "")))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write to {own}: {error}") from error
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_text(text, "utf-8")
+    unfinished.replace(path)
+
+
+def _group(culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int) -> list[str]:
+    """Return the lines that say in which programs a divergence was found."""
+    count = f"{programs} programs" if programs != 1 else "1 program"
+    lines = [f"{count} of the campaign came to this finding."]
+    types = element_types(culprits)
+    if types:
+        lines += ["", f"Element types: {', '.join(types)}."]
+    if len(culprits) > 1:
+        lines += ["", "| culprit | programs |", "| --- | --- |"]
+        lines += [f"| {name} | {count} |" for name, count in culprits.items()]
+    if len(signatures) > 1:
+        lines += ["", "Operations of the minimised programs, with operand and result types:", ""]
+        lines += [f"- `{of.rpartition(' | ')[2]}`" for of in signatures]
+    return lines
+
+
 def _tell(own: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
     """Write the files that people read of a finding."""
     try:
@@ -106,9 +161,9 @@ def _fill(own: Path, finding: Finding, versions: Mapping[str, str], command: str
     (own / SCRIPT).write_text(script[0] + _MARK + lines + script[2], "utf-8")
 
 
-def _spelled(of: object) -> tuple[str, list[int]]:
+def _spelled(of: object) -> tuple[str, list[int | None]]:
     assert isinstance(of, TensorType)
-    return of.element.name, list(of.static_shape)
+    return of.element.name, list(of.shape)
 
 
 def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
@@ -146,6 +201,7 @@ def described(finding: Finding, versions: Mapping[str, str], command: str) -> di
         "operation": finding.operation,
         "message": " ".join(finding.message.split()),
         "known": list(finding.known),
+        "cause": key_of(finding),
         "signature": finding.signature,
         "operations": [one.name for one in working(finding.program)],
         "inputs": {
@@ -168,6 +224,7 @@ def described(finding: Finding, versions: Mapping[str, str], command: str) -> di
             "vanishes": finding.cause.vanishing,
             "ways": finding.cause.ways,
             "note": finding.cause.note,
+            "partial": finding.cause.is_partial,
         },
         "backend": finding.backend,
         "versions": dict(versions),

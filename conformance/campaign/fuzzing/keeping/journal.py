@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pickle
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from conformance.errors import UsageError
 
 FILE_NAME = "campaign.sqlite"
 
-_VERSION = 3
+_VERSION = 4
 """Counts the changes of the tables."""
 
 _SCHEMA = """
@@ -36,10 +36,13 @@ CREATE TABLE IF NOT EXISTS steps (
 CREATE TABLE IF NOT EXISTS choices (
   op TEXT, dimension TEXT, label TEXT, met INTEGER,
   PRIMARY KEY (op, dimension, label)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS hits (number INTEGER PRIMARY KEY, place TEXT, hit BLOB, finding TEXT);
+CREATE TABLE IF NOT EXISTS hits (
+  number INTEGER PRIMARY KEY, place TEXT, culprit TEXT, hit BLOB, finding TEXT, signature TEXT,
+  minimal TEXT);
 CREATE TABLE IF NOT EXISTS findings (
   name TEXT PRIMARY KEY, signature TEXT, known TEXT, verdict TEXT, class TEXT, culprit TEXT,
-  operations INTEGER, elements INTEGER, text TEXT, message TEXT, told TEXT) WITHOUT ROWID;
+  operations INTEGER, elements INTEGER, text TEXT, message TEXT, told TEXT, cause TEXT,
+  unexplained BLOB) WITHOUT ROWID;
 """
 
 
@@ -60,7 +63,9 @@ def _counters(met: Meetings) -> tuple[Counter[Any], Counter[Any], Counter[Any]]:
 class Kept:
     """A finding as the journal has it: `count` is how many programs came to it.
 
-    `told` is what finding.json says of it; nothing, of those that expectations know.
+    `told` is what finding.json says of it; nothing, of those that expectations know. `cause` is the
+    key of its cause. `culprits` maps each culprit with its element type to the number of programs
+    that have it, `signatures` each signature of a minimised program to those minimised to it.
     """
 
     name: str
@@ -74,7 +79,10 @@ class Kept:
     text: str
     message: str
     told: dict[str, Any] = field(default_factory=dict[str, Any])
+    cause: str = ""
     count: int = 0
+    culprits: dict[str, int] = field(default_factory=dict[str, int])
+    signatures: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class Journal:
@@ -140,8 +148,11 @@ class Journal:
             rows = [(*key, count) for key, count in sorted(counts.items())]
             self._file.executemany(counting, rows)
         self._file.executemany(
-            "INSERT OR REPLACE INTO hits VALUES (?, ?, ?, NULL)",
-            [(hit.number, places[hit.number], pickle.dumps(hit)) for hit in tried.hits],
+            "INSERT OR REPLACE INTO hits VALUES (?, ?, ?, ?, NULL, NULL, NULL)",
+            [
+                (hit.number, places[hit.number], hit.outcome.culprit, pickle.dumps(hit))
+                for hit in tried.hits
+            ],
         )
         met = self.pair_count() - before
         self._file.execute("COMMIT")
@@ -192,43 +203,83 @@ class Journal:
         return pickle.loads(hit)  # noqa: S301 - our own
 
     def place_counts(self) -> Counter[str]:
-        """How many hits of each place have come to findings."""
-        rows = self._all("SELECT place, count(*) FROM hits WHERE finding NOT NULL GROUP BY place")
-        return Counter(dict(rows))
+        """Return how many hits each place has."""
+        return Counter(dict(self._all("SELECT place, count(*) FROM hits GROUP BY place")))
 
-    def finding_of_place(self, place: str) -> str:
-        """The name of a finding that hits of a place came to; "" where there is none."""
-        rows = self._all(
-            "SELECT finding FROM hits WHERE place = ? AND finding NOT NULL LIMIT 1", place
+    def minimised(self) -> list[tuple[str, str, str]]:
+        """Return place, culprit and finding of each hit that was minimised."""
+        return self._all(
+            "SELECT place, culprit, finding FROM hits WHERE signature NOT NULL ORDER BY number"
         )
-        return str(rows[0][0]) if rows else ""
 
-    def settle(self, number: int, finding: str) -> None:
-        """Say which finding a hit came to; the hit itself is no more needed."""
-        self._file.execute("UPDATE hits SET finding = ?, hit = NULL WHERE number = ?",
-                           (finding, number))  # fmt: skip
+    def settle(self, number: int, finding: str, signature: str = "", culprit: str = "") -> None:
+        """Assign a hit to a finding; the hit itself is no longer needed.
 
-    def add_finding(self, number: int, kept: Kept) -> bool:
-        """Keep a finding that a hit came to; whether it is a new one."""
+        `signature` and `culprit` are its minimised program's, if it was minimised.
+        """
+        self._file.execute(
+            "UPDATE hits SET finding = ?, signature = ?, minimal = ?, hit = NULL WHERE number = ?",
+            (finding, signature or None, culprit or None, number),
+        )
+
+    def add_finding(self, number: int, kept: Kept, unexplained: object = None) -> bool:
+        """Keep the finding of a hit; return whether it is a new one.
+
+        `unexplained` is what `unexplained()` returns until `explain` is called.
+        """
         row = (kept.name, kept.signature, kept.known, kept.verdict, kept.kind, kept.culprit,
-               kept.operations, kept.elements, kept.text, kept.message,
-               json.dumps(kept.told))  # fmt: skip
+               kept.operations, kept.elements, kept.text, kept.message, json.dumps(kept.told),
+               kept.cause, unexplained and pickle.dumps((number, unexplained)))  # fmt: skip
         self._file.execute("BEGIN")
         added = self._file.execute(
-            "INSERT OR IGNORE INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
+            "INSERT OR IGNORE INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
         ).rowcount
-        self.settle(number, kept.name)
+        if kept.known:
+            self.settle(number, kept.name)
+        else:
+            self.settle(number, kept.name, kept.signature, kept.culprit)
         self._file.execute("COMMIT")
         return added > 0
 
     def explain(self, name: str, told: Mapping[str, Any]) -> None:
-        """Keep what is said of a finding, now that its cause is known."""
-        self._file.execute("UPDATE findings SET told = ? WHERE name = ?", (json.dumps(told), name))
-
-    def findings(self) -> list[Kept]:
-        """All findings, those met most often first."""
-        rows = self._all(
-            "SELECT f.*, count(h.number) AS met FROM findings f LEFT JOIN hits h "
-            "ON h.finding = f.name GROUP BY f.name ORDER BY met DESC, f.name"
+        """Keep what finding.json says of a finding whose attribution is known now."""
+        self._file.execute(
+            "UPDATE findings SET told = ?, unexplained = NULL WHERE name = ?",
+            (json.dumps(told), name),
         )
-        return [Kept(*row[:10], told=json.loads(row[10]), count=row[11]) for row in rows]
+
+    def unexplained(self) -> list[tuple[int, Any]]:
+        """Return the findings without attribution, each with the number of its program."""
+        rows = self._all("SELECT unexplained FROM findings WHERE unexplained NOT NULL")
+        return [pickle.loads(row[0]) for row in rows]  # noqa: S301 - our own
+
+    def findings(self, cause: str | None = None) -> list[Kept]:
+        """Return all findings, or those whose cause has this key; the most frequent first."""
+        culprits = self._counts_of("coalesce(minimal, culprit)")
+        signatures = self._counts_of("signature")
+        rows = self._all(
+            "SELECT f.name, f.signature, f.known, f.verdict, f.class, f.culprit, f.operations, "
+            "f.elements, f.text, f.message, f.told, f.cause, count(h.number) AS met "
+            "FROM findings f LEFT JOIN hits h ON h.finding = f.name "
+            "WHERE f.cause = ? OR ? IS NULL GROUP BY f.name ORDER BY met DESC, f.name",
+            cause, cause,
+        )  # fmt: skip
+        return [
+            Kept(
+                *row[:10], told=json.loads(row[10]), cause=row[11], count=row[12],
+                culprits=culprits[row[0]], signatures=signatures[row[0]],
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    def _counts_of(self, column: str) -> defaultdict[str, dict[str, int]]:
+        """Return how many hits of each finding have each value of a column, the most first."""
+        found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        rows = self._all(
+            f"SELECT finding, {column} AS value, count(*) AS met FROM hits "  # noqa: S608 - ours
+            "WHERE finding NOT NULL AND value != '' GROUP BY finding, value "
+            "ORDER BY met DESC, value"
+        )
+        for finding, value, count in rows:
+            found[finding][value] = count
+        return found

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from conformance.campaign.fuzzing.attribution.cause import Cause
 from conformance.campaign.fuzzing.finding import Finding, working
+from conformance.campaign.fuzzing.grouping import key_of
 from conformance.campaign.fuzzing.keeping import bundle
 from conformance.campaign.fuzzing.keeping.journal import Journal, Kept
 from conformance.campaign.fuzzing.trials import Hit
@@ -30,20 +33,52 @@ class Keeping:
         self._told = (versions, command)
 
     def finding(self, number: int, finding: Finding) -> bool:
-        """Keep what a program came to; whether it is a finding that is new, and not known."""
+        """Keep the finding of a program; return whether it is new, and not known."""
         told = bundle.described(finding, *self._told)
-        new = self._journal.add_finding(number, kept(finding, told)) and not finding.known
-        if new:
-            bundle.write(self._folder, finding, *self._told)
-            self.say(line_of(finding))
-        return new
+        unexplained = None if finding.known else finding
+        new = self._journal.add_finding(number, kept(finding, told), unexplained)
+        if not new or finding.known:
+            return False
+        bundle.write(self._folder, finding, *self._told)
+        self.regroup(finding.name)
+        self.say(line_of(finding))
+        return True
+
+    def another(self, number: int, finding: Finding) -> str:
+        """Keep a finding whose key others have, as its cause is another one; return its name."""
+        names = {one.name for one in self._journal.findings()}
+        while finding.name in names:
+            finding = replace(finding, number=finding.number + 1)
+        self.finding(number, finding)
+        self.cause(finding)
+        return finding.name
+
+    def join(self, number: int, finding: Finding, name: str) -> None:
+        """Assign the hit of a finding to another one that has the same cause."""
+        self._journal.settle(number, name, finding.signature, finding.culprit)
+        self.regroup(name)
 
     def cause(self, finding: Finding) -> None:
         """Keep a finding's cause."""
         bundle.explain(self._folder, finding, *self._told)
         self._journal.explain(finding.name, bundle.described(finding, *self._told))
+        self.regroup(finding.name)
         if told := cause_of(finding):
             self.say(f"{finding.name}: {told}")
+
+    def regroup(self, name: str = "") -> None:
+        """Write the element types and programs of a finding into its folder, or of all findings."""
+        for one in self._journal.findings():
+            if name in ("", one.name) and not one.known:
+                bundle.regroup(self._folder / one.name, one.culprits, one.signatures, one.count)
+
+
+def cause_in(told: Mapping[str, Any]) -> Cause:
+    """Return the attribution in what finding.json says of a finding."""
+    found = told.get("attribution", {})
+    return Cause(
+        dict(found.get("ways", {})), str(found.get("note", "")), bool(found.get("partial", False))
+    )
 
 
 def kept(finding: Finding, told: dict[str, Any]) -> Kept:
@@ -54,6 +89,7 @@ def kept(finding: Finding, told: dict[str, Any]) -> Kept:
         finding.signature, ", ".join(finding.known), finding.verdict.value,
         finding.kind, finding.culprit, len(working(program)), elements_of(program), finding.text,
         " ".join(finding.message.split()), {} if finding.known else told,
+        "" if finding.known else key_of(finding),
     )  # fmt: skip
 
 

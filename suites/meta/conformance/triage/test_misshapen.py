@@ -8,12 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.campaign_faults.backends import FaultyBackend
+from conformance.backends import session
 from conformance.backends.base import Failed
+from conformance.campaign.fuzzing.grouping import key_of
+from conformance.campaign.fuzzing.reducing import reduced
+from conformance.campaign.fuzzing.trials import Hit, Trial
+from conformance.check.outcome import Outcome
 from conformance.check.settings import Settings
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.misshapen import misshaping
+from conformance.triage.misshapen import misshaping, misshaping_in_isolation
+from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -63,6 +70,33 @@ def test_what_is_refused_without_it_too_is_not_known() -> None:
 def test_operations_that_are_right_alone_are_not_to_blame() -> None:
     assert misshaped("abs", "sine") is None
     assert misshaped("cosine", "sine") is None
+
+
+def test_the_operation_whose_result_fits_nothing_is_a_program_of_its_own() -> None:
+    program = parse_module(BROKEN.format(first="negate", second="cosine"))
+    found = misshaping_in_isolation(run, program, INPUTS)
+    assert found is not None
+    assert [one.name for one in found[0].main.body.operations] == ["negate", "return"]
+    assert [array.tolist() for array in found[1]] == [[1.0]]
+    right = parse_module(BROKEN.format(first="abs", second="cosine"))
+    assert misshaping_in_isolation(run, right, INPUTS) is None
+
+
+def test_a_finding_is_about_the_operation_whose_result_fits_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def answer(program: Program, inputs: Sequence[Array]) -> list[Array]:
+        return next(run(program, [inputs]))
+
+    backend = FaultyBackend("a negate of two elements", answer)
+    monkeypatch.setattr(session, "opened", lambda _: backend)
+    program = parse_module(BROKEN.format(first="negate", second="cosine"))
+    refused = Outcome(Verdict.CRASHED, "internal error", "incompatible shapes")
+    trial = Trial("reference:seeded", 0, 0, 1)
+    found = reduced(trial, Hit(0, program, INPUTS, refused), 5.0)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong shape")
+    assert found.culprit == "negate f32"
+    assert key_of(found) == "divergent | wrong shape | negate"
 
 
 DRAWN = """

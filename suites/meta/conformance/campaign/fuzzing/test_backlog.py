@@ -3,31 +3,51 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 from conformance.campaign.fuzzing import hits
-from conformance.campaign.fuzzing.backlog import Backlog, Waiting
+from conformance.campaign.fuzzing.backlog import Backlog, Unexplained, Waiting
 from conformance.campaign.fuzzing.command import Options, fuzz
+from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.keeping.journal import Journal
+from conformance.campaign.fuzzing.places import Places
+
+
+def order(backlog: Backlog, places: Places) -> list[int]:
+    """Return the numbers of what waits in the order in which it is done; causes are negative."""
+    found = []
+    while (one := backlog.next()) is not None:
+        if isinstance(one, Waiting):
+            places.begin(one.place, one.culprit)
+        found.append(one.number)
+    return found
 
 
 def test_places_of_which_nothing_was_begun_come_first_then_classes_met_seldom() -> None:
-    backlog = Backlog()
+    backlog = Backlog(places := Places())
     for number, (place, group) in enumerate(
         [("a", "flushed"), ("a", "flushed"), ("b", "flushed"), ("c", "divergent")]
     ):
         backlog.add(Waiting(number, place, group))
-    order = [one.number for one in iter(backlog.next_hit, None)]
-    assert order == [0, 3, 2, 1]
+    assert backlog.pressing == 3
+    assert order(backlog, places) == [0, 3, 2, 1]
     assert len(backlog) == 0
 
 
 def test_what_weighs_more_gives_way_until_as_many_others_were_begun() -> None:
-    backlog = Backlog()
+    backlog = Backlog(places := Places())
     for number in range(4):
         backlog.add(Waiting(number, f"a{number}", "flushed", weight=2))
         backlog.add(Waiting(10 + number, f"b{number}", "divergent"))
-    order = [one.number for one in iter(backlog.next_hit, None)]
-    assert order == [0, 10, 11, 1, 12, 13, 2, 3]
+    assert order(backlog, places) == [0, 10, 11, 1, 12, 13, 2, 3]
+
+
+def test_causes_come_before_further_hits_of_a_place_and_new_culprits_before_others() -> None:
+    backlog = Backlog(places := Places())
+    for number, culprit in enumerate(["abs f32", "abs f32", "abs bf16"]):
+        backlog.add(Waiting(number, "abs", "divergent", culprit=culprit))
+    backlog.explain(Unexplained(-1, cast("Finding", None)))
+    assert order(backlog, places) == [0, -1, 2, 1]
 
 
 def campaign(out: Path, **more) -> int:

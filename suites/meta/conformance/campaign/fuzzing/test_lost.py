@@ -8,7 +8,7 @@ import pytest
 
 from conformance.backends.base import Failed, failure_of
 from conformance.backends.registry import parse
-from conformance.campaign.fuzzing.campaign import place_of
+from conformance.campaign.fuzzing.grouping import place_of
 from conformance.campaign.fuzzing.lost import Losses, is_ours
 from conformance.campaign.fuzzing.singles import PER_TRIAL
 from conformance.campaign.fuzzing.trials import Hit, Trial

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,9 +12,10 @@ import numpy as np
 import pytest
 
 from conformance.campaign.fuzzing.finding import Finding
-from conformance.campaign.fuzzing.keeping.bundle import write
+from conformance.campaign.fuzzing.keeping.bundle import regroup, write
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
+from conformance.triage.minimise.shapes import elements_of
 from conformance.verdict import Element, Verdict
 from suites.meta.support.small_programs import array, one, typed
 
@@ -50,6 +52,14 @@ def test_elements_of_an_operation_within_are_none_of_the_results(tmp_path: Path)
     own = write(tmp_path, replace(finding("f32", 5, 3), elements=elements), {}, "")
     assert "WRONG = [(0, [1]," in (own / "reproduce.py").read_text()
 
+
+UNKNOWN = """
+func.func @main(%x: tensor<1xf32>) -> tensor<?xf32> {
+  %n = stablehlo.constant dense<2> : tensor<1xi32>
+  %0 = stablehlo.dynamic_broadcast_in_dim %x, %n, dims = [0]
+    : (tensor<1xf32>, tensor<1xi32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}"""
 
 REFUSED = """
 func.func @main(%x: tensor<3xf32>, %n: tensor<i32>) -> tensor<3xf32> {
@@ -97,3 +107,33 @@ def test_all_is_written_and_the_program_can_be_checked(tmp_path: Path) -> None:
     assert "jaxlib 1.2" in text
     assert "stablehlo.add" in text
     assert "| 0 | [1] | 5" in text
+
+
+def test_results_of_unknown_size_are_written_too(tmp_path: Path) -> None:
+    program = parse_module(UNKNOWN)
+    results = (array([0, 1], "f32"),)
+    element = Element(0, (1,), "1", "", "0", "")
+    found = replace(
+        finding("f32", 5, 3), program=program, inputs=(array([1], "f32"),), expected=results,
+        actual=results, elements=(element,),
+    )  # fmt: skip
+    assert elements_of(program) == 2
+    own = write(tmp_path, found, {}, "")
+    assert "RESULTS = [('f32', [None])]" in (own / "reproduce.py").read_text()
+
+
+def test_what_comes_to_a_finding_later_is_written_into_its_folder(tmp_path: Path) -> None:
+    own = write(tmp_path, finding("f32", 5, 3), {}, "")
+    regroup(own, {"add f32": 2}, {"divergent | k | add f32 | add f32,f32>f32": 1}, 2)
+    first = (own / "issue.md").read_text()
+    signatures = {f"divergent | k | add {of} | add {of},{of}>{of}": 1 for of in ("f32", "bf16")}
+    regroup(own, {"add f32": 2, "add bf16": 1}, signatures, 3)
+    issue, told = (own / "issue.md").read_text(), json.loads((own / "finding.json").read_text())
+    assert first.partition("## Where")[0] == issue.partition("## Where")[0] != ""
+    assert issue.count("## Where it was found") == 1
+    assert "Element types: bf16, f32." in issue
+    assert "- `add bf16,bf16>bf16`" in issue
+    assert told["element types"] == ["bf16", "f32"]
+    assert (told["programs"], told["culprits"]) == (3, {"add f32": 2, "add bf16": 1})
+    regroup(tmp_path / "gone", {}, {}, 0)  # a folder that somebody moved is no error
+    assert not (tmp_path / "gone").exists()

@@ -1,0 +1,174 @@
+"""What findings of one cause have in common: the key that they are grouped by.
+
+docs/fuzzing.md states what the key means, and why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from conformance.backends.base import loses_process
+from conformance.campaign.fuzzing.attribution.cause import RIGHT, WRONG, Cause
+from conformance.campaign.fuzzing.finding import Finding, working
+from conformance.campaign.fuzzing.trials import Hit
+from conformance.verdict import Verdict
+from generators.case.columns import column
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import without_subnormals
+
+WITHOUT_RESULTS = (Verdict.REJECTED, Verdict.CRASHED)
+"""Verdicts on programs of which the backend says something instead of giving results."""
+
+ANY_OPERATION = "any operation"
+"""The culprit in the key of a cause that does not depend on the operation."""
+
+_INSTRUCTION = re.compile(r"%[\w.-]+ = [^%()]*\([^()]*\)(, \w+=(\{[^{}]*\}|[^,\s{}]+))*|%[\w.-]+")
+_SHAPE = re.compile(r"\[[\d,<= ]*\](\{[\d,]*\})?")
+_TYPE = re.compile(r"\b(pred|b?f\d+\w*|[suc]i?\d+|i\d+)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_REPLACED = ((_INSTRUCTION, "%"), (_SHAPE, "[]"), (_TYPE, "T"), (_NUMBER, "N"))
+"""What differs in a message from program to program, and what replaces it."""
+
+_LEFT_OUT = re.compile(r"without pass(?:es)? (.*)")
+
+_SEPARATOR = " | "
+
+
+def place_of(hit: Hit) -> str:
+    """Return the place of a hit: what is known of its cause before it is minimised.
+
+    Verdict, class and culprit operations, whatever their element types. If the program has no
+    results, the message, if there is one: nobody knows the culprit of several operations then.
+    """
+    outcome = hit.outcome
+    verdict, kind = outcome.fault or (outcome.verdict, outcome.kind)
+    words = _words(outcome.verdict, outcome.kind, outcome.message)
+    culprit = _names_in(outcome.culprit)
+    if not (words or culprit):
+        culprit = " ".join(one.name for one in working(hit.program))
+    return _joined(verdict.value, kind, words, culprit, ",".join(outcome.known))
+
+
+def variant_of(hit: Hit) -> str:
+    """Return the culprit of a hit with its element type, as expectations call it.
+
+    Empty if the culprit is unknown.
+    """
+    return hit.outcome.culprit
+
+
+def key_of(finding: Finding) -> str:
+    """Return the key of a finding's cause, as far as it is known without an attribution.
+
+    Verdict and class of the operation that goes wrong by itself, and its name. If the program has
+    no results: the message, without numbers, shapes and element types, and the last operation.
+    Flushed subnormals have one key for all operations: a processor flushes in all of them.
+    """
+    verdict, kind = finding.fault or (finding.verdict, finding.kind)
+    if verdict in WITHOUT_RESULTS:
+        last = [one.name for one in working(finding.program)][-1:]
+        words = _words(finding.verdict, finding.kind, finding.message)
+        return _joined(verdict.value, kind, words, *last)
+    if verdict is Verdict.FLUSHED and _has_subnormals(finding):
+        return _joined(verdict.value, kind, ANY_OPERATION)
+    names = " + ".join(dict.fromkeys(one.name for one in working(finding.program)))
+    return _joined(verdict.value, kind, _names_in(finding.culprit) or names)
+
+
+def agree(one: Cause, other: Cause) -> bool:
+    """Return whether the attributions of two findings permit one cause.
+
+    The divergence vanishes without the same pass in both. If it vanishes without none in either: in
+    the same other way, or in none. If there was no time to ask all, only answers that contradict
+    each other count.
+    """
+    if not one.ways or not other.ways or one.is_partial or other.is_partial:
+        return not any(
+            {answer, other.ways.get(way)} == {RIGHT, WRONG} for way, answer in one.ways.items()
+        )
+    for of_passes in (True, False):
+        ones, others = _vanishing(one, of_passes), _vanishing(other, of_passes)
+        if ones or others:
+            return bool(ones & others)
+    return True
+
+
+def _vanishing(cause: Cause, of_passes: bool) -> set[str]:
+    """Return the passes without which a divergence vanishes, or the other ways in which it does.
+
+    Passes that are left out together count one by one.
+    """
+    found = {name: _LEFT_OUT.fullmatch(name) for name in cause.vanishing}
+    if of_passes:
+        return {name for one in found.values() if one is not None for name in one[1].split(", ")}
+    return {name for name, one in found.items() if one is None}
+
+
+def operations_in(culprit: str) -> str:
+    """Return the operations of a culprit, without their element type."""
+    return culprit.removesuffix(f" {of}") if (of := element_type_in(culprit)) else culprit
+
+
+def element_type_in(culprit: str) -> str:
+    """Return the element type at the end of a culprit such as `multiply + reduce f32`, or ""."""
+    name = culprit.rpartition(" ")[2]
+    try:
+        column(name)
+    except KeyError:
+        return ""
+    return name
+
+
+def element_types(culprits: Iterable[str]) -> list[str]:
+    """Return the element types of culprits, each once, by name."""
+    return sorted(set(filter(None, map(element_type_in, culprits))))
+
+
+def operations(culprits: Iterable[str]) -> list[str]:
+    """Return the operations of culprits, each once, in order."""
+    return list(dict.fromkeys(filter(None, map(operations_in, culprits))))
+
+
+def _words(verdict: Verdict, kind: str, message: str) -> str:
+    """Return what is said of a program without results, without what is particular to it."""
+    if verdict not in WITHOUT_RESULTS:
+        return ""
+    if loses_process(verdict, kind):  # what comes before is ours
+        message = message.partition(": ")[2]
+    for pattern, letter in _REPLACED:
+        message = pattern.sub(letter, message)
+    return " ".join(message.split())
+
+
+def _has_subnormals(finding: Finding) -> bool:
+    """Return whether inputs or expected results have subnormal numbers of their element type.
+
+    If not, what is flushed is a number of another format, as `reduce_precision` makes them.
+    """
+    return any(map(_is_subnormal, (*finding.inputs, *finding.expected)))
+
+
+def _is_subnormal(array: Array) -> bool:
+    of = element_type_of(array)
+    return (of.is_float or of.is_complex) and without_subnormals(array) is not array
+
+
+def _names_in(culprit: str) -> str:
+    """Return the operations of a culprit, each once, in order."""
+    return " + ".join(dict.fromkeys(operations_in(culprit).split(" + ")))
+
+
+def _joined(*parts: str) -> str:
+    return _SEPARATOR.join(filter(None, parts))
+
+
+def group_of(place: str) -> str:
+    """Return the places that likely have one cause: those of a class that flushes subnormals.
+
+    Any other place is a group by itself.
+    """
+    verdict, _, rest = place.partition(_SEPARATOR)
+    if verdict != Verdict.FLUSHED.value:
+        return place
+    return _joined(verdict, rest.partition(_SEPARATOR)[0], ANY_OPERATION)

@@ -1,0 +1,201 @@
+"""Findings are grouped by cause: what the key ignores, and what keeps two causes apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.fuzzing import hits
+from conformance.campaign.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
+from conformance.campaign.fuzzing.command import Options, fuzz
+from conformance.campaign.fuzzing.finding import Finding
+from conformance.campaign.fuzzing.grouping import (
+    agree,
+    element_type_in,
+    element_types,
+    group_of,
+    key_of,
+    operations,
+    place_of,
+)
+from conformance.campaign.fuzzing.keeping.journal import Journal
+from conformance.campaign.fuzzing.trials import Hit
+from conformance.check.outcome import Outcome
+from conformance.verdict import Verdict
+from suites.meta.support.small_programs import array, one, typed
+
+TINY = 1e-40
+
+
+def finding(op: str, of: str, verdict: Verdict, kind: str, message: str = "", **more) -> Finding:
+    """Return a finding about one operation of 0 and 1."""
+    program = one(op, [typed(2, of=of)], typed(2, of=of))
+    return Finding(
+        program, "", (array([0, 1], of),), (array([0, 1], of),), (), verdict, kind, message, "",
+        f"{op} {of}", **more,
+    )  # fmt: skip
+
+
+def test_the_key_ignores_element_types_and_keeps_operation_verdict_and_class() -> None:
+    first = key_of(finding("abs", "f32", Verdict.DIVERGENT, "NaN"))
+    assert first == key_of(finding("abs", "bf16", Verdict.DIVERGENT, "NaN"))
+    others = {
+        key_of(finding("sine", "f32", Verdict.DIVERGENT, "NaN")),
+        key_of(finding("abs", "f32", Verdict.DIVERGENT, "sign")),
+        key_of(finding("abs", "f32", Verdict.INACCURATE, "NaN")),
+    }
+    assert len({first, *others}) == 4
+
+
+def test_what_goes_wrong_by_itself_counts_and_not_what_became_of_it() -> None:
+    itself = key_of(finding("abs", "f32", Verdict.DIVERGENT, "sign"))
+    later = finding("abs", "f32", Verdict.INACCURATE, "accuracy")
+    assert key_of(replace(later, fault=(Verdict.DIVERGENT, "sign"))) == itself
+    assert key_of(later) != itself
+    group = replace(later, culprit="abs + sine + abs + cosine f32")
+    assert key_of(group) == key_of(replace(group, culprit="abs + sine + cosine f64"))
+
+
+def test_messages_are_compared_without_what_is_particular_to_a_program() -> None:
+    def key(message: str, op: str = "abs", kind: str = "refused as invalid") -> str:
+        return key_of(finding(op, "f32", Verdict.REJECTED, kind, message))
+
+    said = "Expected element type in shape to be floating for cbrt operation; got {}."
+    assert key(said.format("C128")) == key(said.format("c64"))
+    said = "input shape={} is not {} for bitcast-convert from {} to {}"
+    assert key(said.format(16, 2, "pred[1,16]", "BF16")) == key(said.format(8, 4, "s8[8]", "U4"))
+    assert key(said.format(16, 2, "s8[16]", "BF16")) != key("no floating type")
+    assert key("no", "abs") != key("no", "sine")
+    said = "operand {} in %reduce.{} = f64[{}] reduce(%x.{}, %c), dimensions={{{}}}, to_apply=%r.{}"
+    assert key(said.format(0, 3, "2", 1, 0, 9)) == key(said.format(1, 12, "2,2", 4, "0,1", 2))
+
+
+def test_flushed_subnormals_have_one_key_for_all_operations() -> None:
+    def key(op: str, number: float, kind: str = "subnormal result") -> str:
+        flushed = finding(op, "f32", Verdict.FLUSHED, kind)
+        return key_of(replace(flushed, inputs=(array([0, number], "f32"),)))
+
+    assert key("abs", TINY) == key("sine", TINY) != key("sine", TINY, "subnormal input")
+    assert key("abs", 1.0) != key("sine", 1.0)  # numbers of another format than their own
+
+
+def test_places_of_flushed_subnormals_keep_operations_and_are_one_group() -> None:
+    def place(op: str, verdict: Verdict) -> str:
+        hit = finding(op, "f32", verdict, "k")
+        return place_of(Hit(0, hit.program, hit.inputs, Outcome(verdict, "k", culprit=hit.culprit)))
+
+    one, other = place("abs", Verdict.FLUSHED), place("sine", Verdict.FLUSHED)
+    assert one != other
+    assert group_of(one) == group_of(other)
+    wrong = place("abs", Verdict.DIVERGENT)
+    assert group_of(wrong) == wrong
+
+
+FOLDING = Cause({"with constants as parameters": RIGHT, "without pass algsimp": WRONG})
+ALGSIMP = Cause({"with constants as parameters": WRONG, "without pass algsimp": RIGHT})
+NEVER = Cause({"with constants as parameters": WRONG, "without pass algsimp": WRONG})
+
+
+def test_attributions_agree_where_the_same_change_makes_a_divergence_vanish() -> None:
+    several = Cause({"without passes algsimp, fusion": RIGHT})
+    fusion = Cause({"with constants as parameters": RIGHT, "without pass fusion": RIGHT})
+    pairs = ((ALGSIMP, several), (several, fusion), (FOLDING, FOLDING), (NEVER, NEVER))
+    assert all(agree(one, other) and agree(other, one) for one, other in pairs)
+    apart = ((ALGSIMP, fusion), (FOLDING, ALGSIMP), (FOLDING, NEVER), (ALGSIMP, NEVER))
+    assert not any(agree(one, other) or agree(other, one) for one, other in apart)
+
+
+def test_what_was_not_asked_contradicts_nothing() -> None:
+    assert agree(Cause(), ALGSIMP)
+    some = Cause({"with constants as parameters": WRONG}, is_partial=True)
+    assert agree(some, ALGSIMP)
+    assert agree(ALGSIMP, some)
+    assert not agree(some, FOLDING)
+    assert agree(Cause({"without pass algsimp": NO_ANSWER}), NEVER)
+
+
+def test_element_types_are_told_from_operations() -> None:
+    assert element_type_in("multiply + reduce f32") == "f32"
+    assert element_type_in("convert + multiply") == ""
+    culprits = ["floor f32", "floor bf16", "rng_bit_generator ui64", "after_all"]
+    assert element_types(culprits) == ["bf16", "f32", "ui64"]
+    assert operations(culprits) == ["floor", "rng_bit_generator", "after_all"]
+
+
+# --- Campaigns -----------------------------------------------------------------------------------
+
+
+def campaign(out: Path, backend: str, programs: int, op: str = "divide") -> list[dict]:
+    fuzz(Options(out, backend, budget="90s", programs=programs, jobs=1, ops=(op,)))
+    return json.loads((out / "campaign.json").read_text())["findings"]
+
+
+def told(out: Path, finding: dict) -> dict:
+    return json.loads((out / "findings" / finding["name"] / "finding.json").read_text())
+
+
+def test_a_fault_of_all_types_is_one_finding_that_lists_them(tmp_path: Path) -> None:
+    found = campaign(tmp_path, "reference:wrong_constant_folding@divide", 64)
+    (wrong,) = (one for one in found if one["cause"] == "divergent | wrong value | divide")
+    types = told(tmp_path, wrong)["element types"]
+    assert len(types) > 4
+    assert sum(told(tmp_path, wrong)["culprits"].values()) == wrong["count"]
+    issue = (tmp_path / "findings" / wrong["name"] / "issue.md").read_text()
+    assert f"Element types: {', '.join(types)}." in issue
+    assert f"{wrong['count']} programs of the campaign" in issue
+
+
+def test_faults_of_one_op_and_class_with_other_attributions_are_two_findings(
+    tmp_path: Path,
+) -> None:
+    faults = "floor_division@divide+wrong_constant_folding@divide"
+    found = campaign(tmp_path, f"reference:{faults}", 128)
+    same = [one for one in found if one["cause"] == "divergent | wrong value | divide"]
+    ways = [told(tmp_path, one)["attribution"]["vanishes"] for one in same]
+    assert sorted(ways) == [[], ["with constants as parameters"]]
+    assert len({one["name"] for one in same}) == 2
+
+
+def test_faults_of_one_op_with_other_classes_are_two_findings(tmp_path: Path) -> None:
+    found = campaign(tmp_path, "reference:sign_lost@add+nan_dropped@add", 64, "add")
+    causes = [one["cause"] for one in found]
+    assert {"divergent | sign | add", "divergent | NaN | add"} <= set(causes)
+    assert len(causes) == len(set(causes))
+
+
+def test_a_class_that_was_found_often_enough_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.campaign.fuzzing.places.ENOUGH", 3)
+    found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
+    flushed = [one for one in found if one["verdict"] == "flushed"]
+    assert len(flushed) < 5
+    assert len({told(tmp_path, one)["cause"] for one in flushed}) == len(flushed)
+    minimised = sum(sum(one["signatures"].values()) for one in flushed)
+    assert minimised < sum(one["count"] for one in flushed)
+    assert max(len(operations(one["culprits"])) for one in flushed) > 1
+
+
+def test_a_campaign_that_ended_before_causes_were_known_looks_for_them_when_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = "reference:wrong_constant_folding@divide"
+    with monkeypatch.context() as patch:
+        patch.setattr(hits.Hits, "_explain", _ends)
+        with pytest.raises(KeyboardInterrupt):
+            campaign(tmp_path, backend, 64)
+    with Journal(tmp_path) as journal:
+        assert journal.unexplained()
+        assert not any(one.told["attribution"]["ways"] for one in journal.findings())
+    found = campaign(tmp_path, backend, 64)
+    assert all(told(tmp_path, one)["attribution"]["ways"] for one in found)
+    with Journal(tmp_path) as journal:
+        assert not journal.unexplained()
+        assert journal.open_count() == 0
+
+
+def _ends(*_: object) -> None:
+    raise KeyboardInterrupt
