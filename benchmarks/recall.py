@@ -2,10 +2,10 @@
 
 A campaign with no expectations is run on XLA's CPU, and each of its findings compared with the bugs
 of suites/published_bugs.toml that the installed jaxlib has: it is one of them where its minimal
-program has the same operations, and it fails in the same way. The operations are those of the
-bug's program as it is stated, or as it is once it was minimised as findings are, after the
-campaign: what is published is not always minimal, and two bugs may come to the same. Printed are,
-for each bug, how long it took to find it, and how many were found.
+program, or another of the minimal programs grouped in it, has the same operations and fails in the
+same way. The operations are those of the bug's program as it is stated, or as it is once it was
+minimised as findings are, after the campaign: what is published is not always minimal, and two bugs
+may come to the same. Printed are, for each bug, the time that it took, and how many were found.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from conformance.campaign.fuzzing.keeping.bundle import FINDING
 from conformance.campaign.fuzzing.reducing import reduced
 from conformance.campaign.fuzzing.trial import judged_alone
 from conformance.campaign.fuzzing.trials import Hit, Trial
-from conformance.check.saving import INPUTS, PROGRAM
+from conformance.check.saving import INPUTS
 from conformance.executors.local import Call, LocalExecutor
 from conformance.gate.counterexamples import arrays
 from conformance.results.versions import versions
-from conformance.stablehlo.parse import ParseError, parse_module
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from suites.published_bugs import Bug, bugs
 
@@ -67,14 +67,20 @@ def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:
 
 
 def is_one(bug: Bug, ways: Collection[frozenset[str]], folder: Path) -> bool:
-    """Whether a finding is that bug, whose programs have such operations."""
+    """Return whether a finding is that bug, whose programs have such operations.
+
+    Findings group programs by cause: any of the minimised ones may be the bug's.
+    """
     told = json.loads((folder / FINDING).read_text("utf-8"))
-    if told["verdict"] != bug.verdict or told["class"] not in (bug.kinds or (told["class"],)):
-        return False
-    try:
-        return operations((folder / PROGRAM).read_text("utf-8")) in ways
-    except ParseError:
-        return False
+    signatures = {told["signature"], *told.get("signatures", ())}
+    return any(_is_of(bug, ways, one) for one in signatures)
+
+
+def _is_of(bug: Bug, ways: Collection[frozenset[str]], signature: str) -> bool:
+    """Return whether a minimised program of this signature is that bug; see Finding.signature."""
+    verdict, kind, *_, shown = signature.split(" | ")
+    names = frozenset(one.split()[0] for one in shown.split("; ") if one)
+    return verdict == bug.verdict and kind in (bug.kinds or (kind,)) and names in ways
 
 
 def found_at(folder: Path) -> float:
