@@ -221,3 +221,9 @@ def test_every_class_is_explained_in_the_docs() -> None:
     rows = text[text.index("## Classes") :].split("\n| ")[1:]
     named = {name.strip() for row in rows for name in row.split(" | ")[0].split(",")}
     assert {*CLASSES} - named == set()
+
+
+def test_shipped_expectations_of_several_backends_are_read_together() -> None:
+    """A run with several backends tells their entries apart by id."""
+    found = load(None, ["cpu", "interpreter"], {"jaxlib": "0.12.0"})
+    assert {name for one in found for name in one.backends} == {"cpu", "interpreter"}
