@@ -180,7 +180,7 @@ def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
     elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:SHOWN])
     first = elements[0]
     others = [one for one in counts if one != worst and one[0].severity == worst[0].severity]
-    beside = "".join(f", {counts[verdict, kind]} more: {kind}" for verdict, kind in others)
+    beside = "".join(f", {counts[verdict, kind]} more as {kind}" for verdict, kind in others)
     message = of_elements(*worst, len(chosen), expected.size, first, beside)
     failing = tuple(one for one in counts if one[0].fails)
     return Judgement(
