@@ -103,11 +103,14 @@ def rewritten(
     if len(got) != 1 or got[0].shape != expected[0].shape:
         return judgement
     unlike = ~alike(expected[0], got[0])
-    unlike &= ~near(operation, values, Predicted(expected[0]), got[0])
+    beyond = unlike & ~near(operation, values, Predicted(expected[0]), got[0])
     for label, rewriting in rewritings_of(operation):
-        wrong = unlike.copy()
+        wrong = beyond.copy() if beyond.any() else unlike.copy()
         for predicted in rewriting(program, operation, values):
-            wrong &= ~near(operation, values, predicted, got[0])
+            if beyond.any():
+                wrong &= ~near(operation, values, predicted, got[0])
+            else:  # such as zeros of the other sign, which are near each other
+                wrong &= ~alike(predicted.result, got[0])
             if not wrong.any():
                 return of_class(judgement, label)
     return judgement

@@ -1,0 +1,86 @@
+"""No rewriting explains the plainest wrong results, but for those that it predicts.
+
+Asked are all operations of the counterexamples of shipped entries that name a rewriting: there its
+pattern is met. Models of single operations are asked in suites/meta/conformance/judging.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.catalog import rule_of
+from conformance.gate.counterexamples import arrays
+from conformance.gate.expectations import Expectation
+from conformance.gate.reading import SHIPPED, read
+from conformance.judging.compare import judge
+from conformance.stablehlo.parse import parse_module
+from conformance.transforms.extract import alone
+from conformance.triage.rewritings import LABELS, rewritten
+from reference.interpreter.evaluate import evaluate
+from suites.meta.support.checking import values_of
+from suites.meta.support.plain_mistakes import plain_mistakes
+
+ENTRIES = {
+    one.id: one
+    for one in read(SHIPPED / "cpu.toml")
+    if one.counterexample and not set(LABELS).isdisjoint(one.kinds)
+}
+
+PREDICTED: dict[str, set[str]] = {
+    # truth values and numbers of two bits: there are few others
+    "comparison-of-what-is-not-negative": {"neighbouring number", "one", "sign lost"},
+    "comparison-of-what-wraps": {"neighbouring number", "operands swapped", "sign lost", "zero"},
+    "two-bits-beside-a-negative-constant": {"neighbouring number", "one", "sign lost"},
+    # the counterexample shows that number in place of another
+    "complex-difference-undone": {"zero"},
+    "product-of-exponentials": {"one"},
+    "slice-of-a-slice": {"neighbouring number"},
+    "update-in-place-by-its-own-slice": {"one"},
+    # a zero, or the smallest integer, whose negative it is
+    "folded-extremum-of-zeros": {"sign lost", "zero"},
+    "narrow-integers-kept-in-eight-bits": {"sign lost"},
+    "negation-out-of-a-sum": {"sign lost"},
+    "quotient-by-an-exponential": {"sign lost"},
+    "truth-value-as-a-selection": {"sign lost", "zero"},
+    "ynn-extremum-of-zeros": {"sign lost"},
+    # terms that cancel, one of them so large that any number is within its rounding
+    "reduction-of-a-reduction": {"NaN", "sign lost", "zero"},
+    "sum-of-products-taken-apart": {"neighbouring number", "sign lost", "zero"},
+    # what stands in memory
+    "exponential-of-a-constant-nan": {"one", "zero"},
+    "exponential-of-a-selected-nan": {"one", "zero"},
+}
+"""Mistakes, by entry, that the rewriting of its counterexample predicts."""
+
+
+def _explained(entry: Expectation) -> set[tuple[str, str]]:
+    """Return the classes of rewritings that explain mistakes, each with the mistake."""
+    assert entry.counterexample is not None
+    program = parse_module(entry.counterexample.program)
+    inputs = arrays(program, entry.counterexample.inputs)
+    if program.process_count > 1:  # judged process by process, where no rewriting is asked
+        return set()
+    values, found = values_of(program, inputs), set[tuple[str, str]]()
+    for operation in program.main.body.operations[:-1]:
+        taken, rule = alone(program, operation, values), rule_of(operation)
+        if taken is None or rule is None or not operation.operands:
+            continue
+        expected = tuple(evaluate(*taken))
+        for name, wrong in plain_mistakes(*taken, expected):
+            with np.errstate(all="ignore"):
+                judgement = judge(*taken, expected, wrong, rule)
+                if judgement.verdict.fails:
+                    given = (program, operation, values, expected, wrong, judgement)
+                    found.add((rewritten(*given).kind, name))
+    return {(label, name) for label, name in found if label in LABELS}
+
+
+@pytest.mark.parametrize("id_", ENTRIES)
+def test_a_rewriting_explains_plain_mistakes_only_where_it_predicts_them(id_: str) -> None:
+    found = _explained(ENTRIES[id_])
+    assert {mistake for _, mistake in found} == PREDICTED.get(id_, set()), sorted(found)
+
+
+def test_what_is_predicted_is_of_entries() -> None:
+    assert PREDICTED.keys() <= ENTRIES.keys()
