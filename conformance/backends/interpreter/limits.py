@@ -70,11 +70,17 @@ def why_not_verified(program: Program) -> str | None:
     return "reduce: a reduction of nothing may end the process" if nothing else None
 
 
+def _waived(operation: Operation) -> str | None:
+    """Return why StableHLO, which the interpreter implements, does not define an operation."""
+    ids = ", ".join(operation.waives)
+    return f"StableHLO does not define what XlaBuilder permits here ({ids})" if ids else None
+
+
 def _reasons(program: Program) -> Iterator[str]:
     for operation in program.walk():
         name, structure = operation.name, structure_of(operation)
         forms = (*_FORMS_OF_ALL, _FORMS.get(name))
-        reason = _OPS.get(name) or (structure and _STRUCTURES.get(structure))
+        reason = _waived(operation) or _OPS.get(name) or (structure and _STRUCTURES.get(structure))
         if name in OPS and OPS[name].dialect is Dialect.MHLO and not name.startswith(CHLO):
             reason = _NO_CODE
         reason = reason or next(filter(None, (form(operation) for form in forms if form)), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from reference.ir.constraints import ConstraintViolation, checking, collecting
@@ -55,20 +56,26 @@ def steps_of(operation: Operation, program: Program) -> tuple[Operation, ...]:
     with checking(record.name):
         made = lowering(record.lower, building, *record.grouped(operation.operands), **keywords)
     values: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
-    waives = record.waives if record.waives and _holds(record, operation) else ()
     own = {v.name: mine for v, mine in zip(values, operation.results, strict=True)}
-    return tuple(
-        replace(
-            one,
-            results=tuple(own.get(value.name, value) for value in one.results),
-            waives=waives if one.name == record.twin else (),
-        )
+    steps = (
+        replace(one, results=tuple(own.get(value.name, value) for value in one.results))
         for one in building.operations
     )
+    if not record.waives or _broken(record, operation):  # what breaks its own waives nothing
+        return tuple(steps)
+    return tuple(map(partial(_waiving, record), steps))
 
 
-def _holds(record: Op, operation: Operation) -> bool:
-    """Return whether an operation keeps all conditions of its own op: else it waives nothing."""
+def _waiving(record: Op, step: Operation) -> Operation:
+    """Return an operation with those of its constraints waived that it breaks and the op waives."""
+    if step.name != record.twin:
+        return step
+    broken = _broken(OPS[record.twin], step)
+    return replace(step, waives=tuple(id_ for id_ in record.waives if id_ in broken))
+
+
+def _broken(record: Op, operation: Operation) -> tuple[str, ...]:
+    """Return the ids of an op's constraints that an operation breaks."""
     results = tuple(value.type for value in operation.results)
     stated: dict[str, Any] = {"results": results} if record.several else {"result": results[0]}
     with collecting() as found:
@@ -77,9 +84,9 @@ def _holds(record: Op, operation: Operation) -> bool:
                 *(value.type for value in operation.operands), regions=operation.regions, **stated,
                 **dict[str, Any](operation.attributes),
             )  # fmt: skip
-        except ConstraintViolation:
-            return False
-    return not found.ids
+        except ConstraintViolation as violation:
+            return (*found.ids, violation.id)
+    return tuple(found.ids)
 
 
 def _record(operation: Operation) -> Op | None:

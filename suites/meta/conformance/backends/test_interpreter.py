@@ -15,6 +15,7 @@ from generators.cells import plan
 from generators.invalid.table import near_misses
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES, Array, bits_dtype, from_bits, to_bits
+from reference.ops.xla.lowering import lowered
 
 
 @pytest.fixture(scope="module")
@@ -286,6 +287,15 @@ def test_of_a_composite_its_decomposition_is_asked() -> None:
     reasons = {why_not(program) for program in made}
     assert None in reasons
     assert "dot_general: sums of no products end the process" in reasons
+
+
+def test_what_only_the_page_of_xla_defines_is_not_asked_of_it() -> None:
+    """A convolution into another element type than its operands', which C27 forbids."""
+    made = [one.program for one in plan.cases("Conv", ELEMENT_TYPES["bf16"], 0, 6)]
+    wider = [p for p in made if p.subject.attribute("preferred_element_type")]
+    assert wider
+    reasons = {why_not(lowered(program)) for program in wider}
+    assert reasons == {"convolution: StableHLO does not define what XlaBuilder permits here (C27)"}
 
 
 def test_of_a_reduction_of_nothing_not_even_the_verifier_is_asked(session: Session) -> None:

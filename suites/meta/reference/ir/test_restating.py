@@ -15,6 +15,7 @@ from reference.ir.types import element_type
 from reference.ops.table import OPS
 from reference.ops.xla.lowering import lowered
 
+OWN = {"preferred_element_type": "bf16"}
 BF16, F32 = element_type("bf16"), element_type("f32")
 
 
@@ -65,7 +66,10 @@ def test_what_a_convolution_is_lowered_to_waives_the_same_and_only_that() -> Non
     below = lowered(made)
     assert check(below) == []
     (alone,) = [one for one in below.walk() if one.name == "convolution"]
+    assert alone.waives == ("C27",)
     assert violations(replace(alone, waives=())) == ("C27",)
+    plain = program("Conv", types, (tensor(BF16, 1, 1, 1),), **given | OWN)
+    assert not any(one.waives for one in lowered(plain).walk())
     for id_, near in near_misses("Conv"):
         if id_ == "P5":  # operands of two element types
             assert [ids for _, ids in check(lowered(near))] == [("C27",)]
