@@ -70,10 +70,19 @@ def key_of(finding: Finding) -> str:
         last = [one.name for one in working(finding.program)][-1:]
         words = _words(finding.verdict, finding.kind, finding.message)
         return _joined(verdict.value, kind, words, *last)
-    if verdict is Verdict.FLUSHED and _has_subnormals(finding):
+    if is_flushed_everywhere(finding):
         return _joined(verdict.value, kind, ANY_OPERATION)
     names = " + ".join(dict.fromkeys(one.name for one in working(finding.program)))
     return _joined(verdict.value, kind, _names_in(finding.culprit) or names)
+
+
+def is_flushed_everywhere(finding: Finding) -> bool:
+    """Return whether a finding shows a processor that flushes subnormals, in whatever it computes.
+
+    No pass and no way of writing a program causes that, so attributions tell nothing.
+    """
+    verdict, _ = finding.fault or (finding.verdict, finding.kind)
+    return verdict is Verdict.FLUSHED and _has_subnormals(finding)
 
 
 def agree(one: Cause, other: Cause) -> bool:

@@ -179,6 +179,16 @@ def test_a_class_that_was_found_often_enough_is_counted(
     assert max(len(operations(one["culprits"])) for one in flushed) > 1
 
 
+def test_no_attribution_tells_flushed_subnormals_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hits, "agree", lambda *_: False)
+    found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
+    flushed = [one["cause"] for one in found if one["cause"].endswith("any operation")]
+    assert flushed
+    assert len(flushed) == len(set(flushed))
+
+
 def test_a_campaign_that_ended_before_causes_were_known_looks_for_them_when_it_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
