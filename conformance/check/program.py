@@ -268,7 +268,7 @@ class Work:
         Raises:
             BackendError: the backend's answer, when it is an error.
         """
-        whole = program is self._unit.flat.program
+        whole = program == self._unit.flat.program
         return self._session.run(program, sets, self._unit.text if whole else "")
 
     def _if_known(self, judgement: Judgement) -> Outcome:

@@ -119,13 +119,15 @@ def steps(
     shown = [value for value in made if can_be_result(value)]
     if not shown or sum(map(elements, shown)) > MOST_ELEMENTS:
         return None
+    returned = {value.name for value in wanted}
+    outputs = [*wanted, *(value for value in shown if value.name not in returned)]
     try:
-        (arrays,) = run(returning(less, [*wanted, *shown]), [inputs])
-        if len(arrays) != len(wanted) + len(shown):
+        (arrays,) = run(returning(less, outputs), [inputs])
+        if len(arrays) != len(outputs):
             return None
         given = (one.name for one in less.main.arguments)
-        values = dict(zip(given, inputs, strict=True))
-        values |= {v.name: a for v, a in zip(shown, arrays[len(wanted) :], strict=True)}
+        values = {v.name: a for v, a in zip(outputs, arrays, strict=True)}
+        values |= dict(zip(given, inputs, strict=True))
         results = dict(zip(numbers, arrays, strict=False))
         found = _Judging(run, platform, returning(less, shown), inputs, values).all(results)
         return _that_matter(less, platform, found)

@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conformance.backends.session import open_session
 from conformance.check import program, step_notes
 from conformance.check.command import Options, check
 from conformance.check.file import check_file
 from conformance.check.settings import UNJUDGED, Settings
+from conformance.frontends.modules import Unit, units_of
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 from conformance.triage.isolate import steps
@@ -148,3 +150,16 @@ def test_a_worker_that_is_lost_over_notes_loses_no_verdict(
     told = json.loads(capsys.readouterr().out)
     assert told["verdict"] == "pass"
     assert told["notes"] == [f"{UNJUDGED}: the process ended with SIGABRT"]
+
+
+def test_values_that_are_results_are_not_compiled_again() -> None:
+    """XLA takes a time that grows faster than the number of results."""
+    text = CANCELLED.replace("return %r : ", "return %e, %a, %b, %d, %r : " + "tensor<4xf32>, " * 4)
+    text = text.replace("-> tensor<4xf32> {", f"-> ({', '.join(['tensor<4xf32>'] * 5)}) {{")
+    (unit,) = units_of(text)
+    assert isinstance(unit, Unit)
+    session = open_session("cpu")
+    work = program.Work(unit, session, (), 60.0)
+    assert work.judged((X.astype(np.float32), Y.astype(np.float32))).verdict is Verdict.PASS
+    assert not any("not judged" in note for note in work.notes())
+    assert session.compilations == 1
