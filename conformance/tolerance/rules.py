@@ -139,11 +139,11 @@ EXPM1 = _elementary(
 )  # fmt: skip
 LOG = _elementary(
     "logarithm", 3, 2, f"{_OPENCL}: log 3, half 2 (XLA: 20 eps)",
-    deviations=(subnormal_operands.OF_SUBNORMALS,),
+    deviations=(subnormal_operands.LOGARITHM,),
 )  # fmt: skip
 LOG1P = _elementary(
     "logarithm plus one", 2, 2, f"{_OPENCL}: log1p 2, half 2 (XLA: 20 eps)",
-    others=(formulas.log_plus_one,), deviations=(subnormal_operands.OF_SUBNORMALS,),
+    others=(formulas.log_plus_one,),
 )  # fmt: skip
 LOGISTIC = _elementary(
     "logistic", 4, 2,
@@ -160,11 +160,11 @@ TANH = _elementary(
 )
 ATAN2 = _elementary(
     "arc tangent of a quotient", 3, 2, f"XLA exhaustive tests: 3 ulp; {_OPENCL}: atan2 6, half 2",
-    deviations=(subnormal_operands.OF_SUBNORMALS,),
+    deviations=(subnormal_operands.ANGLE,),
 )  # fmt: skip
 CBRT = _elementary(
     "cube root", 2, 2, f"{_OPENCL}: cbrt 2, half 2 (XLA: 10 eps on CPU, 16 on GPU)",
-    deviations=(subnormal_operands.OF_SUBNORMALS,),
+    deviations=(subnormal_operands.CUBE_ROOT,),
 )  # fmt: skip
 RSQRT = _elementary(
     "reciprocal square root", 2, 1, f"{_OPENCL}: rsqrt 2, half 1; XLA exhaustive tests: 2 eps",
@@ -181,7 +181,7 @@ POWER = replace(
     _elementary(
         "power", 1, 1, f"XLA exhaustive tests: 1 ulp; {_OPENCL}: pow 16, half 4", complex_=16
     ),
-    deviations=(simplified.ROUNDED_PRODUCT, simplified.LOW_BITS, subnormal_operands.OF_SUBNORMALS),
+    deviations=(simplified.ROUNDED_PRODUCT, simplified.LOW_BITS, subnormal_operands.POWER),
 )
 
 RULES: dict[str, Rule] = {

@@ -45,16 +45,13 @@ PREDICTED: dict[tuple[str, str], str] = {
     ("reduce_scatter", "summed from +0"): _ZERO,
     ("reduce_scatter", "zeros taken for equal"): _ZERO,
     ("abs", "sign kept"): "predicts the magnitude with its sign lost",
+    ("atan2", "of a subnormal operand"): "predicts NaN of two subnormal operands",
     ("atan2", "textbook formula"): "predicts NaN of operands that overflow on the way",
     ("batch_norm_inference", "folded normalization"): _CANCELS,
     ("exponential_minus_one", "textbook formula"): _CANCELS,
     ("divide", "reciprocal"): "predicts 0 where the reciprocal underflows, of complex parts alone",
     ("reduce_window", "dilation left out"): _CHOICE,
     ("select_and_scatter", "order of the elements"): _CHOICE,
-    **{
-        (op, "of a subnormal operand"): _ANYTHING
-        for op in ("atan2", "cbrt", "log", "log_plus_one", "power")
-    },
     ("dynamic_slice", "unsigned index taken for signed"): _ANYTHING,
     ("select_and_scatter", "source without elements"): _ANYTHING,
     ("sort", "dimension counted from the last"): _ANYTHING,
