@@ -20,6 +20,26 @@ from reference.ops.xla.windows import SAME, VALID, padding_along
 _NAMED = ("ReduceWindow", "SelectAndScatter")
 
 
+_LONGER = "SAME, longer at the end"
+"""The padding SAME of which an odd number of elements is to be added: one more at the end."""
+
+
+def _uneven(given: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes with a window that asks for an odd number of elements of padding."""
+    windows = list(given["window_dimensions"])
+    dilations = given.get("window_dilations") or (1,) * len(windows)
+    uneven = next((at for at, dilation in enumerate(dilations) if dilation % 2), None)
+    if uneven is not None:
+        windows[uneven] += windows[uneven] % 2
+    return given | {"window_dimensions": tuple(windows)}
+
+
+def _windowed(name: str, operation: Operation) -> dict[str, Any]:
+    """Return the attributes of a ReduceWindow whose padding has a name."""
+    given = _restated(VALID if name == VALID else SAME, operation)
+    return _uneven(given) if name == _LONGER else given
+
+
 def _restated(name: str, operation: Operation) -> dict[str, Any]:
     given: dict[str, Any] = dict(operation.attributes)
     ones = (1,) * len(given["window_dimensions"])
@@ -28,9 +48,9 @@ def _restated(name: str, operation: Operation) -> dict[str, Any]:
 
 def _reduce_window(element_type: ElementType, pick: Pick) -> Case:
     """A case of the twin whose padding is what a name stands for; the windows are as many then."""
-    name = choose(pick, (SAME, VALID), "padding")
+    name = choose(pick, (SAME, VALID, _LONGER), "padding")
     made = reduction.BUILDERS["reduce_window"](element_type, pick)
-    restate = partial(_restated, name)
+    restate = partial(_windowed, name)
     program = renamed(made.program, OPS["ReduceWindow"], restate, inferred=True)
     pick.nothing = any(0 in of.shape for of in program.main.result_types)  # type: ignore[union-attr]
     return replace(made, program=program)

@@ -34,8 +34,8 @@ def test_unknown_names_say_what_is_known():
     known = "cpu, gpu, tpu, plugin, interpreter, reference"
     with pytest.raises(UsageError, match=f"unknown backend 'abacus'; known: {known}"):
         parse("abacus")
-    with pytest.raises(UsageError, match="unknown backend 'cpu:3'; did you mean cpu"):
-        parse("cpu:3")
+    with pytest.raises(UsageError, match="unknown backend 'gpu:3'; did you mean gpu"):
+        parse("gpu:3")
     with pytest.raises(UsageError, match=r"unknown fault 'zzzz'; known: right, .*hang"):
         parse("reference:zzzz")
     for name in ("sign_lost@nonsense", "reversed_elements@add"):
