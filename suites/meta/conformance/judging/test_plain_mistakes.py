@@ -52,7 +52,6 @@ PREDICTED: dict[tuple[str, str], str] = {
     ("divide", "reciprocal"): "predicts 0 where the reciprocal underflows, of complex parts alone",
     ("reduce_window", "dilation left out"): _CHOICE,
     ("select_and_scatter", "order of the elements"): _CHOICE,
-    ("dynamic_slice", "unsigned index taken for signed"): _ANYTHING,
     ("select_and_scatter", "source without elements"): _ANYTHING,
     ("sort", "dimension counted from the last"): _ANYTHING,
 }

@@ -202,7 +202,7 @@ def test_unsigned_indices_are_taken_for_signed(session: Session, op: str) -> Non
     x = np.arange(600, dtype=np.float32).reshape(200, 3)
     found, spoilt = judged(session, SLICES[op], [x, np.array(150, np.uint8), np.array(1, np.uint8)])
     assert found.findings == ((Verdict.DIVERGENT, "unsigned index taken for signed"),)
-    assert len(spoilt.findings) > 1
+    assert "unsigned index taken for signed" not in {kind for _, kind in spoilt.findings}
     found, _ = judged(session, SLICES[op], [x, np.array(100, np.uint8), np.array(1, np.uint8)])
     assert found.verdict is Verdict.PASS
 
