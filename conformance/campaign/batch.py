@@ -16,6 +16,8 @@ from conformance.catalog import Cell
 from conformance.tolerance.rule import Rule
 from conformance.transforms.merge import merge
 from reference.interpreter.evaluate import shared_out
+from reference.ir.mesh import MeshGroups
+from reference.ir.processes import ProcessGrid
 from reference.ir.program import Program
 from reference.ir.types import Array
 
@@ -155,31 +157,42 @@ def run_all(bench: Bench, groups: Sequence[Sequence[Prepared]]) -> list[list[Ran
     """Run several groups of cases: as one module where the backend takes it, else group by group.
 
     Cases that it would refuse unseen are not even in the module; those of different process grids
-    cannot be in the same.
+    cannot be in the same, and those of different meshes are not: XLA reads the replica groups of
+    all collectives in a module as if they were of one mesh.
 
     Returns:
         How the cases of each group went.
     """
     ran: dict[int, Ran] = {}  # by identity: cases of different cells have the same index
-    grids: dict[tuple[int, int] | None, list[list[Prepared]]] = {}
+    modules: dict[_Devices, list[list[Prepared]]] = {}
     for group in groups:
-        taken: dict[tuple[int, int] | None, list[Prepared]] = {}
+        taken: dict[_Devices, list[Prepared]] = {}
         for one in group:
             error = bench.session.refusal(one.program)
             if error is None:
-                taken.setdefault(one.program.process_grid, []).append(one)
+                taken.setdefault(_devices(one.program), []).append(one)
             else:
                 ran[id(one)] = Ran(error, [one])
-        for grid, part in taken.items():
-            grids.setdefault(grid, []).append(part)
-    for parts in grids.values():
+        for devices, part in taken.items():
+            modules.setdefault(devices, []).append(part)
+    for parts in modules.values():
         for part, how in zip(parts, _run_groups(bench, parts), strict=True):
             ran |= {id(one): each for one, each in zip(part, how, strict=True)}
     return [[ran[id(one)] for one in group] for group in groups]
 
 
+_Devices = tuple[ProcessGrid | None, frozenset[tuple[object, ...]]]
+"""What programs in one module agree on: the process grid, and the meshes with their device_ids."""
+
+
+def _devices(program: Program) -> _Devices:
+    stated = (value for one in program.walk() for _, value in one.attributes)
+    meshes = ((of.mesh, of.device_ids) for of in stated if isinstance(of, MeshGroups))
+    return program.process_grid, frozenset(meshes)
+
+
 def _run_groups(bench: Bench, groups: Sequence[Sequence[Prepared]]) -> list[list[Ran]]:
-    """Run groups of one process grid."""
+    """Run groups of one process grid and mesh."""
     if len(groups) > 1:
         together = [one for group in groups for one in group]
         try:

@@ -26,7 +26,8 @@ CLASSES = (
     "subnormal result", "taken for iota", "tie rounding", "truncated to 32 bits", "wrong value",
     # elements, of some ops
     "bits that are not uniform", "bound that the index type has no room for", "contracted product",
-    "digits cancelled", "dilation left out", "dimension counted from the last", "distribution",
+    "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
+    "dimension counted from the last", "distribution",
     "dropped window read elsewhere", "exponent cut to six bits", "folded normalization",
     "gathered along the first dimension", "image read beyond its end",
     "index vectors of no components", "integers added up in float64", "logarithm of few digits",

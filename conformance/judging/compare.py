@@ -23,7 +23,7 @@ from conformance.judging.processes import parts_of
 from conformance.judging.questions import Finding
 from conformance.judging.wording import of_elements
 from conformance.tolerance.models.mistakes import mistaken
-from conformance.tolerance.models.processes import process_order
+from conformance.tolerance.models.processes.misread_groups import misread
 from conformance.tolerance.rule import Deviation, Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated
@@ -65,6 +65,8 @@ class Judgement:
     errors: Errors
     findings: tuple[Finding, ...] = ()
 
+
+_WRONG = (Verdict.DIVERGENT, Verdict.INACCURATE)
 
 Operands = Callable[[], tuple[Operation, tuple[Array, ...]]]
 
@@ -259,20 +261,19 @@ def _in_either_order(
 ) -> Judgement:
     """The judgement on the results of all processes.
 
-    What is divergent, but right if process groups had another order, has a class that says so.
+    What is wrong, but right if process groups were others, has a class that says so.
     """
     judgement = _judge_processes(program, inputs, expected, actual, rule, platform)
-    if judgement.verdict not in (Verdict.DIVERGENT, Verdict.INACCURATE):
+    if judgement.verdict not in _WRONG:
         return judgement
     kind = mistaken(program, inputs, actual)
-    other = process_order.replica_by_replica(program)
-    if not kind and other is not None:
+    for label, other in () if kind else misread(program):
         moved = evaluate(other, inputs)
         again = _judge_processes(other, inputs, moved, actual, rule, platform)
         if again.kind in {deviation.label for deviation in rule.deviations}:
-            message = f"{again.message}; and {process_order.LABEL}"
-            return replace(again, message=message)
-        kind = "" if again.verdict is judgement.verdict else process_order.LABEL
+            return replace(again, message=f"{again.message}; and {label}")
+        if again.verdict not in _WRONG:
+            return renamed(judgement, label)
     return renamed(judgement, kind)
 
 

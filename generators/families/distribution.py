@@ -16,6 +16,7 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import few, shape
 from generators.families.data_movement import LARGEST, modest, permutation, rows
+from generators.families.replica_groups import grouped, groups_of_some, of_any_sizes
 from generators.programs.building import Builder, around, inputs, operand
 from generators.programs.constructs import enclosed
 from generators.regions import bodies, forms
@@ -31,7 +32,6 @@ from reference.ops.distribution.groups import (
     by_channel,
     by_global_ids,
     ids_of,
-    is_empty,
 )
 
 _SI32, _SI64 = element_type("si32"), element_type("si64")
@@ -49,57 +49,6 @@ def grid_label(grid: ProcessGrid) -> str:
 
 def _grid(pick: Pick) -> ProcessGrid:
     return choose(pick, GRIDS, "grid", grid_label)
-
-
-ONE_GROUP, ALONE, SEVERAL, NONE = "one group", "each alone", "several groups", "none listed"
-
-
-def groups(pick: Pick, count: int) -> list[list[int]]:
-    """All ids below `count` in groups of one size, in any order."""
-    return _grouped(pick, count, may_be_empty=False)[0]
-
-
-def _grouped(pick: Pick, count: int, *, may_be_empty: bool) -> tuple[list[list[int]], Dense]:
-    """Return groups of all ids below `count`, and `replica_groups` that state them.
-
-    XlaBuilder's may be empty: that states a group of all ids in their order.
-    """
-    sizes = [size for size in range(2, count) if count % size == 0]
-    kinds = (ONE_GROUP,) * 3 + (SEVERAL,) * 3 * bool(sizes) + (ALONE,) * (count > 1)
-    kind = choose(pick, kinds + (NONE,) * 2 * may_be_empty, "groups")
-    if kind == NONE:
-        return [[*range(count)]], matrix([])
-    found = _of_kind(pick, kind, count, sizes)
-    return found, matrix(found)
-
-
-def _of_kind(pick: Pick, kind: str, count: int, sizes: list[int]) -> list[list[int]]:
-    size = choose(pick, sizes) if kind == SEVERAL else count if kind == ONE_GROUP else 1
-    natural = choose(pick, ("any", "any", "natural"), "order of the groups") == "natural"
-    ids = tuple(range(count)) if natural else permutation(pick, count)
-    return [list(ids[at : at + size]) for at in range(0, count, size)]
-
-
-def uneven(pick: Pick, given: list[list[int]]) -> list[list[int]]:
-    """The same ids in two groups of any sizes."""
-    ids = [number for group in given for number in group]
-    cut = 1 + pick(len(ids) - 1)
-    return [ids[:cut], ids[cut:]]
-
-
-def padded(given: Sequence[Sequence[int]]) -> Dense:
-    """Groups as MLIR has them: filled up with -1 to the size of the largest."""
-    size = max(map(len, given), default=0)
-    return matrix([[*group, *[-1] * (size - len(group))] for group in given])
-
-
-def some_ids(pick: Pick, count: int) -> list[list[int]]:
-    """Groups that leave ids out, now and then."""
-    found = groups(pick, count)
-    left_out = seldom(pick, 3, "ids left out")
-    if len(found) > 1 and left_out:
-        return found[:-1]
-    return [found[0][:-1]] if left_out and len(found[0]) > 1 else found
 
 
 _CROSSING = ("cross_replica", "cross_replica_and_partition", "flattened_ids")
@@ -171,7 +120,7 @@ def _all_gather(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
     grid = _grid(pick)
     sizes = modest(shape(pick, min_rank=1))
     given, strategy = _global(pick)
-    listed, groups_ = _grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
+    listed, groups_ = grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     dimension = choose(pick, range(len(sizes)), "all_gather_dim", place)
     if not sizes[dimension]:  # StableHLO's verifier refuses to gather nothing
         sizes = _resized(sizes, dimension, 1)
@@ -244,7 +193,7 @@ def _all_reduce(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
     body = computation(element, pick)
     sizes = _fitting(body, sizes)
     given, strategy = _global(pick)
-    given["replica_groups"] = _of_any_sizes(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
+    given["replica_groups"] = of_any_sizes(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     shapes = _shapes(pick, sizes)
     placed, names = _folds(pick, body, shapes)
     results = tuple(TensorType(one, body.results[0]) for one in shapes)
@@ -255,20 +204,10 @@ def folded_among_replicas(op: str, element: ElementType, pick: Pick) -> Case:
     """A case of an op that folds as the sum does, across replicas, and takes groups alone."""
     grid = _grid(pick)
     shapes = _shapes(pick, modest(shape(pick)))
-    given: dict[str, Attribute] = {
-        "replica_groups": _of_any_sizes(pick, grid[0], may_be_empty=True)
-    }
+    given: dict[str, Attribute] = {"replica_groups": of_any_sizes(pick, grid[0], may_be_empty=True)}
     placed, names = _folds(pick, bodies.fold_of("add", element), shapes)
     results = tuple(TensorType(sizes, element) for sizes in shapes)
     return _case(pick, op, grid, placed, results, names, given)
-
-
-def _of_any_sizes(pick: Pick, count: int, *, may_be_empty: bool) -> Dense:
-    """Return groups of all ids below `count`, now and then of several sizes."""
-    listed, groups_ = _grouped(pick, count, may_be_empty=may_be_empty)
-    if is_empty(groups_) or not seldom(pick, 6, "groups of several sizes") or count == 1:
-        return groups_
-    return padded(uneven(pick, listed))
 
 
 def _reduce_scatter(
@@ -285,7 +224,7 @@ def _reduce_scatter(
     body = computation(element, pick)
     part = _fitting(body, part)
     given, strategy = _global(pick)
-    listed, groups_ = _grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
+    listed, groups_ = grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     dimension = choose(pick, range(len(part)), "scatter_dimension", place)
     count = len(strategy(listed, grid)[0])
     if not part[dimension]:  # StableHLO's verifier refuses to scatter nothing
@@ -318,7 +257,7 @@ def _all_to_all(
     grid = _grid(pick)
     sizes = modest(shape(pick, min_rank=1))
     given, strategy = _channel(pick)
-    listed, groups_ = _grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
+    listed, groups_ = grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     count = len(listed[0])
     split = choose(pick, range(len(sizes)), "split_dimension", place)
     joined = choose(pick, range(len(sizes)), "concat_dimension", place)
@@ -358,8 +297,11 @@ def _rooted(
     """Groups that may leave processes out, and roots as an operand now and then."""
     given, strategy = _channel(pick)
     count_of_ids = ids_of(strategy, grid)
-    listed = some_ids(pick, count_of_ids) if has_zero else groups(pick, count_of_ids)
-    given["replica_groups"] = matrix(listed)
+    if has_zero:
+        listed, stated = groups_of_some(pick, count_of_ids)
+    else:
+        listed, stated = grouped(pick, count_of_ids, may_be_empty=False)
+    given["replica_groups"] = stated
     if not seldom(pick, 4, "has_dynamic_root"):
         return given, []
     return given | {"has_dynamic_root": True}, [_roots(pick, listed, count)]

@@ -2,7 +2,7 @@
 
 What each process gives then stands as a block in the result's memory, one behind the other: the
 elements are in other places, unless the dimension asked for is the first. The blocks may be in
-XLA's order of the process group beside that (process_order.py).
+XLA's order of the process group beside that (misread_groups.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.tolerance.models.mistaken import gives
-from conformance.tolerance.models.processes.process_order import replica_by_replica
+from conformance.tolerance.models.processes.misread_groups import misread
 from conformance.transforms.collective import collective_of
 from reference.ir.processes import Process
 from reference.ir.program import Program
@@ -23,7 +23,8 @@ LABEL = "gathered along the first dimension"
 
 def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
     """Whether a program of several processes gives just what that mistake makes of its inputs."""
-    return any(_makes(one, inputs, actual) for one in (program, replica_by_replica(program)) if one)
+    read = (program, *(other for _, other in misread(program)))
+    return any(_makes(one, inputs, actual) for one in read)
 
 
 def _makes(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:

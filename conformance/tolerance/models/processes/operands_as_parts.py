@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.tolerance.models.mistaken import gives
+from conformance.tolerance.models.processes.misread_groups import without_device_ids
 from conformance.transforms.collective import collective_of
 from reference.ir.processes import Process
 from reference.ir.program import Dense, Program
@@ -21,6 +22,11 @@ LABEL = "operands taken for parts"
 
 def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
     """Whether a program of several processes gives just what that mistake makes of its inputs."""
+    plain = without_device_ids(program)
+    return any(_makes(one, inputs, actual) for one in (program, plain) if one is not None)
+
+
+def _makes(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
     one = collective_of(program)
     if one is None or one.name != "all_to_all" or len(one.operands) < 2:
         return False

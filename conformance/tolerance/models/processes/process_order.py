@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import with_each
-from generators.families.distribution import padded
+from generators.families.replica_groups import padded
 from reference.ir.processes import ProcessGrid
 from reference.ir.program import Dense, Operation, Program, attributes
 from reference.ops.distribution.groups import listed_ids

@@ -10,7 +10,12 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.tolerance.models.processes import gathered_first, operands_as_parts, process_order
+from conformance.tolerance.models.processes import (
+    gathered_first,
+    misread_groups,
+    operands_as_parts,
+    process_order,
+)
 from conformance.verdict import Verdict
 from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick
@@ -19,6 +24,7 @@ from generators.programs.constructs import ALONE, IF, LOOP, in_construct
 from generators.regions.bodies import fold_of
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
+from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
 from reference.ir.program import Program, Value, attributes, single_op
 from reference.ir.types import Array, element_type
 
@@ -166,3 +172,72 @@ def test_what_is_wrong_beside_the_order_of_the_group_is_named() -> None:
     found = judge(program, inputs, expected, moved, rule)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "NaN left out")
     assert process_order.LABEL in found.message
+
+
+_MESH = (MeshAxis("x", 2), MeshAxis("y", 2))
+_ORDER = (3, 0, 2, 1)
+
+
+def _meshed(op: str, device_ids: tuple[int, ...] | None, **given: Any) -> Program:
+    """A program of four replicas in groups along the first axis of a mesh."""
+    groups = mesh_groups(_MESH, (AxisRef("x"),), device_ids)
+    grid = (4, 2) if "channel_id" in given else (4, 1)
+    size = 2 * grid[1]
+    body = (fold_of("minimum", F32).region,) if op == "all_reduce" else ()
+    result = tensor(F32, size) if op == "all_gather" else tensor(F32, 1)
+    value = Value("x", tensor(F32, 1))
+    said: dict[str, Any] = given | {"replica_groups": groups}
+    return replace(single_op(op, (value,), (result,), said, body), process_grid=grid)
+
+
+def _numbered(program: Program) -> tuple[Array, ...]:
+    return tuple(np.array([n + 1], np.float32) for n in range(program.process_count))
+
+
+@pytest.mark.parametrize(
+    ("op", "given"),
+    [
+        ("all_gather", {"all_gather_dim": 0}),
+        ("all_gather", {"all_gather_dim": 0, "channel_id": 1}),
+        ("all_reduce", {}),
+    ],
+)
+def test_device_ids_of_a_mesh_that_are_ignored(op: str, given: dict[str, Any]) -> None:
+    """Across partitions too, where the group is in another order beside that or is not."""
+    program, plain = (_meshed(op, ids, **given) for ids in (_ORDER, None))
+    inputs = _numbered(program)
+    expected, taken = evaluate(program, inputs), list(evaluate(plain, inputs))
+    rule = CATALOG[op].tolerance
+    other = process_order.replica_by_replica(plain)
+    for actual in (taken, *([] if other is None else [list(evaluate(other, inputs))])):
+        found = judge(program, inputs, expected, actual, rule)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, misread_groups.DEVICE_IDS)
+        found = judge(program, inputs, expected, [actual[0] + 1, *actual[1:]], rule)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
+    assert judge(program, inputs, expected, expected, rule).verdict is Verdict.PASS
+
+
+def test_a_mesh_in_its_natural_order_is_no_excuse() -> None:
+    for ids in (None, (0, 1, 2, 3)):
+        program = _meshed("all_gather", ids, all_gather_dim=0)
+        inputs = _numbered(program)
+        actual = list(evaluate(_meshed("all_gather", _ORDER, all_gather_dim=0), inputs))
+        expected = evaluate(program, inputs)
+        found = judge(program, inputs, expected, actual, CATALOG["all_gather"].tolerance)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
+
+
+def test_operands_of_all_to_all_that_are_taken_for_parts_in_groups_of_coordinates() -> None:
+    values = (Value("x", tensor(F32, 4, 2)), Value("y", tensor(F32, 4, 2)))
+    given: dict[str, Any] = {
+        "split_dimension": 0, "concat_dimension": 0, "split_count": 2,
+        "replica_groups": mesh_groups((MeshAxis("x", 2),), (AxisRef("x"),), (1, 0)),
+    }  # fmt: skip
+    program = single_op("all_to_all", values, (tensor(F32, 4, 2),) * 2, given)
+    program = replace(program, process_grid=(2, 1))
+    inputs = (X, Y, X + 20, Y + 20)
+    expected = evaluate(program, inputs)
+    found = judge(
+        program, inputs, expected, [X, X + 20, Y, Y + 20], CATALOG["all_to_all"].tolerance
+    )
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, operands_as_parts.LABEL)
