@@ -64,8 +64,10 @@ def test_a_wrong_element_is_found(op: str, way: str) -> None:
     assert wrong
 
 
-ADDED = {"groups": "one group", "body": "one op", "op of the body": "add", "grid": "4 x 1",
-         "operand is": "a parameter", "operands": "1"}  # fmt: skip
+ADDED = {
+    "groups": "one group", "groups of several sizes": "no", "body": "one op",
+    "op of the body": "add", "grid": "4 x 1", "operand is": "a parameter", "operands": "1",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("way", OF_NAME.values())
