@@ -40,7 +40,7 @@ SI64 = ELEMENT_TYPES["si64"]
 
 
 def canonical(program: Program) -> Program:
-    """The program with its values renamed as the parser names them."""
+    """Return a program as the parser gives it back: with its names of values."""
     return Program(tuple(replace(f, body=_Renamer().region(f.body)) for f in program.functions))
 
 
@@ -64,7 +64,9 @@ class _Renamer:
             self.names[value.name] = str(self.results)
             self.results += 1
             results.append(replace(value, name=self.names[value.name]))
-        return replace(operation, operands=operands, results=tuple(results), regions=regions)
+        return replace(  # no text says which constraints an op of XlaBuilder waives
+            operation, operands=operands, results=tuple(results), regions=regions, waives=()
+        )
 
 
 def constants(arrays):
