@@ -53,7 +53,6 @@ PREDICTED: dict[tuple[str, str], str] = {
     ("reduce_window", "dilation left out"): _CHOICE,
     ("select_and_scatter", "order of the elements"): _CHOICE,
     ("select_and_scatter", "source without elements"): _ANYTHING,
-    ("sort", "dimension counted from the last"): _ANYTHING,
 }
 """Models, by op and class, that explain plain mistakes, each with the reason."""
 

@@ -347,6 +347,10 @@ def test_slices_of_a_negative_dimension_that_are_not_sorted_are_named() -> None:
     x = np.array([[3, 1], [2, 5]], np.float32)
     made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=-2)
     assert judged(made, [x], [x]) == (Verdict.DIVERGENT, NEGATIVE)
+    moved = np.array([[2, 5], [3, 1]], np.float32)
+    assert judged(made, [x], [moved]) == (Verdict.DIVERGENT, "wrong value")
+    lost = np.array([[3, 1], [3, 5]], np.float32)
+    assert judged(made, [x], [lost]) == (Verdict.DIVERGENT, "no permutation of the elements")
     tiny = np.array([[3, 1], [2, 1e-40]], np.float32)
     assert judged(made, [tiny], [tiny]) == (Verdict.DIVERGENT, NEGATIVE)
     equal = np.array([[2e-40, 1], [1e-40, 2]], np.float32)  # if both are taken for zeros
