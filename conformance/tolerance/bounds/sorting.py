@@ -64,7 +64,8 @@ def _refutes(
             wrong = wrong & ~mask if label == NO_ORDER else wrong
     found = [("no permutation of the elements", wrong)]
     if dimension < 0 and all(alike(x, y).all() for x, y in zip(operands, actual, strict=True)):
-        found.insert(0, (NEGATIVE, _is_disordered(operation, operands, with_nans_of(placed, after))))
+        disordered = _is_disordered(operation, operands, with_nans_of(placed, after))
+        found.insert(0, (NEGATIVE, disordered))
     masks = [
         (label, np.broadcast_to(np.expand_dims(mask, dimension), expected[0].shape))
         for label, mask in found
