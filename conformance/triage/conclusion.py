@@ -17,7 +17,7 @@ from conformance.judging.compare import Judgement, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import in_doubt, judge_program, judge_result, passed
 from conformance.judging.perturbation.overrides import Override
-from conformance.judging.perturbation.separate_uses import cheap
+from conformance.judging.perturbation.separate_uses import cheap, copies
 from conformance.phases import phase
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import returning
@@ -167,12 +167,13 @@ def _cuts(program: Program, adopted: Sequence[Override]) -> Iterator[list[Value]
     """Values on the way that are shown together: as many as possible, then those that a backend
     keeps anyhow, then those that are open, then each of those kept by itself."""
     operations = [one for one in program.main.body.operations[:-1] if not is_constant(one)]
+    copied = copies(program)
     open_ = {value for shift in adopted for value in shift.operation.results}
 
     def of(some: Sequence[Operation]) -> list[Value]:
         return [v for one in some for v in one.results if can_be_result(v)]
 
-    kept = of([one for one in operations if not cheap(one)])
+    kept = [v for v in of([o for o in operations if not cheap(o)]) if v.name not in copied]
     discrete = of([one for one in operations if _is_discrete(one)])
     found = [
         of(operations),

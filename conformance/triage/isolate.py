@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.hull import within
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Override
-from conformance.judging.perturbation.separate_uses import cheap
+from conformance.judging.perturbation.separate_uses import cheap, copies
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import alone, part, returning
 from conformance.transforms.outline import as_program
@@ -288,7 +289,7 @@ class _Judging:
         for _ in range(WINDOW):
             names = {v.name for n in kept for v in self._operations[n].operands}
             more = {self._makers[name] for name in names if name in self._makers}
-            wider = kept | {n for n in more if cheap(self._operations[n])}
+            wider = self._with_copies(kept | {n for n in more if cheap(self._operations[n])})
             if wider == kept:
                 break
             kept = wider
@@ -304,6 +305,28 @@ class _Judging:
                 continue
             judgement = min(judgement, found, key=lambda one: one.verdict.severity)
         return judgement
+
+    def _with_copies(self, kept: set[int]) -> set[int]:
+        """Add what makes copies of values that these operations make, where one takes such a copy.
+
+        Computed again, the value and its copy are the same numbers.
+        """
+        found = set(kept)
+        waiting = list(kept)
+        while waiting:
+            for value in self._operations[waiting.pop()].operands:
+                root = self._copies.get(value.name)
+                number = self._makers.get(value.name)
+                if root is None or number is None or self._makers[root.name] not in kept:
+                    continue
+                if number not in found:
+                    found.add(number)
+                    waiting.append(number)
+        return found
+
+    @cached_property
+    def _copies(self) -> dict[str, Value]:
+        return copies(self._program)
 
     # --- Loops and branches ----------------------------------------------------------------------
 

@@ -6,14 +6,21 @@ an elementwise operation has rounded moves separately. Operations that only hand
 (broadcasts, slices, negations) are repeated for each use.
 
 What costs more to compute again than to keep (contractions, reductions, solvers) has one value.
+
+Where one elementwise operation takes the same elements of a value several times, itself and what
+reshapes or sums over one element make of it (conformance/judging/perturbation/same_elements.py),
+they are one use: e / reshape(e) is 1. That holds for functions in the type that they are computed
+in. A product may still go into one operand unrounded, and a number of a narrow type be rounded
+after a reshape only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from conformance.catalog import rule_of
+from conformance.judging.perturbation.same_elements import roots
 from conformance.transforms.extract import with_main
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, TensorType, Value
@@ -25,6 +32,9 @@ VERSIONS = 4
 
 GROWTH = 2
 """How many times as many operations there may be in a region, those that are repeated included."""
+
+COMPUTED_IN = 32
+"""Bits of the narrowest type that is not computed in a wider one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,26 @@ def rounds(operation: Operation) -> bool:
     return inexact and rule is not None and rule.ulps is not None
 
 
+def computes_the_same_again(operation: Operation) -> bool:
+    """Whether a rounded result, computed twice for one operation, has the same bits both times.
+
+    It has unless a compiler may keep one of them unrounded: that of an operation whose exact result
+    can be taken into the next, or of a type that is computed in a wider one.
+    """
+    if not rounds(operation) or OPS[operation.name].unrounded is not None:
+        return False
+    of = operation.results[0].type
+    return isinstance(of, TensorType) and of.stored.is_float and of.stored.bits >= COMPUTED_IN
+
+
+def copies(program: Program) -> dict[str, Value]:
+    """Return the values of main that are a rounded value again, each with that value.
+
+    The rounded values are among them. Only those that are computed the same again count.
+    """
+    return roots(program.main.body, computes_the_same_again)
+
+
 def hands_on(operation: Operation) -> bool:
     """Whether an operation makes its one result of its operands' elements, without rounding them.
 
@@ -71,14 +101,18 @@ def hands_on(operation: Operation) -> bool:
     return record.elementwise or record.moves_elements
 
 
-def _carrying(region: Region, fixed: Collection[str]) -> frozenset[str]:
-    """The values of a region that hold what one of its elementwise operations has rounded."""
+def _carrying(region: Region, fixed: Collection[str], same: Mapping[str, Value]) -> frozenset[str]:
+    """The values of a region that hold what one of its elementwise operations has rounded.
+
+    Those that are the `same` elements as another are among them.
+    """
     found: set[str] = set()
     for operation in region.operations:
         if any(value.name in fixed for value in operation.results):
             continue
         if operation.name in OPS and (
             rounds(operation)
+            or any(value.name in same for value in operation.results)
             or (hands_on(operation) and any(v.name in found for v in operation.operands))
         ):
             found |= {value.name for value in operation.results}
@@ -98,7 +132,9 @@ class _Region:
 
     def __init__(self, region: Region, apart: set[str], fixed: Collection[str] = ()) -> None:
         self._region, self._apart = region, apart
-        self._carrying = _carrying(region, fixed)
+        self._same = roots(region, computes_the_same_again, fixed)
+        self._carrying = _carrying(region, fixed, self._same)
+        self._of: dict[str, Value] = {}  # the version of another value that a version is made of
         self._names: dict[str, list[str]] = {}
         self._left = GROWTH * len(region.operations)
 
@@ -111,7 +147,7 @@ class _Region:
 
     def _versions(self, operation: Operation) -> Iterator[Operation]:
         """The operation, and what gives the further versions of its result."""
-        yield self._using(operation)
+        yield self._using(operation, operation.results)
         for value in operation.results:
             further = self._names.get(value.name, [])[1:]
             if not further:
@@ -123,11 +159,16 @@ class _Region:
                 if rounds(operation):
                     yield Operation("optimization_barrier", (value,), results)
                 else:  # it hands on what others have rounded
-                    yield self._using(replace(operation, results=results))
+                    yield self._using(operation, results)
 
-    def _using(self, operation: Operation) -> Operation:
-        """The operation with its own versions of what it takes."""
+    def _using(self, operation: Operation, results: tuple[Value, ...]) -> Operation:
+        """The operation that makes these results, with its own versions of what it takes."""
         mine: dict[str, Value] = {}  # that takes a value twice has it once
+        given = self._of.get(results[0].name) if results else None
+        if given is not None:
+            mine[operation.operands[0].name] = self._made_of(operation.operands[0], given)
+        elif operation.name in OPS and OPS[operation.name].elementwise:
+            mine |= self._as_one_use(operation)
         for value in operation.operands:
             if value.name not in mine:
                 mine[value.name] = self._version(value)
@@ -136,7 +177,29 @@ class _Region:
             for one in operation.regions
         )
         operands = tuple(mine[value.name] for value in operation.operands)
-        return replace(operation, operands=operands, regions=regions)
+        return replace(operation, operands=operands, results=results, regions=regions)
+
+    def _as_one_use(self, operation: Operation) -> dict[str, Value]:
+        """Versions of the operands that are the same elements, made of one version of these."""
+        taken = {one.name: one for one in operation.operands if one.name in self._same}
+        names = [self._same[name].name for name in taken]
+        versions: dict[str, Value] = {}
+        found: dict[str, Value] = {}
+        for value in taken.values():
+            root = self._same[value.name]
+            if names.count(root.name) > 1:
+                if root.name not in versions:
+                    versions[root.name] = self._version(root)
+                found[value.name] = self._made_of(value, versions[root.name])
+        return found
+
+    def _made_of(self, value: Value, version: Value) -> Value:
+        """A version of a value that is made of this version of the value whose elements it has."""
+        if self._same[value.name].name == value.name:
+            return version
+        mine = self._version(value)
+        self._of.setdefault(mine.name, version)
+        return mine
 
     def _version(self, value: Value) -> Value:
         """One more version of a value, or one of those that there are."""

@@ -129,6 +129,87 @@ def test_what_is_moved_may_be_computed_twice(op: str) -> None:
     assert judge_program(permitted, [contracted(64.0)]).verdict is Verdict.INACCURATE
 
 
+QUOTIENT = """
+func.func @main(%x: tensor<4xTYPE>, %n: tensor<SHAPExTYPE>) -> tensor<SHAPExTYPE> {
+  %r = stablehlo.reshape %x : (tensor<4xTYPE>) -> tensor<SHAPExTYPE>
+  %e = FUNCTION
+  %init = stablehlo.constant dense<INIT> : tensor<TYPE>
+  %s = stablehlo.reduce(%e init: %init) applies stablehlo.BODY across dimensions = [1]
+    : (tensor<SHAPExTYPE>, tensor<TYPE>) -> tensor<ROWSxTYPE>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<ROWSxTYPE>) -> tensor<SHAPExTYPE>
+  BETWEEN
+  %q = stablehlo.divide %e, %k : tensor<SHAPExTYPE>
+  %p = stablehlo.power %q, %n : tensor<SHAPExTYPE>
+  return %p : tensor<SHAPExTYPE>
+}"""
+DEFAULTS = {
+    "FUNCTION": "stablehlo.exponential %r : tensor<SHAPExTYPE>", "TYPE": "f32",
+    "INIT": "0.0", "BODY": "add", "BETWEEN": "%k = stablehlo.reshape %b"
+    " : (tensor<SHAPExTYPE>) -> tensor<SHAPExTYPE>", "SHAPE": "4x1", "ROWS": "4",
+}  # fmt: skip
+LEAST = "0xFF800000"
+TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16}
+
+
+def quotient(**parts: str) -> str:
+    """Return a program of a power of a value over the sums of its rows, some parts replaced."""
+    text = QUOTIENT
+    chosen = DEFAULTS | parts
+    for name in ("FUNCTION", "BETWEEN", "INIT", "BODY", "SHAPE", "ROWS", "TYPE"):
+        text = text.replace(name, chosen[name])
+    return text
+
+
+@pytest.mark.parametrize(
+    ("parts", "verdict"),
+    [
+        ({}, Verdict.DIVERGENT),
+        ({"FUNCTION": "stablehlo.logistic %r : tensor<SHAPExTYPE>"}, Verdict.DIVERGENT),
+        ({"BODY": "maximum", "INIT": LEAST}, Verdict.DIVERGENT),
+        ({"TYPE": "f64"}, Verdict.DIVERGENT),
+        # a barrier keeps its operand: that is not computed again
+        ({"BETWEEN": "%k = stablehlo.optimization_barrier %b : tensor<SHAPExTYPE>"}, Verdict.PASS),
+        # what is rounded to f16 may be computed in f32, on one way only
+        ({"TYPE": "f16"}, Verdict.PASS),
+        # products are taken into what follows unrounded
+        ({"FUNCTION": "stablehlo.multiply %r, %r : tensor<SHAPExTYPE>"}, Verdict.PASS),
+        # no neutral elements
+        ({"BODY": "maximum", "INIT": "1.0e-3"}, Verdict.PASS),
+        ({"INIT": "1.0e-30"}, Verdict.PASS),
+        # sums of two elements
+        ({"SHAPE": "2x2", "ROWS": "2"}, Verdict.PASS),
+        # elements at other positions
+        (
+            {"BETWEEN": "%k = stablehlo.reverse %b, dims = [0] : tensor<SHAPExTYPE>"},
+            Verdict.PASS,
+        ),
+    ],
+)  # fmt: skip
+def test_one_operation_has_the_same_elements_of_a_value_once(
+    parts: dict[str, str], verdict: Verdict
+) -> None:
+    """1 to the power of NaN is 1, of a number beside 1 it is NaN."""
+    program = parse_module(quotient(**parts))
+    of = TYPES[parts.get("TYPE", "f32")]
+    x = np.full(4, 0.7, of)
+    if "SHAPE" in parts:
+        x = np.array([0.7, -200, -200, 0.7], of)  # rows of which one element is all of the sum
+    n = np.full((2, 2) if "SHAPE" in parts else (4, 1), np.nan, of)
+    permitted = Permitted(program, [x, n])
+    assert (permitted.expected[0] == 1).any()
+    assert judge_program(permitted, [n]).verdict is verdict
+
+
+def test_every_operation_has_its_own_version_of_the_same_elements() -> None:
+    more = "%q = stablehlo.divide %e, %k : tensor<4x1xf32>"
+    text = quotient().replace(more, more + more.replace("%q", "%t"))
+    text = text.replace("power %q, %n", "subtract %q, %t")
+    permitted = Permitted(
+        parse_module(text), [np.full(4, 0.7, np.float32), np.ones((4, 1), np.float32)]
+    )
+    assert all((one == 0).all() for (one,) in permitted.moved())
+
+
 def test_versions_are_few_and_mean_the_same() -> None:
     lines = ["%0 = stablehlo.exponential %x : tensor<2xf32>"]
     lines += [f"%{n} = stablehlo.negate %{n // 2} : tensor<2xf32>" for n in range(1, 40)]
