@@ -7,7 +7,7 @@ import pytest
 
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program
-from conformance.judging.perturbation.separate_uses import VERSIONS, separated
+from conformance.judging.perturbation.separate_uses import VERSIONS, copies, separated
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.ir.types import Array
@@ -198,6 +198,26 @@ def test_one_operation_has_the_same_elements_of_a_value_once(
     permitted = Permitted(program, [x, n])
     assert (permitted.expected[0] == 1).any()
     assert judge_program(permitted, [n]).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("parts", "count"),
+    [
+        ({}, 4),  # the value, the sum, its broadcast, and a reshape of that
+        ({"BODY": "multiply", "INIT": "1.0"}, 4),
+        ({"BODY": "minimum", "INIT": "0x7F800000"}, 4),
+        ({"BODY": "minimum", "INIT": "1000.0"}, 1),
+        ({"BODY": "maximum", "INIT": "-1000.0"}, 1),
+        ({"INIT": "1.0e-30"}, 1),
+        ({"BETWEEN": "%k = stablehlo.reverse %b, dims = [0] : tensor<SHAPExTYPE>"}, 3),
+    ],
+)
+def test_copies_of_a_value_are_those_of_all_elements_in_place(
+    parts: dict[str, str], count: int
+) -> None:
+    found = copies(parse_module(quotient(**parts)))
+    (exponential, *_) = found.values()
+    assert [*found.values()].count(exponential) == count
 
 
 def test_every_operation_has_its_own_version_of_the_same_elements() -> None:
