@@ -37,7 +37,7 @@ from reference.ir.op import Rounding
 from reference.ir.processes import ProcessId
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.ops.structure import calls_target, is_structure, structure_of
+from reference.ops.structure import COMMUNICATION, calls_target, is_structure, structure_of
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
 
@@ -208,7 +208,8 @@ class Follower:
     def _flushed(
         self, operation: Operation, operands: Values, results: Values, flush: Flushing
     ) -> Values:
-        known = not is_structure(operation) and all(one is not None for one in operands)
+        own = not is_structure(operation) and operation.name not in COMMUNICATION
+        known = own and all(one is not None for one in operands)
         found = flush.results(operation, operands if known else None, results, self.platform)
         self.subnormal |= any(new is not old for new, old in zip(found, results, strict=True))
         return found

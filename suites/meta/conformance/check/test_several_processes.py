@@ -259,3 +259,32 @@ def _exchanges_parts(folder: Path, text: str) -> None:
         found = checked(folder, text, Settings(backend, inputs=archive))
         assert found.verdict is verdict, found
     assert "ragged-all-to-all" in found.message
+
+
+TWO_SUMS = """
+module attributes {mhlo.num_replicas = 4 : i32} {
+  func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+    %0 = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}
+      : (tensor<2xf32>) -> tensor<2xf32>
+    %1 = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}
+      : (tensor<2xf32>) -> tensor<2xf32>
+    return %0, %1 : tensor<2xf32>, tensor<2xf32>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("shape", ["2x", ""])
+def test_several_sums_that_are_wrong_are_divergent(tmp_path: Path, shape: str) -> None:
+    """What a sum loses by flushing is asked of folds within a process, not of collectives."""
+    wrong = Settings("reference:one_wrong_element")
+    found = checked(tmp_path, TWO_SUMS.replace("tensor<2xf32>", f"tensor<{shape}f32>"), wrong)
+    assert found.verdict is Verdict.DIVERGENT, found
