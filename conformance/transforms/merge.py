@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reference.ir.program import Function, Operation, Program, Region, Value, attributes
-from reference.ops.structure import CALLEE
+from reference.ops.structure import redirected
 
 
 def merge(programs: Sequence[Program]) -> Program:
@@ -51,15 +51,7 @@ def _redirected(region: Region, names: dict[str, str]) -> Region:
 
 
 def _redirect(operation: Operation, names: dict[str, str]) -> Operation:
-    changed: dict[str, object] = {}
-    for name, value in operation.attributes:
-        if name in CALLEE.values():
-            changed[name] = names.get(str(value), value)
-        elif name == "called_computations" and isinstance(value, tuple):
-            changed[name] = tuple(names.get(str(one), one) for one in value)
-    if changed:
-        pairs = tuple((name, changed.get(name, value)) for name, value in operation.attributes)
-        operation = replace(operation, attributes=pairs)
+    operation = redirected(operation, names)
     if operation.regions:
         inner = tuple(_redirected(region, names) for region in operation.regions)
         operation = replace(operation, regions=inner)

@@ -21,7 +21,6 @@ from generators.families.table import BUILDERS
 from generators.values.contents import PROFILES, is_stated
 from reference.ir.op import Dialect, Op, Structure
 from reference.ir.program import (
-    Attribute,
     Operation,
     Program,
     QuantizedType,
@@ -33,7 +32,7 @@ from reference.ir.program import (
     ValueType,
 )
 from reference.ir.types import ElementType
-from reference.ops.structure import CALLEE
+from reference.ops.structure import redirected
 from reference.ops.table import OPS
 
 LARGEST_LINK = 1 << 13
@@ -239,18 +238,13 @@ class _Renaming:
         return self._taken.get(value.name) or Value(self._prefix + value.name, value.type)
 
     def operation(self, operation: Operation) -> Operation:
-        """An operation with all its names."""
-        return Operation(
-            operation.name,
-            tuple(map(self.value, operation.operands)),
-            tuple(map(self.value, operation.results)),
-            tuple((name, self._named(name, value)) for name, value in operation.attributes),
-            tuple(map(self.region, operation.regions)),
+        """Return an operation with the chain's names for its values and functions."""
+        return replace(
+            redirected(operation, self._functions),
+            operands=tuple(map(self.value, operation.operands)),
+            results=tuple(map(self.value, operation.results)),
+            regions=tuple(map(self.region, operation.regions)),
         )
-
-    def _named(self, name: str, value: Attribute) -> Attribute:
-        named = name in CALLEE.values() and isinstance(value, str)
-        return self._functions.get(str(value), value) if named else value
 
     def region(self, region: Region) -> Region:
         """A region with all its names."""

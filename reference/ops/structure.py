@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from reference.ir.op import Structure
-from reference.ir.program import Operation, TensorType
+from reference.ir.program import Attribute, Operation, TensorType
 from reference.ops.table import OPS
 
 _CALLS = {"call": "callee", "func.call": "callee"}
@@ -37,6 +40,26 @@ def named_functions(operation: Operation) -> tuple[str, ...]:
     """The names of all functions that an operation refers to: its callee, its computations."""
     callees = (operation.attribute(name) for name in dict.fromkeys(CALLEE.values()))
     return (*(name for name in callees if isinstance(name, str)), *computations(operation))
+
+
+def redirected(operation: Operation, names: Mapping[str, str]) -> Operation:
+    """Return an operation that refers to functions by their new names, its regions as they are.
+
+    `names` are the new names by the old ones; a name that is not among them stays.
+    """
+    if not named_functions(operation):
+        return operation
+    callees = set(CALLEE.values())
+
+    def renamed(name: str, value: Attribute) -> Attribute:
+        if name in callees:
+            return names.get(str(value), value)
+        if name == "called_computations" and isinstance(value, tuple):
+            return tuple(names.get(str(one), str(one)) for one in value)
+        return value
+
+    pairs = tuple((name, renamed(name, value)) for name, value in operation.attributes)
+    return replace(operation, attributes=pairs)
 
 
 def structure_of(operation: Operation) -> Structure | None:
