@@ -25,7 +25,8 @@ CLASSES = (
     "signed zero", "subnormal comparison", "subnormal input", "subnormal intermediate",
     "subnormal result", "taken for iota", "tie rounding", "truncated to 32 bits", "wrong value",
     # elements, of some ops
-    "bits that are not uniform", "bound that the index type has no room for", "contracted product",
+    "base for the power", "bits that are not uniform",
+    "bound that the index type has no room for", "contracted product",
     "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
     "dimension counted from the last", "distribution",
     "dropped window read elsewhere", "exponent cut to six bits", "folded normalization",

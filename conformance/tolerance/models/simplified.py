@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from conformance.tolerance.models.interpreter.otherwise import Results, exactly
+from conformance.tolerance.models.interpreter.otherwise import Results, as_one_of, exactly
 from conformance.tolerance.rule import Deviation
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
@@ -100,3 +102,24 @@ LOW_BITS = exactly("exponent cut to six bits", _low_bits)
 """Powers of integers by squaring, as often as an exponent of six bits asks for.
 
 Source: jaxlib 0.10.2, measured."""
+
+
+def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
+    """Yield the base -2 of a power of two bits, and as it is read if its signs are packed with it.
+
+    Powers of other bases are right.
+    """
+    del operation
+    base = operands[0]
+    if element_type_of(base).name != "si2" or not base.size or (base.astype(np.int8) != -2).any():
+        return
+    yield (base,)
+    four = np.resize(base.astype(np.int8).ravel(), (-(-base.size // 4), 4))
+    packed = np.bitwise_or.reduce(four << np.arange(0, 8, 2, np.int8), axis=1).astype(np.int8)
+    read = (packed[:, None] << np.arange(6, -1, -2, np.int8)).astype(np.int8) >> 6
+    yield (read.ravel()[: base.size].reshape(base.shape).astype(base.dtype),)
+
+
+BASE_ITSELF = as_one_of("base for the power", _base_itself)
+"""The base in place of a power of it, in integers of two bits. jaxlib 0.10 does not cut a constant
+base to two bits when it packs four to a byte, so that signs overwrite the elements after it."""

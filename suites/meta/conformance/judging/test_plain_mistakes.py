@@ -42,6 +42,7 @@ _ZERO = "predicts a zero of the other sign"
 PREDICTED: dict[tuple[str, str], str] = {
     ("add", "zero left out"): _ZERO,
     ("subtract", "zero left out"): _ZERO,
+    ("all_reduce", "summed from +0"): _ZERO,
     ("reduce_scatter", "summed from +0"): _ZERO,
     ("reduce_scatter", "zeros taken for equal"): _ZERO,
     ("abs", "sign kept"): "predicts the magnitude with its sign lost",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -80,3 +81,16 @@ def test_a_magnitude_that_keeps_its_sign_is_named() -> None:
     y = np.array([-0.0, -np.inf, np.nan, -2.5], np.float32)
     found = judged("abs", "f32", y, y)
     assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, "sign kept", 3)
+
+
+@pytest.mark.parametrize("actual", [[-2] * 5, [-2, -1, -1, -1, -2]])
+def test_a_base_in_place_of_its_power_is_named_as_a_whole(actual: list[int]) -> None:
+    base, exponent, got = (
+        np.array(one, np.int8).astype(ml_dtypes.int2) for one in ([-2] * 5, [0, 1, 0, 1, 1], actual)
+    )
+    found = judged("power", "si2", base, exponent, got)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "base for the power")
+    got[1] = 0
+    assert judged("power", "si2", base, exponent, got).kind == "wrong value"
+    ones = np.ones(5, np.int8).astype(ml_dtypes.int2)
+    assert judged("power", "si2", ones, exponent, base).kind == "wrong value"
