@@ -10,6 +10,7 @@ from conformance.tolerance.models import folded_bitcasts, trip_counts
 from conformance.tolerance.models.indexing import bounded_starts, bounded_windows, reshaped_padding
 from conformance.tolerance.models.interpreter import indices
 from conformance.tolerance.models.processes import gathered_first, operands_as_parts
+from conformance.tolerance.models.subnormals import flushed_topk
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
@@ -47,6 +48,7 @@ _MISTAKES = (
     Mistake(reshaped_padding.LABEL, reshaped_padding.explains, reshaped_padding.concerns),
     Mistake(bounded_starts.LABEL, bounded_starts.explains, bounded_starts.concerns),
     Mistake(bounded_windows.LABEL, bounded_windows.explains, bounded_windows.concerns),
+    Mistake(flushed_topk.LABEL, flushed_topk.explains, flushed_topk.concerns),
     Mistake(folded_bitcasts.BY_BYTES, folded_bitcasts.by_bytes, folded_bitcasts.concerns),
     Mistake(folded_bitcasts.SIGN_ABOVE, folded_bitcasts.sign_above, folded_bitcasts.concerns),
     Mistake(

@@ -115,8 +115,8 @@ def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
         return
     yield (base,)
     four = np.resize(base.astype(np.int8).ravel(), (-(-base.size // 4), 4))
-    packed = np.bitwise_or.reduce(four << np.arange(0, 8, 2, np.int8), axis=1).astype(np.int8)
-    read = (packed[:, None] << np.arange(6, -1, -2, np.int8)).astype(np.int8) >> 6
+    packed = np.bitwise_or.reduce(four << np.array([0, 2, 4, 6], np.int8), axis=1).astype(np.int8)
+    read = (packed[:, None] << np.array([6, 4, 2, 0], np.int8)).astype(np.int8) >> 6
     yield (read.ravel()[: base.size].reshape(base.shape).astype(base.dtype),)
 
 

@@ -444,7 +444,7 @@ def test_a_campaigns_page_fits_and_its_commands_can_be_copied(browser, tmp_path)
     width = "return [document.documentElement.scrollWidth, innerWidth]"
     needed, given = script(browser, width)
     assert needed <= given
-    assert shown(browser, "#findings article .cause dd") == 6
+    assert shown(browser, "#findings article .cause dd") == 8
     marks = "return [...document.querySelectorAll('svg.pairs .met')].map(e => e.getBBox().width)"
     assert sorted(map(bool, script(browser, marks))) == [False, True, True]
     script(browser, "document.querySelector('.copy').click()")

@@ -2,8 +2,8 @@
 
 A processor that treats denormals as zeros does so where it compares, too. What a comparison chooses
 is then moved as it is: the maximum of 9e-41 and -9e-41, found equal, is either of them. Here a
-region is written anew so that whatever it compares, in its inner regions too, is compared so. Only
-comparisons in total order stay: they look at bits.
+region is written anew so that whatever it compares, in its inner regions too, is compared so. Total
+order tells -0 from 0: there a subnormal number is the zero of its sign.
 """
 
 from __future__ import annotations
@@ -68,8 +68,10 @@ class _Writer:
         name, given = operation.name, operation.operands
         if not all(_may_be_subnormal(value.type) for value in given):
             self._keep(operation)
-        elif name == "compare" and operation.attribute("compare_type") != "TOTALORDER":
-            self._keep(replace(operation, operands=tuple(map(self._key, given))))
+        elif name == "compare":
+            is_total = operation.attribute("compare_type") == "TOTALORDER"
+            key = self._signed_key if is_total else self._key
+            self._keep(replace(operation, operands=tuple(map(key, given))))
         elif name in _FIRST:
             self._extremum(name, given[0], given[1], operation.results[0])
         elif name == "clamp":
@@ -115,6 +117,13 @@ class _Writer:
         limit = self._number(of.element.float_format.smallest_normal, value)
         tiny = self._compare(magnitude, limit, "LT")
         return self._op("select", tiny, self._number(0.0, value), value, to=of)
+
+    def _signed_key(self, value: Value) -> Value:
+        """Write what total order compares in place of a value: -0 or 0 if it is subnormal."""
+        of = _tensor(value)
+        zero = self._op("multiply", value, self._number(0.0, value), to=of)
+        is_tiny = self._compare(self._key(value), self._number(0.0, value), "EQ")
+        return self._op("select", is_tiny, zero, value, to=of)
 
     def _extremum(self, name: str, lhs: Value, rhs: Value, result: Value) -> None:
         """Of numbers whose keys differ from them one is chosen by the keys, as `ways` says;

@@ -61,7 +61,7 @@ def _counted(of: TensorType) -> Array:
 def test_the_specifications_formula(name: str) -> None:
     """Every arrangement of dimensions that is generated, on small integers."""
     seen = 0
-    for number in range(60):
+    for number in range(120):
         operation = operation_of(plan.case("dot_general", TYPES[name], 5, number).program)
         types = [one.type for one in (*operation.operands, *operation.results)]
         lhs, rhs, result = (one for one in types if isinstance(one, TensorType))
