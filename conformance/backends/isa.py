@@ -30,14 +30,14 @@ _EXCLUDED_BY = {
     "AVX512": ("AVX512_VNNI",), "AVX512_VNNI": ("AVX512_BF16",), "AVX512_BF16": ("AMX",),
     "AMX": ("AMX_FP16",), "AMX_FP16": (),
 }  # fmt: skip
-"""What each maximum excludes, beside what the maxima after it do (read off XLA's own account of
-what it targets). No maximum lies between AVX512 and AVX512_FP16."""
+"""Instruction sets that each maximum excludes, beside those that later maxima do (read off XLA's
+own account of its target). No maximum lies between AVX512 and AVX512_FP16."""
 
 _IMPLIED = {
     "AVX": ("SSE4_2",), "AVX2": ("SSE4_2", "AVX"),
     "AVX512": ("SSE4_2", "AVX", "F16C", "AVX2", "FMA"),
 }  # fmt: skip
-"""What no processor lacks that has these."""
+"""Instruction sets that a processor has whenever it has the key."""
 
 MAXIMA = tuple(_EXCLUDED_BY)
 """The maxima that XLA understands, from the oldest; another name it ignores without a word."""

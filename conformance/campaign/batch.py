@@ -182,7 +182,7 @@ def run_all(bench: Bench, groups: Sequence[Sequence[Prepared]]) -> list[list[Ran
 
 
 _Devices = tuple[ProcessGrid | None, frozenset[tuple[object, ...]]]
-"""What programs in one module agree on: the process grid, and the meshes with their device_ids."""
+"""The traits that programs in one module share: process grid, meshes with their device_ids."""
 
 
 def _devices(program: Program) -> _Devices:

@@ -56,7 +56,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Halving:
-    """How to run programs, on which platform, and the mildest verdict that counts as wrong."""
+    """A search by halves: run and platform of programs, and the mildest verdict that is wrong."""
 
     run: Run
     platform: str

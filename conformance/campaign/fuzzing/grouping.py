@@ -1,4 +1,4 @@
-"""What findings of one cause have in common: the key that they are grouped by.
+"""The key that findings of one cause are grouped by.
 
 docs/fuzzing.md states what the key means, and why.
 """
@@ -28,7 +28,7 @@ _SHAPE = re.compile(r"\[[\d,<= ]*\](\{[\d,]*\})?")
 _TYPE = re.compile(r"\b(pred|b?f\d+\w*|[suc]i?\d+|i\d+)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 _REPLACED = ((_INSTRUCTION, "%"), (_SHAPE, "[]"), (_TYPE, "T"), (_NUMBER, "N"))
-"""What differs in a message from program to program, and what replaces it."""
+"""Patterns of what differs in a message from program to program, each with its replacement."""
 
 _LEFT_OUT = re.compile(r"without pass(?:es)? (.*)")
 

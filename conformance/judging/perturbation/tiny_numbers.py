@@ -30,7 +30,7 @@ SIGNS = (-1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Tiny:
-    """Which zeros of a result stand for a number: for each sign a mask, as the result's shape."""
+    """Zeros of a result that stand for a number: for each sign a mask of the result's shape."""
 
     negative: Array
     positive: Array
