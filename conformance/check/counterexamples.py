@@ -14,7 +14,7 @@ from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
-from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.classes import UNSTEADY
 from conformance.gate.expectations import Expectation
 from conformance.verdict import Verdict
 
@@ -39,7 +39,7 @@ def replayed(
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
     having = [e for e in expectations if e.counterexample is not None]
-    unsteady = {e.id: e for e in having if NOT_DETERMINISTIC in e.kinds}
+    unsteady = {e.id: e for e in having if not set(UNSTEADY).isdisjoint(e.kinds)}
     for number in reversed(range(ROUNDS)):
         again: list[Expectation] = []
         for one in _replayed_once(executor, having, backend, jobs):
