@@ -53,6 +53,7 @@ PREDICTED: dict[tuple[str, str], str] = {
     ("divide", "reciprocal"): "predicts 0 where the reciprocal underflows, of complex parts alone",
     ("reduce_window", "dilation left out"): _CHOICE,
     ("select_and_scatter", "order of the elements"): _CHOICE,
+    ("select_and_scatter", "subnormal comparison"): _CHOICE,
     ("select_and_scatter", "source without elements"): _MEMORY,
 }
 """Models, by op and class, that explain plain mistakes, each with the reason."""
