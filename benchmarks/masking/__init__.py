@@ -1,0 +1,1 @@
+"""Measurement of how many new failures known divergences would hide."""

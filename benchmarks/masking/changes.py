@@ -1,0 +1,198 @@
+"""Corruptions of results, as a backend with one bug more would give them.
+
+A change of one element chooses it among those that equal the reference's, one time in ten among
+all, so that most corruptions stand beside a known divergence and not on top of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from reference.ir.types import Array, element_type_of, from_bits, to_bits
+
+ANYWHERE = 0.1
+"""The share of corruptions whose element is chosen among all elements, wrong ones too."""
+
+TRIED = 64
+"""Positions that are tried before a change is said not to apply to an array."""
+
+STEPS = 64
+"""How far the smallest change of a number moves it, in units in the last place."""
+
+TILE = 4
+"""The extent of a shifted tile in each dimension, where the array is as large."""
+
+Random = np.random.Generator
+Change = Callable[[Array, Array, Random], Array | None]
+"""change(actual, expected, random): a corrupted copy of `actual`; None where it does not apply."""
+
+
+def _order(actual: Array, expected: Array, random: Random) -> Iterable[int]:
+    """Return flat positions in the order in which to try them."""
+    different = to_bits(actual) != to_bits(expected)
+    if element_type_of(expected).is_complex:
+        different = different.any(axis=-1)
+    shuffled = random.permutation(actual.size)
+    if random.random() >= ANYWHERE:
+        shuffled = shuffled[np.argsort(different.reshape(-1)[shuffled], kind="stable")]
+    return shuffled[:TRIED].tolist()
+
+
+def _same_bits(left: Array, right: Array) -> bool:
+    return bool(np.array_equal(to_bits(left), to_bits(right)))
+
+
+@dataclass(frozen=True, slots=True)
+class OfOneElement:
+    """A change of one element of an array, by a function of its value.
+
+    Of a complex number one of the two parts is changed, chosen at random.
+    """
+
+    value: Callable[[Array], Array | None]
+
+    def __call__(self, actual: Array, expected: Array, random: Random) -> Array | None:
+        flat = actual.reshape(-1)
+        for position in _order(actual, expected, random):
+            old = flat[position : position + 1]
+            new = self._changed(old, random)
+            if new is not None and not _same_bits(old, new):
+                result = flat.copy()
+                result[position] = new[0]
+                return result.reshape(actual.shape)
+        return None
+
+    def _changed(self, old: Array, random: Random) -> Array | None:
+        of = element_type_of(old)
+        if not of.is_complex:
+            return self.value(old)
+        parts = [np.real(old).copy(), np.imag(old).copy()]
+        which = int(random.integers(2))
+        new = self.value(parts[which])
+        if new is None:
+            return None
+        parts[which] = new
+        return from_bits(np.stack([to_bits(part) for part in parts], axis=-1), of)
+
+
+def moved(old: Array) -> Array | None:
+    """Move a finite number by 64 units in the last place, away from zero where it can be."""
+    of = element_type_of(old)
+    bits = int(to_bits(old)[0])
+    if of.is_boolean:
+        return None
+    if of.is_integer:
+        number = int(old[0])
+        near = (number + STEPS, number - STEPS)
+        kept = [n for n in near if of.min_integer <= n <= of.max_integer]
+        return np.array(kept[:1], of.storage) if kept else None
+    sign = 1 << (of.bits - 1) if of.float_format.signed else 0
+    magnitude = bits & ~sign
+    for other in (magnitude + STEPS, magnitude - STEPS):
+        if 0 <= other < (sign or 1 << of.bits):
+            new = from_bits(np.array([other | bits & sign]), of)
+            if _finite(old) and _finite(new):
+                return new
+    return None
+
+
+def negated(old: Array) -> Array | None:
+    """Give a number the other sign; a zero too, where there are two."""
+    of = element_type_of(old)
+    if of.is_signed:
+        number = -int(old[0])
+        return np.array([number], of.storage) if number <= of.max_integer else None
+    if not of.is_float or not of.float_format.signed or np.isnan(_wide(old)[0]):
+        return None
+    if old[0] == 0 and not of.float_format.has_negative_zero:
+        return None
+    return from_bits(to_bits(old) ^ to_bits(old).dtype.type(1 << (of.bits - 1)), of)
+
+
+def zeroed(old: Array) -> Array | None:
+    """Return zero, of a type that has one, in place of a number that is not."""
+    of = element_type_of(old)
+    if (of.is_float and not of.float_format.has_zero) or _wide(old)[0] == 0:
+        return None
+    return np.zeros(1, of.storage)
+
+
+def made_nan(old: Array) -> Array | None:
+    """Return NaN, of a type that has one, in place of a number."""
+    of = element_type_of(old)
+    if not of.is_float or not of.float_format.has_nan or np.isnan(_wide(old)[0]):
+        return None
+    return np.array([np.nan], np.float64).astype(of.storage)
+
+
+def last_bit_flipped(old: Array) -> Array | None:
+    """Flip the last bit of an integer or of a truth value."""
+    of = element_type_of(old)
+    if not (of.is_integer or of.is_boolean):
+        return None
+    return from_bits(to_bits(old) ^ to_bits(old).dtype.type(1), of)
+
+
+def _wide(old: Array) -> Array:
+    return old.astype(np.float64)
+
+
+def _finite(number: Array) -> bool:
+    return bool(np.isfinite(_wide(number)[0]))
+
+
+def rolled(actual: Array, _expected: Array, _random: Random) -> Array | None:
+    """Return the array with each element one place further, as a wrong offset has it."""
+    result = np.roll(actual.reshape(-1), 1).reshape(actual.shape)
+    return None if _same_bits(result, actual) else result
+
+
+def swapped(actual: Array, expected: Array, random: Random) -> Array | None:
+    """Exchange one element with its neighbour in a slice along some dimension."""
+    long = [axis for axis, size in enumerate(actual.shape) if size > 1]
+    for position in _order(actual, expected, random) if long else ():
+        here = list(np.unravel_index(position, actual.shape))
+        axis = long[int(random.integers(len(long)))]
+        there = [*here]
+        there[axis] += 1 if here[axis] + 1 < actual.shape[axis] else -1
+        result = actual.copy()
+        result[tuple(here)], result[tuple(there)] = actual[tuple(there)], actual[tuple(here)]
+        if not _same_bits(result, actual):
+            return result
+    return None
+
+
+def shifted_tile(actual: Array, expected: Array, random: Random) -> Array | None:
+    """Shift a whole tile by one along one of its dimensions, the last element becoming the first.
+
+    It contains the element that is chosen as that of other changes is.
+    """
+    long = [axis for axis, size in enumerate(actual.shape) if size > 1]
+    for position in _order(actual, expected, random) if long else ():
+        inside = np.unravel_index(position, actual.shape)
+        begins = [
+            min(int(at), max(n - TILE, 0)) for at, n in zip(inside, actual.shape, strict=True)
+        ]
+        tile = tuple(slice(begin, begin + TILE) for begin in begins)
+        axis = long[int(random.integers(len(long)))]
+        result = actual.copy()
+        result[tile] = np.roll(actual[tile], 1, axis)
+        if not _same_bits(result, actual):
+            return result
+    return None
+
+
+CHANGES: dict[str, Change] = {
+    "64-ulp": OfOneElement(moved),
+    "sign": OfOneElement(negated),
+    "zero": OfOneElement(zeroed),
+    "nan": OfOneElement(made_nan),
+    "rolled": rolled,
+    "swapped": swapped,
+    "last-bit": OfOneElement(last_bit_flipped),
+    "tile": shifted_tile,
+}
+"""Corruptions of results, by name."""

@@ -1,0 +1,74 @@
+"""Endings without results that no known divergence describes: refusals, aborts, internal errors.
+
+Their words name no file, check or pass of a compiler, but begin and read as XLA's do, so that an
+entry which knows failures by the form of a message alone knows these, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from conformance.backends.base import Failed, Rejected
+from conformance.campaign.batch import Prepared
+from conformance.campaign.tasks import Task, cases_of, lost_record, refused
+from conformance.executors.local import Died
+from conformance.executors.lost import why
+from conformance.verdict import Record
+from generators.case.case import Case
+from generators.case.columns import Invalid
+from generators.values.contents import materialise
+
+REFUSALS = (
+    "INVALID_ARGUMENT: '{op}' is not of the form that revision 7 of this compiler asks for",
+    "INVALID_ARGUMENT: Invalid operand of {op}: expected at most 3 wagons, got 4",
+    "MLIR to HLO conversion failed: error: '{op}' op operand #0 must be a wagon, but got a cart",
+)
+ABORTS = (
+    "wagon_assignment.cc:417] Check failed: wagons.size() == carts.size() (3 vs. 4)",
+    "cart_fusion.cc:95] Check failed: cart->IsLoaded() Unexpected cart of {op}",
+    "LLVM ERROR: Cannot select: wagon = WagonISD::LOAD",
+)
+INTERNAL = (
+    "INTERNAL: WAGON check failure: cart != nullptr in the pass wagon-assignment, at {op}",
+    "INTERNAL: during context [wagon-assignment]: {op} has 4 carts where 3 are expected",
+    "INTERNAL: Failed to load the wagon of {op}: no such cart",
+)
+
+Ending = Callable[[Task, Case, str], Record]
+
+
+def _prepared(task: Task, case: Case) -> Prepared:
+    inputs = [materialise(case.program, recipe) for recipe in case.inputs[:1]] or [()]
+    return Prepared(task.start, case.program, inputs, [])
+
+
+def _refuse(task: Task, case: Case, words: str) -> Record:
+    return refused(task.cell, _prepared(task, case), Rejected(words))[0]
+
+
+def _fail(task: Task, case: Case, words: str) -> Record:
+    return refused(task.cell, _prepared(task, case), Failed(words))[0]
+
+
+def _abort(task: Task, _case: Case, words: str) -> Record:
+    return lost_record(task, *why(Died("SIGABRT", words)))
+
+
+ENDINGS: dict[str, tuple[Ending, Sequence[str]]] = {
+    "refused": (_refuse, REFUSALS),
+    "abort": (_abort, ABORTS),
+    "internal": (_fail, INTERNAL),
+}
+"""Endings by name: what makes the record that the runner would make, and messages."""
+
+
+def ended(name: str, task: Task) -> list[Record]:
+    """Return the records of a task of one case that ends so, one for each message.
+
+    There are none where the ending would be right: of a near miss that is refused.
+    """
+    ending, messages = ENDINGS[name]
+    if name == "refused" and isinstance(task.cell.element_type, Invalid):
+        return []
+    (case,) = cases_of(task)
+    return [ending(task, case, words.format(op=task.cell.op)) for words in messages]

@@ -1,0 +1,291 @@
+"""Corrupted results of one module, judged as `run` judges what a backend gives.
+
+A case is compiled and run once; its results, those of the repetitions with which a failure is
+confirmed among them, are corrupted in the same elements for each change and judged again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+
+import numpy as np
+
+from benchmarks.masking.changes import CHANGES
+from benchmarks.masking.endings import ENDINGS, ended
+from conformance.backends.base import BackendError
+from conformance.backends.session import open_session
+from conformance.campaign.batch import Bench, Inputs, Prepared, Ran, Results, StopWatch, run_all
+from conformance.campaign.tasks import Task, cases_of, conclude
+from conformance.gate.expectations import Expectation, known_by
+from conformance.gate.reading import load
+from conformance.results.versions import versions
+from conformance.verdict import Record, Verdict
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import Array, to_bits
+
+
+class End(StrEnum):
+    """What a corrupted result ends as in a run."""
+
+    NEW = "new"
+    KNOWN = "known"
+    UNSPECIFIED = "unspecified"
+    UNSUPPORTED = "unsupported"
+    PASS = "pass"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What to corrupt, and what to judge it with; `expectations` as `load` takes them."""
+
+    changes: tuple[str, ...] = (*CHANGES, *ENDINGS)
+    seed: int = 0
+    expectations: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one corrupted result ended as.
+
+    `before` is the id of the entry that knew the case as it was, "" for none. `entry` is the id of
+    the one that knows it now, `kind` the class of the failure and `id` what `replay` takes.
+    """
+
+    op: str
+    element_type: str
+    id: str
+    change: str
+    before: str
+    end: End
+    entry: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Outcomes; and the cases that gave results, had none, or failed new as they were."""
+
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    with_results: list[str] = field(default_factory=list[str])
+    without_results: list[str] = field(default_factory=list[str])
+    new_before: list[str] = field(default_factory=list[str])
+
+    def add(self, other: Measured) -> None:
+        """Add what was measured of other cases."""
+        self.outcomes.extend(other.outcomes)
+        self.with_results.extend(other.with_results)
+        self.without_results.extend(other.without_results)
+        self.new_before.extend(other.new_before)
+
+
+@dataclass(frozen=True, slots=True)
+class Corruption:
+    """Other bits for some elements of one result of one input set."""
+
+    turn: int
+    number: int
+    positions: Array
+    values: Array
+
+    def put(self, results: Results) -> Results:
+        """Return the results with these elements corrupted."""
+        copied = [[*arrays] for arrays in results]
+        old = copied[self.turn][self.number]
+        new = old.reshape(-1).copy()
+        new[self.positions] = self.values
+        copied[self.turn][self.number] = new.reshape(old.shape)
+        return copied
+
+
+@dataclass(frozen=True, slots=True)
+class Repetitions:
+    """What a case gives when it is compiled alone, once for each time that is asked for."""
+
+    bench: Bench
+    prepared: Prepared
+    seen: list[list[Results] | BackendError] = field(
+        default_factory=list["list[Results] | BackendError"]
+    )
+
+    def each(self) -> Iterator[list[Results]]:
+        """Yield the rounds of the first time, of the second, and so on: the same for each caller.
+
+        Raises:
+            BackendError: when the backend gave no results.
+        """
+        number = 0
+        while True:
+            if number == len(self.seen):
+                try:
+                    self.seen.append(self.bench.run_alone(self.prepared))
+                except BackendError as error:
+                    self.seen.append(error)
+            rounds = self.seen[number]
+            if isinstance(rounds, BackendError):
+                raise rounds
+            yield rounds
+            number += 1
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptedBench(Bench):
+    """A bench on which a case gives corrupted results whenever it is run alone."""
+
+    rounds: Iterator[list[Results]]
+    corruption: Corruption | None
+
+    def run_alone(self, prepared: Prepared) -> list[Results]:  # noqa: ARG002 - the only case
+        results = next(self.rounds)
+        return results if self.corruption is None else [*map(self.corruption.put, results)]
+
+
+def measure_endings(tasks: Sequence[Task], settings: Settings) -> Measured:
+    """Judge these tasks, of one case each, as if the backend had refused them or broken.
+
+    Programs that the backend is known not to implement are left out.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    session = open_session(tasks[0].cell.backend)
+    expectations = expectations_of(settings.expectations, session.name)
+    endings = [name for name in settings.changes if name in ENDINGS]
+    implemented = [
+        task for task in tasks if all(session.refusal(c.program) is None for c in cases_of(task))
+    ]
+    return Measured(
+        [
+            _outcome(task, record, name, "", expectations)
+            for task in implemented
+            for name in endings
+            for record in ended(name, task)
+        ]
+    )
+
+
+def measure_results(tasks: Sequence[Task], settings: Settings) -> Measured:
+    """Corrupt the results of these tasks, of one case each, and judge them.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    session = open_session(tasks[0].cell.backend)
+    expectations = expectations_of(settings.expectations, session.name)
+    benches = [Bench(session, task.cell.rule, StopWatch()) for task in tasks]
+    groups = [[_prepare(task, bench)] for task, bench in zip(tasks, benches, strict=True)]
+    found = Measured()
+    for task, bench, group, went in zip(
+        tasks, benches, groups, run_all(benches[0], groups), strict=True
+    ):
+        _Judging(task, group[0], went[0], bench, expectations).measure(settings, found)
+    return found
+
+
+@cache
+def expectations_of(given: str | None, backend: str) -> tuple[Expectation, ...]:
+    """Return the expectations that a run on this backend would have."""
+    return load(given, [backend], versions())
+
+
+def _prepare(task: Task, bench: Bench) -> Prepared:
+    """Generate a task's only case and evaluate it, unless the backend is sure to refuse it."""
+    (case,) = cases_of(task)
+    sets = [materialise(case.program, recipe) for recipe in case.inputs]
+    refuses = bench.session.refusal(case.program) is not None
+    expected: list[Inputs] = [] if refuses else [evaluate(case.program, one) for one in sets]
+    return Prepared(task.start, case.program, sets, expected)
+
+
+def _outcome(
+    task: Task, record: Record, change: str, before: str, expectations: Sequence[Expectation]
+) -> Outcome:
+    entry = known_by(expectations, record)
+    end = _end(record.verdict, entry)
+    return Outcome(
+        task.cell.op, task.cell.element_type.name, record.id, change, before, end, entry,
+        record.kind, record.message[:200],
+    )  # fmt: skip
+
+
+def _end(verdict: Verdict, entry: str) -> End:
+    if verdict.fails:
+        return End.KNOWN if entry else End.NEW
+    return End(verdict.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """A case that has been run, and what its results are judged with."""
+
+    task: Task
+    prepared: Prepared
+    ran: Ran
+    bench: Bench
+    expectations: Sequence[Expectation]
+
+    def measure(self, settings: Settings, found: Measured) -> None:
+        """Judge the case as it is, then with each change of its results, and note it in `found`.
+
+        A case that has no results or fails new as it is tells nothing of what would be hidden.
+        """
+        outcome = self.ran.outcome
+        repetitions = Repetitions(self.bench, self.prepared)
+        record = self._record(outcome, repetitions, None)
+        before = known_by(self.expectations, record)
+        if isinstance(outcome, BackendError):
+            found.without_results.append(f"{record.id}: {record.message[:200]}")
+            return
+        if record.verdict.fails and not before:
+            found.new_before.append(f"{record.id}: {record.message[:200]}")
+            return
+        found.with_results.append(record.id)
+        for change in settings.changes:
+            if change not in CHANGES:
+                continue
+            corruption = corrupted(change, outcome, self.prepared, settings.seed)
+            if corruption is None:
+                continue
+            after = self._record(corruption.put(outcome), repetitions, corruption)
+            found.outcomes.append(_outcome(self.task, after, change, before, self.expectations))
+
+    def _record(
+        self,
+        outcome: Results | BackendError,
+        repetitions: Repetitions,
+        corruption: Corruption | None,
+    ) -> Record:
+        bench = CorruptedBench(
+            self.bench.session, self.bench.rule, self.bench.watch, repetitions.each(), corruption
+        )
+        ran = Ran(outcome, self.ran.together)
+        return conclude(self.task.cell, self.prepared, ran, bench)[0]
+
+
+def corrupted(change: str, results: Results, prepared: Prepared, seed: int) -> Corruption | None:
+    """Choose by seed and case which result to change and where; None where none can be."""
+    text = f"{seed} {prepared.program.digest} {prepared.index} {change}"
+    random = np.random.default_rng(list(hashlib.sha256(text.encode()).digest()))
+    every = [(turn, number) for turn, arrays in enumerate(results) for number in range(len(arrays))]
+    for turn, number in (every[at] for at in random.permutation(len(every))):
+        actual, expected = results[turn][number], prepared.expected[turn][number]
+        if actual.dtype != expected.dtype or actual.shape != expected.shape or not actual.size:
+            continue
+        corruption = _difference(turn, number, actual, CHANGES[change](actual, expected, random))
+        if corruption is not None:
+            return corruption
+    return None
+
+
+def _difference(turn: int, number: int, actual: Array, changed: Array | None) -> Corruption | None:
+    """Return what was changed, None for nothing."""
+    if changed is None:
+        return None
+    different = (to_bits(changed) != to_bits(actual)).reshape(actual.size, -1).any(axis=1)
+    positions = np.flatnonzero(different)
+    return Corruption(turn, number, positions, changed.reshape(-1)[positions])

@@ -1,0 +1,156 @@
+"""Tables of what corrupted results ended as, and of the known divergences that hid them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks.masking.changes import CHANGES
+from benchmarks.masking.endings import ENDINGS
+from benchmarks.masking.measuring import End, Measured, Outcome
+
+EXPONENTS = "f8E8M0FNU"
+"""The element type without which all figures are printed once more: XLA's CPU is wrong in most of
+its operations."""
+
+_COLUMNS = (
+    "change",
+    "corrupted",
+    *End,
+    "known before",
+    "still known",
+    "pairs",
+    "green",
+    "as known",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of some corrupted results ended as known."""
+
+    known: int
+    of: int
+
+    @property
+    def percent(self) -> float:
+        """The share in per cent, 0 of nothing."""
+        return 100 * self.known / self.of if self.of else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.known} of {self.of} ({self.percent:.1f} %)"
+
+
+def known_share(outcomes: Iterable[Outcome]) -> Share:
+    """Return the share of these outcomes that is known."""
+    ends = [one.end for one in outcomes]
+    return Share(ends.count(End.KNOWN), len(ends))
+
+
+def of_known_cases(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """Return the outcomes of cases that had a known divergence before."""
+    return [one for one in outcomes if one.before]
+
+
+def green_pairs(outcomes: Iterable[Outcome]) -> dict[tuple[str, str, str], bool]:
+    """Map each pair of cell and change to whether a run stays green in spite of it."""
+    pairs: dict[tuple[str, str, str], bool] = {}
+    for one in outcomes:
+        pair = one.op, one.element_type, one.change
+        pairs[pair] = pairs.get(pair, True) and one.end is not End.NEW
+    return pairs
+
+
+def _green_as_known(outcomes: Iterable[Outcome]) -> int:
+    """Count the pairs that stay green, and of which some result is hidden by an entry."""
+    every = list(outcomes)
+    hidden = {(one.op, one.element_type, one.change) for one in every if one.end is End.KNOWN}
+    return sum(green and pair in hidden for pair, green in green_pairs(every).items())
+
+
+def told(measured: Measured) -> str:
+    """Return all tables as text."""
+    outcomes = measured.outcomes
+    others = [one for one in outcomes if one.element_type != EXPONENTS]
+    parts = [_cases(measured), by_change(outcomes)]
+    if len(others) < len(outcomes):
+        parts += [f"without {EXPONENTS}\n{by_change(others)}"]
+    hidden = [by_entry(outcomes)] if any(one.entry for one in outcomes) else []
+    return "\n\n".join([*parts, *hidden])
+
+
+def _cases(measured: Measured) -> str:
+    cells = {(one.op, one.element_type) for one in measured.outcomes}
+    counts = len(measured.with_results), len(measured.without_results)
+    head = f"{len(cells)} cells; {counts[0]} cases gave results, {counts[1]} none"
+    return "\n".join([head, *(f"new as it is, left out: {one}" for one in measured.new_before)])
+
+
+def by_change(outcomes: Sequence[Outcome]) -> str:
+    """Return a line for each change, then for corrupted results and endings as wholes."""
+    names = list(dict.fromkeys(one.change for one in outcomes))
+    rows = [_row(name, [one for one in outcomes if one.change == name]) for name in names]
+    for total, changes in (("all results", CHANGES), ("all endings", ENDINGS)):
+        some = [one for one in outcomes if one.change in changes]
+        rows += [_row(total, some)] if some else []
+    return _table(_COLUMNS, rows)
+
+
+def worst_share(outcomes: Iterable[Outcome]) -> Share:
+    """Return the larger of the known shares of corrupted results and of endings."""
+    every = list(outcomes)
+    wholes = ([one for one in every if one.change in changes] for changes in (CHANGES, ENDINGS))
+    return max(map(known_share, wholes), key=lambda share: share.percent)
+
+
+def _row(name: str, outcomes: Sequence[Outcome]) -> list[str]:
+    ends = Counter(one.end for one in outcomes)
+    shares = [f"{ends[end]} {100 * ends[end] / len(outcomes):5.1f} %" for end in End]
+    before = known_share(of_known_cases(outcomes))
+    pairs = green_pairs(outcomes)
+    still = f"{before.known} {before.percent:5.1f} %"
+    green = [len(pairs), sum(pairs.values()), _green_as_known(outcomes)]
+    return [name, str(len(outcomes)), *shares, str(before.of), still, *map(str, green)]
+
+
+def by_entry(outcomes: Sequence[Outcome]) -> str:
+    """Return a line for each entry that hid anything, worst first, with an example of each."""
+    entries = Counter(one.entry for one in outcomes if one.entry)
+    rows = [
+        _entry_row(count, [one for one in outcomes if one.entry == entry])
+        for entry, count in entries.most_common()
+    ]
+    return _table(("hidden", "cells", "entry", "changes", "classes", "ops", "example"), rows)
+
+
+def _entry_row(count: int, hidden: Sequence[Outcome]) -> list[str]:
+    cells = {(one.op, one.element_type) for one in hidden}
+    return [
+        str(count),
+        str(len(cells)),
+        hidden[0].entry,
+        _most(one.change for one in hidden),
+        _most(one.kind for one in hidden),
+        _most(one.op for one in hidden),
+        f"{hidden[0].id} {hidden[0].change}",
+    ]
+
+
+def _most(names: Iterable[str], shown: int = 3) -> str:
+    counts = Counter(names)
+    some = ", ".join(f"{name} {count}" for name, count in counts.most_common(shown))
+    return f"{some}, ..." if len(counts) > shown else some
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    every = [heads, *rows]
+    widths = [max(len(row[column]) for row in every) for column in range(len(heads))]
+    lines = ("  ".join(text.ljust(n) for text, n in zip(row, widths, strict=True)) for row in every)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def as_json(measured: Measured) -> dict[str, Any]:
+    """Return everything as JSON can hold it."""
+    return asdict(measured)

@@ -1,0 +1,113 @@
+"""Cells chosen, planned and measured in worker processes, which a case may end."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+from benchmarks.masking.changes import CHANGES
+from benchmarks.masking.endings import ENDINGS
+from benchmarks.masking.measuring import (
+    Measured,
+    Settings,
+    expectations_of,
+    measure_endings,
+    measure_results,
+)
+from conformance.backends.registry import Choice
+from conformance.campaign.planning import bundles, key, plan_of
+from conformance.campaign.tasks import Task
+from conformance.catalog import Cell, cells
+from conformance.executors.backend_workers import executor_of
+from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.lost import why
+from conformance.gate.expectations import crashes
+from generators.case.columns import Invalid
+
+SECONDS = 300.0
+"""Seconds that a module's cases may take, each judged once for every change."""
+
+
+def chosen_cells(
+    ops: Sequence[str], types: Sequence[str], backend: str, count: int | None, seed: int
+) -> list[Cell]:
+    """Draw so many of the cells that the patterns match, all where `count` is None.
+
+    Raises:
+        LookupError: when a pattern matches nothing.
+    """
+    matching = cells(ops, types, [backend])
+    if count is None or count >= len(matching):
+        return matching
+    drawn = set(random.Random(seed).sample(matching, count))
+    return [cell for cell in matching if cell in drawn]
+
+
+def tasks_of(cell: Cell, profile: str, seed: int, most: int) -> list[Task]:
+    """Draw some cases that the profile has of a cell, each a task of its own."""
+    every = [one for task in plan_of(cell, profile, seed) for one in task.singles()]
+    if len(every) > most:
+        every = random.Random(f"{seed} {cell}").sample(every, most)
+    return [task.planned() for task in sorted(every, key=lambda task: task.start)]
+
+
+def measure_all(
+    choice: Choice,
+    chosen: Sequence[Cell],
+    profile: str,
+    most: int,
+    settings: Settings,
+    jobs: int | None,
+    notice: Callable[[str], None],
+) -> Measured:
+    """Measure some cases of each cell; what ends a worker is repeated case by case.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    found = Measured()
+    for each in _results(choice, chosen, profile, most, settings, jobs, notice):
+        found.add(each)
+    return found
+
+
+def _results(
+    choice: Choice,
+    chosen: Sequence[Cell],
+    profile: str,
+    most: int,
+    settings: Settings,
+    jobs: int | None,
+    notice: Callable[[str], None],
+) -> Iterator[Measured]:
+    expectations = expectations_of(settings.expectations, choice.name)
+    apart = {cell for cell in chosen if crashes(expectations, key(cell))}
+
+    def calls() -> Iterator[Call]:
+        planned = (task for cell in chosen for task in tasks_of(cell, profile, settings.seed, most))
+        for bundle in bundles(planned, apart):
+            invalid = isinstance(bundle[0].cell.element_type, Invalid)
+            if not invalid and any(name in CHANGES for name in settings.changes):
+                yield _call(measure_results, bundle, settings)
+            if any(name in ENDINGS for name in settings.changes):
+                yield _call(measure_endings, bundle, settings)
+
+    with executor_of(choice, jobs=jobs, preload=("benchmarks.masking.measuring",)) as executor:
+        for ended in executor.results(calls()):
+            if ended is None:
+                continue
+            tasks, value = ended.call.name, ended.value
+            if isinstance(value, Measured):
+                notice(f"{tasks[0].cell.op}: {len(value.outcomes)} corrupted results")
+                yield value
+            elif not isinstance(value, (Died, TimedOut)):
+                raise value
+            elif len(tasks) == 1:
+                yield Measured(without_results=[f"{tasks[0].id}: {why(value)[2]}"])
+            else:
+                for task in tasks:
+                    executor.push(_call(ended.call.function, (task,), settings))
+
+
+def _call(measure: Callable[..., Measured], tasks: Sequence[Task], settings: Settings) -> Call:
+    return Call(tuple(tasks), measure, (tuple(tasks), settings), SECONDS)

@@ -1,0 +1,194 @@
+"""benchmarks/masking: what it corrupts, how it counts, what shipped entries hide of a sample."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.masking import report
+from benchmarks.masking.__main__ import main
+from benchmarks.masking.changes import CHANGES
+from benchmarks.masking.endings import ENDINGS
+from benchmarks.masking.measuring import (
+    End,
+    Measured,
+    Settings,
+    corrupted,
+    measure_endings,
+    measure_results,
+)
+from benchmarks.masking.workers import chosen_cells, tasks_of
+from conformance.campaign.batch import Prepared
+from conformance.campaign.tasks import cases_of
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import Array
+
+SAMPLE = ("add", "atan2", "dot_general", "gather", "log", "reduce", "reshape", "sort")
+
+HIDES_ALL = """
+[[known]]
+id = "{op}-is-wrong"
+op = "{op}"
+reason = "any failure of the op, whatever it is"
+"""
+
+HIDES_VALUES = HIDES_ALL + 'verdicts = ["divergent", "inaccurate"]\n'
+
+
+def measured(ops: Sequence[str], types: Sequence[str], settings: Settings) -> Measured:
+    """Measure two cases of each cell on the reference."""
+    found = Measured()
+    for cell in chosen_cells(ops, types, "reference", None, 0):
+        tasks = tasks_of(cell, "smoke", 0, 2)
+        found.add(measure_results(tasks, settings))
+        found.add(measure_endings(tasks, settings))
+    return found
+
+
+def prepared(op: str, element_type: str) -> Prepared:
+    """Evaluate the first case of a cell."""
+    (cell,) = chosen_cells([op], [element_type], "reference", None, 0)
+    (task,) = tasks_of(cell, "smoke", 0, 1)
+    (case,) = cases_of(task)
+    sets = [materialise(case.program, recipe) for recipe in case.inputs]
+    return Prepared(0, case.program, sets, [evaluate(case.program, one) for one in sets])
+
+
+def test_of_new_failures_of_a_sample_what_is_known_of_xla_s_cpu_hides_one_in_fifty() -> None:
+    found = measured(SAMPLE, ["f32", "bf16", "si32"], Settings(expectations="cpu"))
+    results = [one for one in found.outcomes if one.change in CHANGES]
+    share = report.known_share(results)
+    assert share.of > 200
+    assert share.percent <= 2, report.by_entry(results)
+
+
+def test_what_an_entry_without_a_prediction_hides_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text(HIDES_VALUES.format(op="reshape"))
+    found = measured(["reshape", "reverse"], ["si32"], Settings(expectations=str(file)))
+    ends = {(one.op, one.change in CHANGES): set[End]() for one in found.outcomes}
+    for one in found.outcomes:
+        ends[one.op, one.change in CHANGES].add(one.end)
+    assert ends == {
+        ("reshape", True): {End.KNOWN}, ("reshape", False): {End.NEW},
+        ("reverse", True): {End.NEW}, ("reverse", False): {End.NEW},
+    }  # fmt: skip
+    pairs = report.green_pairs(found.outcomes)
+    assert {op for (op, _, _), green in pairs.items() if green} == {"reshape"}
+
+
+def test_endings_with_any_words_are_known_to_an_entry_that_asks_for_none(tmp_path: Path) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text(HIDES_ALL.format(op="reshape"))
+    settings = Settings((*ENDINGS,), expectations=str(file))
+    ends = {(one.op, one.end) for one in measured(["re[sv]*e"], ["si32"], settings).outcomes}
+    assert ends == {("reshape", End.KNOWN), ("reverse", End.NEW)}
+
+
+def outcomes(line: Sequence[str], out: Path, *, code: int) -> dict[str, list[dict[str, str]]]:
+    """Run the command in one worker, see its exit code, and return what it writes as JSON."""
+    assert main([*line, "--type", "f32", "--jobs", "1", "--out", str(out)]) == code
+    return json.loads(out.read_text())
+
+
+def test_cases_with_a_known_divergence_are_told_from_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text(HIDES_VALUES.format(op="add"))
+    line = ["--backend", "reference:off_by_100_ulp@add", "--op", "add", "--op", "abs"]
+    line += ["--expectations", str(file), "--changes", "nan", "abort", "--limit", "50"]
+    found = outcomes(line, tmp_path / "out", code=0)["outcomes"]
+    assert {(one["op"], one["change"], one["before"], one["end"]) for one in found} == {
+        ("add", "nan", "add-is-wrong", "known"), ("add", "abort", "", "new"),
+        ("abs", "nan", "", "new"), ("abs", "abort", "", "new"),
+    }  # fmt: skip
+    assert "2 cells; 2 cases gave results, 0 none" in capsys.readouterr().out
+    outcomes([*line, "--limit", "49"], tmp_path / "out", code=1)
+    assert "known: 1 of 2 (50.0 %), more than 49 %" in capsys.readouterr().err
+
+
+def test_cases_that_end_their_worker_have_endings_all_the_same(tmp_path: Path) -> None:
+    line = ["--backend", "reference:abort", "--op", "add", "--op", "abs", "--cases", "2"]
+    found = outcomes([*line, "--changes", "nan", "refused"], tmp_path / "out", code=0)
+    assert {(one["op"], one["change"], one["end"]) for one in found["outcomes"]} == {
+        ("add", "refused", "new"), ("abs", "refused", "new"),
+    }  # fmt: skip
+    assert len(found["without_results"]) == 4
+    assert all("SIGABRT" in line for line in found["without_results"])
+
+
+def test_cases_that_fail_new_as_they_are_are_named_and_left_out(tmp_path: Path) -> None:
+    line = ["--backend", "reference:off_by_100_ulp@add", "--op", "add", "--changes", "nan"]
+    found = outcomes(line, tmp_path / "out", code=0)
+    assert not found["outcomes"]
+    assert len(found["new_before"]) == 1
+
+
+def test_positions_depend_on_the_seed_and_the_case_alone() -> None:
+    one = prepared("add", "f32")
+    results = [[*arrays] for arrays in one.expected]
+
+    def chosen(seed: int) -> list[tuple[int, int, bytes]]:
+        found = [corrupted(change, results, one, seed) for change in CHANGES]
+        return [(c.turn, c.number, c.positions.tobytes()) for c in found if c is not None]
+
+    assert chosen(1) == chosen(1)
+    assert chosen(1) != chosen(2)
+
+
+def test_most_corruptions_are_beside_elements_that_differ_already() -> None:
+    expected = np.arange(1, 101, dtype=np.float32)
+    actual = expected.copy()
+    actual[:90] += 1
+    moved = [
+        np.flatnonzero(changed != actual)[0]
+        for seed in range(200)
+        if (changed := CHANGES["64-ulp"](actual, expected, np.random.default_rng(seed))) is not None
+    ]
+    beside = sum(position >= 90 for position in moved)
+    assert len(moved) == 200
+    assert 160 < beside < 200
+
+
+FLOAT, WHOLE = np.array([[1, 2, 4], [8, 16, 32]], np.float32), np.array([5, 6, 7, 9], np.int8)
+
+
+@pytest.mark.parametrize(
+    ("change", "given", "differing"),
+    [
+        ("64-ulp", FLOAT, 1), ("sign", FLOAT, 1), ("zero", FLOAT, 1), ("nan", FLOAT, 1),
+        ("rolled", FLOAT, 6), ("swapped", FLOAT, 2), ("64-ulp", WHOLE, 1), ("sign", WHOLE, 1),
+        ("zero", WHOLE, 1), ("last-bit", WHOLE, 1), ("tile", np.arange(64.0), 4),
+        ("64-ulp", FLOAT.astype(np.complex64), 1), ("nan", FLOAT.astype(np.complex64), 1),
+    ],
+)  # fmt: skip
+def test_a_change_alters_as_many_elements_as_it_says(
+    change: str, given: Array, differing: int
+) -> None:
+    result = CHANGES[change](given, given, np.random.default_rng(0))
+    assert result is not None
+    assert (result.dtype, result.shape) == (given.dtype, given.shape)
+    assert int((result != given).sum()) == differing
+
+
+@pytest.mark.parametrize(
+    ("change", "given"),
+    [
+        ("nan", WHOLE), ("last-bit", FLOAT), ("zero", np.zeros(3, np.float32)),
+        ("sign", np.array([1, 2], np.uint8)), ("rolled", np.full(4, 7.0)), ("swapped", np.ones(5)),
+        ("64-ulp", np.full(3, np.inf)), ("nan", np.full(3, np.nan)), ("tile", np.array(3.0)),
+    ],
+)  # fmt: skip
+def test_a_change_that_would_leave_the_bits_equal_does_not_apply(change: str, given: Array) -> None:
+    assert CHANGES[change](given, given, np.random.default_rng(0)) is None
+
+
+def test_a_pattern_that_matches_nothing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--op", "no_such_op"]) == 2
+    assert "no_such_op" in capsys.readouterr().err
