@@ -315,8 +315,8 @@ def _swapped(d: Differing) -> Answer:
 def _integers(d: Differing) -> Answer:
     if not d.type.is_integer:
         return
-    record = OPS[d.operation.name]
-    if record.wraps and record.unrounded is not None and d.met is not None:
+    record = d.record
+    if record and record.wraps and record.unrounded is not None and d.met is not None:
         low, high = d.type.min_integer, d.type.max_integer
         unbounded = record.unrounded(*(array.astype(object) for array in d.met))
         clipped = np.clip(unbounded, low, high)
@@ -334,8 +334,10 @@ _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
 
 def _unrounded(d: Differing) -> Array | None:
     """The exact real results as float64 (long double for integers), where it holds them."""
-    record = OPS[d.operation.name]
-    if d.met is None or not d.is_real or record.unrounded is None or record.is_sign_only:
+    record = d.record
+    if record is None or d.met is None or not d.is_real:
+        return None
+    if record.unrounded is None or record.is_sign_only:
         return None
     if len(d.met) == 1 and element_type_of(d.met[0]).is_integer:
         return d.met[0].astype(np.longdouble)
@@ -346,8 +348,8 @@ def _unrounded(d: Differing) -> Array | None:
 
 def _is_whole(d: Differing) -> bool:
     """Whether the op rounds to whole numbers, which are exact."""
-    record = OPS[d.operation.name]
-    return record.rounding is Rounding.EXACT and record.unrounded is np.positive
+    record = d.record
+    return bool(record) and record.rounding is Rounding.EXACT and record.unrounded is np.positive
 
 
 def _rounding(d: Differing) -> Answer:

@@ -14,6 +14,7 @@ from conformance.tolerance.ulp import bound_distances, ulp_distances
 from conformance.verdict import Element
 from reference.interpreter import quantized
 from reference.interpreter.evaluate import apply, of_shape
+from reference.ir.op import Op
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
 from reference.numerics.alike import alike
@@ -115,11 +116,17 @@ class Differing:
         """Whether distances are in units of what the rule permits, rather than in ulp."""
         return self.bound is not None or self.measured is not None
 
+    @property
+    def record(self) -> Op | None:
+        """The record of the operation, None for the call of a function, which has none."""
+        return OPS.get(self.operation.name)
+
     @cached_property
     def met(self) -> tuple[Array, ...] | None:
         """The operands' elements that met at each, 1-D; None where shapes do not tell them, and of
         ops that do not work element by element."""
-        if not OPS[self.operation.name].elementwise:
+        record = self.record
+        if record is None or not record.elementwise:
             return None
         if quantized.per_axis(self.operation):
             return None
@@ -129,7 +136,7 @@ class Differing:
                 return None
             if operand.shape == self.expected.shape:
                 picked.append(operand.reshape(-1)[self.where])
-            elif operand.ndim == 0 and OPS[self.operation.name].lifts:
+            elif operand.ndim == 0 and record.lifts:
                 picked.append(np.broadcast_to(operand, (len(self.where),)).copy())
             else:
                 return None
@@ -155,9 +162,8 @@ class Differing:
         flat = int(self.where[position])
         index = tuple(int(i) for i in np.unravel_index(flat, self.expected.shape))
         inputs: list[tuple[str, str, str]] = []
-        if self.met is not None:
-            names = OPS[self.operation.name].operands
-            for name, array in zip(names, self.met, strict=True):
+        if self.met is not None and self.record is not None:
+            for name, array in zip(self.record.operands, self.met, strict=True):
                 one = array[position : position + 1]
                 inputs.append((name, decimal(one), hexadecimal(one)))
         want, got = self.want[position : position + 1], self.got[position : position + 1]
