@@ -24,6 +24,7 @@ from benchmarks.masking.measuring import Settings
 from benchmarks.masking.workers import chosen_cells, measure_all
 from conformance.backends.registry import parse
 from conformance.campaign.planning import PROFILES
+from conformance.catalog import Cell
 from conformance.errors import NotAvailable, UsageError
 from conformance.gate.reading import ExpectationError
 
@@ -64,13 +65,10 @@ def main(line: Sequence[str] | None = None) -> int:
     )
     try:
         choice = parse(given.backend)
-        chosen = chosen_cells(given.op, given.type, choice.name, given.cells, given.seed)
+        chosen = _chosen(given, choice.name)
         measured = measure_all(
             choice, chosen, given.profile, given.cases, settings, given.jobs, _notice
         )
-    except LookupError as error:
-        sys.stderr.write(f"no op or element type matches {error.args[0]!r}\n")
-        return 2
     except (UsageError, NotAvailable, ExpectationError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -82,6 +80,13 @@ def main(line: Sequence[str] | None = None) -> int:
     if over:
         sys.stderr.write(f"known: {share}, more than {given.limit:g} %\n")
     return int(over)
+
+
+def _chosen(given: argparse.Namespace, backend: str) -> list[Cell]:
+    try:
+        return chosen_cells(given.op, given.type, backend, given.cells, given.seed)
+    except LookupError as error:
+        raise UsageError(f"no op or element type matches {error.args[0]!r}") from None
 
 
 def _notice(line: str) -> None:

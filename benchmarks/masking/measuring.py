@@ -37,6 +37,8 @@ class End(StrEnum):
     UNSPECIFIED = "unspecified"
     UNSUPPORTED = "unsupported"
     PASS = "pass"
+    ERROR = "error"
+    """Judging it raises an exception, of which a run says so and stays green."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +209,21 @@ def _outcome(
 ) -> Outcome:
     entry = known_by(expectations, record)
     end = _end(record.verdict, entry)
-    return Outcome(
-        task.cell.op, task.cell.element_type.name, record.id, change, before, end, entry,
-        record.kind, record.message[:200],
-    )  # fmt: skip
+    return _named(task, record.id, change, before, end, entry, record.kind, record.message)
+
+
+def _named(
+    task: Task,
+    name: str,
+    change: str,
+    before: str,
+    end: End,
+    entry: str = "",
+    kind: str = "",
+    message: str = "",
+) -> Outcome:
+    of = task.cell.element_type.name
+    return Outcome(task.cell.op, of, name, change, before, end, entry, kind, message[:200])
 
 
 def _end(verdict: Verdict, entry: str) -> End:
@@ -251,7 +264,14 @@ class _Judging:
             corruption = corrupted(change, outcome, self.prepared, settings.seed)
             if corruption is None:
                 continue
-            after = self._record(corruption.put(outcome), repetitions, corruption)
+            try:
+                after = self._record(corruption.put(outcome), repetitions, corruption)
+            except Exception as error:
+                told = f"{type(error).__name__}: {error}"
+                found.outcomes.append(
+                    _named(self.task, record.id, change, before, End.ERROR, message=told)
+                )
+                continue
             found.outcomes.append(_outcome(self.task, after, change, before, self.expectations))
 
     def _record(

@@ -24,6 +24,8 @@ from benchmarks.masking.measuring import (
 from benchmarks.masking.workers import chosen_cells, tasks_of
 from conformance.campaign.batch import Prepared
 from conformance.campaign.tasks import cases_of
+from conformance.catalog import CATALOG, cells
+from generators.case.columns import INVALID
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array
@@ -65,6 +67,17 @@ def test_of_new_failures_of_a_sample_what_is_known_of_xla_s_cpu_hides_one_in_fif
     share = report.known_share(results)
     assert share.of > 200
     assert share.percent <= 2, report.by_entry(results)
+
+
+def test_whatever_is_wrong_in_the_results_of_an_op_is_judged() -> None:
+    found = Measured()
+    settings = Settings(("nan", "last-bit", "swapped"), expectations="none")
+    for number, op in enumerate(CATALOG):
+        every = [cell for cell in cells([op], (), ["reference"]) if cell.element_type != INVALID]
+        cell = every[number % len(every)]  # all types are some op's, no op needs all of them
+        found.add(measure_results(tasks_of(cell, "smoke", 0, 1), settings))
+    assert len(found.outcomes) > len(CATALOG)
+    assert [one for one in found.outcomes if one.end is End.ERROR] == []
 
 
 def test_what_an_entry_without_a_prediction_hides_is_counted(tmp_path: Path) -> None:
