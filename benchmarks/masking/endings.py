@@ -13,10 +13,12 @@ from conformance.campaign.batch import Prepared
 from conformance.campaign.tasks import Task, cases_of, lost_record, refused
 from conformance.executors.local import Died
 from conformance.executors.lost import why
+from conformance.stablehlo.emit import EmitError
 from conformance.verdict import Record
 from generators.case.case import Case
 from generators.case.columns import Invalid
 from generators.values.contents import materialise
+from reference.ir.constraints import ConstraintViolation
 
 REFUSALS = (
     "INVALID_ARGUMENT: '{op}' is not of the form that revision 7 of this compiler asks for",
@@ -65,10 +67,14 @@ ENDINGS: dict[str, tuple[Ending, Sequence[str]]] = {
 def ended(name: str, task: Task) -> list[Record]:
     """Return the records of a task of one case that ends so, one for each message.
 
-    There are none where the ending would be right: of a near miss that is refused.
+    There are none where the ending would be right, of a near miss that is refused, nor of a
+    program that cannot be written, and so reaches no backend.
     """
     ending, messages = ENDINGS[name]
     if name == "refused" and isinstance(task.cell.element_type, Invalid):
         return []
-    (case,) = cases_of(task)
-    return [ending(task, case, words.format(op=task.cell.op)) for words in messages]
+    try:
+        (case,) = cases_of(task)
+        return [ending(task, case, words.format(op=task.cell.op)) for words in messages]
+    except (EmitError, ConstraintViolation):
+        return []

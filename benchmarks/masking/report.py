@@ -116,19 +116,25 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def by_entry(outcomes: Sequence[Outcome]) -> str:
-    """Return a line for each entry that hid anything, worst first, with an example of each."""
+    """Return a line for each entry that hid anything, worst first, with an example of each.
+
+    The second column counts results of cases that the very entry knew before.
+    """
     entries = Counter(one.entry for one in outcomes if one.entry)
     rows = [
         _entry_row(count, [one for one in outcomes if one.entry == entry])
         for entry, count in entries.most_common()
     ]
-    return _table(("hidden", "cells", "entry", "changes", "classes", "ops", "example"), rows)
+    return _table(
+        ("hidden", "known before", "cells", "entry", "changes", "classes", "ops", "example"), rows
+    )
 
 
 def _entry_row(count: int, hidden: Sequence[Outcome]) -> list[str]:
     cells = {(one.op, one.element_type) for one in hidden}
     return [
         str(count),
+        str(sum(one.entry == one.before for one in hidden)),
         str(len(cells)),
         hidden[0].entry,
         _most(one.change for one in hidden),

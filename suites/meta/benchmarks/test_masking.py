@@ -109,6 +109,14 @@ def outcomes(line: Sequence[str], out: Path, *, code: int) -> dict[str, list[dic
     return json.loads(out.read_text())
 
 
+def test_near_misses_that_cannot_be_written_have_no_endings() -> None:
+    (cell,) = chosen_cells(["Scan"], ["invalid"], "reference", None, 0)
+    tasks = tasks_of(cell, "standard", 0, 100)
+    found = measure_endings(tasks, Settings(("refused", "abort"), expectations="none")).outcomes
+    assert {one.change for one in found} == {"abort"}
+    assert 0 < len({one.id for one in found}) < len(tasks)
+
+
 def test_cases_with_a_known_divergence_are_told_from_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
