@@ -36,6 +36,13 @@ class Verdict(StrEnum):
         return self not in (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED)
 
     @property
+    def has_results(self) -> bool:
+        """Whether the backend compiled the program, and gave results where it ran it."""
+        return self not in (
+            Verdict.UNSUPPORTED, Verdict.REJECTED, Verdict.TIMED_OUT, Verdict.CRASHED
+        )  # fmt: skip
+
+    @property
     def severity(self) -> int:
         """The rank in the order above; the worst of a cell's verdicts colours it."""
         return list(Verdict).index(self)

@@ -41,8 +41,9 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         # what may end its process is tried by itself
         verdicts = (self.verdict,) if self.verdict in FAILING else ()
         return Expectation(
-            self.id, ("*",), self.reason, verdicts=verdicts, link=self.link, counterexample=shown
-        )
+            self.id, ("*",), self.reason, verdicts=verdicts, words=("*",), link=self.link,
+            counterexample=shown,
+        )  # fmt: skip
 
 
 def bugs() -> tuple[Bug, ...]:

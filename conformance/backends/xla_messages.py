@@ -46,15 +46,17 @@ _UNREGISTERED = re.compile(r"unregistered operation 'stablehlo\.(\w+)'")
 _LOCATION = re.compile(
     r'(?:loc\(.*?\)\): |(?:loc\()?"?(?:-|<\w+>)"?:\d+(?::\d+)?\)?:? ?)(?:error: )?'
 )
-_PATH = re.compile(r"(?<![\w/])/?(?:[\w.+-]+/)+[\w.+-]+")
+_PATH = re.compile(r"(?<![\w/])/?(?:[\w.+-]+/)+(?:([\w.+-]+\.(?:cc|cpp|h))|[\w.+-]+)")
 
 
 def one_line(message: str) -> str:
-    """What an error message says, on one line, without paths and locations."""
+    """What an error message says, on one line, without locations; of paths, the source file."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if not lines:
         return "no message"
-    return " ".join(_PATH.sub("…", _LOCATION.sub("", lines[0])).split())[:300]
+    return " ".join(_PATH.sub(lambda path: path[1] or "…", _LOCATION.sub("", lines[0])).split())[
+        :300
+    ]
 
 
 def refused_by_verifier(text: str) -> str | None:

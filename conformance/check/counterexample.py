@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.backends.session import open_session
+from conformance.check.outcome import Outcome
 from conformance.check.program import NotJudged, Work
 from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import UsageError
@@ -10,9 +11,11 @@ from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, Unit, units_of
 from conformance.gate.classes import UNSTEADY
 from conformance.gate.counterexamples import arrays
-from conformance.gate.expectations import Expectation
+from conformance.gate.expectations import Expectation, Failure
 from conformance.phases import phase
+from conformance.triage.columns import column
 from conformance.verdict import Verdict
+from generators.case.columns import INVALID
 from reference.ir.types import Array
 
 ATTEMPTS = 8
@@ -26,12 +29,11 @@ def replay(expectation: Expectation, name: str) -> Replayed:
         UsageError: when it cannot be read.
         NotAvailable: when the backend cannot be had.
     """
-    given = expectation.counterexample
+    given, unit = expectation.counterexample, _unit_of(expectation)
     assert given is not None
+    if isinstance(unit, NotChecked):
+        return _refused(expectation, unit)
     try:
-        (unit,) = units_of(given.program)
-        if isinstance(unit, NotChecked):
-            return _refused(expectation, unit)
         inputs = arrays(unit.flat.program, given.inputs)
     except ValueError as error:
         raise _unreadable(expectation, error) from None
@@ -40,6 +42,39 @@ def replay(expectation: Expectation, name: str) -> Replayed:
         if (seen := _tried(expectation, unit, inputs, name)).reproduces:
             return seen
     return _tried(expectation, unit, inputs, name)
+
+
+def knows_lost(expectation: Expectation, name: str, outcome: Outcome) -> bool:
+    """Tell whether an expectation knows its program, which a worker was lost over in this way.
+
+    Raises:
+        UsageError: when it cannot be read.
+        NotAvailable: when the backend cannot be had.
+    """
+    unit, backend = _unit_of(expectation), open_session(name).name
+    said = (outcome.verdict, outcome.kind, outcome.message)
+    if isinstance(unit, NotChecked):
+        return expectation.names(*said)
+    return any(
+        expectation.knows(Failure(one.name, cell, backend, *said, operation=one))
+        for one in unit.flat.program.walk()
+        for cell in (column(one), INVALID.name)
+    )
+
+
+def _unit_of(expectation: Expectation) -> Unit | NotChecked:
+    """Return the program of a counterexample.
+
+    Raises:
+        UsageError: when it cannot be read.
+    """
+    given = expectation.counterexample
+    assert given is not None
+    try:
+        (unit,) = units_of(given.program)
+    except ValueError as error:
+        raise _unreadable(expectation, error) from None
+    return unit
 
 
 def _tried(expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name: str) -> Replayed:
@@ -63,7 +98,8 @@ def _refused(expectation: Expectation, refused: NotChecked) -> Replayed:
     verdict, kind = Verdict.REJECTED, "refused as invalid"
     if not (refused.invalid and expectation.verdicts == (verdict.value,)):
         raise _unreadable(expectation, refused.reason)
-    return Replayed(expectation.id, True, verdict, kind, refused.reason)
+    reproduces = expectation.names(verdict, kind, refused.reason)
+    return Replayed(expectation.id, reproduces, verdict, kind, refused.reason)
 
 
 def _unreadable(expectation: Expectation, reason: object) -> UsageError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import cast
 
+from conformance.check.outcome import Outcome
 from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
@@ -84,9 +85,22 @@ def _answers(executor: LocalExecutor, ended: Ended, backend: str) -> tuple[Repla
         for expectation in batch:
             executor.push(_call((expectation,), backend))
         return ()
-    (expectation,) = batch
-    verdict, kind, message = why(value)
-    reproduces = expectation.names(verdict, kind, message)
+    (expectation,), (verdict, kind, message) = batch, why(value)
+    if ended.call.function is replay_lost:  # it is lost again by being read
+        _, _, verdict, kind, message = ended.call.arguments
+        reproduces = expectation.names(verdict, kind, message)
+        return (Replayed(expectation.id, reproduces, verdict, kind, message),)
+    executor.push(Call(batch, replay_lost, (expectation, backend, verdict, kind, message), SECONDS))
+    return ()
+
+
+def replay_lost(
+    expectation: Expectation, backend: str, verdict: Verdict, kind: str, message: str
+) -> tuple[Replayed, ...]:
+    """In a worker: see whether an expectation knows its program, which a worker was lost over."""
+    from conformance.check.counterexample import knows_lost
+
+    reproduces = knows_lost(expectation, backend, Outcome(verdict, kind, message))
     return (Replayed(expectation.id, reproduces, verdict, kind, message),)
 
 

@@ -44,6 +44,8 @@ def entry(expectation: Expectation) -> dict[str, Any]:
         "element_types": list(expectation.element_types),
         "verdicts": list(expectation.verdicts),
         "kinds": list(expectation.kinds),
+        "words": list(expectation.words),
+        "where": list(expectation.where),
         "versions": expectation.versions,
         "isa": expectation.isa,
         "reason": expectation.reason,

@@ -20,7 +20,7 @@ def known_loss(
     """
     said = (outcome.verdict, outcome.kind, outcome.message)
     ids = (
-        known_by(expectations, Failure(one.name, column(one), backend, *said))
+        known_by(expectations, Failure(one.name, column(one), backend, *said, operation=one))
         for one in program.walk()
     )
     return replace(outcome, known=tuple(dict.fromkeys(filter(None, ids))))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from conformance.executors.local import Died, TimedOut
 from conformance.phases import told
 from conformance.verdict import Verdict
@@ -11,12 +13,20 @@ _SIGNALS = {
     "SIGFPE": "arithmetic exception", "SIGILL": "illegal instruction", "SIGKILL": "killed",
 }  # fmt: skip
 
+_ENDED, _UNANSWERED = "the process ended with", "no answer within"
+_OURS = re.compile(rf"{_ENDED} [\w ]+(?:: )?|{_UNANSWERED} .*", re.DOTALL)
+
+
+def own_words(message: str) -> str:
+    """Return what the backend itself says in a message on a program without results."""
+    return _OURS.sub("", message)
+
 
 def why(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
     """Verdict, kind and message for a lost worker."""
     if isinstance(lost, TimedOut):
-        parts = (f"no answer within {lost.seconds:g} s", told(lost.phases, lost.seconds))
+        parts = (f"{_UNANSWERED} {lost.seconds:g} s", told(lost.phases, lost.seconds))
         return Verdict.TIMED_OUT, "no answer", ": ".join(filter(None, parts))
     words = f": {lost.last_words}" if lost.last_words else ""
     kind = _SIGNALS.get(lost.reason, lost.reason)
-    return Verdict.CRASHED, kind, f"the process ended with {lost.reason}{words}"
+    return Verdict.CRASHED, kind, f"{_ENDED} {lost.reason}{words}"

@@ -5,20 +5,31 @@ conformance/gate/reading.py reads them from files; the shipped ones are in confo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 import msgspec
 
 from conformance.backends.base import ANSWERED
 from conformance.backends.registry import names_of
+from conformance.executors.lost import own_words
 from conformance.results.store import CellKey
+from conformance.stablehlo.emit import operations_in, spell_operation
 from conformance.verdict import Record, Verdict
+from reference.ir.program import Operation
 from reference.ops.table import OPS
 
 FAILING = tuple(verdict.value for verdict in Verdict if verdict.fails)
-"""The verdicts that an expectation can speak of."""
+"""The verdicts that an expectation can match."""
+
+WITHOUT_RESULTS = tuple(v.value for v in Verdict if v.fails and not v.has_results)
+"""The verdicts on programs that gave no results: what the backend says is all there is."""
+
+WITH_RESULTS = tuple(verdict for verdict in FAILING if verdict not in WITHOUT_RESULTS)
+"""The verdicts that an expectation matches where it names none."""
 
 
 class Counterexample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,21 +47,26 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One known divergence: a [[known]] table of a file, whose keys are these fields.
 
     It knows a failure of an op and element type on a backend that its patterns (names or globs)
-    match, with one of the verdicts, a class that one of `kinds` matches, one of `words` in what is
-    told of it, and no error over `max_ulp`. An op written "convolution + maximum" is those
-    operations going wrong only together. `versions` are those of jaxlib that it is true of, such as
-    "<0.11". An entry that is `rare` does not have all cases of its cells run in processes of their
-    own, though all that it knows is that processes end. `isa` is a condition on the instruction
-    sets that XLA's CPU compiler targets, such as "<AVX512_FP16" (conformance/backends/isa.py).
+    match, with one of the verdicts, a class that one of `kinds` matches, and no error over
+    `max_ulp`. One of `words` must be in the message: of a program without results, in what the
+    backend itself says. One of `where` must be in the operation as MLIR's generic form spells it,
+    of a program without results. Both are texts in which `*` stands for any text. A program that
+    ends its process without a word is known only where `where` is given. An op written "convolution
+    + maximum" is those operations going wrong only together. `versions` are those of jaxlib that it
+    is true of, such as "<0.11". An entry that is `rare` does not have all cases of its cells run in
+    processes of their own, though all that it knows is that processes end. `isa` is a condition on
+    the instruction sets that XLA's CPU compiler targets, such as "<AVX512_FP16"
+    (conformance/backends/isa.py).
     """
 
     id: str
     op: tuple[str, ...]
     reason: str
     element_types: tuple[str, ...] = ("*",)
-    verdicts: tuple[str, ...] = FAILING
+    verdicts: tuple[str, ...] = WITH_RESULTS
     kinds: tuple[str, ...] = ("*",)
-    words: tuple[str, ...] = ("",)
+    words: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
     link: str = ""
     counterexample: Counterexample | None = None
     versions: str = ""
@@ -74,9 +90,15 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def knows(self, failure: Failure | Record) -> bool:
         """Whether that failure is the one it speaks of."""
-        return self.names(
-            failure.verdict, failure.kind, failure.message, failure.worst_ulp
-        ) and self.applies((failure.op, failure.element_type, failure.backend))
+        return (
+            self.names(failure.verdict, failure.kind, failure.message, failure.worst_ulp)
+            and self.applies((failure.op, failure.element_type, failure.backend))
+            and (not self.where or any(map(self.is_where, _spelled(failure))))
+        )
+
+    def is_where(self, operation: str) -> bool:
+        """Tell whether one of `where` is in an operation."""
+        return any(_is_in(operation, pattern) for pattern in self.where)
 
     def names(
         self, verdict: Verdict, kind: str, message: str, worst_ulp: float | None = None
@@ -85,9 +107,17 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (
             verdict.value in self.verdicts
             and _matches(kind, self.kinds)
-            and any(word in message for word in self.words)
+            and self._is_told(verdict, message)
             and (worst_ulp or 0.0) <= self.max_ulp
         )
+
+    def _is_told(self, verdict: Verdict, message: str) -> bool:
+        """Tell whether the message has one of the words, or none are asked for."""
+        if verdict.has_results:
+            return not self.words or any(_is_in(message, pattern) for pattern in self.words)
+        said = own_words(message)
+        is_silent = not said and bool(self.where)
+        return is_silent or any(_is_in(said, pattern) for pattern in self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +125,7 @@ class Failure:
     """What expectations are asked about, where there is no record: what failed, and how.
 
     `op` may be several, that go wrong together; `element_type` is the name of a cell's column.
+    `operation` is the one that fails, the last of several.
     """
 
     op: str
@@ -104,6 +135,25 @@ class Failure:
     kind: str
     message: str = ""
     worst_ulp: float | None = None
+    operation: Operation | None = None
+
+
+def _spelled(failure: Failure | Record) -> Iterator[str]:
+    """Yield the operations that may have failed, as MLIR's generic form spells them."""
+    if isinstance(failure, Record):
+        yield from operations_in(failure.detail.program) if failure.detail else ()
+    elif failure.operation is not None:
+        yield spell_operation(failure.operation)
+
+
+def _is_in(text: str, pattern: str) -> bool:
+    """Tell whether a pattern, in which `*` stands for any text, matches part of a text."""
+    return _compiled(pattern).search(text) is not None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*?".join(map(re.escape, pattern.split("*"))), re.DOTALL)
 
 
 def _names(op: str) -> tuple[str, ...]:

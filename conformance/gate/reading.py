@@ -5,9 +5,10 @@ id = "atan2-zero-sign"            # unique in the file; what the report shows
 op = "atan2"                      # a name or a glob, or a list of them; of operations that
                                   # go wrong together only: "convolution + maximum + reduce"
 element_types = ["complex<*>"]    # names or globs; every type when left out
-verdicts = ["divergent"]          # failing verdicts; every one when left out
+verdicts = ["divergent"]          # failing verdicts; when left out, every one on results
 kinds = ["signed zero"]           # classes or globs; every one when left out
-words = ["out of memory"]         # in what is told of it, one of these; anything when left out
+words = ["foo.cc:*] Check failed: size > 0"]  # in the message, one of these; * is any text
+where = ["sort\"*dimension = -"]  # in the operation as MLIR's generic form spells it, one of these
 max_ulp = 8                       # errors up to here; of any size when left out
 reason = "why this is known, in a sentence"
 link = "https://..."              # optional: where it is discussed
@@ -16,6 +17,10 @@ backends = ["cpu"]                # optional: names or globs; in a file of one b
 isa = "<AVX512_FP16"              # optional: of XLA on x86 where it targets these instructions (>=)
                                   # or does not (<); several conditions with commas
 rare = true                       # optional: of cells that seldom end their process
+
+A program that is rejected, crashes or times out has no results that a class could describe. Entries
+of these verdicts say by `words` what the backend itself says of it (`*` for anything at all), or by
+`where` which operations end it without a word.
 
 [known.counterexample]            # optional: what shows it; see counterexamples.py
 program = '''func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { ... }'''
@@ -40,7 +45,12 @@ from conformance.backends import isa
 from conformance.backends.registry import names_of
 from conformance.errors import unknown
 from conformance.gate.classes import CLASSES
-from conformance.gate.expectations import FAILING, Counterexample, Expectation
+from conformance.gate.expectations import (
+    FAILING,
+    WITHOUT_RESULTS,
+    Counterexample,
+    Expectation,
+)
 from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
 from reference.ir.types import ELEMENT_TYPES
@@ -166,6 +176,7 @@ def _entry(
     try:
         found = msgspec.convert(values, Expectation)
         _check_meaning(found)
+        _check_words(found, given)
     except msgspec.ValidationError as error:
         raise ExpectationError(f"{where}: {_explained(error)}") from None
     except ValueError as error:
@@ -209,7 +220,7 @@ def _check_meaning(found: Expectation) -> None:
     for key in _NEEDED:
         if not getattr(found, key):
             raise ValueError(f"{key!r} is missing")
-    for key in ("op", "element_types", "verdicts", "kinds", "words", "backends"):
+    for key in ("op", "element_types", "verdicts", "kinds", "backends"):
         if not getattr(found, key):
             raise ValueError(f"{key!r} must be a list of strings that is not empty")
     if not found.max_ulp >= 0:
@@ -226,6 +237,26 @@ def _check_meaning(found: Expectation) -> None:
     except InvalidSpecifier:
         raise ValueError(f"{found.versions!r} names no versions; write such as '<0.11'") from None
     isa.check_condition(found.isa)
+
+
+def _check_words(found: Expectation, given: Collection[str]) -> None:
+    """Check that an entry says by which message or operations it knows programs without results.
+
+    Raises:
+        ValueError: with what is missing.
+    """
+    for key in ("words", "where"):
+        texts = getattr(found, key)
+        if (key in given and not texts) or "" in texts:
+            raise ValueError(f"{key!r} must be a list of texts, none of them empty")
+    without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
+    if found.where and not without:
+        raise ValueError("'where' is for programs without results: rejected, crashed or timed_out")
+    if without and not (found.words or found.where):
+        raise ValueError(
+            f"'words' is missing: part of what the backend says of what is {without[0]!r}, "
+            "such as 'Check failed: size > 0'; or 'where', if it says nothing"
+        )
 
 
 def _check_names(

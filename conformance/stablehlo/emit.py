@@ -5,6 +5,7 @@ Source: MLIR language reference, "Operations"; StableHLO specification, "Program
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.stablehlo.attributes import (
@@ -34,7 +35,10 @@ from reference.ops.structure import CONTROL_FLOW
 from reference.ops.xla.composites import as_composites
 from reference.ops.xla.lowering import lowered
 
-__all__ = ["EmitError", "emit", "spell"]
+__all__ = ["EmitError", "emit", "operations_in", "spell", "spell_operation"]
+
+_HEAD = re.compile(r'( *)(?:%[^="]* = )?"([^"]+)"\(')
+_CONTAINERS = ("builtin.module", "func.func")
 
 
 def spell(value_type: ValueType) -> str:
@@ -90,6 +94,28 @@ def emit(program: Program) -> str:
         lines += _function(function, placed, public=function is main)
     lines.append(f"}}){_grid(program)} : () -> ()")
     return "\n".join(lines) + "\n"
+
+
+def spell_operation(operation: Operation) -> str:
+    """Return an operation with its regions as MLIR's generic form, "" where it has no spelling."""
+    try:
+        return "\n".join(_region(Region((), (operation,)), "", "func.return", ""))
+    except EmitError:
+        return ""
+
+
+def operations_in(text: str) -> Iterator[str]:
+    """Yield each operation of a text that `emit` wrote, with its regions; inner ones, too."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        head = _HEAD.match(line)
+        if head is None or head[2] in _CONTAINERS:
+            continue
+        last = number
+        if line.endswith("({"):
+            ends = (n for n in range(number, len(lines)) if lines[n].startswith(f"{head[1]}}})"))
+            last = next(ends, number)
+        yield "\n".join(lines[number : last + 1])
 
 
 def _grid(program: Program) -> str:

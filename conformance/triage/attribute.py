@@ -423,16 +423,14 @@ class Explainer:
     ) -> tuple[Operation, str] | None:
         """The operation of a refused program whose refusal is known, and as what.
 
-        By its words: nothing else tells which operation a refusal is about, and expectations that
-        go without words know refusals of single operations alone. Or by the shape of what it gives.
+        By its words: nothing else tells which operation a refusal is about. Or by the shape of what
+        it gives.
         """
-        telling = [one for one in self.expectations if all(one.words)]
         for operation in program.walk():
             name, of = operation.name, column(operation)
-            failure = Failure(
-                name, of, self.backend, judgement.verdict, judgement.kind, judgement.message
-            )
-            if id_ := known_by(telling, failure):
+            said = (judgement.verdict, judgement.kind, judgement.message)
+            failure = Failure(name, of, self.backend, *said, operation=operation)
+            if id_ := known_by(self.expectations, failure):
                 return operation, id_
         return misshaping(self.search.run, program, inputs, self._knows_divergent)
 

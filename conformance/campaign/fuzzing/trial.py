@@ -36,7 +36,7 @@ from conformance.judging.compare import judge_alone, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import SUBNORMAL, in_doubt, is_flushed, is_single
 from conformance.phases import phase
-from conformance.stablehlo.emit import EmitError
+from conformance.stablehlo.emit import EmitError, spell_operation
 from conformance.transforms.inline import inlined
 from conformance.triage.columns import column
 from conformance.verdict import Verdict
@@ -99,8 +99,12 @@ def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Progr
     """Whether one of the expectations that know cells to end their process speaks of it."""
     if not ends:
         return False
-    cells = {(operation.name, column(operation), backend) for operation in program.walk()}
-    return any(one.applies(cell) for cell in cells for one in ends)
+    return any(
+        one.applies((operation.name, column(operation), backend))
+        and (not one.where or one.is_where(spell_operation(operation)))
+        for operation in program.walk()
+        for one in ends
+    )
 
 
 def _judged(

@@ -217,7 +217,7 @@ def test_messages_are_one_line_without_paths():
         "INTERNAL: RET_CHECK failure (external/xla+/xla/backends/cpu/codegen/compiler.cc:625) "
         "module != nullptr\n*** Begin stack trace ***\n\t/usr/lib/python3/x.so"
     )
-    assert one_line(message) == "INTERNAL: RET_CHECK failure (…:625) module != nullptr"
+    assert one_line(message) == "INTERNAL: RET_CHECK failure (compiler.cc:625) module != nullptr"
     assert one_line("UNKNOWN: -:4:11: error: 'op' fails") == "UNKNOWN: 'op' fails"
     assert one_line(" \n") == "no message"
 

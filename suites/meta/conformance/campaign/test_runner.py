@@ -453,6 +453,7 @@ CRASHING = """
 id = "ends"
 op = "*"
 verdicts = ["crashed"]
+where = ["stablehlo."]
 reason = "Ends the process."
 """
 

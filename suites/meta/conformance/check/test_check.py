@@ -351,7 +351,7 @@ def test_what_is_known_to_end_the_process_is_known(call, tmp_path: Path) -> None
     (tmp_path / "crash.mlir").write_text(MIXED)
     (tmp_path / "known.toml").write_text(
         '[[known]]\nid = "abort-on-nan"\nop = "multiply"\nverdicts = ["crashed"]\n'
-        'kinds = ["abort"]\nreason = "It aborts."\n'
+        'kinds = ["abort"]\nwhere = ["stablehlo.multiply*bf16"]\nreason = "It aborts."\n'
     )
     archive = tmp_path / "in.npz"
     np.savez(archive, left=np.array([0x7FC0, 0], np.uint16), right=np.zeros(2, np.uint8))

@@ -1,0 +1,202 @@
+"""Programs without results are known by what the backend says, or by the operation that ends it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from conformance.backends.base import ANSWERED
+from conformance.check.counterexample import replay
+from conformance.check.counterexamples import replay_lost
+from conformance.executors.local import Died, TimedOut
+from conformance.executors.lost import own_words, why
+from conformance.frontends.modules import Unit, units_of
+from conformance.gate.expectations import (
+    WITHOUT_RESULTS,
+    Counterexample,
+    Expectation,
+    Failure,
+    known_by,
+)
+from conformance.gate.reading import SHIPPED, read
+from conformance.stablehlo.emit import emit
+from conformance.verdict import Detail, Record, Verdict
+from reference.ir.program import Program
+
+ENTRIES = [
+    entry
+    for file in sorted(SHIPPED.iterdir())
+    for entry in read(file, (file.stem,))
+    if not {*entry.verdicts}.isdisjoint(WITHOUT_RESULTS)
+]
+"""The shipped entries that know programs without results."""
+
+ANYTHING = ("*",)
+"""Words that everything has: nothing is told apart by them."""
+
+LEFT = (
+    "fold-division-by-zero", "map-of-calls", "fold-complex", "f6-sign", "bitcast-i1",
+    "bitcast-i1-crash", "bitcast-complex", "complex-order-unimplemented", "complex-cbrt",
+    "complex-remainder", "concatenate-of-two-bits", "narrow-start-index",
+    "constant-unsigned-bounds", "packed-result-of-unknown-size", "dot-to-sub-bytes",
+    "convolution-of-two-bits-in-batch-groups", "rng-of-narrow-types",
+    "random-bits-are-unsigned", "running-fold-of-four", "promoting-bodies",
+    "two-bit-results-side-by-side", "select-and-scatter-rank-0", "reduce-of-nothing",
+    "scatter-promoting-computation", "scatter-to-a-scalar", "narrow-indices",
+    "unsigned-slice-sizes", "sort-of-two-bits", "sort-negative-dimension",
+    "collective-promotion", "all-to-all-of-several", "all-gather-of-nothing",
+    "collective-broadcast-tuple", "mesh-device-ids-checked-by-abort",
+    "collective-reduce-of-some", "reduce-scatter-of-nothing", "scan-of-nothing",
+    "top-k-of-narrow-types", "cosh-of-complex", "quantized-dynamic-conv",
+    "quantized-triangular-solve", "quantized-reverse-in-a-window",
+)  # fmt: skip
+"""Entries that know more than they should: this list gets shorter, never longer."""
+
+TEXT = """
+func.func @main(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> tensor<2x3xf32> {
+  %0 = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {dimension = -1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %2 = "stablehlo.sort"(%y) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  }) {dimension = 0 : i64} : (tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<2x3xf32>
+}
+"""
+
+
+def program() -> Program:
+    (unit,) = units_of(TEXT)
+    assert isinstance(unit, Unit)
+    return unit.flat.program
+
+
+def crash(message: str, kind: str = "abort") -> Failure:
+    return Failure("sort", "f32", "cpu", Verdict.CRASHED, kind, message)
+
+
+def entry(**given: Any) -> Expectation:
+    return Expectation("x", ("sort",), "it ends", verdicts=("crashed",), **given)
+
+
+def test_words_tell_ends_of_a_process_apart() -> None:
+    known = entry(words=("bad_alloc", "a.cc:*] Check failed: n > 0"))
+    head = "the process ended with SIGABRT"
+    said = {
+        f"{head}: what(): std::bad_alloc": "x",
+        f"{head}: a.cc:12] Check failed: n > 0 (0 vs. 0)": "x",
+        f"{head}: b.cc:12] Check failed: n > 0": "",
+        f"{head}: a.cc:12] Check failed: n > 1": "",
+        head: "",
+    }
+    assert {text: known_by((known,), crash(text)) for text in said} == said
+
+
+def test_words_are_the_backends_own() -> None:
+    died, timed_out = Died("SIGABRT", "what(): bad"), TimedOut(20.0)
+    assert own_words(why(died)[2]) == "what(): bad"
+    for lost in (replace(died, last_words=""), Died("exit code 3"), timed_out):
+        assert own_words(why(lost)[2]) == ""
+    (verdict, kind, message), known = why(died), entry(words=("SIGABRT", "the process"))
+    failure = replace(crash(message, kind), verdict=verdict)
+    assert known_by((known,), failure) == ""
+    assert known_by((entry(words=ANYTHING),), failure) == "x"
+
+
+def test_an_end_without_words_is_known_by_the_operation() -> None:
+    first, second = (one for one in program().walk() if one.name == "sort")
+    known = entry(where=('sort"*dimension = -* tensor<2x3xf32>',))
+    silent = crash("the process ended with SIGSEGV", "segmentation fault")
+    assert known_by((known,), replace(silent, operation=first)) == "x"
+    assert known_by((known,), replace(silent, operation=second)) == ""
+    assert known_by((known,), silent) == ""
+    assert known_by((entry(words=("oom",)),), replace(silent, operation=first)) == ""
+
+
+def test_an_end_with_words_is_known_by_both() -> None:
+    first, second = (one for one in program().walk() if one.name == "sort")
+    known = entry(where=("dimension = -",), words=("oom",))
+    said = crash("the process ended with SIGABRT: oom")
+    assert known_by((known,), replace(said, operation=first)) == "x"
+    assert known_by((known,), replace(said, operation=second)) == ""
+    other = crash("the process ended with SIGABRT: Check failed")
+    assert known_by((known,), replace(other, operation=first)) == ""
+
+
+def test_a_record_is_known_by_the_operations_of_its_program() -> None:
+    detail = Detail(emit(program()), b"", 0, 0)
+    silent = Record("sort", "f32", "cpu", 0, "", Verdict.CRASHED, "segmentation fault",
+                    "the process ended with SIGSEGV", detail=detail)  # fmt: skip
+    for where, known in (
+        ("sort*dimension = -1", "x"), ("sort*dimension = 1", ""),
+        ("dimension = -1*dimension = 0", ""),
+    ):  # fmt: skip
+        assert known_by((entry(where=(where,)),), silent) == known
+    assert known_by((entry(where=("sort",)),), replace(silent, detail=None)) == ""
+
+
+def test_a_counterexample_without_words_reproduces_by_its_operations() -> None:
+    shown = Counterexample(TEXT, ("1.0", "1.0"))
+    for where, known in (("dimension = -1", True), ("dimension = 2", False)):
+        end = Verdict.CRASHED, "segmentation fault", "the process ended with SIGSEGV"
+        given = entry(where=(where,), counterexample=shown)
+        (seen,) = replay_lost(given, "reference:right", *end)
+        assert seen.reproduces is known
+
+
+def test_a_counterexample_that_the_verifier_refuses_reproduces_by_its_words() -> None:
+    refused = TEXT.replace("dimension = -1", "dimension = 7")
+    for words, known in (("dimension", True), ("rank of the moon", False)):
+        given = Expectation("x", ("sort",), "refused", verdicts=("rejected",), words=(words,),
+                            counterexample=Counterexample(refused, ()))  # fmt: skip
+        assert replay(given, "reference:right").reproduces is known
+
+
+def test_shipped_entries_say_what_they_know() -> None:
+    assert len(ENTRIES) > 60
+    open_ = {one.id for one in ENTRIES if not (one.words or one.where) or one.words == ANYTHING}
+    assert open_ == {*LEFT}
+
+
+OTHER_WORDS = (
+    "the process ended with SIGABRT: other.cc:7] Check failed: something else",
+    "INTERNAL: RET_CHECK failure (other.cc:7) something else",
+    "INVALID_ARGUMENT: during context [hlo verifier]: something else",
+    "the process ended with SIGABRT",
+    "the process ended with SIGSEGV",
+    "no answer within 20 s: compilation 20.0 s",
+)
+
+
+@pytest.mark.parametrize("known", ENTRIES, ids=lambda one: one.id)
+@pytest.mark.parametrize("message", OTHER_WORDS)
+def test_the_same_end_with_other_words_is_new(known: Expectation, message: str) -> None:
+    if known.id in LEFT:
+        pytest.skip("it knows any words yet")
+    assert not any(
+        known.names(Verdict(verdict), kind, message)
+        for verdict in known.verdicts
+        for kind in (*known.kinds, *ANSWERED)
+        if own_words(message) or not known.where
+    )
+
+
+@pytest.mark.parametrize(
+    "known", [one for one in ENTRIES if one.where], ids=lambda one: f"{one.id} {one.versions}"
+)
+def test_where_is_in_the_counterexample_and_in_no_other_program(known: Expectation) -> None:
+    assert known.counterexample is not None
+    (unit,) = units_of(known.counterexample.program)
+    assert isinstance(unit, Unit)
+    end = (Verdict(known.verdicts[0]), known.kinds[0], "the process ended with SIGSEGV")
+    (backend,) = known.backends
+    cell = (known.op[0], known.element_types[0], backend)
+    operations = list(unit.flat.program.walk())
+    assert any(known.knows(Failure(*cell, *end, operation=one)) for one in operations)
+    assert not any(known.knows(Failure(*cell, *end, operation=one)) for one in program().walk())
