@@ -172,7 +172,7 @@ _ROWS = (
     Row("popcnt", BITWISE, t.DATA),
     Row("power", ELEMENTARY, t.POWER),
     Row("real", CREATION, t.DATA),
-    Row("real_dynamic_slice", DYNAMISM, t.DATA, weight=2.5),
+    Row("real_dynamic_slice", DYNAMISM, t.SLICED_DYNAMICALLY, weight=2.5),
     Row("recv", HOST, t.DATA),
     Row("reduce", REDUCTION, reduction.REDUCED, weight=3),
     Row("reduce_precision", CONVERSION, t.CONVERTED, weight=10),

@@ -216,7 +216,8 @@ def _is_flushed(d: Differing, other: Array) -> Array:
     """Which actual elements are zero where `other` is subnormal.
 
     Rounding may come before or after the test for tininess, so the smallest normal number counts
-    as one. A complex part may be a sum of two products, each of which may have been lost.
+    as one. A complex part may be a sum of products, each of which may have been lost; but what is
+    left is zero or no subnormal number.
     """
     if not (d.type.is_float or d.type.is_complex) or not d.type.float_format.has_zero:
         return np.zeros(len(d.where), bool)
@@ -229,7 +230,7 @@ def _is_flushed(d: Differing, other: Array) -> Array:
             parts = ((part(other), part(d.got)) for part in (np.real, np.imag))
             right = [one & (want == got) for one, (want, got) in zip(right, parts, strict=True)]
         right = [one | nan for one, nan in zip(right, nans, strict=True)]
-        lost = [np.abs(part(other) - part(d.got)) <= 2 * smallest for part in (np.real, np.imag)]
+        lost = [_has_lost(d, part(other), part(d.got)) for part in (np.real, np.imag)]
         either = [a | b for a, b in zip(right, lost, strict=True)]
         if d.bounded:  # budgets are in units of the bound then, and one ulp may be all that is lost
             gone = [
@@ -240,6 +241,16 @@ def _is_flushed(d: Differing, other: Array) -> Array:
         return either[0] & either[1] & ~(right[0] & right[1])
     want, got = to_float64(other), d.wide[1]
     return (np.abs(want) <= smallest) & (want != 0) & (got == 0)
+
+
+def _has_lost(d: Differing, other: Array, got: Array) -> Array:
+    """Tell which parts of complex numbers are what is left once subnormal numbers are lost."""
+    smallest = d.type.float_format.smallest_normal
+    gone = (np.abs(other) <= smallest) & (got == 0)
+    if d.record is not None and not d.record.multiplies:
+        return gone
+    left = (got == 0) | (np.abs(got) >= smallest)
+    return left & (np.abs(other - got) <= 2 * smallest)
 
 
 def _other_formula(d: Differing) -> Answer:

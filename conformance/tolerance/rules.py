@@ -25,7 +25,7 @@ from conformance.tolerance.bounds import (
     sorting,
 )
 from conformance.tolerance.models import simplified
-from conformance.tolerance.models.indexing import narrow_bounds
+from conformance.tolerance.models.indexing import narrow_bounds, unsigned_bounds
 from conformance.tolerance.models.interpreter import indices, orders
 from conformance.tolerance.models.subnormals import subnormal_operands
 from conformance.tolerance.rule import Deviation, Formula, Rule, Ulps
@@ -40,6 +40,9 @@ DATA = Rule(
 )
 SLICED = replace(DATA, name="sliced", deviations=(indices.SOME_UNSIGNED,))
 UPDATED = replace(SLICED, name="updated", deviations=(*SLICED.deviations, narrow_bounds.CUT))
+SLICED_DYNAMICALLY = replace(
+    DATA, name="sliced dynamically", deviations=(unsigned_bounds.SIGNED_LIMITS,)
+)
 COMPARED = replace(DATA, name="compared", deviations=(orders.COMPARED,))
 BITS = Rule(
     "bits",
@@ -94,6 +97,7 @@ SIGNED = Rule(
     "StableHLO specification, sign; StableHLO tests/math for complex",
     Ulps(f32=0, f64=0, half=0, narrow=0, complex_=3),
     formulas=formulas.SIGNS_BY_MODULUS,
+    deviations=(subnormal_operands.COMPLEX_SIGN,),
 )
 SQUARE_ROOT = Rule(
     "square root",
@@ -192,8 +196,8 @@ POWER = replace(
 RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
-        DATA, SLICED, UPDATED, COMPARED, BITS, ROUNDED, ADDED, CONVERTED, DIVIDED, MULTIPLIED,
-        MAGNITUDE, SIGNED, SQUARE_ROOT,
+        DATA, SLICED, UPDATED, SLICED_DYNAMICALLY, COMPARED, BITS, ROUNDED, ADDED, CONVERTED,
+        DIVIDED, MULTIPLIED, MAGNITUDE, SIGNED, SQUARE_ROOT,
         EXPONENTIAL, EXPM1, LOG, LOG1P, LOGISTIC, TRIGONOMETRIC, TANGENT, TANH, ATAN2, CBRT,
         RSQRT, POWER, COSH, ERF, SCANNED,
         reduction.REDUCED, reduction.WINDOWED, reduction.SCATTERED, reduction.MAPPED,

@@ -259,6 +259,14 @@ class Op:
         return self.unrounded in (np.abs, np.negative)
 
     @property
+    def multiplies(self) -> bool:
+        """Whether parts of complex results may be sums of products, in the op or in its regions."""
+        if self.structure is not Structure.COMPUTES:
+            return True
+        rounds = self.rounding not in (Rounding.MOVES, Rounding.EXACT)
+        return rounds and self.unrounded not in (np.add, np.subtract)
+
+    @property
     def only_rounds(self) -> bool:
         """Whether all that it does is to round its operand, as a program asks for by it."""
         return self.rounding is Rounding.CORRECT and self.carries == (0,)

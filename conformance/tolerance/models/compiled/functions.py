@@ -87,6 +87,8 @@ def _by(
                 given = (Complex(*(exactly(part(z), machine) for part in _PARTS)) for z in picked)
                 parts = zip(formula(*given), _PARTS, strict=True)
                 errors = np.maximum(*(_errors(number, part(got[apart])) for number, part in parts))
+                if machine.tiny is not Tiny.KEPT:  # then no part of a result is subnormal
+                    errors[_has_subnormals(got[apart], of)] = np.inf
                 found[apart] = np.minimum(found[apart], errors)
         return (found,)
 
@@ -94,6 +96,11 @@ def _by(
 
 
 _PARTS = (np.real, np.imag)
+
+
+def _has_subnormals(numbers: Array, of: ElementType) -> Array:
+    sizes = np.abs(np.stack([part(numbers) for part in _PARTS]))
+    return np.any((sizes > 0) & (sizes < of.float_format.smallest_normal), axis=0)
 
 
 def _errors(number: Number, got: Array) -> Array:

@@ -11,9 +11,11 @@ instructions of SSE4.2, AVX2 and AVX512 alike.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from conformance.tolerance.models.interpreter.otherwise import exactly
 from conformance.tolerance.rule import Deviation
 from conformance.tolerance.ulp import ulp_distances
 from reference.ir.program import Operation
@@ -84,6 +86,19 @@ def _of_subnormals(predict: Predict, ulps: float) -> Deviation:
     return Deviation(LABEL, measure)
 
 
+def _itself(
+    _: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array, ...] | None:
+    """Return the complex operand where both parts are subnormal: its modulus is zero then, and the
+    sign of zero is itself."""
+    (z,), of = operands, element_type_of(expected[0])
+    if not of.is_complex:
+        return None
+    largest = np.maximum(np.abs(np.real(z)), np.abs(np.imag(z)))
+    return (np.where(largest < of.float_format.smallest_normal, z, expected[0]),)
+
+
+COMPLEX_SIGN = replace(exactly(LABEL, _itself), flushes=True)
 LOGARITHM = _of_subnormals(_logarithm, 3)
 POWER = _of_subnormals(_power, 1)
 CUBE_ROOT = _of_subnormals(_cube_root, 2)

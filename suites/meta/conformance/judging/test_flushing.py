@@ -154,3 +154,55 @@ def test_flushing_and_contraction_together_are_flushed() -> None:
     assert (actual != flushed).any()
     assert of_program(PRODUCTS, [x, y], actual) == LOST
     assert of_program(PRODUCTS, [x, y], actual + np.float32(2e-37))[0] is Verdict.DIVERGENT
+
+
+PRODUCT = """
+func.func @main(%x: tensor<complex<f32>>, %y: tensor<complex<f32>>) -> tensor<complex<f32>> {
+  %0 = stablehlo.OP %x, %y : tensor<complex<f32>>
+  return %0 : tensor<complex<f32>>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("op", "left", "right", "actual", "is_flushed"),
+    [
+        # 2e-38 - 1e-38, the second product being subnormal
+        ("multiply", 1e-19 + 1e-19j, 2e-19 + 1e-19j, 2e-38 + 3e-38j, True),
+        ("multiply", 1e-19 + 1e-19j, 2e-19 + 1e-19j, 0 + 3e-38j, True),
+        ("multiply", 1e-19 + 1e-19j, 2e-19 + 1e-19j, 5e-39 + 3e-38j, False),
+        ("add", 1.5e-38 + 1j, -1.2e-38 + 0j, 1j, True),
+        ("add", 1.5e-38 + 1j, -1.2e-38 + 0j, 1.5e-38 + 1j, False),
+        ("add", 1.5e-38 + 1j, -1.2e-38 + 0j, 2e-39 + 1j, False),
+        ("maximum", 1e-39 + 1e-40j, 1e-40 + 0j, 0j, True),
+        ("maximum", 1e-39 + 1e-40j, 1e-40 + 0j, 1e-39 + 3e-40j, False),
+    ],
+)
+def test_a_flushed_part_of_a_complex_number_is_zero_or_what_is_left_of_two_products(
+    op: str, left: complex, right: complex, actual: complex, is_flushed: bool
+) -> None:
+    inputs = [np.array(one, np.complex64) for one in (left, right)]
+    found = judged(PRODUCT.replace("OP", op), inputs, actual)
+    assert (found[0] is Verdict.FLUSHED) == is_flushed
+
+
+SIGN = """
+func.func @main(%x: tensor<complex<f32>>) -> tensor<complex<f32>> {
+  %0 = stablehlo.sign %x : tensor<complex<f32>>
+  return %0 : tensor<complex<f32>>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("number", "actual", "is_flushed"),
+    [
+        (1e-40 + 1e-39j, 1e-40 + 1e-39j, True),  # its modulus is zero, and the sign of zero itself
+        (1e-40 + 1e-39j, 1e-40 - 1e-39j, False),
+        (1e-40 + 2e-39j, 1e-40 + 1e-39j, False),
+        (1e-20 + 1e-19j, 1e-20 + 1e-19j, False),
+    ],
+)
+def test_the_sign_of_a_complex_number_whose_modulus_is_flushed_is_that_number(
+    number: complex, actual: complex, is_flushed: bool
+) -> None:
+    found = judged(SIGN, [np.array(number, np.complex64)], actual)
+    assert (found[0] is Verdict.FLUSHED) == is_flushed
