@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Iterable
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
+from conformance.known.computed import Computed
 from conformance.verdict import Errors, Timing, Verdict
 
 Notice = Callable[[str], None]
@@ -44,6 +45,7 @@ def run_isolated(
     timeout: float,
     notice: Notice,
     apart: Container[Cell] = (),
+    hypotheses: Sequence[Computed] = (),
 ) -> Generator[tuple[Task, TaskResult] | None]:
     """Do the tasks of these bundles in workers and yield each with its result, as they end.
 
@@ -53,17 +55,19 @@ def run_isolated(
     the cells in `apart`, which are known to lose workers and are no part of larger bundles, are on
     their own from the start. What belongs to no case goes to `notice`: a task that broke the
     harness, which has no result; and workers that were lost over cases of which none alone is to
-    blame. Yields None now and then, while nothing ends.
+    blame. `hypotheses` are what expectations say that the backend computes in place of ops.
+
+    Yields None now and then, while nothing ends.
 
     Raises:
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
-    parts = _Parts(timeout, notice)
+    parts = _Parts(timeout, notice, tuple(hypotheses))
 
     def calls() -> Generator[Call]:
         for bundle in bundles:
             begins_apart = any(len(task) > 1 and task.cell in apart for task in bundle)
-            yield from parts.of(bundle, "") if begins_apart else [_call(bundle, timeout)]
+            yield from parts.of(bundle, "") if begins_apart else [parts.call(bundle, timeout)]
 
     for ended in executor.results(calls()):
         if ended is None:
@@ -84,6 +88,7 @@ class _Parts:
 
     timeout: float
     notice: Notice
+    hypotheses: tuple[Computed, ...]
     lost: dict[Task, _Lost] = field(default_factory=dict["Task", "_Lost"])
 
     def of(self, bundle: Bundle, why: str) -> list[Call]:
@@ -91,7 +96,11 @@ class _Parts:
         parts = [*bundle] if len(bundle) > 1 else [one for task in bundle for one in task.singles()]
         self.lost.update(dict.fromkeys(parts, _Lost(bundle, why, len(parts))))
         seconds = self.timeout if len(bundle) > 1 else self.timeout / 3
-        return [_call((one,), seconds) for one in parts]
+        return [self.call((one,), seconds) for one in parts]
+
+    def call(self, bundle: Bundle, timeout: float) -> Call:
+        """Return the call of a worker that does the tasks of a bundle."""
+        return Call(bundle, run_tasks, (bundle, self.hypotheses), timeout)
 
     def ended(self, task: Task, result: TaskResult) -> Generator[tuple[Task, TaskResult]]:
         """What is done with this result of a task: a task as it was planned, or a case of one."""
@@ -108,10 +117,6 @@ class _Parts:
             self.notice(f"{_name(whole.bundle)}: {whole.why}, and with none of these cases alone")
         if len(whole.bundle) == 1:
             yield from self.ended(whole.bundle[0], joined(whole.results))
-
-
-def _call(bundle: Bundle, timeout: float) -> Call:
-    return Call(bundle, run_tasks, (bundle,), timeout)
 
 
 def _name(bundle: Bundle) -> str:

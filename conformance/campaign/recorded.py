@@ -11,13 +11,15 @@ from conformance.verdict import Record
 class RecordedCase:
     """A case as a run recorded it, with what it takes to make the case again.
 
-    `backend` is what to run it on, as it was asked for then, or as it is asked for now.
+    `backend` is what to run it on, as it was asked for then, or as it is asked for now;
+    `expectations` is what the run was given by that name, None for the shipped ones.
     """
 
     record: Record
     seed: int
     profile: str
     backend: str
+    expectations: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

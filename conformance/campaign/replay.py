@@ -33,7 +33,8 @@ def find(path: Path, id: str) -> RecordedCase:  # noqa: A002 - what it is called
         if record is not None:
             meta = store.meta()
             backend = meta.get("spellings", {}).get(record.backend, record.backend)
-            return RecordedCase(record, meta["seed"], meta["profile"], backend)
+            given = meta.get("expectation_file")
+            return RecordedCase(record, meta["seed"], meta["profile"], backend, given)
         close = difflib.get_close_matches(id, store.ids(), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "its report lists the ids"
     raise UsageError(f"this run has no case {id!r}; {hint}")

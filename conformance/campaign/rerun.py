@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from conformance.backends.base import BackendError
@@ -23,7 +25,12 @@ from conformance.campaign.tasks import (
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.executors.local import Died, TimedOut
 from conformance.executors.lost import why
+from conformance.gate.expectations import hypotheses_of
+from conformance.gate.reading import load
+from conformance.known.computed import Computed
+from conformance.known.in_force import in_force
 from conformance.results.inputs import unpack_inputs
+from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Record
 from generators.case.columns import Invalid, column
@@ -38,14 +45,27 @@ _SHOWN = 60
 
 
 def rerun(case: RecordedCase, generic: bool) -> Replay:
-    """Run a case again and judge it anew, as the batch that it belongs to where that matters."""
+    """Run a case again and judge it anew, as the batch that it belongs to where that matters.
+
+    Raises:
+        ExpectationError: when the expectations of the run cannot be read any more.
+    """
+    name = parse(case.backend).name
+    expectations = load(case.expectations, (name,), versions())
+    hypotheses = hypotheses_of(expectations, name)
+    with in_force(hypotheses):
+        return _rerun(case, hypotheses, generic)
+
+
+def _rerun(case: RecordedCase, hypotheses: Sequence[Computed], generic: bool) -> Replay:
     record = case.record
     cell = Cell(record.op, column(record.element_type), parse(case.backend).name)
     task = Task(cell, case.seed, record.index, record.index + 1)
     if isinstance(cell.element_type, Invalid):
-        return _again_in_batch((task,), record, generic)
+        return _again_in_batch((task,), record, hypotheses, generic)
     if record.kind == ONLY_IN_BATCH:
-        return _again_in_batch(_bundle_of(cell, record.index, case), record, generic)
+        bundle = _bundle_of(cell, record.index, case)
+        return _again_in_batch(bundle, record, hypotheses, generic)
     return _again(task, record, generic)
 
 
@@ -69,10 +89,12 @@ def lost(case: RecordedCase, reason: Died | TimedOut) -> Replay:
     return Replay(new, new.detail.program if new.detail else "")
 
 
-def _again_in_batch(bundle: tuple[Task, ...], record: Record, generic: bool) -> Replay:
+def _again_in_batch(
+    bundle: tuple[Task, ...], record: Record, hypotheses: Sequence[Computed], generic: bool
+) -> Replay:
     (new,) = (
         found
-        for result in run_tasks(bundle)
+        for result in run_tasks(bundle, hypotheses)
         for found in result.records
         if (found.element_type, found.index) == (record.element_type, record.index)
     )

@@ -9,6 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
 
@@ -25,7 +26,7 @@ from conformance.check.counterexamples import replayed
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
-from conformance.gate.expectations import Expectation, crashes, known_by
+from conformance.gate.expectations import Expectation, crashes, hypotheses_of, known_by
 from conformance.gate.reading import load
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import RunData, exit_code, read
@@ -65,7 +66,12 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         described = None if path.exists() else _describe(opened)
         store = stack.enter_context(Store(path))
         _identify(store, options, planned, found)
-        store.set_meta({"spellings": {choice.name: choice.spelling for choice in chosen}})
+        store.set_meta(
+            {
+                "spellings": {choice.name: choice.spelling for choice in chosen},
+                "expectation_file": _absolute(options.expectations),
+            }
+        )
         _assign(store, expectations)
         finished = store.finished_tasks()
         if any(task.id not in finished for task in planned.tasks):
@@ -74,6 +80,11 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
             sitting = _Sitting(options, planned, expectations, store, watcher or Watcher(), begun)
             sitting.work(opened, finished)
         return _close(store, options, expectations, opened)
+
+
+def _absolute(given: str | None) -> str | None:
+    """Return expectations as `load` takes them in any folder: files by their absolute path."""
+    return str(Path(given).resolve()) if given is not None and Path(given).exists() else given
 
 
 def _describe(workers: dict[Choice, LocalExecutor]) -> list[Description]:
@@ -248,7 +259,10 @@ class _Sitting:
                 crashing = {cell for cell in cells if crashes(self._expectations, key(cell))}
                 todo = bundles(self._todo(tasks, finished), crashing)
                 timeout = self._options.timeout
-                for done in run_isolated(executor, todo, timeout, self._incident, crashing):
+                hypotheses = hypotheses_of(self._expectations, choice.name)
+                for done in run_isolated(
+                    executor, todo, timeout, self._incident, crashing, hypotheses
+                ):
                     if done is not None:
                         self._keep(*done)
                     self._watcher.update(self._tally)

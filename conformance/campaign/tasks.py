@@ -28,6 +28,8 @@ from conformance.campaign.batch import (
 from conformance.catalog import Cell
 from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
 from conformance.judging.compare import Judgement, combine, judge, merge_errors
+from conformance.known.computed import Computed
+from conformance.known.in_force import in_force
 from conformance.results.inputs import pack_inputs
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.transforms.merge import merge
@@ -113,8 +115,10 @@ def run_task(task: Task) -> TaskResult:
     return run_tasks([task])[0]
 
 
-def run_tasks(tasks: Sequence[Task]) -> list[TaskResult]:
+def run_tasks(tasks: Sequence[Task], hypotheses: Sequence[Computed] = ()) -> list[TaskResult]:
     """Do tasks of one backend, their cases as one module where it takes that.
+
+    `hypotheses` are what expectations say that it computes in place of ops.
 
     The seconds and the modules are of all together: the tasks share the seconds by their cases,
     and the first has the modules.
@@ -122,6 +126,11 @@ def run_tasks(tasks: Sequence[Task]) -> list[TaskResult]:
     Raises:
         NotAvailable: when the backend cannot be had.
     """
+    with in_force(hypotheses):
+        return _run_tasks(tasks)
+
+
+def _run_tasks(tasks: Sequence[Task]) -> list[TaskResult]:
     watch = StopWatch()
     session = open_session(tasks[0].cell.backend, watch.timed)
     benches = [Bench(session, task.cell.rule, watch) for task in tasks]

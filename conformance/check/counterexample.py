@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.backends.session import open_session
+from conformance.catalog import column
 from conformance.check.outcome import Outcome
 from conformance.check.program import NotJudged, Work
 from conformance.check.replayed import SECONDS, Replayed
@@ -13,7 +14,6 @@ from conformance.gate.classes import UNSTEADY
 from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation, Failure
 from conformance.phases import phase
-from conformance.triage.columns import column
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.ir.types import Array

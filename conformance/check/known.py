@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from conformance.catalog import column
 from conformance.check.outcome import Outcome
 from conformance.gate.expectations import Expectation, Failure, known_by
-from conformance.triage.columns import column
 from reference.ir.program import Program
 
 

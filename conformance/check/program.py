@@ -26,11 +26,12 @@ from conformance.executors.limit import OutOfTime, limited, memory_note
 from conformance.frontends.extensions import beyond
 from conformance.frontends.modules import Unit
 from conformance.frontends.naming import described
-from conformance.gate.expectations import Expectation
+from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.judging.compare import Judgement, judge_alone, malformed
 from conformance.judging.differences import decimal
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import is_single, judge_program, permits
+from conformance.known.in_force import in_force
 from conformance.phases import phase
 from conformance.triage.attribute import Explainer, called
 from conformance.triage.conclusion import Settling
@@ -71,6 +72,7 @@ class Work:
         self._unit, self._session, self._platform = unit, session, session.hardware
         self._is_reference, self._seconds = session.name in RIGHT, seconds
         self._settling = Settling(self.run, self._platform)
+        self._hypotheses = hypotheses_of(expectations, session.name)
         self._explainer = Explainer(Search(self.run, self._platform), expectations, session.name)
         self._passed: list[Callable[[], tuple[str, ...]]] = []
         self._auditor = Auditor(
@@ -85,6 +87,10 @@ class Work:
 
         `settled` is called with a failure before its explanation, which may take long.
         """
+        with in_force(self._hypotheses):
+            return self._judged(inputs, settled)
+
+    def _judged(self, inputs: tuple[Array, ...], settled: Settled) -> Outcome:
         program = self._unit.flat.program
         broken, notes = beyond(check(program))
         if broken and not self._unit.assertions:  # tests tell what they expect nevertheless
@@ -169,7 +175,8 @@ class Work:
 
         They are of the first set of inputs on which there are any.
         """
-        return next((found for one in self._passed if (found := one())), ())
+        with in_force(self._hypotheses):
+            return next((found for one in self._passed if (found := one())), ())
 
     def _notes(
         self, program: Program, inputs: tuple[Array, ...], found: Steps | None, judged: float

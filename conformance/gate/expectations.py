@@ -16,6 +16,7 @@ import msgspec
 from conformance.backends.base import ANSWERED
 from conformance.backends.registry import names_of
 from conformance.executors.lost import own_words
+from conformance.known.computed import Computed, ulps
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
 from conformance.verdict import Record, Verdict
@@ -57,6 +58,10 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     processes of their own, though all that it knows is that processes end. `isa` is a condition on
     the instruction sets that XLA's CPU compiler targets, such as "<AVX512_FP16"
     (conformance/backends/isa.py).
+    `computes` is what the backend computes in place of the op (conformance/known/template.py): the
+    entry knows the elements that are within `within` of that, and nothing else. Where it `flushes`,
+    subnormal numbers are zeros on the way; where it is `folded`, it is about operands that are
+    constants to a compiler.
     """
 
     id: str
@@ -74,6 +79,20 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rare: bool = False
     backends: tuple[str, ...] = ("*",)
     isa: str = ""
+    computes: str = ""
+    within: str = ""
+    flushes: bool = False
+    folded: bool = False
+
+    @property
+    def hypothesis(self) -> Computed | None:
+        """What it says that a backend computes in place of the op; None where it does not."""
+        if not self.computes:
+            return None
+        within = ulps(self.within)
+        return Computed(
+            self.id, self.op, self.element_types, self.computes, within, self.flushes, self.folded
+        )
 
     def applies(self, cell: CellKey) -> bool:
         """Whether it speaks of that cell."""
@@ -164,6 +183,12 @@ def _names(op: str) -> tuple[str, ...]:
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def hypotheses_of(expectations: Sequence[Expectation], backend: str) -> tuple[Computed, ...]:
+    """Return what expectations say that a backend computes in place of ops."""
+    about = (one.hypothesis for one in expectations if one.speaks_of(backend))
+    return tuple(found for found in about if found is not None)
 
 
 def known_by(expectations: Sequence[Expectation], failure: Failure | Record) -> str:

@@ -14,6 +14,8 @@ reason = "why this is known, in a sentence"
 link = "https://..."              # optional: where it is discussed
 versions = "<0.11"                # optional: the versions of jaxlib that it is true of
 backends = ["cpu"]                # optional: names or globs; in a file of one backend, that one
+computes = "%0 = ..."             # optional: what is computed in place of the op; see computes.py
+within = "2 ulp"                  # of that; bit for bit when left out
 isa = "<AVX512_FP16"              # optional: of XLA on x86 where it targets these instructions (>=)
                                   # or does not (<); several conditions with commas
 rare = true                       # optional: of cells that seldom end their process
@@ -44,6 +46,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from conformance.backends import isa
 from conformance.backends.registry import names_of
 from conformance.errors import unknown
+from conformance.gate import computes
 from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import (
     FAILING,
@@ -92,9 +95,24 @@ def load(
     else:
         found = read(path)
     _check_unique(path, found)
+    if path != SHIPPED and path.parent != SHIPPED:  # a test does so for the shipped ones
+        _check_instances(found)
     jaxlib = versions.get("jaxlib", "")
     true_here = (e for e in found if not e.versions or _contains(e.versions, jaxlib))
     return tuple(e for e in map(partial(_where_targeted, backends), true_here) if e.backends)
+
+
+def _check_instances(found: Sequence[Expectation]) -> None:
+    """Have MLIR read what entries say that backends compute, for the ops that they are about.
+
+    Raises:
+        ExpectationError: when it does not.
+    """
+    for one in found:
+        try:
+            computes.check_instances(one)
+        except ValueError as error:
+            raise ExpectationError(f"entry {one.id!r}: {error}") from None
 
 
 def _files(folder: Path, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
@@ -174,7 +192,7 @@ def _entry(
     if isinstance(values.get("op"), str):
         values["op"] = (values["op"],)
     try:
-        found = msgspec.convert(values, Expectation)
+        found = computes.completed(msgspec.convert(values, Expectation), given)
         _check_meaning(found)
         _check_words(found, given)
     except msgspec.ValidationError as error:
@@ -230,6 +248,9 @@ def _check_meaning(found: Expectation) -> None:
     _check_names("op", ops, OPS)
     _check_names("element type", found.element_types, columns)
     classes = [kind for kind in found.kinds if not _CONSTRAINT.fullmatch(kind)]
+    if found.computes:
+        classes = []
+        computes.check(found)
     _check_names("class", classes, CLASSES)
     _check_names("failing verdict", found.verdicts, FAILING, globs=False)
     try:

@@ -61,7 +61,7 @@ def _refuted(d: Differing) -> Answer:
     for label, mask in d.refuted:
         wrong = np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
         if wrong.any():
-            for verdict, kind, explained in _flushed(d):
+            for verdict, kind, explained in (*_as_computed(d), *_flushed(d)):
                 yield verdict, kind, wrong & explained
         yield Verdict.DIVERGENT, label, wrong
 
@@ -120,6 +120,14 @@ def _by_formula(d: Differing) -> Answer:
             with np.errstate(all="ignore"):
                 near = d.near(formula(*d.met)) & ~_out_of_bounds(d)
             yield Verdict.PASS, BY_FORMULA, near
+
+
+def _as_computed(d: Differing) -> Answer:
+    """Explained by what an expectation says that the backend computes in place of the op."""
+    for hypothesis in d.rule.hypotheses:
+        explained = d.explained(hypothesis)
+        yield Verdict.INACCURATE, hypothesis.label, explained & _right_size(d) & d.right_zeros
+        yield Verdict.DIVERGENT, hypothesis.label, explained
 
 
 def _flushed(d: Differing) -> Answer:
@@ -429,6 +437,7 @@ QUESTIONS: tuple[Question[Differing], ...] = (
     _permitted,
     _left_open,
     _by_formula,
+    _as_computed,
     _flushed,
     _other_formula,
     _taken_for_iota,

@@ -22,6 +22,7 @@ from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
 from conformance.judging.questions import Finding
 from conformance.judging.wording import of_elements
+from conformance.known.in_force import with_hypotheses
 from conformance.tolerance.models.mistakes import mistaken
 from conformance.tolerance.models.processes.misread_groups import misread
 from conformance.tolerance.rule import Deviation, Rule
@@ -227,6 +228,8 @@ def judge(
         if collective is not None and collective is not program.subject:  # in some construct
             rule = (rule_of(collective) or rule).on(platform)
         return _in_either_order(program, inputs, expected, actual, rule, platform)
+    is_folded = all(_constants(program, program.subject))
+    rule = with_hypotheses(rule, program.subject, is_folded=is_folded)
     together = Together(rule, _tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))
     parts = [_judge_result(program, number, rule, platform, together) for number in numbers]

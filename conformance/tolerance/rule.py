@@ -112,6 +112,9 @@ class Rule:
     `either_zero` too, an expected zero has the expected sign unless that says that it may have
     any. It says nothing of numbers that are zero only when rounded or flushed.
 
+    `hypotheses` are asked before `deviations`: what expectations in force say that the backend
+    computes in place of the op (conformance/known/).
+
     `loss` is what results lose at most, beside the bound, where subnormal numbers on the way to
     them are taken for zeros: no permission, but what programs that are flushed are judged by.
     """
@@ -135,11 +138,14 @@ class Rule:
     rounds_operands: bool = False
     of_complex: Rule | None = None
     loss: Bound | None = None
+    hypotheses: tuple[Deviation, ...] = ()
 
     @property
     def models(self) -> frozenset[str]:
         """The classes that say what was computed in place of the op."""
-        return frozenset((*self.refutations, *(one.label for one in self.deviations)))
+        return frozenset(
+            (*self.refutations, *(one.label for one in (*self.hypotheses, *self.deviations)))
+        )
 
     @property
     def is_backward(self) -> bool:

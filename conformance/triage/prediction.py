@@ -12,6 +12,7 @@ from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
+from conformance.known.in_force import with_hypotheses
 from conformance.transforms.values import folded, makers_of
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import apply
@@ -107,7 +108,7 @@ def is_modelled(operation: Operation, judgement: Judgement, platform: str) -> bo
     if rule is None:
         return False
     kinds = {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
-    return bool(kinds) and rule.on(platform).models >= kinds
+    return bool(kinds) and with_hypotheses(rule.on(platform), operation).models >= kinds
 
 
 def _own(operation: Operation, values: Mapping[str, Array], other: Array) -> Array | None:

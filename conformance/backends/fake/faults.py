@@ -225,6 +225,11 @@ _VALUES: dict[str, Fault] = {
     "codes_not_converted": Fault(
         "bodies take codes of another type as they are", wrong.codes_as_they_are
     ),
+    "tanh_clamped": Fault("tanh is that of the operand clamped to [-9, 9]", wrong.clamp_tanh),
+    "reciprocal_division": Fault(
+        "quotients are products with the rounded reciprocal", wrong.multiply_by_reciprocal
+    ),
+    "indices_of_8_bits": Fault("start indices are read as 8 bits", wrong.wrap_indices),
     "one_wrong_element": Fault("one element of each result is wrong", results=_one_wrong),
     "off_by_one_last_element": Fault("the last element is wrong", results=_last_wrong),
     "reversed_elements": Fault("elements are in reversed order", results=_reversed),

@@ -437,6 +437,35 @@ def floor_division(computation: Computation, operands: Operands) -> Results:
     return (lower.astype(of.storage),)
 
 
+def clamp_tanh(computation: Computation, operands: Operands) -> Results:
+    """The hyperbolic tangent is that of the operand clamped to [-9, 9]."""
+    if computation.operation.name != "tanh" or element_type_of(operands[0]).is_complex:
+        return computation.right(operands)
+    nine = np.full((), 9, operands[0].dtype)
+    return computation.right((np.minimum(np.maximum(operands[0], -nine), nine),))
+
+
+def multiply_by_reciprocal(computation: Computation, operands: Operands) -> Results:
+    """A quotient is the product with the rounded reciprocal of the divisor."""
+    if computation.operation.name != "divide" or not element_type_of(operands[0]).is_float:
+        return computation.right(operands)
+    lhs, rhs = operands
+    reciprocal = OPS["divide"].evaluate(np.ones_like(rhs), rhs)
+    return (OPS["multiply"].evaluate(lhs, reciprocal),)
+
+
+def wrap_indices(computation: Computation, operands: Operands) -> Results:
+    """Tensors of start indices are read as integers of 8 bits."""
+    names = OPS[computation.operation.name].operands
+    if "start_indices" not in names:
+        return computation.right(operands)
+    wrapped = [
+        operand.astype(np.int8).astype(operand.dtype) if name == "start_indices" else operand
+        for name, operand in zip(names, operands, strict=True)
+    ]
+    return computation.right(tuple(wrapped))
+
+
 def spoiled(array: Array, flat: int) -> Array:
     """The array with one element clearly wrong: its second highest bit flipped."""
     if array.size == 0:

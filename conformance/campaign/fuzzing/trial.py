@@ -26,19 +26,26 @@ from conformance.campaign.fuzzing.trials import (
     Tried,
 )
 from conformance.campaign.tasks import peak_rss_mb
+from conformance.catalog import column
 from conformance.check.known import known_loss
 from conformance.check.made import unit_of
 from conformance.check.outcome import NotJudged, Outcome
 from conformance.check.program import Work
 from conformance.executors.limit import TooSlow, limited
-from conformance.gate.expectations import Expectation, Failure, ending, known_by
+from conformance.gate.expectations import (
+    Expectation,
+    Failure,
+    ending,
+    hypotheses_of,
+    known_by,
+)
 from conformance.judging.compare import judge_alone, malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import SUBNORMAL, in_doubt, is_flushed, is_single
+from conformance.known.in_force import in_force
 from conformance.phases import phase
 from conformance.stablehlo.emit import EmitError, spell_operation
 from conformance.transforms.inline import inlined
-from conformance.triage.columns import column
 from conformance.verdict import Verdict
 from generators.chains.seeds.fragment import Fragment
 from generators.values.contents import materialise
@@ -87,7 +94,8 @@ def run_trial(trial: Trial) -> Tried:
         prepared.append(Prepared(number, program, sets, expected))
     hits: list[Hit] = []
     for one, results in ran(session, prepared):
-        word = _judged(trial, session, one, results, hits)
+        with in_force(hypotheses_of(trial.expectations, session.name)):
+            word = _judged(trial, session, one, results, hits)
         counts[word] += 1
     return Tried(
         dict(counts), tuple(hits), met, session.compilations, peak_rss_mb(),

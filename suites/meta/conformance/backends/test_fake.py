@@ -56,6 +56,13 @@ def unary(op: str, values: Array, result: str | None = None, **given):
 FOLDED = one("add", [typed(3), Dense.of(array([1, 2, 3]), typed(3))], typed(3))
 
 
+GATHERED = one(
+    "gather", [typed(300), typed(1, of="si32")], typed(1), offset_dims=(0,),
+    collapsed_slice_dims=(), operand_batching_dims=(), start_indices_batching_dims=(),
+    start_index_map=(0,), index_vector_dim=0, slice_sizes=(1,), indices_are_sorted=False,
+)  # fmt: skip
+
+
 EQUAL = {"comparison_direction": "EQ", "compare_type": "FLOAT"}
 
 
@@ -68,6 +75,14 @@ SEEN: dict[str, tuple[tuple[Program, tuple[Array, ...]], Verdict]] = {
     "denormal_inputs_zero": (binary("multiply", "f32", np.ones(8, np.float32)), Verdict.FLUSHED),
     "compare_denormals_as_zero": (
         binary("maximum", "f32", np.full(8, -1e-45, np.float32)), Verdict.FLUSHED,
+    ),
+    "tanh_clamped": (unary("tanh", array([0.5, 12, -3], "f64")), Verdict.DIVERGENT),
+    "reciprocal_division": (
+        binary("divide", "f32", np.full(8, 49, np.float32)), Verdict.INACCURATE,
+    ),
+    "indices_of_8_bits": (
+        (GATHERED, (np.arange(300, dtype=np.float32), array([257], "si32"))),
+        Verdict.DIVERGENT,
     ),
     "off_by_three_ulp": (binary("add", "f32", np.ones(8, np.float32)), Verdict.INACCURATE),
     "off_by_100_ulp": (unary("exponential", array([0.5, 1, -3])), Verdict.INACCURATE),

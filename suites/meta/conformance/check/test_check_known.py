@@ -14,7 +14,7 @@ import pytest
 from conformance.backends import session
 from conformance.backends.base import Executable
 from conformance.backends.pjrt import PjrtBackend
-from conformance.catalog import CATALOG
+from conformance.catalog import CATALOG, column
 from conformance.check.command import Options
 from conformance.check.file import check_file, merged
 from conformance.check.settings import Checked, Settings
@@ -27,7 +27,6 @@ from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.extract import alone
-from conformance.triage.columns import column
 from conformance.verdict import Verdict
 from generators.case.columns import Invalid
 from generators.cells.plan import cases

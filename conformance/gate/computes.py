@@ -1,0 +1,130 @@
+"""Entries with `computes`: what a backend computes in place of an op, as StableHLO.
+
+[[known]]
+id = "tanh-clamped"
+op = "tanh"
+element_types = ["f32"]
+computes = '''                    # the body of a function over the op's operands, by the names of
+                                  # the specification; the last value is what is computed
+%nine = stablehlo.constant dense<9.0> : $T
+%low = stablehlo.negate %nine : $T
+%x = stablehlo.clamp %low, %operand, %nine : $T
+%y = stablehlo.tanh %x : $T
+'''
+within = "2 ulp"                  # optional: of the result; bit for bit when left out
+flushes = true                    # optional: subnormal numbers are zeros on the way
+folded = true                     # optional: only of operands that are constants to a compiler
+reason = "..."
+
+Types and attributes may be left to the operation (conformance/known/template.py). The entry knows
+the elements that are as predicted, and no others: it has no `kinds`, `words`, `where` or `max_ulp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from glob import escape
+from typing import Any
+
+from msgspec import structs
+
+from conformance.gate.expectations import WITH_RESULTS, Expectation
+from conformance.known.computed import instantiated, label, ulps
+from conformance.known.template import TemplateError, check_names
+from conformance.verdict import Verdict
+from reference.ir.op import Structure
+from reference.ir.program import Operation
+from reference.ops.table import OPS
+from reference.ops.xla.lowering import lowered
+
+VERDICTS = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
+"""The verdicts on elements that are as such an entry predicts."""
+
+_OTHERS = ("within", "flushes", "folded")
+_WITHOUT = ("kinds", "words", "where", "max_ulp", "rare")
+_JOINED = " + "
+
+
+def completed(found: Expectation, given: Mapping[str, Any]) -> Expectation:
+    """Return an entry that has been read, with the class of what it predicts.
+
+    Raises:
+        ValueError: when keys that are given do not go together.
+    """
+    if not found.computes:
+        for key in _OTHERS:
+            if key in given:
+                raise ValueError(f"{key!r} is of entries with 'computes'")
+        return found
+    for key in _WITHOUT:
+        if key in given:
+            raise ValueError(
+                f"{key!r} cannot stand beside 'computes': the entry knows what that predicts"
+            )
+    if found.verdicts == WITH_RESULTS:
+        found = structs.replace(found, verdicts=VERDICTS)
+    return structs.replace(found, kinds=(escape(label(found.id)),))
+
+
+def check(found: Expectation) -> None:
+    """Check what can be said of `computes` without reading it as StableHLO.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
+    ulps(found.within)
+    wrong = [verdict for verdict in found.verdicts if verdict not in VERDICTS]
+    if wrong:
+        raise ValueError(f"'computes' predicts values, which are never {wrong[0]!r}")
+    for pattern in found.op:
+        if _JOINED in pattern:
+            raise ValueError(f"'computes' is of one operation, and {pattern!r} is several")
+    for name in _ops(found):
+        record = OPS[name]
+        if record.twin:
+            raise ValueError(f"'computes' is of StableHLO's op: write op = {record.twin!r}")
+        if record.structure is not Structure.COMPUTES:
+            raise ValueError(f"'computes' cannot speak of {name}: {record.structure.value}")
+        try:
+            check_names(found.computes, record)
+        except TemplateError as error:
+            raise ValueError(f"'computes': {error}") from None
+
+
+def check_instances(found: Expectation) -> None:
+    """Have MLIR read `computes` for operations that the entry is about.
+
+    Raises:
+        ValueError: with the first operation for which it cannot, and why.
+    """
+    if not found.computes:
+        return
+    for operation, of in _samples(found):
+        try:
+            instantiated(found.computes, operation)
+        except TemplateError as error:
+            raise ValueError(f"'computes', for {operation.name} of {of}: {error}") from None
+
+
+def _ops(found: Expectation) -> Sequence[str]:
+    """Return the ops that an entry is about; those that it names by a glob, of StableHLO alone."""
+    return [
+        name
+        for name, record in OPS.items()
+        for pattern in found.op
+        if name == pattern or (fnmatchcase(name, pattern) and not record.twin)
+    ]
+
+
+def _samples(found: Expectation) -> Iterator[tuple[Operation, str]]:
+    """Yield an operation of each op and element type that an entry is about."""
+    from generators.cells import plan  # loads every strategy
+
+    for name in _ops(found):
+        for of in plan.valid_columns(name):
+            if not any(fnmatchcase(of.name, pattern) for pattern in found.element_types):
+                continue
+            for operation in lowered(plan.case(name, of, 0, 0).program).walk():
+                if operation.name == name:
+                    yield operation, of.name

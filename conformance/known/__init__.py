@@ -1,0 +1,1 @@
+"""Hypotheses: what a backend is known to compute in place of an operation."""

@@ -1,0 +1,179 @@
+"""What an entry says that a backend computes in place of an op: parsed, evaluated, compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from conformance.catalog import column
+from conformance.known.template import TemplateError, module_text
+from conformance.stablehlo.emit import EmitError
+from conformance.tolerance.rule import Deviation
+from conformance.tolerance.ulp import ulp_distances
+from reference.interpreter.evaluate import EvaluationError, apply, evaluate
+from reference.ir.op import Rounding
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike, without_subnormals
+from reference.numerics.zeros import is_negative, is_zero
+from reference.ops.table import OPS
+
+_ULPS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*ulps?\s*")
+_KEPT = 256
+"""How many operations stay instantiated, the ones used last."""
+
+
+def label(entry: str) -> str:
+    """Return the class of the elements that an entry's hypothesis predicts."""
+    return f"as computed by {entry}"
+
+
+def ulps(within: str) -> float:
+    """Return how many ulp a result may be off the prediction; nothing is bit for bit.
+
+    Raises:
+        ValueError: when it is not written so.
+    """
+    found = _ULPS.fullmatch(within)
+    if within and found is None:
+        raise ValueError(f"'within' must be written such as '2 ulp', not {within!r}")
+    return float(found[1]) if found else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What a backend computes in place of an op, by an entry of an expectation file.
+
+    `text` is what template.py describes. Results may be `within` so many ulp of its values, bit for
+    bit where that is 0. Where it `flushes`, operands and results of its arithmetic that are
+    subnormal are zeros. Where it is `folded`, it holds only of operands that are all constants to
+    a compiler.
+    """
+
+    entry: str
+    ops: tuple[str, ...]
+    element_types: tuple[str, ...]
+    text: str
+    within: float = 0.0
+    flushes: bool = False
+    folded: bool = False
+
+    @property
+    def label(self) -> str:
+        """The class of the elements that it predicts."""
+        return label(self.entry)
+
+    def applies(self, operation: Operation, *, is_folded: bool = True) -> bool:
+        """Tell whether it is about an operation, whose operands are constants or not."""
+        if self.folded and not is_folded:
+            return False
+        return _matches(operation.name, self.ops) and _matches(
+            column(operation), self.element_types
+        )
+
+    @property
+    def deviation(self) -> Deviation:
+        """The class of what it predicts, with what measures how near a result is to that."""
+        return Deviation(self.label, self._errors, signs=True)
+
+    def predicted(self, operation: Operation, operands: Sequence[Any]) -> tuple[Array, ...] | None:
+        """Return the predicted results; None where the text says nothing for this operation."""
+        program = _program(self.text, operation)
+        if program is None or not all(isinstance(one, np.ndarray) for one in operands):
+            return None
+        try:
+            if self.flushes:
+                return _evaluated_with_flushing(program, operands)
+            return evaluate(program, operands)
+        except EvaluationError:
+            return None
+
+    def _errors(
+        self,
+        operation: Operation,
+        operands: tuple[Any, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        """Return how far results are from the prediction, 1 being what `within` permits."""
+        others = self.predicted(operation, operands)
+        if others is None or list(map(_form, others)) != list(map(_form, actual)):
+            return tuple(np.full(result.shape, np.inf) for result in expected)
+        return tuple(
+            _distance(other, got, self.within) for other, got in zip(others, actual, strict=True)
+        )
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _form(array: Array) -> tuple[Any, ...]:
+    return array.dtype, array.shape
+
+
+def _distance(other: Array, got: Array, within: float) -> Array:
+    same, of = alike(other, got), element_type_of(got)
+    errors = np.where(same, 0.0, np.inf)
+    if not within or same.all() or not (of.is_float or of.is_complex):
+        return errors
+    distances = ulp_distances(other.reshape(-1), got.reshape(-1)).reshape(got.shape) / within
+    zeros = is_zero(other) & is_zero(got) & (is_negative(other) != is_negative(got))
+    wrong = zeros.any(axis=-1) if of.is_complex else zeros
+    return np.where(wrong, np.inf, np.minimum(errors, distances))
+
+
+def instantiated(text: str, operation: Operation) -> Program:
+    """Return the program that computes what a text says in place of an operation.
+
+    Raises:
+        TemplateError: when the text says nothing for this operation.
+    """
+    from conformance.stablehlo.parse import ParseError, parse_module  # loads jaxlib
+
+    try:
+        return parse_module(module_text(text, operation))
+    except ParseError as error:
+        raise TemplateError(_of_body(str(error))) from None
+    except EmitError as error:
+        raise TemplateError(str(error)) from None
+
+
+_PLACE = re.compile(r"line (\d+), column \d+: ")
+
+
+def _of_body(reason: str) -> str:
+    """Return MLIR's reason with lines counted as in the text, which begins in the second line."""
+    return _PLACE.sub(lambda found: f"line {int(found[1]) - 1}: ", reason)
+
+
+@lru_cache(_KEPT)
+def _program(text: str, operation: Operation) -> Program | None:
+    try:
+        return instantiated(text, operation)
+    except TemplateError:
+        return None
+
+
+def _evaluated_with_flushing(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """Evaluate a program whose arithmetic takes subnormal operands and results for zeros."""
+    *operations, end = program.main.body.operations
+    known = dict(zip((one.name for one in program.main.arguments), inputs, strict=True))
+    for one in operations:
+        record = OPS.get(one.name)
+        moves = record is None or record.rounding is Rounding.MOVES
+        taken = [known[value.name] for value in one.operands]
+        given = apply(one, taken if moves else list(map(_flushed, taken)), known, program)
+        results = given if moves else tuple(map(_flushed, given))
+        known |= zip((value.name for value in one.results), results, strict=True)
+    return tuple(known[value.name] for value in end.operands)
+
+
+def _flushed(value: Any) -> Any:
+    return without_subnormals(value) if isinstance(value, np.ndarray) else value

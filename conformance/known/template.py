@@ -1,0 +1,189 @@
+"""Texts of `computes`: the body of a StableHLO function, generic in the types of an operation.
+
+It is written over the operands of an op by the specification's names: `%lhs`, `%operand`. An
+operand of which there may be any number is `%inputs` where there is one of it, else `%inputs.0`,
+`%inputs.1` and so on. Before MLIR reads the body, these are replaced:
+
+$lhs                    the type of that operand
+$lhs.E, $lhs.S          its element type, its sizes: `tensor<$lhs.Sxf32>` is of its shape
+$T, $E, $S              the same of the (first) result
+$dimension              the value of that attribute of the operation
+$op(%a, %b)             the operation itself, attributes and regions included, on other operands
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from conformance.errors import unknown
+from conformance.stablehlo.attributes import float_literal
+from conformance.stablehlo.emit import spell, spell_operation
+from reference.ir.op import Op
+from reference.ir.program import Operation, TensorType, Value
+from reference.ops.table import OPS
+
+_RESULT = ("T", "E", "S")
+_ITSELF = "op"
+_OPERAND = r"%[\w.$-]+"
+_PLACEHOLDER = re.compile(
+    rf"\$(?:(?P<itself>{_ITSELF})\s*\((?P<given>[^()]*)\)"
+    r"|(?P<result>[TES])(?P<of_result>x?)|(?P<name>[a-z]\w*)(?:\.(?P<part>[ES])(?P<of_part>x?))?)"
+)
+_ASSIGNED = re.compile(rf"\s*({_OPERAND})\s*=[^=]")
+_RETURNS = re.compile(r"\s*(?:func\.)?return\b")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_COMMENT = re.compile(r"//.*")
+
+
+class TemplateError(ValueError):
+    """A text of `computes` has no meaning for an op; the message says why, in one line."""
+
+
+def operand_names(operation: Operation) -> tuple[str, ...]:
+    """Return what the operands are called in the text: names of the specification."""
+    record = OPS[operation.name]
+    names: list[str] = []
+    for name, given in zip(record.operands, record.grouped(operation.operands), strict=True):
+        if not name.startswith("*"):
+            names.append(name)
+        elif isinstance(given, tuple):
+            plain = name.removeprefix("*")
+            several = len(given) > 1
+            names += [f"{plain}.{i}" if several else plain for i in range(len(given))]
+    return tuple(names)
+
+
+def check_names(text: str, record: Op) -> None:
+    """Check that every placeholder means something for that op.
+
+    Raises:
+        TemplateError: when one does not.
+    """
+    operands = [name.removeprefix("*") for name in record.operands]
+    for found in _PLACEHOLDER.finditer(text):
+        name = found["name"]
+        if name is None:
+            continue
+        if name == _ITSELF:
+            raise TemplateError("'$op' must be followed by operands, such as $op(%lhs, %rhs)")
+        if name not in operands and (found["part"] or name not in record.attributes):
+            known = (*_RESULT, _ITSELF, *operands, *record.attributes)
+            raise TemplateError(f"{unknown('placeholder', name, known)} (of {record.name})")
+
+
+def module_text(text: str, operation: Operation) -> str:
+    """Return the module whose `main` computes what the text says in place of an operation.
+
+    Raises:
+        TemplateError: when the text says nothing for this operation.
+    """
+    names = operand_names(operation)
+    types = [spell(value.type) for value in operation.operands]
+    arguments = ", ".join(f"%{name}: {of}" for name, of in zip(names, types, strict=True))
+    results = ", ".join(spell(value.type) for value in operation.results)
+    body = _replaced(_COMMENT.sub("", text), operation, names)
+    if not any(_RETURNS.match(line) for line in _outermost(body)):
+        if len(operation.results) != 1:
+            raise TemplateError(f"{operation.name} has several results: end with a 'return'")
+        body = f"{body.rstrip()}\nreturn {_last(body)} : {results}"
+    return f"func.func @main({arguments}) -> ({results}) {{\n{body}\n}}"
+
+
+def _outermost(body: str) -> list[str]:
+    """Return the lines that begin outside of all regions, attributes and types."""
+    lines: list[str] = []
+    depth = 0
+    for line in body.splitlines():
+        if depth == 0:
+            lines.append(line)
+        plain = _STRING.sub("", line).replace("->", "")
+        depth += sum(plain.count(one) for one in "({[<") - sum(plain.count(one) for one in ")}]>")
+    return lines
+
+
+def _last(body: str) -> str:
+    """Return the name of the value that the last operation of the body gives."""
+    names = [found[1] for line in _outermost(body) if (found := _ASSIGNED.match(line))]
+    if not names:
+        raise TemplateError(
+            "no operation gives a value; write such as '%0 = stablehlo.abs %x : $T'"
+        )
+    return names[-1]
+
+
+def _replaced(text: str, operation: Operation, names: Sequence[str]) -> str:
+    """Return the text with the types, attributes and operations that placeholders stand for."""
+    values = dict(zip(names, operation.operands, strict=True))
+
+    def replacement(found: re.Match[str]) -> str:
+        if found["itself"]:
+            return _itself(operation, found["given"])
+        if found["result"]:
+            value = operation.results[0] if operation.results else None
+            return _type(value, found["result"], found["of_result"])
+        name = found["name"]
+        value = values.get(name, values.get(f"{name}.0"))
+        if value is not None:
+            return _type(value, found["part"] or "T", found["of_part"] or "")
+        return _attribute(operation, name)
+
+    return _PLACEHOLDER.sub(replacement, text)
+
+
+def _type(value: Value | None, part: str, following: str) -> str:
+    """Return the type of a value, its element type, or its sizes with what follows them."""
+    of = None if value is None else value.type
+    if of is not None and part == "T":
+        return spell(of) + following
+    if not isinstance(of, TensorType):
+        raise TemplateError("$E and $S are of tensors alone")
+    if part == "S":
+        sizes = "x".join("?" if size is None else str(size) for size in of.shape)
+        return f"{sizes}{following}" if sizes else ""
+    scalar = spell(replace(of, shape=(), bounds=()))
+    return scalar.removeprefix("tensor<").removesuffix(">") + following
+
+
+def _itself(operation: Operation, given: str) -> str:
+    names = [one.strip() for one in given.split(",")] if given.strip() else []
+    if len(names) != len(operation.operands):
+        count = len(operation.operands)
+        raise TemplateError(
+            f"{operation.name} takes {count} operands, and $op is given {len(names)}"
+        )
+    if not all(re.fullmatch(_OPERAND, name) for name in names):
+        raise TemplateError(f"$op({given}): operands are values, such as %lhs")
+    operands = tuple(
+        replace(value, name=name.removeprefix("%"))
+        for value, name in zip(operation.operands, names, strict=True)
+    )
+    spelled = spell_operation(replace(operation, operands=operands))
+    if not spelled:
+        raise TemplateError(f"this {operation.name} cannot be written")
+    return spelled.partition(" = ")[2]
+
+
+def _attribute(operation: Operation, name: str) -> str:
+    found: Mapping[str, Any] = dict(operation.attributes)
+    if name not in found:
+        raise TemplateError(f"this {operation.name} has no attribute {name!r}")
+    text = _written(found[name])
+    if text is None:
+        raise TemplateError(f"attribute {name!r} cannot be written; use $op(...)")
+    return text
+
+
+def _written(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return float_literal(value)
+    if isinstance(value, (int, str)):
+        return str(value)
+    if type(value) is tuple:
+        items = [_written(one) for one in value]
+        return None if None in items else f"[{', '.join(filter(None, items))}]"
+    return None

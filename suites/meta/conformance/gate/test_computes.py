@@ -1,0 +1,169 @@
+"""Entries with `computes`: the examples of the docs against backends that do so, and errors."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conformance.backends.session import open_session
+from conformance.campaign.tasks import Task, run_task, run_tasks
+from conformance.catalog import Cell
+from conformance.check.made import unit_of
+from conformance.check.outcome import Outcome
+from conformance.check.program import Work
+from conformance.gate import computes
+from conformance.gate.expectations import Expectation, hypotheses_of, known_by
+from conformance.gate.reading import SHIPPED, ExpectationError, load, read
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Record
+from reference.ir.types import Array, element_type
+from suites.meta.support.small_programs import array
+
+DOCS = Path(__file__).parents[4] / "docs" / "expectations.md"
+EXAMPLES = re.findall(r"```toml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+NAMES = [found[1] for found in re.finditer(r'^id = "(.*)"', "\n".join(EXAMPLES), re.MULTILINE)]
+
+BACKENDS = [
+    ("tanh-clamped", "reference:tanh_clamped", "tanh", "f64"),
+    ("division-by-reciprocal", "reference:reciprocal_division", "divide", "f32"),
+    ("indices-of-8-bits", "reference:indices_of_8_bits", "gather", "f32"),
+]
+"""The examples, each with a backend that computes so, and an op and element type that show it."""
+
+
+def example(name: str, folder: Path) -> tuple[Expectation, ...]:
+    path = folder / "ours.toml"
+    path.write_text(EXAMPLES[NAMES.index(name)])
+    return load(str(path), ["reference"], {})
+
+
+def failing(backend: str, op: str, of: str, known: tuple[Expectation, ...]) -> list[Record]:
+    task = Task(Cell(op, element_type(of), backend), 0, 0, 6)
+    (result,) = run_tasks([task], hypotheses_of(known, backend))
+    return [record for record in result.records if record.verdict.fails]
+
+
+def test_each_example_of_the_docs_is_tried() -> None:
+    assert [name for name, *_ in BACKENDS] == NAMES
+    assert len(EXAMPLES) == len(NAMES)
+
+
+@pytest.mark.parametrize(("name", "backend", "op", "of"), BACKENDS)
+def test_what_a_backend_computes_instead_is_known(
+    name: str, backend: str, op: str, of: str, tmp_path: Path
+) -> None:
+    known = example(name, tmp_path)
+    records = failing(backend, op, of, known)
+    assert records
+    assert {known_by(known, record) for record in records} == {name}
+
+
+@pytest.mark.parametrize(("name", "backend", "op", "of"), BACKENDS)
+def test_what_another_backend_computes_is_new(
+    name: str, backend: str, op: str, of: str, tmp_path: Path
+) -> None:
+    known = example(name, tmp_path)
+    records = failing("reference:one_wrong_element", op, of, known)
+    assert records
+    assert not any(known_by(known, record) for record in records)
+    without = run_task(Task(Cell(op, element_type(of), backend), 0, 0, 6)).records
+    assert not any(known_by(known, record) for record in without)
+
+
+def checked(
+    text: str, inputs: tuple[Array, ...], backend: str, known: tuple[Expectation, ...]
+) -> Outcome:
+    work = Work(unit_of(parse_module(text)), open_session(backend), known, 60.0)
+    return work.judged(inputs)
+
+
+IN_A_FUNCTION = """
+func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
+  %0 = stablehlo.add %x, %x : tensor<2xf64>
+  %1 = func.call @f(%0) : (tensor<2xf64>) -> tensor<2xf64>
+  return %1 : tensor<2xf64>
+}
+func.func private @f(%x: tensor<2xf64>) -> tensor<2xf64> {
+  %0 = stablehlo.tanh %x : tensor<2xf64>
+  %1 = stablehlo.negate %0 : tensor<2xf64>
+  return %1 : tensor<2xf64>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "known"),
+    [("reference:tanh_clamped", ("tanh-clamped",)), ("reference:off_by_100_ulp@tanh", ())],
+)
+def test_it_is_known_in_a_function_of_a_program(
+    backend: str, known: tuple[str, ...], tmp_path: Path
+) -> None:
+    inputs = (array([0.25, 8.0], "f64"),)
+    outcome = checked(IN_A_FUNCTION, inputs, backend, example("tanh-clamped", tmp_path))
+    assert outcome.verdict.fails
+    assert outcome.known == known
+
+
+ENTRY = """
+[[known]]
+id = "mine"
+op = "{op}"
+element_types = ["f32"]
+computes = '''
+{text}
+'''
+reason = "so it is"
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("op", "text", "more", "reason"),
+    [
+        ("tanh", "%0 = stablehlo.abs %x : $T", "", "for tanh of f32: line 1: use of undeclared"),
+        ("tanh", "%0 = stablehlo.absolute %operand : $T", "", "custom op 'stablehlo.absolute'"),
+        ("tanh", "%0 = stablehlo.abs %operand : $Q", "", "for tanh of f32: line 1:"),
+        ("tanh", "%0 = stablehlo.abs %operand : $lhs", "", "unknown placeholder 'lhs'"),
+        ("tanh", "%0 = $op", "", "'$op' must be followed by operands"),
+        ("tanh", "%0 = stablehlo.constant dense<1.0> : tensor<99xf32>", "", "different type"),
+        ("tanh", "%0 = $op(%operand)", 'within = "2"', "such as '2 ulp', not '2'"),
+        ("tanh", "%0 = $op(%operand)", 'kinds = ["NaN"]', "'kinds' cannot stand beside"),
+        ("tanh", "%0 = $op(%operand)", "max_ulp = 3", "'max_ulp' cannot stand beside"),
+        ("tanh", "%0 = $op(%operand)", 'verdicts = ["crashed"]', "never 'crashed'"),
+        ("Tanh", "%0 = $op(%operand)", "", "write op = 'tanh'"),
+        ("pad + tanh", "%0 = $op(%operand)", "", "is of one operation"),
+        ("all_reduce", "%0 = $op(%operand)", "", "'computes' cannot speak of all_reduce"),
+        ("while", "%0 = $op(%operand)", "", "'computes' cannot speak of while"),
+    ],
+)
+def test_errors_are_one_line_that_names_the_entry(
+    op: str, text: str, more: str, reason: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text(ENTRY.format(op=op, text=text, more=more))
+    with pytest.raises(ExpectationError) as caught:
+        load(str(path), ["reference"], {})
+    told = str(caught.value)
+    assert "'mine'" in told
+    assert reason in told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize("more", ['within = "2 ulp"', "flushes = true", "folded = true"])
+def test_what_only_such_entries_have_is_an_error_elsewhere(more: str, tmp_path: Path) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text(f'[[known]]\nid = "mine"\nop = "tanh"\nreason = "so"\n{more}\n')
+    with pytest.raises(ExpectationError, match="is of entries with 'computes'"):
+        read(path)
+
+
+SHIPPED_ONES = [
+    one for path in sorted(SHIPPED.glob("*.toml")) for one in read(path) if one.computes
+]
+
+
+@pytest.mark.parametrize("shipped", SHIPPED_ONES, ids=lambda one: one.id)
+def test_mlir_reads_the_shipped_ones(shipped: Expectation) -> None:
+    computes.check_instances(shipped)

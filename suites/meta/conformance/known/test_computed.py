@@ -1,0 +1,171 @@
+"""What an entry says that a backend computes: instantiated, evaluated, and in force or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.catalog import CATALOG
+from conformance.judging.compare import Judgement, judge
+from conformance.known.computed import Computed, instantiated, ulps
+from conformance.known.in_force import in_force
+from conformance.known.template import TemplateError, module_text
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Dense, Program
+from reference.ir.types import Array
+from suites.meta.support.small_programs import array, one, typed
+
+SQUARE = "%0 = stablehlo.multiply %operand, %operand : $T"
+
+
+def a_tanh(*shape: int, of: str = "f32") -> Program:
+    return one("tanh", [typed(*shape, of=of)], typed(*shape, of=of))
+
+
+def a_gather() -> Program:
+    return one(
+        "torch_index_select", [typed(4, 2), typed(3, of="si32")], typed(3, 2), dim=0, batch_dims=0
+    )
+
+
+def computed(program: Program, text: str, *inputs: Array) -> Array:
+    return evaluate(instantiated(text, program.subject), inputs)[0]
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 0, 3)])
+def test_types_are_those_of_the_operation(shape: tuple[int, ...]) -> None:
+    text = """
+    %w = stablehlo.convert %operand : ($operand) -> tensor<$Sxf64>
+    %n = stablehlo.convert %w : (tensor<$operand.Sxf64>) -> tensor<$Sx$E>
+    """
+    x = np.full(shape, 0.25, np.float32)
+    assert np.array_equal(computed(a_tanh(*shape), text, x), x)
+
+
+def test_comments_regions_and_attributes_in_several_lines_are_read() -> None:
+    text = """
+    %zero = stablehlo.constant dense<0.0> : tensor<$E>  // a } here
+    %sum = "stablehlo.reduce"(%operand, %zero) ({
+    ^bb0(%a: tensor<$E>, %b: tensor<$E>):
+      %s = stablehlo.add %a, %b : tensor<$E>
+      stablehlo.return %s : tensor<$E>
+    }) {dimensions = array<i64: 0>} : ($T, tensor<$E>) -> tensor<$E>
+    %r = "stablehlo.broadcast_in_dim"(%sum) {
+      broadcast_dimensions = array<i64>
+    } : (tensor<$E>) -> $T
+    """
+    assert computed(a_tanh(2), text, array([1.0, 2.0])).tolist() == [3.0, 3.0]
+
+
+def test_the_op_itself_takes_other_operands_and_keeps_its_attributes() -> None:
+    text = """
+    %i = stablehlo.negate %index : $index
+    %0 = $op(%operand, %i)
+    """
+    operand, index = array([[1, 2], [3, 4], [5, 6], [7, 8]]), array([0, -1, -3], "si32")
+    assert computed(a_gather(), text, operand, index).tolist() == [[1, 2], [3, 4], [7, 8]]
+    assert "axes = [0]" in module_text("%0 = f axes = [$dim]", a_gather().subject)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("%0 = stablehlo.tanh %x : $T", "line 1: use of undeclared SSA value name"),
+        ("\n%0 = stablehlo.tanhh %operand : $T", "line 2: custom op 'stablehlo.tanhh' is unknown"),
+        ("%0 = stablehlo.constant dense<1.0> : tensor<7xf32>", "expects different type"),
+        ("// nothing", "no operation gives a value"),
+        ("%0 = $op(%operand, %operand)", "tanh takes 1 operands, and $op is given 2"),
+        ("%0 = $op(operand)", "operands are values, such as %lhs"),
+        ("%0 = stablehlo.iota dim = $dim : $T", "this tanh has no attribute 'dim'"),
+    ],
+)
+def test_what_has_no_meaning_is_an_error_of_one_line(text: str, reason: str) -> None:
+    with pytest.raises(TemplateError) as caught:
+        instantiated(text, a_tanh(2).subject)
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def judged(program: Program, inputs: list[Array], actual: Array, *known: Computed) -> Judgement:
+    rule = CATALOG[program.subject.name].tolerance
+    with in_force(known):
+        return judge(program, inputs, evaluate(program, inputs), [actual], rule)
+
+
+def entry(text: str = SQUARE, **given) -> Computed:
+    return Computed("mine", ("tanh", "add"), given.pop("of", ("f*",)), text, **given)
+
+
+X = array([0.5, 1.5, 3.0])
+
+
+def test_elements_as_predicted_have_the_class_of_the_entry() -> None:
+    found = judged(a_tanh(3), [X], X * X, entry())
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "as computed by mine")
+    assert judged(a_tanh(3), [X], X * X).kind == "wrong value"
+
+
+@pytest.mark.parametrize("ulp", [0, 2, 3, 64])
+def test_what_is_further_off_than_within_is_not_predicted(ulp: int) -> None:
+    actual = (X * X).view(np.int32)
+    actual[1] += ulp
+    found = judged(a_tanh(3), [X], actual.view(np.float32), entry(within=2.0))
+    kinds = {kind for _, kind in found.findings} if ulp > 2 else {found.kind}
+    assert ("as computed by mine" in kinds, len(kinds)) == (True, 2 if ulp > 2 else 1)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -0.0])
+def test_special_values_are_predicted_as_they_are(wrong: float) -> None:
+    text = "%0 = stablehlo.add %operand, %operand : $T"
+    x = array([0.5, 1.5, 0.0])
+    actual = x + x
+    actual[2] = wrong
+    found = judged(a_tanh(3), [x], actual, entry(text, within=2.0))
+    assert {kind for _, kind in found.findings} > {"as computed by mine"}
+
+
+@pytest.mark.parametrize(
+    "known",
+    [entry(of=("f64",)), Computed("mine", ("sine",), ("f32",), SQUARE), entry(folded=True)],
+)
+def test_an_entry_says_nothing_outside_of_its_scope(known: Computed) -> None:
+    assert judged(a_tanh(3), [X], X * X, known).kind == "wrong value"
+
+
+def test_an_entry_of_constants_is_about_constants() -> None:
+    program = one("tanh", [Dense.of(X, typed(3))], typed(3))
+    assert judged(program, [], X * X, entry(folded=True)).kind == "as computed by mine"
+
+
+@pytest.mark.parametrize("flushes", [False, True])
+def test_subnormal_numbers_are_zeros_on_the_way_where_it_says_so(flushes: bool) -> None:
+    text = """
+    %huge = stablehlo.constant dense<1.0e30> : $T
+    %0 = stablehlo.multiply %lhs, %huge : $T
+    %1 = stablehlo.multiply %rhs, %huge : $T
+    %2 = stablehlo.subtract %0, %1 : $T
+    """
+    x, y, huge = array([1e-40, 2.0]), array([2e-40, 1.0]), np.float32(1e30)
+    program = one("add", [typed(2), typed(2)], typed(2))
+    kept, flushed = x * huge - y * huge, array([0.0, 1e30])
+    actual = flushed if flushes else kept
+    assert judged(program, [x, y], actual, entry(text, flushes=flushes)).wrong == 2
+    kinds = {
+        kind for _, kind in judged(program, [x, y], actual, entry(text, flushes=flushes)).findings
+    }
+    assert kinds == {"as computed by mine"}
+    other = judged(program, [x, y], actual, entry(text, flushes=not flushes))
+    assert {kind for _, kind in other.findings} != {"as computed by mine"}
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("", 0), ("2 ulp", 2), ("1 ulps", 1), ("0.5 ulp", 0.5)]
+)
+def test_distances_are_in_ulp(text: str, number: float) -> None:
+    assert ulps(text) == number
+
+
+def test_a_distance_without_its_unit_is_an_error() -> None:
+    with pytest.raises(ValueError, match="'within' must be written such as '2 ulp', not '2'"):
+        ulps("2")
