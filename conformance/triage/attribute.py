@@ -22,7 +22,6 @@ from conformance.judging.perturbation.overrides import Override
 from conformance.tolerance.models.mistakes import MISTAKES, concerned, mistaken
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
-from conformance.transforms.turns import with_one_turn
 from conformance.transforms.values import makers_of, used_by
 from conformance.triage.carried import carried
 from conformance.triage.fault import Explained, Fault
@@ -31,15 +30,13 @@ from conformance.triage.isolate import Steps, Wrong, steps
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.misshapen import misshaping
 from conformance.triage.prediction import Shown, is_modelled
+from conformance.triage.regions import known_in_regions, same
 from conformance.triage.rewritings import LABELS, of_class, rewritten
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
-from reference.ir.op import Structure
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from reference.numerics.alike import alike
-from reference.ops.structure import structure_of
 
 Infeeds = Sequence[Sequence[Array]] | None
 
@@ -148,7 +145,7 @@ class Explainer:
                 expected = evaluate(*taken)
             except EvaluationError:
                 return ()
-            if _same(expected, [got]):
+            if same(expected, [got]):
                 continue
             found = rewritten(program, operation, steps.values, expected, (got,), judgement)
             ids = self.known(operation, found) if found.kind in LABELS else ()
@@ -309,7 +306,7 @@ class Explainer:
         except BackendError:
             return None
         expected = evaluate(whole, inputs)
-        if malformed(expected, actual) is not None or not _same(actual, got):
+        if malformed(expected, actual) is not None or not same(actual, got):
             return None
         judgement = judge(whole, inputs, expected, actual, rule, platform=self.search.platform)
         return judgement if judgement.verdict.fails else None
@@ -327,10 +324,10 @@ class Explainer:
         if not self.expectations:
             return ()
         if wrong.judgement.kind in LABELS or wrong.judgement.kind in MALFORMED:
-            return self.known(wrong.operation, wrong.judgement)
+            return self.known(wrong.operation, wrong.judgement) or self._known_within(wrong)
         judgement = self._alone(wrong)
         if judgement is not None and judgement.verdict.fails:
-            return self.known(wrong.operation, judgement) or self._known_written_out(wrong)
+            return self.known(wrong.operation, judgement) or self._known_within(wrong)
         if is_modelled(wrong.operation, wrong.judgement, self.search.platform) and (
             ids := self.known(wrong.operation, wrong.judgement)
         ):
@@ -372,25 +369,21 @@ class Explainer:
         (got,) = self.search.run(group, [inputs])
         return group, inputs, got
 
-    def _known_written_out(self, wrong: Wrong) -> tuple[str, ...]:
-        """What is known of a loop's body in its place, where that is the same and gives the same:
-        compilers write out loops of which they see that they have one turn."""
-        operation = wrong.operation
-        taken = alone(wrong.program, operation, wrong.values)
-        if structure_of(operation) is not Structure.LOOPS or taken is None:
+    def _known_within(self, wrong: Wrong) -> tuple[str, ...]:
+        return known_in_regions(self.search.run, wrong, self._region_known)
+
+    def _region_known(
+        self, program: Program, inputs: Sequence[Array], actual: Sequence[Array]
+    ) -> tuple[str, ...] | None:
+        """Return the expectations that know what is wrong with the results of a region."""
+        permitted = Permitted(program, inputs, self.search.platform)
+        judgement = judge_program(permitted, actual)
+        if not judgement.verdict.fails:
             return ()
-        (program, inputs), got = taken, [wrong.values.get(one.name) for one in operation.results]
-        other = with_one_turn(program, operation)
-        try:
-            (actual,) = self.search.run(other, [inputs])
-            is_same = _same(evaluate(other, inputs), evaluate(program, inputs))
-        except (BackendError, EvaluationError):
-            return ()
-        if not is_same or not _same(actual, [array for array in got if array is not None]):
-            return ()
-        made = steps(self.search.run, self.search.platform, other, inputs, range(len(actual)))
-        found = self.explained(other, inputs, actual, wrong.judgement, made)
-        return found.known if found.is_known else ()
+        numbers = range(len(actual))
+        made = steps(self.search.run, self.search.platform, program, inputs, numbers)
+        found = self.explained(program, inputs, actual, judgement, made)
+        return found.known if found.is_known else None
 
     def _alone(self, wrong: Wrong) -> Judgement | None:
         """The judgement on what the operation gives by itself, on the operands it had."""
@@ -459,13 +452,6 @@ class Explainer:
     def _all_known(self, failures: Sequence[Failure]) -> tuple[str, ...]:
         ids = [known_by(self.expectations, failure) for failure in failures]
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
-
-
-def _same(ones: Sequence[Array], others: Sequence[Array]) -> bool:
-    return len(ones) == len(others) and all(
-        one.shape == other.shape and bool(alike(one, other).all())
-        for one, other in zip(ones, others, strict=True)
-    )
 
 
 def _is_flushed(judgement: Judgement) -> bool:

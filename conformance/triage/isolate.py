@@ -30,7 +30,7 @@ from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import cheap, copies
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import alone, part, returning
-from conformance.transforms.outline import as_program
+from conformance.transforms.outline import outlined
 from conformance.transforms.values import can_be_result, elements, makers_of
 from conformance.triage.influence import influential
 from conformance.triage.prediction import is_modelled
@@ -355,26 +355,27 @@ class _Judging:
 
     def _branch(self, operation: Operation, got: tuple[Array, ...]) -> bool:
         region = chosen(operation, self._values)
-        program, free = as_program(region)
-        return self._region(operation, program, [self._values[v.name] for v in free], got)
+        program, around = outlined(self._program, region, self._values)
+        return self._region(operation, program, around, got)
 
     def _iterated(
         self, operation: Operation, expected: tuple[Array, ...], got: tuple[Array, ...]
     ) -> bool:
         """Whether the backend's own condition and body, again and again, come to its results, and
         every time are right, or what is wrong is noted."""
-        (condition, around), (body, inside) = map(as_program, operation.regions)
-        outer = [[self._values[v.name] for v in free] for free in (around, inside)]
+        (condition, around), (body, inside) = (
+            outlined(self._program, region, self._values) for region in operation.regions
+        )
         carried = [self._values[value.name] for value in operation.operands]
         faulty, before = 0, len(self._wrong)
         noted = before
         for _ in range(ITERATIONS):
-            (goes_on,) = self._run(condition, [[*carried, *outer[0]]])
-            if not self._region(operation, condition, [*carried, *outer[0]], goes_on):
+            (goes_on,) = self._run(condition, [[*carried, *around]])
+            if not self._region(operation, condition, [*carried, *around], goes_on):
                 return False
             if not bool(goes_on[0]):
                 break
-            inputs = [*carried, *outer[1]]
+            inputs = [*carried, *inside]
             (carried,) = self._run(body, [inputs])
             if not self._region(operation, body, inputs, carried):
                 return False

@@ -17,7 +17,7 @@ from conformance.transforms.extract import alone, part, prefix, returning, start
 from conformance.transforms.inline import inlined
 from conformance.transforms.merge import merge
 from conformance.transforms.observe import observable
-from conformance.transforms.outline import as_program
+from conformance.transforms.outline import as_program, outlined
 from conformance.transforms.replacing import with_operations
 from conformance.transforms.substitute import (
     self_contained,
@@ -240,6 +240,20 @@ def test_an_operation_whose_operands_have_no_values_is_not_taken() -> None:
 def test_a_region_is_a_program_of_what_is_around_it() -> None:
     program, free = as_program(the("while").regions[1])
     around = [VALUES[value.name] for value in free]
+    i, more = evaluate(program, [np.array(1, np.int32), INPUTS[1], *around])
+    alike((i, more), (2, INPUTS[1] + INPUTS[1] * INPUTS[1]))
+
+
+def test_a_region_as_a_program_has_the_constants_around_it() -> None:
+    body = the("while").regions[1]
+    _, free = as_program(body)
+    outside = {value.name for value in the_constants()}
+    assert outside & {value.name for value in free}
+    program, around = outlined(FLAT, body, VALUES)
+    arguments = program.main.arguments[len(body.arguments) :]
+    assert [value.name for value in arguments] == [
+        value.name for value in free if value.name not in outside
+    ]
     i, more = evaluate(program, [np.array(1, np.int32), INPUTS[1], *around])
     alike((i, more), (2, INPUTS[1] + INPUTS[1] * INPUTS[1]))
 

@@ -1,0 +1,111 @@
+"""Loops and branches that go wrong as a whole: their regions are run as programs and explained.
+
+A compiler rewrites the operations of a region as it does those of main. Where it does so only as
+long as no value within is shown, no operation of the region is wrong by itself, and the search for
+the cause goes on in the region, as it would in a program that consists of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from conformance.backends.base import BackendError
+from conformance.transforms.extract import alone
+from conformance.transforms.outline import outlined
+from conformance.transforms.turns import with_one_turn
+from conformance.triage.isolate import FAULTY_ITERATIONS, ITERATIONS, Run, Wrong, chosen
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.op import Structure
+from reference.ir.program import Program
+from reference.ir.types import Array
+from reference.numerics.alike import alike
+from reference.ops.structure import structure_of
+
+Explain = Callable[[Program, Sequence[Array], Sequence[Array]], tuple[str, ...] | None]
+"""explain(program, inputs, results): the expectations that know what is wrong with the results;
+none where they are right, None where something is not known."""
+
+
+def known_in_regions(run: Run, wrong: Wrong, explain: Explain) -> tuple[str, ...]:
+    """Return the expectations that know all that is wrong in the regions of an operation.
+
+    There are none where its results are not those of its regions run one after the other.
+    """
+    got = [wrong.values.get(one.name) for one in wrong.operation.results]
+    results = [one for one in got if one is not None]
+    if len(results) < len(got):
+        return ()
+    match structure_of(wrong.operation):
+        case Structure.BRANCHES:
+            ways = (_of_branch,)
+        case Structure.LOOPS:
+            ways = (_of_one_iteration, _of_iterations)
+        case _:
+            return ()
+    for way in ways:
+        try:
+            found = way(run, wrong, results, explain)
+        except (BackendError, EvaluationError, KeyError):
+            continue
+        if found:
+            return found
+    return ()
+
+
+def _of_branch(
+    run: Run, wrong: Wrong, got: Sequence[Array], explain: Explain
+) -> tuple[str, ...] | None:
+    region = chosen(wrong.operation, wrong.values)
+    program, inputs = outlined(wrong.program, region, wrong.values)
+    (actual,) = run(program, [inputs])
+    return explain(program, inputs, actual) if same(actual, got) else None
+
+
+def _of_one_iteration(
+    run: Run, wrong: Wrong, got: Sequence[Array], explain: Explain
+) -> tuple[str, ...] | None:
+    """Explain a loop by its body in its place: compilers write out loops of one iteration."""
+    taken = alone(wrong.program, wrong.operation, wrong.values)
+    if taken is None:
+        return None
+    (program, inputs), other = taken, with_one_turn(taken[0], wrong.operation)
+    (actual,) = run(other, [inputs])
+    if not same(evaluate(other, inputs), evaluate(program, inputs)) or not same(actual, got):
+        return None
+    return explain(other, inputs, actual)
+
+
+def _of_iterations(
+    run: Run, wrong: Wrong, got: Sequence[Array], explain: Explain
+) -> tuple[str, ...] | None:
+    """Explain every iteration of a loop, with the backend's own values between them."""
+    of, values = wrong.operation, wrong.values
+    (condition, around), (body, inside) = (
+        outlined(wrong.program, region, values) for region in of.regions
+    )
+    carried: Sequence[Array] = [values[value.name] for value in of.operands]
+    known, faulty = dict[str, None](), 0
+    for _ in range(ITERATIONS):
+        inputs = [*carried, *around]
+        (goes_on,) = run(condition, [inputs])
+        found = explain(condition, inputs, goes_on)
+        if found is None or not goes_on[0]:
+            return tuple(known) if found is not None and same(carried, got) else None
+        inputs = [*carried, *inside]
+        (carried,) = run(body, [inputs])
+        within = explain(body, inputs, carried)
+        if within is None:
+            return None
+        known |= dict.fromkeys((*found, *within))
+        faulty += bool(found or within)
+        if faulty > FAULTY_ITERATIONS:
+            return None
+    return None
+
+
+def same(ones: Sequence[Array], others: Sequence[Array]) -> bool:
+    """Tell whether results have the same shapes and the same elements."""
+    return len(ones) == len(others) and all(
+        one.shape == other.shape and bool(alike(one, other).all())
+        for one, other in zip(ones, others, strict=True)
+    )

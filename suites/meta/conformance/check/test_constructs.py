@@ -1,0 +1,80 @@
+"""Known divergences are known by the same entry in every construct that a program has.
+
+The counterexamples of shipped entries of rewritings are placed in functions, composites, branches
+and loops, and checked on XLA's CPU.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.backends.session import Session, open_session
+from conformance.check.made import unit_of
+from conformance.check.program import Work
+from conformance.gate.classes import UNSTEADY
+from conformance.gate.counterexamples import arrays
+from conformance.gate.expectations import Expectation
+from conformance.gate.reading import load
+from conformance.results.versions import versions
+from conformance.stablehlo.parse import parse_module
+from conformance.triage.rewritings import LABELS
+from reference.ir.program import Program
+from reference.ir.types import Array
+from suites.meta.support.constructs import CONSTRUCTS
+
+pytestmark = pytest.mark.x86
+SHIPPED = load(None, ("cpu",), versions())
+KINDS = {"zero left out", *LABELS} - {*UNSTEADY, "exponential of a constant NaN"}
+"""The classes of operations that are rewritten; but for results that no program predicts."""
+
+ENTRIES = {
+    one.id: one
+    for one in SHIPPED
+    if one.counterexample and not KINDS.isdisjoint(one.kinds) and "collective" not in one.id
+}
+
+RIGHT = {("exponential-that-overflows-in-a-sum", "if")}
+"""Entries whose counterexample is right in a construct: 0.12 rounds the exponential there."""
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    return open_session("cpu")
+
+
+def outcome(
+    session: Session, entry: Expectation, program: Program, inputs: tuple[Array, ...]
+) -> tuple[bool, tuple[str, ...]]:
+    """Return whether a program fails, and the entries that know it."""
+    found = Work(unit_of(program), session, (entry,), 60.0).judged(inputs)
+    return found.verdict.fails, found.known
+
+
+@pytest.mark.parametrize("construct", CONSTRUCTS)
+@pytest.mark.parametrize("id_", ENTRIES)
+def test_an_entry_knows_its_counterexample_in_every_construct(
+    session: Session, id_: str, construct: str
+) -> None:
+    entry = ENTRIES[id_]
+    assert entry.counterexample is not None
+    program = parse_module(entry.counterexample.program)
+    inputs = arrays(program, entry.counterexample.inputs)
+    place, given = CONSTRUCTS[construct]
+    if given is not None:
+        of = np.bool_ if isinstance(given, bool) else np.int32
+        inputs = (*inputs, np.array(given, of))
+    is_wrong, known = outcome(session, entry, place(program), inputs)
+    assert is_wrong or (id_, construct.partition(",")[0]) in RIGHT
+    assert known == ((id_,) if is_wrong else ())
+
+
+def test_another_wrong_result_of_a_branch_is_new(session: Session) -> None:
+    """An entry of another rewriting does not know what goes wrong in a branch."""
+    zero, iota = ENTRIES["zero-left-out-of-a-sum"], ENTRIES["constant-taken-for-iota"]
+    assert zero.counterexample is not None
+    program = parse_module(zero.counterexample.program)
+    inputs = arrays(program, zero.counterexample.inputs)
+    place, _ = CONSTRUCTS["case"]
+    index = np.array(1, np.int32)
+    assert outcome(session, iota, place(program), (*inputs, index)) == (True, ())
