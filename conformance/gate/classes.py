@@ -68,7 +68,7 @@ CLASSES = (
     "windows miscounted",
     # results, and how they came about
     "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",
-    "wrong element type", "wrong shape",
+    "unsigned element type", "wrong element type", "wrong shape",
     # no results
     "abort", "arithmetic exception", "bus error", "illegal instruction", "internal error", "killed",
     "no answer", "out of memory", "refused as invalid", "segmentation fault",

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import rule_of
+from conformance.judging import element_types
 from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
@@ -180,8 +181,8 @@ def _all_results(program: Program, inputs: Sequence[Array]) -> dict[str, Array]:
     return known
 
 
-MALFORMED = ("missing result", "wrong element type", "wrong shape")
-"""The classes of results that cannot even be compared."""
+MALFORMED = ("missing result", element_types.LABEL, "wrong element type", "wrong shape")
+"""The classes of results that are not of the stated number, types and shapes."""
 
 
 def malformed(expected: Sequence[Array], actual: Sequence[Array]) -> tuple[str, str] | None:
@@ -189,15 +190,35 @@ def malformed(expected: Sequence[Array], actual: Sequence[Array]) -> tuple[str, 
     if len(actual) != len(expected):
         return "missing result", f"{len(expected)} results expected, got {len(actual)}"
     for number, (want, got) in enumerate(zip(expected, actual, strict=True)):
-        if got.dtype != want.dtype:
-            return "wrong element type", (
-                f"result {number}: {element_type_of(want)} expected, got {got.dtype.name}"
-            )
         if got.shape != want.shape:
             return "wrong shape", (
                 f"result {number}: shape {list(want.shape)} expected, got {list(got.shape)}"
             )
+    pairs = list(zip(expected, actual, strict=True))
+    for number, (want, got) in enumerate(pairs):
+        if got.dtype != want.dtype:
+            bits = all(element_types.is_unsigned(*pair) for pair in pairs)
+            return (
+                element_types.LABEL if bits else "wrong element type",
+                f"result {number}: {element_type_of(want)} expected, got {got.dtype.name}",
+            )
     return None
+
+
+def judged_by_bits(
+    expected: Sequence[Array],
+    actual: Sequence[Array],
+    judged: Callable[[Sequence[Array]], Judgement],
+) -> Judgement:
+    """Judge the bits of results of unsigned types by `judged`, and add that their types differ."""
+    pairs = zip(expected, actual, strict=True)
+    wrong = sum(got.size for want, got in pairs if got.dtype != want.dtype)
+    kind, message = malformed(expected, actual) or ("", "")
+    types = Judgement(
+        Verdict.DIVERGENT, kind, message, wrong, 0, None, None, (), Errors(),
+        ((Verdict.DIVERGENT, kind),),
+    )  # fmt: skip
+    return combine([judged(element_types.as_stated(expected, actual)), types])
 
 
 def judge(
@@ -218,6 +239,12 @@ def judge(
     rule = as_stated(program.subject, rule.on(platform))
     total = sum(array.size for array in expected)
     bad = malformed(expected, actual)
+    if bad is not None and bad[0] == element_types.LABEL:
+        return judged_by_bits(
+            expected,
+            actual,
+            lambda stated: judge(program, inputs, expected, stated, rule, platform=platform),
+        )
     if bad is not None:
         label = mistaken(program, inputs, actual)
         kind, message = (label, f"{label}: {bad[1]}") if label else bad

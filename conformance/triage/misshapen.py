@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conformance.backends.base import BackendError
-from conformance.judging.compare import malformed
+from conformance.judging.compare import MALFORMED, malformed
 from conformance.transforms.extract import alone, part
 from conformance.triage.isolate import Run
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -76,7 +76,7 @@ def _known(
     run: Run, program: Program, operation: Operation, values: Mapping[str, Any], knows: Knows
 ) -> str:
     """What knows that an operation gives a result of another type, "" where nothing does."""
-    if not knows(operation, "wrong shape", "") and not knows(operation, "wrong element type", ""):
+    if not any(knows(operation, kind, "") for kind in MALFORMED):
         return ""
     taken = alone(program, operation, values)
     if taken is None:

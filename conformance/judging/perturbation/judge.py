@@ -12,11 +12,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from conformance.catalog import rule_of
-from conformance.judging.compare import MALFORMED, SHOWN, Judgement, combine, malformed, renamed
+from conformance.judging import element_types
+from conformance.judging.compare import (
+    MALFORMED,
+    SHOWN,
+    Judgement,
+    combine,
+    judged_by_bits,
+    malformed,
+    renamed,
+)
 from conformance.judging.differences import decimal, hexadecimal
 from conformance.judging.perturbation.evaluations import SAMPLES, Permitted
 from conformance.judging.perturbation.hook import Values
@@ -59,6 +69,8 @@ def _judged(permitted: Permitted, actual: Sequence[Array]) -> Judgement:
     expected = permitted.expected
     total = sum(array.size for array in expected)
     bad = malformed(expected, actual)
+    if bad is not None and bad[0] == element_types.LABEL:
+        return judged_by_bits(expected, actual, partial(_judged, permitted))
     if bad is not None:
         return Judgement(Verdict.DIVERGENT, *bad, total, total, None, None, (), Errors())
     permitted.only([n for n, one in enumerate(expected) if _differs(one, actual[n])])

@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG, rule_of
-from conformance.judging.compare import SAMPLED_POINTS, WORST_POINTS, combine, judge, merge_errors
+from conformance.judging.compare import (
+    SAMPLED_POINTS,
+    WORST_POINTS,
+    combine,
+    judge,
+    malformed,
+    merge_errors,
+)
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.rule import Ulps
@@ -292,6 +302,37 @@ def test_malformed_results_are_divergent(actual: list[Array], kind: str) -> None
     expected = evaluate(program, (ones, ones))
     judged = judge(program, (ones, ones), expected, actual, CATALOG["add"].tolerance)
     assert (judged.verdict, judged.kind) == (D, kind)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kind"), [([2, 2], "unsigned element type"), ([2, 3], "wrong value")]
+)
+def test_bits_of_the_unsigned_type_are_judged_as_those_of_the_stated_one(
+    numbers: list[float], kind: str
+) -> None:
+    ones = np.ones(2, np.float32)
+    program = program_of("add", (ones, ones), "f32")
+    expected = evaluate(program, (ones, ones))
+    actual = [np.array(numbers, np.float32).view(np.uint32)]
+    found = judge(program, (ones, ones), expected, actual, CATALOG["add"].tolerance)
+    assert (found.verdict, found.kind, found.total) == (D, kind, 2)
+    assert judge_program(Permitted(program, (ones, ones)), actual).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("stated", "given", "is_unsigned"),
+    [
+        (np.float32, np.uint32, True), (np.float32, np.int32, False),
+        (np.float32, np.uint64, False),
+        (ml_dtypes.int2, ml_dtypes.uint2, True), (ml_dtypes.int2, ml_dtypes.uint4, False),
+        (ml_dtypes.float6_e2m3fn, np.uint8, True), (np.complex64, np.uint64, False),
+        (ml_dtypes.float4_e2m1fn, np.uint8, False),
+    ],
+)  # fmt: skip
+def test_the_unsigned_type_has_as_many_bits(stated: type, given: type, is_unsigned: bool) -> None:
+    found = malformed([np.zeros(1, stated)], [np.zeros(1, given)])
+    assert found is not None
+    assert found[0] == ("unsigned element type" if is_unsigned else "wrong element type")
 
 
 def test_bits_of_nan_count_only_where_the_rule_says_so() -> None:

@@ -119,4 +119,4 @@ def test_another_type_than_stated_is_known_behind_what_is_open(tmp_path: Path) -
     shipped = tuple(load("cpu", ("cpu",), versions()))
     settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=shipped)
     found = checked(tmp_path, DRAWN, settings)
-    assert (found.kind, found.known) == ("wrong element type", ("random-bits-are-unsigned",))
+    assert (found.kind, found.known) == ("unsigned element type", ("random-bits-are-unsigned",))
