@@ -135,6 +135,16 @@ def test_cases_with_a_known_divergence_are_told_from_others(
     assert "known: 1 of 2 (50.0 %), more than 49 %" in capsys.readouterr().err
 
 
+def test_what_the_specification_leaves_open_is_not_hidden_by_an_entry(tmp_path: Path) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text(HIDES_VALUES.format(op="rng_bit_generator"))
+    line = ["--backend", "reference:wrong_type", "--op", "rng_bit_generator", "--changes", "tile"]
+    line += ["--expectations", str(file), "--cases", "4"]
+    found = outcomes(line, tmp_path / "out", code=0)["outcomes"]
+    assert {one["before"] for one in found} == {"rng_bit_generator-is-wrong"}
+    assert {(one["end"], one["entry"]) for one in found} == {("unspecified", "")}
+
+
 def test_cases_that_end_their_worker_have_endings_all_the_same(tmp_path: Path) -> None:
     line = ["--backend", "reference:abort", "--op", "add", "--op", "abs", "--cases", "2"]
     found = outcomes([*line, "--changes", "nan", "refused"], tmp_path / "out", code=0)
