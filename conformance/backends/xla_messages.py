@@ -34,6 +34,8 @@ _REJECTED = (
     re.compile(r"is not equal to ratio of bit-widths"),
     re.compile(r"Expected element type in shape to be"),
     re.compile(r"\[hlo verifier\]"),
+    re.compile(r"indices parameter must be an integral tensor"),
+    re.compile(r"RET_CHECK failure \(\S+\) dynamic_root\.IsArray\(\)"),
 )
 """What XLA's own shape inference says to programs that MLIR's verifier has let through."""
 
@@ -54,9 +56,8 @@ def one_line(message: str) -> str:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if not lines:
         return "no message"
-    return " ".join(_PATH.sub(lambda path: path[1] or "…", _LOCATION.sub("", lines[0])).split())[
-        :300
-    ]
+    said = _PATH.sub(lambda path: path[1] or "…", _LOCATION.sub("", lines[0]))
+    return " ".join(said.split())[:300]
 
 
 def refused_by_verifier(text: str) -> str | None:

@@ -57,7 +57,9 @@ _QUIET = {
     "TF_CPP_MIN_LOG_LEVEL": "2",
 }
 _STARTS = 3  # pools that may break one after the other before we give up
-_TELLING = re.compile(r"check failed:|LLVM ERROR|what\(\)|assertion|fatal", re.I)
+_TELLING = re.compile(
+    r"check failed:|LLVM ERROR|what\(\)|assertion|fatal|^\w+\(\): |^double free|^corrupted ", re.I
+)
 _CHANGING = re.compile(r"^[FEWI]\d{4} [\d:.]+\s+\d+ |0x[0-9a-f]+|\bpid \d+\b", re.I)
 _NOTES = ".phases"  # how the files end in which workers note what they are doing
 _NO_LOGS = (_NOTES, ".kept", ".new")

@@ -271,6 +271,12 @@ def _check_words(found: Expectation, given: Collection[str]) -> None:
         if (key in given and not texts) or "" in texts:
             raise ValueError(f"{key!r} must be a list of texts, none of them empty")
     without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
+    if without and len(without) < len(found.verdicts):
+        results = next(verdict for verdict in found.verdicts if verdict not in without)
+        raise ValueError(
+            f"{results!r} is about results and {without[0]!r} about programs without results: "
+            "make an entry of each"
+        )
     if found.where and not without:
         raise ValueError("'where' is for programs without results: rejected, crashed or timed_out")
     if without and not (found.words or found.where):

@@ -444,9 +444,12 @@ class Explainer:
         findings = judgement.findings or ((judgement.verdict, judgement.kind),)
         name, of = group_name(group), column(group[-1])
         failures = [
-            Failure(name, of, self.backend, verdict, kind, judgement.message, judgement.worst_ulp)
+            Failure(
+                name, of, self.backend, verdict, kind, judgement.message, judgement.worst_ulp,
+                operation=group[-1],
+            )
             for verdict, kind in findings
-        ]
+        ]  # fmt: skip
         return self._all_known(failures)
 
     def _all_known(self, failures: Sequence[Failure]) -> tuple[str, ...]:
