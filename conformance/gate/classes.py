@@ -42,7 +42,8 @@ CLASSES = (
     "sign over the elements above", "source without elements",
     "stated algorithm not kept", "subnormal taken for -0", "summed from +0", "sums kept in bf16",
     "total order not kept", "transform of a part", "transformed convolution",
-    "unsigned index taken for signed", "wider arithmetic", "window out of bounds in part",
+    "unsigned index taken for signed", "upper limit reached", "wider arithmetic",
+    "window out of bounds in part",
     "zero left out", "zeros taken for equal",
     # elements, on StableHLO's interpreter
     "NaN taken for infinity", "bits of another format", "constant over the largest number",

@@ -28,6 +28,9 @@ from reference.numerics.products import wide
 from reference.numerics.rounding import ulp_size
 from reference.unspecified.random import is_no_mean, is_undefined
 
+REACHED = "upper limit reached"
+"""The class of uniform numbers that are rounded to the limit that they must stay below."""
+
 PROBABILITY = 1e-9
 _BITS_LOST = 4
 """A normal number is made of uniform ones of as many bits as its significand has: so many steps of
@@ -87,20 +90,28 @@ def _misplaced(
     _: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> Refuted:
-    """Numbers outside of [a, b), or not distributed as asked."""
+    """Numbers outside of [a, b), or not distributed as asked.
+
+    The upper limit itself, and infinity where b - a overflows, are what rounding makes of numbers
+    in range.
+    """
     if is_undefined(operation, operands):
         return ((),)
     of = element_type_of(actual[0])
     a, b, values = (wide(array) for array in (*operands[:2], actual[0]))
+    reached = np.zeros(values.shape, np.bool_)
     if operation.attribute("rng_distribution") == "UNIFORM":
         outside = ~((values >= a) & (values < b))
+        if of.is_float:
+            reached = values == (b if b - a <= of.float_format.max_finite else np.inf)
         wrong = not outside.any() and _uniform(values, a, b, of)
     else:
         beyond = np.abs(a) + 16 * b > of.float_format.max_finite  # one number in 10^57 is farther
         outside = np.isnan(values) | (np.isinf(values) & ~beyond) | ((b == 0) & (values != a))
         wrong = not outside.any() and not beyond and _normal(values, a, b, of)
     everywhere = np.full(values.shape, bool(wrong))
-    return ((("out of range", np.asarray(outside)), ("distribution", everywhere)),)
+    limit = (REACHED, np.asarray(reached))
+    return ((limit, ("out of range", np.asarray(outside)), ("distribution", everywhere)),)
 
 
 def _any(

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.tolerance.bounds.random import BERNOULLI, PROBABILITY, deviates, miscounted
+from conformance.tolerance.bounds.random import (
+    BERNOULLI,
+    PROBABILITY,
+    REACHED,
+    deviates,
+    miscounted,
+)
 from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -236,11 +242,16 @@ def verdict(name, kind, parameters, numbers):
 def test_numbers_out_of_range_are_wrong() -> None:
     numbers = np.linspace(0, 0.99, 10)
     assert verdict("f32", "UNIFORM", (0, 1), numbers).verdict is Verdict.PASS
-    for bad in (1.0, -1e-9, np.nan, np.inf):
+    found = verdict("f32", "UNIFORM", (0, 1), np.append(numbers, 1.0))
+    assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, REACHED, 1)
+    for bad in (1.5, -1e-9, np.nan, np.inf):
         found = verdict("f32", "UNIFORM", (0, 1), np.append(numbers, bad))
         assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, "out of range", 1)
     assert verdict("si8", "UNIFORM", (-3, 4), np.arange(-3, 4)).verdict is Verdict.PASS
     assert verdict("si8", "UNIFORM", (-3, 4), np.arange(-3, 5)).kind == "out of range"
+    assert verdict("f32", "UNIFORM", (-3e38, 3e38), np.array([np.inf])).kind == REACHED
+    for bad in (3e38, -np.inf, np.nan):
+        assert verdict("f32", "UNIFORM", (-3e38, 3e38), np.array([bad])).kind == "out of range"
     assert verdict("f32", "NORMAL", (0, 1), np.array([1.0, np.nan])).kind == "out of range"
     assert verdict("f32", "NORMAL", (3, 0), np.array([3.0, 3.0])).verdict is Verdict.PASS
     assert verdict("f32", "NORMAL", (3, 0), np.array([3.0, 4.0])).kind == "out of range"
