@@ -13,7 +13,7 @@ computes = '''                    # the body of a function over the op's operand
 '''
 within = "2 ulp"                  # optional: of the result; bit for bit when left out
 flushes = true                    # optional: subnormal numbers are zeros on the way
-folded = true                     # optional: only of operands that are constants to a compiler
+constants = ["rhs"]               # optional: operands that must be constants to a compiler
 reason = "..."
 
 Types and attributes may be left to the operation (conformance/known/template.py). The entry knows
@@ -29,11 +29,12 @@ from typing import Any
 
 from msgspec import structs
 
+from conformance.errors import unknown
 from conformance.gate.expectations import WITH_RESULTS, Expectation
 from conformance.known.computed import instantiated, label, ulps
 from conformance.known.template import TemplateError, check_names
 from conformance.verdict import Verdict
-from reference.ir.op import Structure
+from reference.ir.op import Op, Structure
 from reference.ir.program import Operation
 from reference.ops.table import OPS
 from reference.ops.xla.lowering import lowered
@@ -41,7 +42,7 @@ from reference.ops.xla.lowering import lowered
 VERDICTS = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
 """The verdicts on elements that are as such an entry predicts."""
 
-_OTHERS = ("within", "flushes", "folded")
+_OTHERS = ("within", "flushes", "constants")
 _WITHOUT = ("kinds", "words", "where", "max_ulp", "rare")
 _JOINED = " + "
 
@@ -88,8 +89,16 @@ def check(found: Expectation) -> None:
             raise ValueError(f"'computes' cannot speak of {name}: {record.structure.value}")
         try:
             check_names(found.computes, record)
+            _check_constants(found, record)
         except TemplateError as error:
             raise ValueError(f"'computes': {error}") from None
+
+
+def _check_constants(found: Expectation, record: Op) -> None:
+    operands = [name.removeprefix("*") for name in record.operands]
+    for pattern in found.constants:
+        if not any(fnmatchcase(name, pattern) for name in operands):
+            raise TemplateError(f"'constants': {unknown('operand', pattern, operands)}")
 
 
 def check_instances(found: Expectation) -> None:

@@ -60,8 +60,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     (conformance/backends/isa.py).
     `computes` is what the backend computes in place of the op (conformance/known/template.py): the
     entry knows the elements that are within `within` of that, and nothing else. Where it `flushes`,
-    subnormal numbers are zeros on the way; where it is `folded`, it is about operands that are
-    constants to a compiler.
+    subnormal numbers are zeros on the way; `constants` are the operands that must be constants to
+    a compiler, by name or glob.
     """
 
     id: str
@@ -82,7 +82,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     computes: str = ""
     within: str = ""
     flushes: bool = False
-    folded: bool = False
+    constants: tuple[str, ...] = ()
 
     @property
     def hypothesis(self) -> Computed | None:
@@ -91,7 +91,13 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return None
         within = ulps(self.within)
         return Computed(
-            self.id, self.op, self.element_types, self.computes, within, self.flushes, self.folded
+            self.id,
+            self.op,
+            self.element_types,
+            self.computes,
+            within,
+            self.flushes,
+            self.constants,
         )
 
     def applies(self, cell: CellKey) -> bool:

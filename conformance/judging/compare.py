@@ -255,8 +255,8 @@ def judge(
         if collective is not None and collective is not program.subject:  # in some construct
             rule = (rule_of(collective) or rule).on(platform)
         return _in_either_order(program, inputs, expected, actual, rule, platform)
-    is_folded = all(_constants(program, program.subject))
-    rule = with_hypotheses(rule, program.subject, is_folded=is_folded)
+    constants = _constants(program, program.subject)
+    rule = with_hypotheses(rule, program.subject, constants)
     together = Together(rule, _tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))
     parts = [_judge_result(program, number, rule, platform, together) for number in numbers]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import column
-from conformance.known.template import TemplateError, module_text
+from conformance.known.template import TemplateError, module_text, operand_names
 from conformance.stablehlo.emit import EmitError
 from conformance.tolerance.rule import Deviation
 from conformance.tolerance.ulp import ulp_distances
@@ -52,8 +52,8 @@ class Computed:
 
     `text` is what template.py describes. Results may be `within` so many ulp of its values, bit for
     bit where that is 0. Where it `flushes`, operands and results of its arithmetic that are
-    subnormal are zeros. Where it is `folded`, it holds only of operands that are all constants to
-    a compiler.
+    subnormal are zeros. `constants` are the operands that must be constants to a compiler, by
+    name or glob.
     """
 
     entry: str
@@ -62,20 +62,34 @@ class Computed:
     text: str
     within: float = 0.0
     flushes: bool = False
-    folded: bool = False
+    constants: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
         """The class of the elements that it predicts."""
         return label(self.entry)
 
-    def applies(self, operation: Operation, *, is_folded: bool = True) -> bool:
-        """Tell whether it is about an operation, whose operands are constants or not."""
-        if self.folded and not is_folded:
+    def applies(self, operation: Operation, folded: Sequence[bool] | None = None) -> bool:
+        """Tell whether it is about an operation.
+
+        `folded` says which operands are constants to a compiler; None where nobody knows.
+        """
+        if not self._has_constants(operation, folded):
             return False
         return _matches(operation.name, self.ops) and _matches(
             column(operation), self.element_types
         )
+
+    def _has_constants(self, operation: Operation, folded: Sequence[bool] | None) -> bool:
+        if not self.constants or folded is None:
+            return True
+        names = operand_names(operation)
+        asked = [
+            is_constant
+            for name, is_constant in zip(names, folded, strict=True)
+            if _matches(name.partition(".")[0], self.constants)
+        ]
+        return bool(asked) and all(asked)
 
     @property
     def deviation(self) -> Deviation:

@@ -29,12 +29,10 @@ def in_force(hypotheses: Sequence[Computed]) -> Generator[None]:
         _IN_FORCE.reset(before)
 
 
-def with_hypotheses(rule: Rule, operation: Operation, *, is_folded: bool = True) -> Rule:
+def with_hypotheses(rule: Rule, operation: Operation, folded: Sequence[bool] | None = None) -> Rule:
     """Return the rule with the hypotheses that are about an operation.
 
-    `is_folded` says whether its operands are all constants to a compiler.
+    `folded` says which of its operands are constants to a compiler; None where nobody knows.
     """
-    found = tuple(
-        one.deviation for one in _IN_FORCE.get() if one.applies(operation, is_folded=is_folded)
-    )
+    found = tuple(one.deviation for one in _IN_FORCE.get() if one.applies(operation, folded))
     return replace(rule, hypotheses=found) if found else rule

@@ -9,6 +9,7 @@ $lhs.E, $lhs.S          its element type, its sizes: `tensor<$lhs.Sxf32>` is of 
 $T, $E, $S              the same of the (first) result
 $dimension              the value of that attribute of the operation
 $op(%a, %b)             the operation itself, attributes and regions included, on other operands
+$op(...)                the operation as it is
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def _replaced(text: str, operation: Operation, names: Sequence[str]) -> str:
 
     def replacement(found: re.Match[str]) -> str:
         if found["itself"]:
-            return _itself(operation, found["given"])
+            return _itself(operation, found["given"], names)
         if found["result"]:
             value = operation.results[0] if operation.results else None
             return _type(value, found["result"], found["of_result"])
@@ -147,8 +148,10 @@ def _type(value: Value | None, part: str, following: str) -> str:
     return scalar.removeprefix("tensor<").removesuffix(">") + following
 
 
-def _itself(operation: Operation, given: str) -> str:
+def _itself(operation: Operation, given: str, own: Sequence[str]) -> str:
     names = [one.strip() for one in given.split(",")] if given.strip() else []
+    if names == ["..."]:
+        names = [f"%{name}" for name in own]
     if len(names) != len(operation.operands):
         count = len(operation.operands)
         raise TemplateError(

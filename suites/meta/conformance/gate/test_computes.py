@@ -151,7 +151,7 @@ def test_errors_are_one_line_that_names_the_entry(
     assert "\n" not in told
 
 
-@pytest.mark.parametrize("more", ['within = "2 ulp"', "flushes = true", "folded = true"])
+@pytest.mark.parametrize("more", ['within = "2 ulp"', "flushes = true", 'constants = ["*"]'])
 def test_what_only_such_entries_have_is_an_error_elsewhere(more: str, tmp_path: Path) -> None:
     path = tmp_path / "ours.toml"
     path.write_text(f'[[known]]\nid = "mine"\nop = "tanh"\nreason = "so"\n{more}\n')
