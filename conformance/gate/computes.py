@@ -34,8 +34,10 @@ from conformance.gate.expectations import WITH_RESULTS, Expectation
 from conformance.known.computed import instantiated, label, ulps
 from conformance.known.template import TemplateError, check_names
 from conformance.verdict import Verdict
+from generators.case.quantized_types import QuantizedColumn
 from reference.ir.op import Op, Structure
 from reference.ir.program import Operation
+from reference.ir.types import ElementType
 from reference.ops.table import OPS
 from reference.ops.xla.lowering import lowered
 
@@ -45,6 +47,8 @@ VERDICTS = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
 _OTHERS = ("within", "flushes", "constants")
 _WITHOUT = ("kinds", "words", "where", "max_ulp", "rare")
 _JOINED = " + "
+_TRIED = 8
+"""Cases of an op and element type for which `computes` is read, at most."""
 
 
 def completed(found: Expectation, given: Mapping[str, Any]) -> Expectation:
@@ -102,18 +106,20 @@ def _check_constants(found: Expectation, record: Op) -> None:
 
 
 def check_instances(found: Expectation) -> None:
-    """Have MLIR read `computes` for operations that the entry is about.
+    """Have MLIR read `computes` for operations of each op and element type of the entry.
+
+    Operations of an op may differ in more than their types, so one that can be read is enough.
 
     Raises:
-        ValueError: with the first operation for which it cannot, and why.
+        ValueError: with the first op and element type for which it cannot, and why.
     """
     if not found.computes:
         return
-    for operation, of in _samples(found):
-        try:
-            instantiated(found.computes, operation)
-        except TemplateError as error:
-            raise ValueError(f"'computes', for {operation.name} of {of}: {error}") from None
+    for name in _ops(found):
+        for of in _columns(found, name):
+            problem = _problem(found.computes, name, of)
+            if problem is not None:
+                raise ValueError(f"'computes', for {name} of {of.name}: {problem}")
 
 
 def _ops(found: Expectation) -> Sequence[str]:
@@ -126,14 +132,32 @@ def _ops(found: Expectation) -> Sequence[str]:
     ]
 
 
-def _samples(found: Expectation) -> Iterator[tuple[Operation, str]]:
-    """Yield an operation of each op and element type that an entry is about."""
-    from generators.cells import plan  # loads every strategy
+def _columns(found: Expectation, name: str) -> list[ElementType | QuantizedColumn]:
+    """Return the element types of an op that an entry is about."""
+    from generators.cells.plan import valid_columns  # loads every strategy
 
-    for name in _ops(found):
-        for of in plan.valid_columns(name):
-            if not any(fnmatchcase(of.name, pattern) for pattern in found.element_types):
-                continue
-            for operation in lowered(plan.case(name, of, 0, 0).program).walk():
-                if operation.name == name:
-                    yield operation, of.name
+    patterns = found.element_types
+    return [of for of in valid_columns(name) if any(fnmatchcase(of.name, p) for p in patterns)]
+
+
+def _problem(text: str, name: str, of: ElementType | QuantizedColumn) -> str | None:
+    """Return why `computes` means nothing for any of some operations; None where it does."""
+    first: str | None = None
+    for operation in _samples(name, of):
+        try:
+            instantiated(text, operation)
+        except TemplateError as error:
+            first = first or str(error)
+        else:
+            return None
+    return first
+
+
+def _samples(name: str, of: ElementType | QuantizedColumn) -> Iterator[Operation]:
+    """Yield some operations of an op and element type."""
+    from generators.cells.plan import case
+
+    for index in range(_TRIED):
+        for operation in lowered(case(name, of, 0, index).program).walk():
+            if operation.name == name:
+                yield operation
