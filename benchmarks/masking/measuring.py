@@ -20,8 +20,9 @@ from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
 from conformance.campaign.batch import Bench, Inputs, Prepared, Ran, Results, StopWatch, run_all
 from conformance.campaign.tasks import Task, cases_of, conclude, judge_all, worst_of
-from conformance.gate.expectations import Expectation, known_by
+from conformance.gate.expectations import Expectation, hypotheses_of, known_by
 from conformance.gate.reading import load
+from conformance.known.in_force import in_force
 from conformance.results.versions import versions
 from conformance.verdict import Record, Verdict
 from generators.case.columns import Invalid
@@ -207,7 +208,8 @@ def measure_results(tasks: Sequence[Task], settings: Settings) -> Measured:
     for task, bench, group, went in zip(
         tasks, benches, groups, run_all(benches[0], groups), strict=True
     ):
-        _Judging(task, group[0], went[0], bench, expectations).measure(settings, found)
+        with in_force(hypotheses_of(expectations, session.name)):
+            _Judging(task, group[0], went[0], bench, expectations).measure(settings, found)
     return found
 
 
