@@ -14,7 +14,8 @@ from conformance.campaign.fuzzing.seeds.material import case_of
 from conformance.campaign.fuzzing.singles import PER_TRIAL, is_single
 from conformance.campaign.fuzzing.together import Prepared, ran
 from conformance.campaign.fuzzing.trial import run_trial
-from conformance.campaign.fuzzing.trials import Trial
+from conformance.campaign.fuzzing.trials import KNOWN_TO_CRASH, Trial
+from conformance.gate.expectations import Expectation
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES
@@ -95,3 +96,13 @@ def _may_be_off(program: Program) -> bool:
     """Whether a program has no element, or a quantized one: its code may be off by one."""
     (of,) = program.main.result_types
     return isinstance(of, TensorType) and (0 in of.shape or "quant" in str(of))
+
+
+def test_programs_are_left_out_whose_operations_are_known_to_end_their_process() -> None:
+    counts: list[int] = []
+    for where in ("stablehlo.", "no such operation"):
+        ends = Expectation("ends", ("*",), "", verdicts=("crashed",), where=(where,))
+        tried = run_trial(Trial("reference:right", 3, 0, 6, expectations=(ends,)))
+        counts.append(tried.counts.get(KNOWN_TO_CRASH, 0))
+    assert counts[0] > 0
+    assert counts[1] == 0
