@@ -16,6 +16,7 @@ import numpy as np
 
 from conformance.judging.differences import Differing
 from conformance.judging.questions import Answer, Findings, Question, ask
+from conformance.known.iota import is_iota, without_signed_zeros
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models.subnormals import subnormal_order
 from conformance.tolerance.ulp import bound_distances, part_distances
@@ -286,20 +287,6 @@ def _taken_for_iota(d: Differing) -> Answer:
         ]
         (result,) = apply(d.operation, operands)
         yield Verdict.DIVERGENT, "taken for iota", d.near(result.reshape(-1)[d.where])
-
-
-def without_signed_zeros(array: Array) -> Array:
-    """The same numbers, all zeros being +0."""
-    return array + np.zeros((), array.dtype)
-
-
-def is_iota(array: Array) -> bool:
-    """Whether an array has the numbers 0, 1, 2, ... in one dimension, two or more of them."""
-    if array.ndim != 1 or array.size < PAIR:
-        return False
-    of = element_type_of(array)
-    is_number = of.is_float or of.is_complex
-    return is_number and np.array_equal(array.astype(np.complex128), np.arange(array.size))
 
 
 def _special_values(d: Differing) -> Answer:

@@ -19,6 +19,8 @@ from conformance.judging.compare import MALFORMED, Judgement, judge, malformed, 
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Override
+from conformance.known.rewritings import LABELS
+from conformance.known.values import Shown
 from conformance.tolerance.models.mistakes import MISTAKES, concerned, mistaken
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
@@ -29,9 +31,9 @@ from conformance.triage.halving import in_a_stretch
 from conformance.triage.isolate import Steps, Wrong, steps
 from conformance.triage.localise import Located, Search, least_of
 from conformance.triage.misshapen import misshaping
-from conformance.triage.prediction import Shown, is_modelled
+from conformance.triage.prediction import is_modelled
 from conformance.triage.regions import known_in_regions, same
-from conformance.triage.rewritings import LABELS, of_class, rewritten
+from conformance.triage.rewritings import of_class, rewritten
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate

@@ -33,6 +33,7 @@ from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failures, is_near, within
 from conformance.judging.questions import Answer, Finding, Question, ask
 from conformance.judging.wording import of_elements
+from conformance.known.identities import LEFT_OUT
 from conformance.tolerance.models.mistakes import mistaken, taken_for
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Verdict, gravity
@@ -43,9 +44,6 @@ from reference.ops.structure import calls_target, is_constant, is_structure
 
 SUBNORMAL = "subnormal intermediate"
 """The class of results of programs that are explained by numbers taken for zero on the way."""
-
-LEFT_OUT = "conversion left out"
-"""The class of results of programs that are explained by what is only rounded left as it was."""
 
 FEW_SAMPLES = 4
 """Evaluations that are made first: what their hull takes in, that of all does too."""

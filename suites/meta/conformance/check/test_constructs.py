@@ -16,9 +16,9 @@ from conformance.gate.classes import UNSTEADY
 from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
+from conformance.known.rewritings import LABELS
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.rewritings import LABELS
 from reference.ir.program import Program
 from reference.ir.types import Array
 from suites.meta.support.constructs import CONSTRUCTS

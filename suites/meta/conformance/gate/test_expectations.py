@@ -13,12 +13,12 @@ from conformance.catalog import CATALOG
 from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import Counterexample, Failure, crashes, known_by
 from conformance.gate.reading import ExpectationError, load, read
+from conformance.known.rewritings import LABELS
 from conformance.tolerance.bounds.sorting import NEGATIVE
 from conformance.tolerance.models.indexing.out_of_bounds import BOUND, WINDOW
 from conformance.tolerance.models.interpreter.table import DEVIATIONS
 from conformance.tolerance.models.orders import EMPTY, LABEL, TILES, UNPADDED
 from conformance.triage.isolate import NO_SOLUTION
-from conformance.triage.rewritings import LABELS
 from conformance.verdict import Record, Verdict
 
 VERSIONS = {"jaxlib": "0.10.2"}

@@ -12,13 +12,13 @@ import pytest
 from conformance.gate.expectations import Expectation
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program
+from conformance.known.contraction import CONTRACTED
+from conformance.known.values import Shown
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.attribute import Explainer
-from conformance.triage.contraction import CONTRACTED
 from conformance.triage.fault import Explained
 from conformance.triage.isolate import Run, steps
 from conformance.triage.localise import Search
-from conformance.triage.prediction import Shown
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array

@@ -14,9 +14,10 @@ from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import SHIPPED, read
 from conformance.judging.compare import judge
+from conformance.known.rewritings import LABELS
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.extract import alone
-from conformance.triage.rewritings import LABELS, rewritten
+from conformance.triage.rewritings import rewritten
 from reference.interpreter.evaluate import evaluate
 from suites.meta.support.checking import values_of
 from suites.meta.support.plain_mistakes import plain_mistakes

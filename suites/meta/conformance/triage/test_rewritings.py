@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from conformance.judging.perturbation.judge import passed
-from conformance.triage.algebra import REGROUPED, ZEROS
-from conformance.triage.exponentials import EXPONENTIAL, LARGEST_ARGUMENT, LOGARITHM, UNROUNDED
-from conformance.triage.narrow import KEPT, NEGATIVE
+from conformance.known.exponentials import LARGEST_ARGUMENT, UNROUNDED
+from conformance.known.identities import EXPONENTIAL, LOGARITHM, REGROUPED
+from conformance.known.narrow import KEPT, NEGATIVE
+from conformance.known.rewritings import IOTA, ZEROS
 from conformance.triage.prediction import is_modelled
-from conformance.triage.rewritings import IOTA, LABELS, OF_ANY, REWRITINGS
 from conformance.verdict import Verdict
 from reference.ir.program import Operation
 from suites.meta.support.rewriting import kind_of
@@ -248,11 +248,6 @@ def test_what_is_folded_to_an_iota_begins_with_a_zero_of_its_sign() -> None:
     assert kind_of(COUNTING.format(first="0.0, -1.0"), given, got) == IOTA
     assert kind_of(COUNTING.format(first="0.0, -2.0"), given, got) != IOTA
     assert kind_of(COUNTING.format(first="0.0, -1.0"), given, np.array([0, 8], F32)) != IOTA
-
-
-def test_every_rewriting_is_told_from_what_goes_wrong_alone() -> None:
-    labels = {label for each in (*REWRITINGS.values(), OF_ANY) for label, _ in each}
-    assert labels == set(LABELS)
 
 
 TWO_BITS = """

@@ -12,9 +12,9 @@ import pytest
 
 from conformance.check.settings import Settings
 from conformance.gate.reading import load
+from conformance.known.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES, Array

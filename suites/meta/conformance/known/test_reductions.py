@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.triage.reductions import MADE_ONE
+from conformance.known.reductions import MADE_ONE
 from suites.meta.support.rewriting import kind_of
 
 PROGRAM = """

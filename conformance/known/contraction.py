@@ -25,8 +25,8 @@ from math import prod
 
 import numpy as np
 
+from conformance.known.values import Predicted, Shown, flushed
 from conformance.tolerance.bounds.underflow import has_flushing_modes
-from conformance.triage.prediction import Predicted, Shown, flushed
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import ADD
 from reference.ir.program import Operation, Program, TensorType, Value

@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.triage.algebra import ADDED, FACTOR, MERGED, UNDONE
-from conformance.triage.exponentials import (
+from conformance.known.exponentials import OF_NAN
+from conformance.known.identities import (
+    ADDED,
+    FACTOR,
     INVERSE,
     LOGARITHM,
     MAGNITUDE,
+    MERGED,
     OF_EXPONENTIAL,
-    OF_NAN,
     POWER,
     PRODUCT,
     ROOT,
+    UNDONE,
 )
 from suites.meta.support.rewriting import kind_of
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from conformance.known.values import Predicted, Shown
 from conformance.tolerance.bounds.reduction import reduction_bound
-from conformance.triage.prediction import Predicted, Shown
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, attributes
 from reference.ir.regions import monoid_of

@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from conformance.triage.prediction import Predicted, Shown
+from conformance.known.values import Predicted, Shown
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import MAXIMUM, MINIMUM
 from reference.ir.program import Operation, Program, TensorType, Value

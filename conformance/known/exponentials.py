@@ -1,0 +1,105 @@
+"""Exponentials whose results are no identity's: kept unrounded in a sum, or of no defined value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from conformance.known.identities import FORMS
+from conformance.known.patterns import Matcher, retyped
+from conformance.known.values import Predicted, Shown
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation, Program, Value
+from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array, element_type_of
+from reference.numerics.rounding import to_float64
+from reference.ops.table import OPS
+
+UNROUNDED = "exponential taken into a sum unrounded"
+OF_NAN = "exponential of a constant NaN"
+
+LARGEST_ARGUMENT = float(np.float32(88.8))
+"""What larger arguments are cut to before the exponential of f32 is computed (jaxlib 0.10.2, 0.12,
+measured): its exponential is over the largest number, and infinite only when it is rounded."""
+
+
+def of_constant_nan(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """Yield the result without a prediction where the argument of an exponential is NaN because a
+    constant is: there the code that jaxlib 0.10.2 generates reads no defined value.
+
+    exp(x)^y is the exponential of a product with y. Source: jax#29537.
+    """
+    shown = Shown(program, values)
+    is_nan = _constant_nans(shown, operation.operands[-1])
+    if operation.name == "power":
+        seen = Matcher(shown, FORMS).seen(operation.operands[0], "exponential")
+        if next(seen, None) is None:
+            return
+    given = [values.get(value.name) for value in operation.operands]
+    operands = [one for one in given if one is not None]
+    if is_nan is None or len(operands) < len(given):
+        return
+    yield Predicted(OPS[operation.name].evaluate(*operands), undefined=is_nan)
+
+
+def _constant_nans(shown: Shown, value: Value) -> Array | None:
+    """The elements of a value that are NaN because an operand of its arithmetic is a constant NaN;
+    None where nothing is known of it."""
+    constant = shown.constant(value)
+    if constant is not None:
+        of = element_type_of(constant)
+        return np.isnan(to_float64(constant)) if of.is_float else None
+    maker = shown.maker(value)
+    if maker is None:
+        return None
+    if maker.name == "select":
+        return _selected_nans(shown, *maker.operands)
+    if maker.name == "cholesky":  # NaN is selected for a matrix that has no decomposition
+        decomposition = shown.known(value)
+        return None if decomposition is None else np.isnan(decomposition)
+    if OPS[maker.name].rearranges:
+        before = _constant_nans(shown, maker.operands[0])
+        return None if before is None else apply(retyped(maker, BOOLEAN[0]), (before,))[0]
+    if maker.name not in _PROPAGATE_NAN:
+        return None
+    found = [_constant_nans(shown, operand) for operand in maker.operands]
+    masks = [one for one in found if one is not None]
+    return np.logical_or.reduce(masks) if masks else None
+
+
+def _selected_nans(shown: Shown, pred: Value, on_true: Value, on_false: Value) -> Array | None:
+    is_true = shown.known(pred)
+    sides = [_constant_nans(shown, side) for side in (on_true, on_false)]
+    if is_true is None or all(one is None for one in sides):
+        return None
+    chosen, other = (False if one is None else one for one in sides)
+    return np.where(is_true, chosen, other)
+
+
+_PROPAGATE_NAN = ("add", "divide", "multiply", "negate", "subtract")
+
+
+def of_sum(
+    program: Program, operation: Operation, values: Mapping[str, Array], *, sign: int = 1
+) -> Iterator[Predicted]:
+    """exp(x) + y, or with the sign exp(x) - y and y - exp(x), the exponential unrounded."""
+    shown = Shown(program, values)
+    lhs, rhs = operation.operands
+    for taken, other, signs in ((lhs, rhs, (1, sign)), (rhs, lhs, (sign, 1))):
+        maker, y = shown.maker(taken), values.get(other.name)
+        if maker is None or maker.name != "exponential" or y is None:
+            continue
+        x = values.get(maker.operands[0].name)
+        if x is None or element_type_of(x) is not ELEMENT_TYPES["f32"]:
+            continue
+        with np.errstate(all="ignore"):
+            wide = np.exp(np.minimum(to_float64(x), LARGEST_ARGUMENT))
+            total = signs[0] * wide + signs[1] * to_float64(y)
+            few = np.abs(wide) * (np.finfo(np.float32).eps * EXPONENTIAL_ERROR)
+            yield Predicted(total.astype(np.float32), few)
+
+
+EXPONENTIAL_ERROR = 8.0
+"""Roundoffs of an exponential of f32 that is cut to the largest argument, and not rounded."""

@@ -1,0 +1,189 @@
+"""Identities of real numbers that compilers take for identities of rounded ones, as data.
+
+To add one: a line here, with a class of its own, and an entry in conformance/gate/known/ that names
+the class and has a counterexample.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.known.patterns import Matcher, Node, Rewriting
+from conformance.known.signs import is_not_negative
+from reference.ir.program import Value
+from reference.ir.types import Kind, element_type_of, to_bits
+from reference.numerics.rounding import to_float64
+
+REGROUPED = "constants multiplied first"
+MERGED = "quotients made one"
+ADDED = "constants added first"
+FACTOR = "common factor taken out of a sum"
+UNDONE = "difference undone"
+LOGARITHM = "logarithm of a power as a product"
+INVERSE = "logarithm of an exponential as its argument"
+EXPONENTIAL = "quotient by an exponential as a product"
+POWER = "quotient by a power as a product"
+ROOT = "quotient by a root as a product"
+OF_EXPONENTIAL = "power of an exponential as one"
+PRODUCT = "product of exponentials as one"
+MAGNITUDE = "root of a square as a magnitude"
+NOT_NEGATIVE = "taken for not negative"
+LEFT_OUT = "conversion left out"
+
+
+def power_of_two(matcher: Matcher, node: Node) -> bool:
+    """Tell whether all elements are powers of two: of a float its reciprocal is exact."""
+    value = matcher.value(node)
+    if value is None:
+        return False
+    if element_type_of(value).is_integer:
+        bits = to_bits(value)
+        return bool(((value > 0) & (bits & (bits - 1) == 0)).all())
+    mantissa, _ = np.frexp(to_float64(value))
+    return bool((np.abs(mantissa) == 0.5).all())
+
+
+def not_negative(matcher: Matcher, node: Node) -> bool:
+    """Tell whether compilers take a value for not negative."""
+    return isinstance(node, Value) and is_not_negative(matcher.shown, node)
+
+
+_NEVER_NEGATIVE = (("x", not_negative),)
+_EXACT_RECIPROCAL = (("C", power_of_two),)
+_REAL = (Kind.FLOAT, Kind.SIGNED, Kind.UNSIGNED)
+_NUMBERS = (Kind.FLOAT, Kind.COMPLEX)
+
+
+def _lines(label: str, *texts: str, **of: object) -> tuple[Rewriting, ...]:
+    return tuple(Rewriting(label, text, **of) for text in texts)  # type: ignore[arg-type]
+
+
+FORMS: tuple[Rewriting, ...] = _lines(
+    "",
+    "(abs (exponential x)) -> (exponential x)",
+    "(divide 1 (exponential x)) -> (exponential (negate x))",
+    "(multiply (exponential x) (exponential y)) -> (exponential (add x y))",
+    "(divide (exponential x) (exponential y)) -> (exponential (subtract x y))",
+    "(power x 2) -> (multiply x x)",
+    "(abs (multiply x x)) -> (multiply x x)",
+    "(multiply (multiply x C) D) -> (multiply x (multiply C D))",
+    "(multiply (divide x C) D) -> (multiply x (divide D C))",
+    "(divide (multiply x C) D) -> (multiply x (divide C D))",
+    "(divide (divide x C) D) -> (divide x (multiply C D))",
+) + _lines("", "(divide x C) -> (multiply x (divide 1 C))", where=_EXACT_RECIPROCAL)
+"""The other forms in which operands are seen."""
+
+IDENTITIES: tuple[Rewriting, ...] = (
+    *_lines(
+        REGROUPED,
+        "(multiply (multiply x C) D) -> (multiply x (multiply C D))",
+        "(multiply (divide x C) D) -> (multiply x (divide D C))",
+        "(multiply (divide x C) D) -> (multiply x (multiply (divide 1 C) D))",
+        "(multiply (multiply x C) (multiply y D)) -> (multiply (multiply x y) (multiply C D))",
+        "(multiply (divide x C) (multiply y D))"
+        " -> (multiply (multiply x y) (multiply (divide 1 C) D))",
+        "(multiply (divide x C) (divide y D))"
+        " -> (multiply (multiply x y) (multiply (divide 1 C) (divide 1 D)))",
+        "(divide (multiply x C) D) -> (multiply x (divide C D))",
+        "(divide (multiply x C) D) -> (multiply x (multiply C (divide 1 D)))",
+        "(divide (divide x C) D) -> (multiply x (multiply (divide 1 C) (divide 1 D)))",
+        "(divide (divide x C) D) -> (divide x (multiply C D))",
+    ),
+    *_lines(
+        EXPONENTIAL,
+        "(divide a (exponential x)) -> (multiply a (exponential (negate x)))",
+        has_budget=True,
+    ),
+    *_lines(
+        POWER,
+        "(divide a (power b x)) -> (multiply a (power b (negate x)))",
+        has_budget=True,
+    ),
+    *_lines(ROOT, "(divide a (sqrt x)) -> (multiply a (rsqrt x))", has_budget=True),
+    *_lines(
+        MERGED,
+        "(divide (divide a b) (divide c d)) -> (divide (multiply a d) (multiply b c))",
+        "(divide (divide a b) c) -> (divide a (multiply b c))",
+        "(divide a (divide b c)) -> (divide (multiply a c) b)",
+    ),
+    *_lines(
+        PRODUCT,
+        "(multiply (exponential x) (exponential y)) -> (exponential (add x y))",
+        "(divide (exponential x) (exponential y)) -> (exponential (subtract x y))",
+        has_budget=True,
+    ),
+    *_lines(
+        LOGARITHM,
+        "(log (power x y)) -> (multiply y (log x))",
+        "(log (power x y)) -> (multiply y (log (abs x)))",
+        "(log (rsqrt x)) -> (multiply -0.5 (log x))",
+        "(log (rsqrt x)) -> (multiply -0.5 (log (abs x)))",
+    ),
+    *_lines(INVERSE, "(log (exponential x)) -> x", has_budget=True),
+    *_lines(
+        OF_EXPONENTIAL,
+        "(power (exponential x) y) -> (exponential (multiply x y))",
+        has_budget=True,
+    ),
+    *_lines(
+        MAGNITUDE,
+        "(sqrt (multiply x x)) -> (abs x)",
+        "(power (multiply x x) 0.5) -> (abs x)",
+        is_exact=True,
+    ),
+    *_lines(
+        ADDED,
+        "(add (add x C) D) -> (sum x (add C D))",
+        "(add (subtract x C) D) -> (sum x (subtract D C))",
+        "(add (subtract C x) D) -> (sum (negate x) (add C D))",
+        "(subtract (add x C) D) -> (sum x (subtract C D))",
+        "(subtract (subtract x C) D) -> (sum x (negate (add C D)))",
+        "(subtract (subtract C x) D) -> (sum (negate x) (subtract C D))",
+        "(subtract D (add x C)) -> (sum (negate x) (subtract D C))",
+        "(subtract D (subtract x C)) -> (sum (negate x) (add C D))",
+        "(subtract D (subtract C x)) -> (sum x (subtract D C))",
+        kinds=_NUMBERS,
+    ),
+    *_lines(
+        FACTOR,
+        "(add (multiply x C) (multiply y C)) -> (multiply (add x y) C)",
+    ),
+    *_lines(
+        UNDONE,
+        "(add (subtract x y) y) -> x",
+        "(subtract (add x y) y) -> x",
+        kinds=(Kind.COMPLEX,),
+        is_exact=True,
+    ),
+    *_lines(
+        NOT_NEGATIVE,
+        "(compare.GE x 0) -> 1",
+        "(compare.LT x 0) -> 0",
+        "(compare.LE 0 x) -> 1",
+        "(compare.GT 0 x) -> 0",
+        kinds=_REAL,
+        where=_NEVER_NEGATIVE,
+    ),
+    *_lines(
+        NOT_NEGATIVE,
+        "(divide x C) -> (unsigned_quotient x C)",
+        "(remainder x C) -> (unsigned_remainder x C)",
+        kinds=(Kind.SIGNED,),
+        where=(*_NEVER_NEGATIVE, *_EXACT_RECIPROCAL),
+    ),
+    *_lines(
+        LEFT_OUT,
+        *(
+            text
+            for outer in ("convert", "reduce_precision")
+            for text in (
+                f"({outer} x) -> x",
+                f"({outer} (convert x)) -> x",
+                f"({outer} (reduce_precision x)) -> x",
+            )
+        ),
+        kinds=_NUMBERS,
+        is_exact=True,
+    ),
+)
+"""The identities, in the order in which they are asked."""

@@ -1,0 +1,224 @@
+"""What compilers are known to rewrite operations into that is not the same: classes with a name.
+
+Each predicts, from the values that a backend has, what the rewriting makes of them. Identities are
+patterns (identities.py); here are those that are none, and all by the operation that goes wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+import numpy as np
+
+from conformance.known import contraction, exponentials
+from conformance.known.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
+from conformance.known.exponentials import OF_NAN, UNROUNDED
+from conformance.known.identities import FORMS, IDENTITIES
+from conformance.known.iota import is_iota, without_signed_zeros
+from conformance.known.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
+from conformance.known.patterns import predictions
+from conformance.known.reductions import MADE_ONE, of_reduction
+from conformance.known.slices import ADDED_UP, of_slice
+from conformance.known.updates import IN_PLACE, of_update
+from conformance.known.values import Predicted, Shown
+from conformance.transforms.extract import alone
+from conformance.transforms.values import makers_of, used_by
+from reference.interpreter.evaluate import EvaluationError, apply, evaluate
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.types import Array, ElementType, element_type_of
+from reference.ops.table import OPS
+
+SELECTION = "truth value as a selection"
+NEGATION = "negation moved out of a sum"
+IOTA = "taken for iota"
+
+ZEROS = "zeros taken for equal"
+
+Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[Predicted]]
+"""rewriting(program, operation, values): what the operation's result may become, as often as the
+pattern is met; `values` are those that the backend has, by name."""
+
+
+def _source(program: Program, value: Value) -> Operation | None:
+    """Return the operation that made a value, before broadcasts, slices and the like moved it."""
+    operations, makers = program.main.body.operations, makers_of(program)
+    while True:
+        number = makers.get(value.name)
+        maker = None if number is None else operations[number]
+        if maker is None or not _moves_one_operand(maker):
+            return maker
+        value = maker.operands[0]
+
+
+def _moves_one_operand(operation: Operation) -> bool:
+    """Whether all elements of the result are elements of the first operand."""
+    record = OPS.get(operation.name)
+    return record is not None and record.moves_elements and record.carries == (0,)
+
+
+def _selection(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """multiply(convert(p), x) as select(p, x, 0): 0 * -1, 0 * inf and 0 * NaN become 0."""
+    for one, other in (operation.operands, operation.operands[::-1]):
+        source = _source(program, one)
+        if source is None or source.name != "convert" or not _is_boolean(source.operands[0]):
+            continue
+        if one.name in values and other.name in values:
+            factor, kept = values[one.name], values[other.name]
+            zero = np.zeros((), kept.dtype)
+            yield Predicted(np.where(factor != 0, kept, zero).astype(kept.dtype))
+
+
+def _selected_quotient(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """divide(convert(p), x) as select(p, 1 / x, 0), a product with 1 / x: 0 / 0 becomes 0."""
+    one, other = operation.operands
+    source = _source(program, one)
+    if source is None or source.name != "convert" or not _is_boolean(source.operands[0]):
+        return
+    if one.name in values and other.name in values:
+        factor = values[one.name]
+        quotient = OPS["divide"].evaluate(factor, values[other.name])
+        zero = np.zeros((), factor.dtype)
+        yield Predicted(np.where(factor != 0, quotient, zero).astype(factor.dtype))
+
+
+def _is_boolean(value: Value) -> bool:
+    of = value.type.element_type if isinstance(value.type, TensorType) else None
+    return isinstance(of, ElementType) and of.is_boolean
+
+
+def _negation(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """sum(-x * y) as -sum(x * y): a sum that is +0 becomes -0."""
+    taken = alone(program, operation, values)
+    if taken is None:
+        return
+    for value in operation.operands:
+        source = _source(program, value)
+        if source is None or source.name != "negate" or value.name not in values:
+            continue
+        names = [argument.name for argument in taken[0].main.arguments]
+        negate = OPS["negate"].evaluate
+        inputs = [
+            negate(array) if name == value.name else array
+            for name, array in zip(names, taken[1], strict=True)
+        ]
+        try:
+            (result,) = evaluate(taken[0], inputs)
+        except EvaluationError:
+            continue
+        yield Predicted(negate(result))
+
+
+def _of_iota(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """An operation on constants -0, 1, 2, ... as one on an iota, which begins with +0."""
+    shown, given = Shown(program, values), alone(program, operation, values)
+    if given is None:
+        return
+    whole, inputs = given
+    taken = {value.name for value in used_by(operation) if shown.is_folded(value)}
+    names = [one.name for one in whole.main.arguments]
+    is_taken = [name in taken and is_iota(one) for name, one in zip(names, inputs, strict=True)]
+    if not any(is_taken):
+        return
+    others = [
+        without_signed_zeros(one) if other else one
+        for one, other in zip(inputs, is_taken, strict=True)
+    ]
+    try:
+        (result,) = evaluate(whole, others)
+    except EvaluationError:
+        return
+    yield Predicted(result)
+
+
+def of_folded_extremum(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """An extremum of what is made of constants alone, its zeros of the other sign."""
+    operands = [values.get(value.name) for value in operation.operands]
+    given = [one for one in operands if one is not None]
+    if len(given) < len(operands) or not element_type_of(given[0]).is_float:
+        return
+    if Shown(program, values).is_folded(operation.results[0]):
+        (result,) = apply(operation, given)
+        other = np.where(result == 0, np.negative(result), result).astype(result.dtype)
+        yield Predicted(other, np.zeros(result.shape))
+
+
+def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, Rewriting], ...]:
+    """Return a model of what a sum takes unrounded: of products alone first."""
+    return (CONTRACTED, model), (QUOTIENT, partial(model, quotients=True))
+
+
+_OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
+    (NEGATION, _negation),
+    *_contracted(contraction.of_many),
+    (TAKEN_APART, contraction.of_many_taken_apart),
+)
+
+MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
+    "multiply": ((SELECTION, _selection),),
+    "divide": ((SELECTION, _selected_quotient),),
+    **dict.fromkeys(("exponential", "power"), ((OF_NAN, exponentials.of_constant_nan),)),
+    "dynamic_slice": ((ADDED_UP, of_slice),),
+    **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, of_update),)),
+    **dict.fromkeys(("clamp", "maximum", "minimum"), ((ZEROS, of_folded_extremum),)),
+    "add": (*_contracted(contraction.of_sum), (UNROUNDED, exponentials.of_sum)),
+    "subtract": (
+        *_contracted(contraction.of_difference),
+        (UNROUNDED, partial(exponentials.of_sum, sign=-1)),
+    ),
+    **dict.fromkeys(("convolution", "dot", "dot_general", "einsum"), ((NEGATION, _negation),)),
+    "reduce": (*_OF_SUMS, (MADE_ONE, of_reduction)),
+    "reduce_window": _OF_SUMS,
+}
+"""Rewritings that are no patterns, by the operation that goes wrong."""
+
+OF_ANY: tuple[tuple[str, Rewriting], ...] = (
+    (KEPT, in_eight_bits),
+    (NEGATIVE, beside_negatives),
+    (IOTA, _of_iota),
+)
+"""The rewritings of whatever operation."""
+
+
+def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
+    """Yield the rewritings that an operation may have met, with their classes.
+
+    Constants that are NaN come after the power of an exponential, which they are no exponential of.
+    """
+    models = MODELS.get(operation.name, ())
+    yield from (one for one in models if one[0] is not OF_NAN)
+    for label in dict.fromkeys(one.label for one in IDENTITIES if one.acts_on(operation)):
+        yield label, partial(_identified, label=label)
+    yield from (one for one in models if one[0] is OF_NAN)
+    yield from OF_ANY
+
+
+def _identified(
+    program: Program, operation: Operation, values: Mapping[str, Array], *, label: str
+) -> Iterator[Predicted]:
+    """Yield what the identities of a class make of an operation."""
+    shown = Shown(program, values)
+    for one in IDENTITIES:
+        if one.label == label and one.acts_on(operation):
+            yield from predictions(shown, one, FORMS, operation)
+
+
+LABELS = tuple(
+    dict.fromkeys(
+        (
+            *(label for each in (*MODELS.values(), OF_ANY) for label, _ in each),
+            *(one.label for one in IDENTITIES),
+        )
+    )
+)
+"""The classes: an operation that is of one of them goes wrong with those around it, not alone."""

@@ -1,0 +1,53 @@
+"""What compilers take for not negative, for which they leave comparisons with zero out, and make
+shifts of quotients.
+
+A magnitude, a square, an exponential and what is chosen among such numbers are not negative: of
+them x >= 0 is taken to hold. It does not hold of NaN, nor of integers that wrap around, as the
+square of 12 in eight bits, the magnitude of the smallest integer and an iota beyond its type do.
+"""
+
+from __future__ import annotations
+
+from conformance.known.narrow import is_narrow
+from conformance.known.values import Shown
+from reference.ir.program import Value
+from reference.numerics.rounding import to_float64
+from reference.ops.table import OPS
+
+
+def is_not_negative(shown: Shown, value: Value) -> bool:
+    """Whether a value is taken for not negative, by what makes it."""
+    maker = shown.maker(value)
+    if maker is None:
+        return False
+    if maker.name in ("abs", "exponential"):
+        return True
+    if maker.name == "iota":  # narrower ones are kept in eight bits: see narrow.py
+        return not is_narrow(value)
+    if shown.is_folded(value):
+        constant = shown.constant(value)
+        return constant is not None and bool((to_float64(constant) >= 0).all())
+    operands = maker.operands[1:] if maker.name == "select" else maker.operands
+    found = (is_not_negative(shown, operand) for operand in operands)
+    match maker.name:
+        case "maximum":
+            return any(found)
+        case "multiply" | "power" if squared(shown, value) is not None:
+            return True
+        case "sqrt":  # which becomes a magnitude
+            return squared(shown, operands[0]) is not None
+        case "minimum" | "multiply" | "select":
+            return all(found)
+        case name:
+            rearranges = name in OPS and OPS[name].rearranges
+            return (rearranges or name == "convert") and all(found)
+
+
+def squared(shown: Shown, value: Value) -> Value | None:
+    """What a value is the square of: of x, as a product x x and as a power x^2."""
+    maker = shown.maker(value)
+    if maker is None or maker.name not in ("multiply", "power"):
+        return None
+    one, other = maker.operands
+    is_square = one.name == other.name if maker.name == "multiply" else shown.is_all(other, 2)
+    return one if is_square else None

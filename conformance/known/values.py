@@ -1,0 +1,75 @@
+"""The values that a backend has in a program, and what a result may be that is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from conformance.transforms.values import folded, makers_of
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation, Program, Value
+from reference.ir.types import Array
+from reference.numerics.alike import without_subnormals
+from reference.ops.structure import is_constant
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A program of one function, and the values of it that a backend has, by name."""
+
+    program: Program
+    values: Mapping[str, Array]
+
+    @cached_property
+    def _makers(self) -> dict[str, int]:
+        return makers_of(self.program)
+
+    def maker(self, value: Value) -> Operation | None:
+        """The operation of main that makes a value."""
+        place = self._makers.get(value.name)
+        return None if place is None else self.program.main.body.operations[place]
+
+    def is_folded(self, value: Value) -> bool:
+        """Whether a value is a constant to a compiler."""
+        return value.name in self._folded
+
+    def constant(self, value: Value) -> Array | None:
+        """What a value is that is a constant to a compiler; None of any other."""
+        return self.known(value) if self.is_folded(value) else None
+
+    def known(self, value: Value) -> Array | None:
+        """What a value is: as the backend has it, or as the constant that it is; None if neither
+        is known."""
+        array, maker = self.values.get(value.name), self.maker(value)
+        if array is None and maker is not None and is_constant(maker):
+            (array,) = apply(maker, ())
+        return array
+
+    def is_all(self, value: Value, number: float) -> bool:
+        """Whether a value is a constant to a compiler, all elements of which are that number."""
+        constant = self.constant(value)
+        return constant is not None and bool((constant == number).all())
+
+    @cached_property
+    def _folded(self) -> frozenset[str]:
+        return folded(self.program)
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What the result of an operation may be, and by how much it may be off: by `error`, an
+    absolute one (of both parts of complex numbers), or within the operation's own tolerance.
+
+    `undefined` are the elements for which generated code reads no defined value: any may stand
+    there, and another when the program is executed again.
+    """
+
+    result: Array
+    error: Array | None = None
+    undefined: Array | bool = False
+
+
+def flushed(predicted: Predicted) -> Predicted:
+    """The same, subnormal results taken for zeros."""
+    return Predicted(without_subnormals(predicted.result), predicted.error)
