@@ -273,7 +273,12 @@ class _Judging:
         """
         outcome = self.ran.outcome
         repetitions = Repetitions(self.bench, self.prepared)
-        record = self._record(outcome, repetitions, None)
+        try:
+            record = self._record(outcome, repetitions, None)
+        except Exception as error:
+            name = f"{self.task.id}: {type(error).__name__}: {error}"
+            found.new_before.append(f"{name}, when it is judged")
+            return
         before = known_by(self.expectations, record)
         if isinstance(outcome, BackendError):
             found.without_results.append(f"{record.id}: {record.message[:200]}")

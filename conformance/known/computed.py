@@ -74,10 +74,10 @@ class Computed:
 
         `folded` says which operands are constants to a compiler; None where nobody knows.
         """
-        if not self._has_constants(operation, folded):
-            return False
-        return _matches(operation.name, self.ops) and _matches(
-            column(operation), self.element_types
+        return (
+            _matches(operation.name, self.ops)
+            and _matches(column(operation), self.element_types)
+            and self._has_constants(operation, folded)
         )
 
     def _has_constants(self, operation: Operation, folded: Sequence[bool] | None) -> bool:

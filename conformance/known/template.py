@@ -44,8 +44,13 @@ class TemplateError(ValueError):
 
 
 def operand_names(operation: Operation) -> tuple[str, ...]:
-    """Return what the operands are called in the text: names of the specification."""
-    record = OPS[operation.name]
+    """Return what the operands are called in the text: names of the specification.
+
+    Those of a call of a function have none.
+    """
+    record = OPS.get(operation.name)
+    if record is None:
+        return ()
     names: list[str] = []
     for name, given in zip(record.operands, record.grouped(operation.operands), strict=True):
         if not name.startswith("*"):
