@@ -327,3 +327,39 @@ def test_what_takes_a_number_of_two_bits(
     text = TAKEN_BY.format(op=op, c=c, taker=taker)
     found = kind_of(text, given, np.array(got, np.int8).astype(ml_dtypes.int2))
     assert (found if found in (NEGATIVE, KEPT) else "") == label
+
+
+COMPARED = """
+func.func @main(%x: tensor<4xi2>) -> tensor<4x{to}> {{
+  %0 = stablehlo.constant dense<{c}> : tensor<4xi2>
+  %1 = stablehlo.{op} %x, %0 : {type}
+  return %1 : tensor<4x{to}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("op", "c", "got", "is_explained"),
+    [
+        ("compare EQ,", -1, [0, 0, 0, 0], True),
+        ("compare NE,", -2, [1, 1, 1, 1], True),
+        ("compare GE,", -2, [0, 0, 0, 0], True),
+        ("compare GT,", -2, [1, 1, 1, 1], True),
+        ("compare GE,", -2, [0, 0, 1, 0], True),
+        ("compare EQ,", -1, [1, 0, 0, 0], False),
+        ("compare LT,", -1, [0, 0, 0, 0], False),
+        ("maximum", -1, [-1, -1, -1, -1], True),
+        ("maximum", -1, [0, 0, 0, 0], True),
+        ("maximum", -1, [-2, -1, 0, 1], False),
+        ("maximum", -1, [1, 1, 1, 1], False),
+        ("minimum", -1, [1, 1, 1, 1], False),
+    ],
+)
+def test_a_negative_constant_of_two_bits_is_compared_as_one_without_a_sign(
+    op: str, c: int, got: list[int], is_explained: bool
+) -> None:
+    given = [np.array([-2, -1, 0, 1], ml_dtypes.int2)]
+    compares = op.startswith("compare")
+    of = "(tensor<4xi2>, tensor<4xi2>) -> tensor<4xi1>" if compares else "tensor<4xi2>"
+    text = COMPARED.format(op=op, c=c, to="i1" if compares else "i2", type=of)
+    result = np.array(got, np.int8).astype(np.bool_ if compares else ml_dtypes.int2)
+    assert (kind_of(text, given, result) == NEGATIVE) == is_explained
