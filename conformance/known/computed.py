@@ -116,12 +116,21 @@ class Computed:
         actual: tuple[Array, ...],
     ) -> tuple[Array, ...]:
         """Return how far results are from the prediction, 1 being what `within` permits."""
-        others = self.predicted(operation, operands)
-        if others is None or list(map(_form, others)) != list(map(_form, actual)):
+        found = self.predicted(operation, operands)
+        others, mask = _without_mask(found or (), len(actual))
+        if list(map(_form, others)) != list(map(_form, actual)):
             return tuple(np.full(result.shape, np.inf) for result in expected)
-        return tuple(
+        errors = (
             _distance(other, got, self.within) for other, got in zip(others, actual, strict=True)
         )
+        return tuple(np.where(mask, one, np.inf) for one in errors)
+
+
+def _without_mask(found: tuple[Array, ...], count: int) -> tuple[tuple[Array, ...], Array]:
+    """Return so many predictions, and the elements that they are about."""
+    if len(found) == count + 1:
+        return found[:-1], found[-1].astype(np.bool_)
+    return found, np.ones((), np.bool_)
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

@@ -10,6 +10,9 @@ $T, $E, $S              the same of the (first) result
 $dimension              the value of that attribute of the operation
 $op(%a, %b)             the operation itself, attributes and regions included, on other operands
 $op(...)                the operation as it is
+
+Where it returns one value more than the op, `return %y, %mask : $T, tensor<$Sxi1>`, nothing is
+predicted of elements for which that is false.
 """
 
 from __future__ import annotations
@@ -89,13 +92,21 @@ def module_text(text: str, operation: Operation) -> str:
     names = operand_names(operation)
     types = [spell(value.type) for value in operation.operands]
     arguments = ", ".join(f"%{name}: {of}" for name, of in zip(names, types, strict=True))
-    results = ", ".join(spell(value.type) for value in operation.results)
+    results = [spell(value.type) for value in operation.results]
     body = _replaced(_COMMENT.sub("", text), operation, names)
-    if not any(_RETURNS.match(line) for line in _outermost(body)):
+    returned = next((line for line in _outermost(body) if _RETURNS.match(line)), None)
+    if returned is not None and _count(returned) == len(results) + 1:
+        results.append(f"tensor<{_type(operation.results[0], 'S', 'x')}i1>")
+    if returned is None:
         if len(operation.results) != 1:
             raise TemplateError(f"{operation.name} has several results: end with a 'return'")
-        body = f"{body.rstrip()}\nreturn {_last(body)} : {results}"
-    return f"func.func @main({arguments}) -> ({results}) {{\n{body}\n}}"
+        body = f"{body.rstrip()}\nreturn {_last(body)} : {results[0]}"
+    return f"func.func @main({arguments}) -> ({', '.join(results)}) {{\n{body}\n}}"
+
+
+def _count(returned: str) -> int:
+    """Return how many values a `return` gives."""
+    return len(returned.partition(":")[0].split(","))
 
 
 def _outermost(body: str) -> list[str]:

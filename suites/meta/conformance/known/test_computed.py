@@ -125,6 +125,19 @@ def test_special_values_are_predicted_as_they_are(wrong: float) -> None:
     assert {kind for _, kind in found.findings} > {"as computed by mine"}
 
 
+def test_a_mask_says_which_elements_are_predicted() -> None:
+    text = """
+    %0 = stablehlo.multiply %operand, %operand : $T
+    %one = stablehlo.constant dense<1.0> : $T
+    %large = stablehlo.compare GT, %operand, %one : ($T, $T) -> tensor<$Sxi1>
+    return %0, %large : $T, tensor<$Sxi1>
+    """
+    found = judged(a_tanh(3), [X], X * X, entry(text))
+    assert found.wrong == 3
+    assert len(found.findings) == 2
+    assert judged(a_tanh(2), [X[1:]], X[1:] * X[1:], entry(text)).kind == "as computed by mine"
+
+
 @pytest.mark.parametrize(
     "known",
     [entry(of=("f64",)), Computed("mine", ("sine",), ("f32",), SQUARE), entry(constants=("*",))],
