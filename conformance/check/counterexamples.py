@@ -20,7 +20,8 @@ from conformance.gate.expectations import Expectation
 from conformance.verdict import Verdict
 
 ROUNDS = 4
-"""How many workers try what depends on memory or on a race, where an entry says so, at most."""
+"""How many workers try what depends on memory or on a race, at most: where an entry says so, and
+where a process ends without a word."""
 
 BATCH = 16
 """Counterexamples that are replayed in one call to a worker."""
@@ -40,7 +41,7 @@ def replayed(
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
     having = [e for e in expectations if e.counterexample is not None]
-    unsteady = {e.id: e for e in having if not set(UNSTEADY).isdisjoint(e.kinds)}
+    unsteady = {e.id: e for e in having if e.where or not set(UNSTEADY).isdisjoint(e.kinds)}
     for number in reversed(range(ROUNDS)):
         again: list[Expectation] = []
         for one in _replayed_once(executor, having, backend, jobs):

@@ -9,8 +9,9 @@ import pytest
 
 from conformance.backends.base import ANSWERED
 from conformance.check.counterexample import replay
-from conformance.check.counterexamples import replay_lost
-from conformance.executors.local import Died, TimedOut
+from conformance.check.counterexamples import replay_lost, replayed
+from conformance.check.replayed import Replayed
+from conformance.executors.local import Died, Ended, TimedOut
 from conformance.executors.lost import own_words, why
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.expectations import (
@@ -131,6 +132,29 @@ def test_a_counterexample_without_words_reproduces_by_its_operations() -> None:
         given = entry(where=(where,), counterexample=shown)
         (seen,) = replay_lost(given, "reference:right", *end)
         assert seen.reproduces is known
+
+
+class _Seldom:
+    """Workers of which the second reproduces a counterexample."""
+
+    def __init__(self) -> None:
+        self.workers = 1
+
+    def results(self, calls: Any) -> Any:
+        for call in calls:
+            (one,) = call.name
+            yield Ended(call, (Replayed(one.id, self.workers > 1, Verdict.CRASHED),))
+
+    def rest(self) -> None:
+        self.workers += 1
+
+
+@pytest.mark.parametrize(("given", "workers"), [({"where": ("sort",)}, 2), ({"words": ("x",)}, 1)])
+def test_what_ends_without_a_word_is_tried_in_several_workers(given: Any, workers: int) -> None:
+    known, executor = entry(counterexample=Counterexample(TEXT), **given), _Seldom()
+    (seen,) = replayed(executor, [known], "reference:right")  # type: ignore[arg-type]
+    assert seen is not None
+    assert (seen.reproduces, executor.workers) == (workers > 1, workers)
 
 
 def test_a_counterexample_that_the_verifier_refuses_reproduces_by_its_words() -> None:
