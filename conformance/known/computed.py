@@ -147,8 +147,8 @@ def _distance(other: Array, got: Array, within: float) -> Array:
     if not within or same.all() or not (of.is_float or of.is_complex):
         return errors
     distances = ulp_distances(other.reshape(-1), got.reshape(-1)).reshape(got.shape) / within
-    zeros = is_zero(other) & is_zero(got) & (is_negative(other) != is_negative(got))
-    wrong = zeros.any(axis=-1) if of.is_complex else zeros
+    signs = is_negative(other) != is_negative(got)
+    wrong = (signs & is_zero(other) & is_zero(got)).any(axis=-1) if of.is_complex else signs
     return np.where(wrong, np.inf, np.minimum(errors, distances))
 
 

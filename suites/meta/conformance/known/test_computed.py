@@ -115,7 +115,7 @@ def test_what_is_further_off_than_within_is_not_predicted(ulp: int) -> None:
     assert ("as computed by mine" in kinds, len(kinds)) == (True, 2 if ulp > 2 else 1)
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf, -0.0])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -0.0, -1e-45])
 def test_special_values_are_predicted_as_they_are(wrong: float) -> None:
     text = "%0 = stablehlo.add %operand, %operand : $T"
     x = array([0.5, 1.5, 0.0])
