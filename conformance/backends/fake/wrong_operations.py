@@ -438,8 +438,9 @@ def floor_division(computation: Computation, operands: Operands) -> Results:
 
 
 def clamp_tanh(computation: Computation, operands: Operands) -> Results:
-    """The hyperbolic tangent is that of the operand clamped to [-9, 9]."""
-    if computation.operation.name != "tanh" or element_type_of(operands[0]).is_complex:
+    """The hyperbolic tangent is that of the operand clamped to [-9, 9], where the type has 9."""
+    of = element_type_of(operands[0]) if operands else None
+    if computation.operation.name != "tanh" or of is None or not of.is_float or of.bits < 16:
         return computation.right(operands)
     nine = np.full((), 9, operands[0].dtype)
     return computation.right((np.minimum(np.maximum(operands[0], -nine), nine),))
