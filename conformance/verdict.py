@@ -76,6 +76,26 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class Failing:
+    """The elements of a case that fail with one verdict and one class.
+
+    `wrong` counts them, `elements` are the worst few. `worst_ulp` is the largest error among them,
+    in the unit of the op's rule; None where none is a number of such units. `inputs` is the archive
+    of the input set that shows them, b"" where that is the one of the case's `Detail`. `known` is
+    the id of the expectation that knows them, "" when none does.
+    """
+
+    verdict: Verdict
+    kind: str
+    message: str
+    wrong: int
+    elements: tuple[Element, ...] = ()
+    worst_ulp: float | None = None
+    inputs: bytes = b""
+    known: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Detail:
     """Everything needed to show and replay a case that did not pass.
 
@@ -97,7 +117,8 @@ class Record:
     `element_type` is the cell's; `kind` the class label of the divergence ("" when passed);
     `pairs` the input sets judged, `values` the elements; `worst_ulp` and `budget_ulp` the largest
     error of a permitted or inaccurate element and its budget (None where the rule has none).
-    A record holds no times: the same seed and versions give the same records.
+    A record holds no times: the same seed and versions give the same records. Verdict, class,
+    message and detail are of what is shown first: of what no expectation knows, if there is such.
     """
 
     op: str
@@ -115,12 +136,27 @@ class Record:
     known: str = ""
     """The id of the expectation that knows this divergence; "" when none does."""
     detail: Detail | None = None
+    failing: tuple[Failing, ...] = ()
+    """All that fails among the elements of its results, of which the record shows one."""
 
     @property
     def id(self) -> str:
         """What `replay` takes: op, element type, backend and index, such as add-f32-cpu-17."""
         plain = self.element_type.replace("<", "_").replace(">", "")
         return f"{self.op}-{plain}-{self.backend}-{self.index}"
+
+    @property
+    def known_by(self) -> tuple[str, ...]:
+        """The ids of all expectations that know something of what is wrong with it."""
+        ids = (self.known, *(one.known for one in self.failing))
+        return tuple(dict.fromkeys(id_ for id_ in ids if id_))
+
+    @property
+    def beside(self) -> tuple[Failing, ...]:
+        """What fails in it beside what is shown."""
+        return tuple(
+            one for one in self.failing if (one.verdict, one.kind) != (self.verdict, self.kind)
+        )
 
     @property
     def is_new_failure(self) -> bool:

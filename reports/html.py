@@ -18,6 +18,7 @@ from typing import Any
 
 import jinja2
 
+from conformance.judging.wording import beside
 from conformance.results.agreement import open_cases
 from conformance.results.difference import Change, changes, differences, in_words
 from conformance.results.store import CellKey
@@ -108,7 +109,7 @@ def template(name: str) -> jinja2.Template:
     )
     filters: dict[str, Any] = {
         "count": text.count, "ulp": text.ulp, "unit": squares.unit_of, "plural": text.plural,
-        "visible": text.visible, "one_line": text.one_line, "slug": text.slug,
+        "visible": text.visible, "one_line": text.one_line, "beside": beside, "slug": text.slug,
         "words": squares.words, "duration": text.duration, "web_link": text.web_link,
         "clip": _clip,
     }  # fmt: skip

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from junitparser import Failure, JUnitXml, Property, Skipped, TestCase, TestSuite
 
+from conformance.judging.wording import beside
 from conformance.results.summary import RunData
 from conformance.verdict import Record, Verdict
 from reports import findings, squares, text, view
@@ -79,6 +80,7 @@ def _failure(record: Record, db: str) -> Failure:
                 f"expected {element.expected} ({element.expected_hex}), "
                 f"actual {element.actual} ({element.actual_hex}), ulp {text.ulp(element.ulp)}"
             )
+        lines += [text.one_line(beside(one)) for one in record.beside]
         lines.append(record.detail.program)
     shown, left = text.clipped(text.visible("\n".join(lines)), TEXT_LIMIT)
     found.text = shown + (f"\n... {left} more characters" if left else "")

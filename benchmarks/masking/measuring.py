@@ -20,7 +20,7 @@ from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
 from conformance.campaign.batch import Bench, Inputs, Prepared, Ran, Results, StopWatch, run_all
 from conformance.campaign.tasks import Task, cases_of, conclude, judge_all, worst_of
-from conformance.gate.expectations import Expectation, hypotheses_of, known_by
+from conformance.gate.expectations import Expectation, hypotheses_of, settled
 from conformance.gate.reading import load
 from conformance.known.in_force import in_force
 from conformance.results.versions import versions
@@ -231,7 +231,8 @@ def _prepare(task: Task, bench: Bench) -> Prepared:
 def _outcome(
     task: Task, record: Record, change: str, before: str, expectations: Sequence[Expectation]
 ) -> Outcome:
-    entry = known_by(expectations, record)
+    record = settled(record, expectations)
+    entry = record.known
     end = _end(record.verdict, entry)
     return _named(task, record.id, change, before, end, entry, record.kind, record.message)
 
@@ -279,7 +280,8 @@ class _Judging:
             name = f"{self.task.id}: {type(error).__name__}: {error}"
             found.new_before.append(f"{name}, when it is judged")
             return
-        before = known_by(self.expectations, record)
+        record = settled(record, self.expectations)
+        before = record.known
         if isinstance(outcome, BackendError):
             found.without_results.append(f"{record.id}: {record.message[:200]}")
             return

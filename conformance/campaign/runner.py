@@ -26,7 +26,7 @@ from conformance.check.counterexamples import replayed
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
-from conformance.gate.expectations import Expectation, crashes, hypotheses_of, known_by
+from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
 from conformance.gate.reading import load
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import RunData, exit_code, read
@@ -179,8 +179,9 @@ def _same_backends(store: Store, described: list[Description], options: Options)
 
 def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
     """Bring what is stored in line with the expectations of this sitting."""
-    known = {record: known_by(expectations, record) for record in store.records()}
-    store.assign_known({record: name for record, name in known.items() if record.known != name})
+    before = store.records()
+    after = [settled(record, expectations) for record in before]
+    store.settle([new for old, new in zip(before, after, strict=True) if new != old])
 
 
 def _close(
@@ -214,7 +215,7 @@ def _stale(
 ) -> list[str]:
     """The ids of those that knew none of the records, and whose counterexamples reproduce on none
     of these backends: what was only not met is not stale."""
-    met = {record.known for record in records}
+    met = {id_ for record in records for id_ in record.known_by}
     unmet = [e for e in expectations if e.id not in met]
     seen: dict[str, bool] = {}
     for choice, executor in workers.items():
@@ -296,7 +297,7 @@ class _Sitting:
         tally.cells = sum(not left for left in self._left.values())
 
     def _keep(self, task: Task, result: TaskResult) -> None:
-        records = [replace(r, known=known_by(self._expectations, r)) for r in result.records]
+        records = [settled(record, self._expectations) for record in result.records]
         begun = perf_counter()
         self._store.add_task(
             task.id,

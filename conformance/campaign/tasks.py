@@ -33,7 +33,7 @@ from conformance.known.in_force import in_force
 from conformance.results.inputs import pack_inputs
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.transforms.merge import merge
-from conformance.verdict import Detail, Errors, Record, Timing, Verdict
+from conformance.verdict import Detail, Errors, Failing, Record, Timing, Verdict
 from generators.case.case import Case
 from generators.case.columns import Invalid
 from generators.cells import plan
@@ -360,14 +360,13 @@ def judged(
 ) -> tuple[Record, Errors]:
     """The record of a case with results; `batch` is given where only the batch shows them."""
     whole, worst = combine(judgements), worst_of(judgements)
-    turn = judgements.index(worst)
-    detail = None
-    if whole.verdict is not Verdict.PASS:
-        program, inputs = prepared.program, prepared.inputs[turn]
-        if batch:
-            program = merge([p.program for p in batch])
-            inputs = inputs_of(batch, turn)
-        detail = _detail(program, inputs, worst)
+    detail, failing = None, ()
+    if batch and whole.verdict is not Verdict.PASS:
+        inputs = inputs_of(batch, judgements.index(worst))
+        detail = _detail(merge([p.program for p in batch]), inputs, worst)
+    elif whole.verdict is not Verdict.PASS:
+        detail = _detail(prepared.program, prepared.inputs[judgements.index(worst)], worst)
+        failing = _failing(prepared, whole, judgements)
     record = Record(
         *_key(cell, prepared),
         verdict=whole.verdict,
@@ -378,13 +377,46 @@ def judged(
         worst_ulp=whole.worst_ulp,
         budget_ulp=whole.budget_ulp,
         detail=detail,
+        failing=failing,
     )
     return record, whole.errors
 
 
-def _detail(program: Program, inputs: Inputs, judgement: Judgement | None) -> Detail:
+def _failing(
+    prepared: Prepared, whole: Judgement, judgements: Sequence[Judgement]
+) -> tuple[Failing, ...]:
+    """All that fails in a case, what is shown first: each with the inputs that show it, where not
+    the same show all."""
+    turns: dict[tuple[Verdict, str], int] = {}
+    for turn, judgement in enumerate(judgements):
+        for one in judgement.failures:
+            turns.setdefault((one.verdict, one.kind), turn)
+    several = len({*turns.values()}) > 1
+    found: list[Failing] = []
+    for one in whole.failing:
+        is_shown = (one.verdict, one.kind) == (whole.verdict, whole.kind)
+        inputs = prepared.inputs[turns[one.verdict, one.kind]] if several else ()
+        message, elements = (
+            (whole.message, whole.elements) if is_shown else (one.message, one.elements)
+        )
+        one = replace(
+            one,
+            message=printable(message),
+            elements=elements,
+            inputs=_kept(inputs) if several else b"",
+        )
+        found.insert(0 if is_shown else len(found), one)
+    return tuple(found)
+
+
+def _kept(inputs: Inputs) -> bytes:
+    """The archive of inputs, b"" where it is too large to be stored."""
     packed = pack_inputs(inputs)
-    kept = packed if len(packed) <= INPUTS_KEPT else b""
+    return packed if len(packed) <= INPUTS_KEPT else b""
+
+
+def _detail(program: Program, inputs: Inputs, judgement: Judgement | None) -> Detail:
+    kept = _kept(inputs)
     if judgement is None:
         return Detail(emit(program), kept, 0, 0)
     return Detail(emit(program), kept, judgement.wrong, judgement.total, judgement.elements)

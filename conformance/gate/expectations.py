@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -19,7 +19,7 @@ from conformance.executors.lost import own_words
 from conformance.known.computed import Computed, ulps
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
-from conformance.verdict import Record, Verdict
+from conformance.verdict import Failing, Record, Verdict
 from reference.ir.program import Operation
 from reference.ops.table import OPS
 
@@ -181,6 +181,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(".*?".join(map(re.escape, pattern.split("*"))), re.DOTALL)
 
 
+def failures_of(cell: CellKey, failing: Sequence[Failing], operation: Operation) -> list[Failure]:
+    """What expectations are asked about the elements that fail in results of an operation."""
+    return [
+        Failure(*cell, one.verdict, one.kind, one.message, one.worst_ulp, operation)
+        for one in failing
+    ]
+
+
 def _names(op: str) -> tuple[str, ...]:
     """An op's name, and that of the op it is lowered to, whose faults are its own."""
     record = OPS.get(op)
@@ -202,6 +210,33 @@ def known_by(expectations: Sequence[Expectation], failure: Failure | Record) -> 
     if not failure.verdict.fails:
         return ""
     return next((e.id for e in expectations if e.knows(failure)), "")
+
+
+def settled(record: Record, expectations: Sequence[Expectation]) -> Record:
+    """The record with which expectations know what fails in it: known where all of it is.
+
+    Shown is the worst of what none knows, or, where all is known, the worst.
+    """
+    if not record.failing:
+        return replace(record, known=known_by(expectations, record))
+    failing = tuple(replace(f, known=_known(expectations, record, f)) for f in record.failing)
+    new = [one for one in failing if not one.known]
+    shown = max(new or failing, key=lambda one: one.verdict.severity)  # the first of the worst
+    detail = record.detail
+    if detail is not None:
+        inputs = shown.inputs or detail.inputs
+        detail = replace(detail, inputs=inputs, wrong=shown.wrong, elements=shown.elements)
+    return replace(
+        record, verdict=shown.verdict, kind=shown.kind, message=shown.message, known=shown.known,
+        failing=failing, detail=detail,
+    )  # fmt: skip
+
+
+def _known(expectations: Sequence[Expectation], record: Record, one: Failing) -> str:
+    shown = replace(
+        record, verdict=one.verdict, kind=one.kind, message=one.message, worst_ulp=one.worst_ulp
+    )
+    return known_by(expectations, shown)
 
 
 def crashes(expectations: Sequence[Expectation], cell: CellKey) -> bool:

@@ -34,7 +34,7 @@ from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.substitute import self_contained
 from conformance.transforms.values import folded
-from conformance.verdict import Element, Errors, Verdict, gravity
+from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of, to_bits
@@ -52,8 +52,7 @@ class Judgement:
     `wrong` counts the elements behind the verdict, `total` all elements of all results.
     `worst_ulp` is the largest error of a permitted or inaccurate element, `budget_ulp` what it
     may be; both None where the rule has no budget.
-    `findings` are the verdicts and kinds of all elements that fail, milder ones than the verdict
-    too, where an op's own rule judges.
+    `failing` are all elements that fail, by verdict and kind, milder ones than the verdict too.
     """
 
     verdict: Verdict
@@ -65,7 +64,19 @@ class Judgement:
     budget_ulp: float | None
     elements: tuple[Element, ...]
     errors: Errors
-    findings: tuple[Finding, ...] = ()
+    failing: tuple[Failing, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The verdicts and kinds of all elements that fail."""
+        return tuple((one.verdict, one.kind) for one in self.failing)
+
+    @property
+    def failures(self) -> tuple[Failing, ...]:
+        """All that fails: of results that cannot be told apart by elements, the whole."""
+        if self.failing or not self.verdict.fails:
+            return self.failing
+        return (Failing(self.verdict, self.kind, self.message, self.wrong, self.elements),)
 
 
 _WRONG = (Verdict.DIVERGENT, Verdict.INACCURATE)
@@ -214,10 +225,7 @@ def judged_by_bits(
     pairs = zip(expected, actual, strict=True)
     wrong = sum(got.size for want, got in pairs if got.dtype != want.dtype)
     kind, message = malformed(expected, actual) or ("", "")
-    types = Judgement(
-        Verdict.DIVERGENT, kind, message, wrong, 0, None, None, (), Errors(),
-        ((Verdict.DIVERGENT, kind),),
-    )  # fmt: skip
+    types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0, None, None, (), Errors())
     return combine([judged(element_types.as_stated(expected, actual)), types])
 
 
@@ -315,9 +323,20 @@ def renamed(judgement: Judgement, kind: str) -> Judgement:
     if not kind:
         return judgement
     message = judgement.message.replace(judgement.kind, kind, 1)
-    divergent = Verdict.DIVERGENT  # however near the numbers are: they are those of another process
-    findings = ((divergent, kind),)
-    return replace(judgement, verdict=divergent, kind=kind, message=message, findings=findings)
+    # however near the numbers are: they are those of another process
+    return as_one(replace(judgement, verdict=Verdict.DIVERGENT, kind=kind, message=message))
+
+
+def as_one(judgement: Judgement) -> Judgement:
+    """The judgement, all that fails being of its verdict and class."""
+    failing = judgement.failing
+    wrong = max(judgement.wrong, sum(one.wrong for one in failing))
+    errors = [one.worst_ulp for one in failing if one.worst_ulp is not None]
+    one = Failing(
+        judgement.verdict, judgement.kind, judgement.message, wrong, judgement.elements,
+        max(errors, default=None),
+    )  # fmt: skip
+    return replace(judgement, failing=(one,))
 
 
 def _judge_processes(
@@ -429,23 +448,37 @@ def _conclude(
     counts = Counter(codes.tolist())
     severest = max(table[code][0].severity for code in counts)
     behind = [code for code in counts if table[code][0].severity == severest]
-    finding = table[max(behind, key=lambda n: (gravity(table[n][1]) >= 0, counts[n], -n))]
-    chosen = np.isin(codes, behind)
-    wrong, total = int(chosen.sum()), differing.expected.size
-    if finding[0] is Verdict.PASS:
-        return Judgement(Verdict.PASS, "", "", 0, total, worst, differing.budget, (), errors)
-    order = np.flatnonzero(chosen)
-    order = order[np.argsort(-np.nan_to_num(distances[order], posinf=1e300), kind="stable")]
+    chosen = max(behind, key=lambda n: (gravity(table[n][1]) >= 0, counts[n], -n))
+    total, budget = differing.expected.size, differing.budget
+    if table[chosen][0] is Verdict.PASS:
+        return Judgement(Verdict.PASS, "", "", 0, total, worst, budget, (), errors)
+    said = (number, differing, distances)
+    failing = tuple(
+        _failing(table[code], np.flatnonzero(codes == code), *said)
+        for code in sorted(counts)
+        if table[code][0].fails
+    )
+    shown = _failing(table[chosen], np.flatnonzero(np.isin(codes, behind)), *said)
+    return Judgement(
+        shown.verdict, shown.kind, shown.message, shown.wrong, total, worst, budget,
+        shown.elements, errors, failing,
+    )  # fmt: skip
+
+
+def _failing(
+    finding: Finding, positions: Array, number: int, differing: Differing, distances: Array
+) -> Failing:
+    """Elements of result `number` that have a verdict and a class, the worst of them shown."""
+    order = positions[np.argsort(-np.nan_to_num(distances[positions], posinf=1e300), kind="stable")]
     elements = tuple(differing.element(number, int(i), float(distances[i])) for i in order[:SHOWN])
-    first = elements[0]
-    message = of_elements(finding[0], finding[1], wrong, total, first)
+    wrong, first = len(positions), elements[0]
+    message = of_elements(*finding, wrong, differing.expected.size, first)
     if first.ulp and differing.budget is not None:
         message += f" ({first.ulp:g} {differing.rule.unit}, {differing.budget:g} permitted)"
-    failing = tuple(dict.fromkeys(table[code] for code in sorted(counts) if table[code][0].fails))
-    return Judgement(
-        finding[0], finding[1], message, wrong, total, worst, differing.budget,
-        elements, errors, failing,
-    )  # fmt: skip
+    measured = distances[positions]
+    measured = measured[np.isfinite(measured)]
+    worst = float(measured.max()) if measured.size else None
+    return Failing(*finding, message, wrong, elements, worst)
 
 
 def combine(judgements: Sequence[Judgement]) -> Judgement:
@@ -466,8 +499,21 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
         max(budgets, default=None),
         severest.elements,
         errors,
-        tuple(dict.fromkeys(finding for one in judgements for finding in one.findings)),
+        united([one for judgement in judgements for one in judgement.failures]),
     )
+
+
+def united(failing: Sequence[Failing]) -> tuple[Failing, ...]:
+    """What fails with the same verdict and class as one, shown as the first of them."""
+    found: dict[Finding, Failing] = {}
+    for one in failing:
+        before = found.get((one.verdict, one.kind))
+        if before is not None:
+            errors = [each.worst_ulp for each in (before, one) if each.worst_ulp is not None]
+            wrong = before.wrong + one.wrong
+            one = replace(before, wrong=wrong, worst_ulp=max(errors, default=None))
+        found[one.verdict, one.kind] = one
+    return tuple(found.values())
 
 
 WORST_POINTS, SAMPLED_POINTS = 100, 200

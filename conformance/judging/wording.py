@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from conformance.verdict import Element, Verdict
+from conformance.verdict import Element, Failing, Verdict
 
 _PREDICATES = {
     Verdict.UNSPECIFIED: "different, where the specification leaves the result open",
@@ -28,6 +28,12 @@ def of_elements(
         f"{kind}: {wrong} of {total} {of} {be} {_PREDICATES[verdict]}{beside}; "
         f"at {list(first.index)} expected {first.expected}, got {first.actual}"
     )
+
+
+def beside(one: Failing) -> str:
+    """Return a line on elements that fail beside those that are shown."""
+    told = f"known by {one.known}" if one.known else "new"
+    return f"beside them, {told}: {one.verdict.value}: {one.message}"
 
 
 def with_class(verdict: str, kind: str, message: str) -> str:

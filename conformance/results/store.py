@@ -22,10 +22,10 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
+from conformance.verdict import Detail, Element, Errors, Failing, Record, Timing, Verdict
 
 FILE_NAME = "results.sqlite"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x484C4F43  # "HLOC": tells our file from any other SQLite database
 
 CellKey = tuple[str, str, str]
@@ -39,6 +39,7 @@ CREATE TABLE tasks (
 CREATE TABLE records (
   op TEXT, element_type TEXT, backend TEXT, number INTEGER, digest TEXT, verdict TEXT, kind TEXT,
   message TEXT, pairs INTEGER, elements INTEGER, worst_ulp REAL, budget_ulp REAL, known TEXT,
+  failing TEXT,
   PRIMARY KEY (op, element_type, backend, number)) WITHOUT ROWID;
 CREATE TABLE details (
   op TEXT, element_type TEXT, backend TEXT, number INTEGER,
@@ -51,8 +52,8 @@ CREATE TABLE errors (
 
 _RECORDS = """
 SELECT r.op, r.element_type, r.backend, r.number, r.digest, r.verdict, r.kind, r.message, r.pairs,
-       r.elements, r.worst_ulp, r.budget_ulp, r.known, d.program, d.inputs, d.wrong, d.total,
-       d.elements
+       r.elements, r.worst_ulp, r.budget_ulp, r.known, r.failing, d.program, d.inputs, d.wrong,
+       d.total, d.elements
 FROM records r LEFT JOIN details d USING (op, element_type, backend, number)
 """
 _IN_ORDER = "ORDER BY r.backend, r.op, r.element_type, r.number"
@@ -227,14 +228,17 @@ class Store:
             rows = self._connection.execute(f"SELECT {_ID} FROM records r").fetchall()  # noqa: S608
         return [row[0] for row in rows]
 
-    def assign_known(self, known: Mapping[Record, str]) -> None:
-        """Set which expectation knows each of these records ("" for none)."""
+    def settle(self, records: Sequence[Record]) -> None:
+        """Write these records anew: other expectations know of them, or none."""
         with self._transaction() as database:
-            database.executemany(
-                "UPDATE records SET known = ? "
-                "WHERE op = ? AND element_type = ? AND backend = ? AND number = ?",
-                [(name, *_key(record)) for record, name in known.items()],
-            )
+            for record in records:
+                for table in ("records", "details"):
+                    database.execute(
+                        f"DELETE FROM {table} "  # noqa: S608
+                        "WHERE op = ? AND element_type = ? AND backend = ? AND number = ?",
+                        _key(record),
+                    )
+                _write_record(database, record)
 
     def errors(self) -> dict[CellKey, Errors]:
         """The error picture of each cell that has one, its tasks' merged."""
@@ -289,8 +293,9 @@ def _write_record(database: sqlite3.Connection, record: Record) -> None:
     row = (
         *_key(record), record.digest, record.verdict.value, record.kind, record.message,
         record.pairs, record.values, record.worst_ulp, record.budget_ulp, record.known,
+        msgspec.json.encode(record.failing).decode() if record.failing else "",
     )  # fmt: skip
-    database.execute("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", row)
+    database.execute("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", row)
     detail = record.detail
     if detail is not None:
         elements = json.dumps([asdict(element) for element in detail.elements])
@@ -302,15 +307,24 @@ def _write_record(database: sqlite3.Connection, record: Record) -> None:
 
 def _read_record(row: Sequence[Any]) -> Record:
     (op, element_type, backend, number, digest, verdict, kind, message, pairs, values) = row[:10]
-    worst_ulp, budget_ulp, known, program, inputs, wrong, total, elements = row[10:]
+    worst_ulp, budget_ulp, known, failing, program, inputs, wrong, total, elements = row[10:]
     detail = None
     if program is not None:
         found = decoded(json.loads(elements), tuple[Element, ...])
         detail = Detail(program, inputs, wrong, total, found)
     return Record(
         op, element_type, backend, number, digest, Verdict(verdict), kind, message, pairs, values,
-        worst_ulp, budget_ulp, known, detail,
+        worst_ulp, budget_ulp, known, detail, _read_failing(failing),
     )  # fmt: skip
+
+
+def _read_failing(stored: str) -> tuple[Failing, ...]:
+    if not stored:
+        return ()
+    try:
+        return msgspec.json.decode(stored, type=tuple[Failing, ...])
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise StoreError(f"damaged: {error}; start over with --fresh") from error
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:

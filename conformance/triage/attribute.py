@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from conformance.backends.base import BackendError
 from conformance.catalog import column, rule_of
 from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.gate.expectations import Expectation, Failure, known_by
+from conformance.gate.expectations import Expectation, Failure, failures_of, known_by
 from conformance.judging.compare import MALFORMED, Judgement, judge, malformed, renamed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
@@ -443,16 +443,9 @@ class Explainer:
 
     def _ids(self, group: Sequence[Operation], judgement: Judgement) -> tuple[str, ...]:
         """The same of a group of operations, known by their names together."""
-        findings = judgement.findings or ((judgement.verdict, judgement.kind),)
         name, of = group_name(group), column(group[-1])
-        failures = [
-            Failure(
-                name, of, self.backend, verdict, kind, judgement.message, judgement.worst_ulp,
-                operation=group[-1],
-            )
-            for verdict, kind in findings
-        ]  # fmt: skip
-        return self._all_known(failures)
+        asked = failures_of((name, of, self.backend), judgement.failures, group[-1])
+        return self._all_known(asked)
 
     def _all_known(self, failures: Sequence[Failure]) -> tuple[str, ...]:
         ids = [known_by(self.expectations, failure) for failure in failures]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from conformance.judging.compare import Judgement
+from conformance.judging.compare import Judgement, as_one
 from conformance.known.rewritings import rewritings_of
 from conformance.known.values import Predicted
 from conformance.triage.prediction import near
@@ -46,7 +46,4 @@ def rewritten(
 def of_class(judgement: Judgement, label: str) -> Judgement:
     """The judgement, of a class."""
     message = f"{label}: {judgement.message}"
-    found = ((Verdict.DIVERGENT, label),)
-    return replace(
-        judgement, verdict=Verdict.DIVERGENT, kind=label, message=message, findings=found
-    )
+    return as_one(replace(judgement, verdict=Verdict.DIVERGENT, kind=label, message=message))

@@ -36,7 +36,7 @@ from conformance.judging.wording import of_elements
 from conformance.known.identities import LEFT_OUT
 from conformance.tolerance.models.mistakes import mistaken, taken_for
 from conformance.tolerance.ulp import ulp_distances
-from conformance.verdict import Element, Errors, Verdict, gravity
+from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import alike
@@ -183,19 +183,22 @@ def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
     where = np.flatnonzero(different)
     codes = _Hull(permitted, number, actual.reshape(-1)[where], where).findings()
     counts = Counter(codes)
+
+    def failing(found: Finding, beside: str = "") -> Failing:
+        chosen = where[[i for i, one in enumerate(codes) if one == found]]
+        elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:SHOWN])
+        message = of_elements(*found, len(chosen), expected.size, elements[0], beside)
+        return Failing(*found, message, len(chosen), elements)
+
     worst = max(counts, key=lambda found: (found[0].severity, gravity(found[1]), counts[found]))
     if worst[0] is Verdict.PASS:
         return passed(expected.size)
-    chosen = where[[i for i, found in enumerate(codes) if found == worst]]
-    elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:SHOWN])
-    first = elements[0]
     others = [one for one in counts if one != worst and one[0].severity == worst[0].severity]
     beside = "".join(f", {counts[verdict, kind]} more as {kind}" for verdict, kind in others)
-    message = of_elements(*worst, len(chosen), expected.size, first, beside)
-    failing = tuple(one for one in counts if one[0].fails)
+    shown = failing(worst, beside)
     return Judgement(
-        worst[0], worst[1], message, len(chosen), expected.size, None, None, elements, Errors(),
-        failing,
+        *worst, shown.message, shown.wrong, expected.size, None, None, shown.elements, Errors(),
+        tuple(failing(one) for one in counts if one[0].fails),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import closing
+from dataclasses import replace
 from functools import reduce
 from itertools import permutations
 from pathlib import Path
@@ -78,9 +79,9 @@ def test_a_task_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_expectations_are_assigned_to_records(tmp_path: Path) -> None:
     with Store(tmp_path / "results.sqlite") as store:
         bad, good = fill(store, 0, Verdict.DIVERGENT)
-        store.assign_known({bad: "signed zero of add"})
+        store.settle([replace(bad, known="signed zero of add")])
         assert [record.known for record in store.records()] == ["signed zero of add", good.known]
-        store.assign_known({bad: ""})
+        store.settle([replace(bad, known="")])
         assert not any(record.known for record in store.records())
 
 

@@ -14,7 +14,7 @@ from conformance.known.identities import EXPONENTIAL, LOGARITHM, REGROUPED
 from conformance.known.narrow import KEPT, NEGATIVE
 from conformance.known.rewritings import IOTA, ZEROS
 from conformance.triage.prediction import is_modelled
-from conformance.verdict import Verdict
+from conformance.verdict import Failing, Verdict
 from reference.ir.program import Operation
 from suites.meta.support.rewriting import kind_of
 
@@ -290,11 +290,11 @@ def test_two_bits_beside_a_negative_constant(
     ],
 )
 def test_what_models_of_the_op_say(op: str, kinds: list[str], is_predicted: bool) -> None:
-    findings = tuple(
-        (Verdict.FLUSHED if kind == "subnormal result" else Verdict.DIVERGENT, kind)
+    failing = tuple(
+        Failing(Verdict.FLUSHED if kind == "subnormal result" else Verdict.DIVERGENT, kind, "", 1)
         for kind in kinds
     )
-    judgement = replace(passed(1), verdict=Verdict.DIVERGENT, kind=kinds[0], findings=findings)
+    judgement = replace(passed(1), verdict=Verdict.DIVERGENT, kind=kinds[0], failing=failing)
     of = Operation(op, (), ())
     assert is_modelled(of, judgement, "cpu") == is_predicted
 
