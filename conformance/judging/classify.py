@@ -23,7 +23,7 @@ from conformance.tolerance.ulp import bound_distances, part_distances
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.op import Rounding
-from reference.ir.types import Array, element_type_of, to_bits
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, to_bits
 from reference.numerics.alike import without_subnormals
 from reference.numerics.elementary import functions
 from reference.numerics.rounding import round_to, to_float64, ulp_size
@@ -271,6 +271,17 @@ def _other_formula(d: Differing) -> Answer:
             yield Verdict.DIVERGENT, deviation.label, explained
 
 
+def _other_formula_of_narrow(d: Differing) -> Answer:
+    """The same of types whose subnormal numbers are none where they are computed with: there it is
+    what explains an element, and a number taken for zero only where it does not."""
+    is_float = d.type.is_float or d.type.is_complex
+    if is_float and d.type.float_format.smallest >= _SINGLE.smallest_normal:
+        yield from _other_formula(d)
+
+
+_SINGLE = ELEMENT_TYPES["f32"].float_format
+
+
 def _taken_for_iota(d: Differing) -> Answer:
     """A constant -0, 1, 2, ... taken for an iota, which begins with +0: the result, where it is
     made of constants alone, or an operand."""
@@ -425,6 +436,7 @@ QUESTIONS: tuple[Question[Differing], ...] = (
     _left_open,
     _by_formula,
     _as_computed,
+    _other_formula_of_narrow,
     _flushed,
     _other_formula,
     _taken_for_iota,

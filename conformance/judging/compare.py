@@ -23,7 +23,7 @@ from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
 from conformance.judging.questions import Finding
 from conformance.judging.wording import of_elements
-from conformance.known.in_force import with_hypotheses
+from conformance.known.in_force import in_force, with_hypotheses
 from conformance.tolerance.models.mistakes import mistaken
 from conformance.tolerance.models.processes.misread_groups import misread
 from conformance.tolerance.rule import Deviation, Rule
@@ -351,7 +351,9 @@ def _judge_processes(
     judged: list[Judgement] = []
     for number, part in enumerate(parts_of(program, inputs, expected, actual)):
         own = DATA if part.is_data else rule
-        alone = judge(part.program, part.inputs, part.expected, part.actual, own, platform=platform)
+        given = (part.program, part.inputs, part.expected, part.actual, own)
+        with in_force(()):  # what the backend computes in place of `reduce` is not of a collective
+            alone = judge(*given, platform=platform)
         elements = tuple(replace(element, result=number) for element in alone.elements)
         judged.append(replace(alone, total=part.expected[0].size, elements=elements))
     return combine(judged) if judged else _nothing()

@@ -16,22 +16,33 @@ import numpy as np
 import psutil
 import pytest
 
+from conformance.campaign.batch import Prepared, bench_of
 from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.runner import run
-from conformance.campaign.tasks import NOT_DETERMINISTIC, ONLY_IN_BATCH, Task, joined, run_task
+from conformance.campaign.tasks import (
+    NOT_DETERMINISTIC,
+    ONLY_IN_BATCH,
+    Task,
+    joined,
+    judge_all,
+    judged,
+    run_task,
+)
 from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.executors import interrupt
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.gate.reading import ExpectationError
+from conformance.results.inputs import unpack_inputs
 from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import load
 from conformance.results.versions import build
-from conformance.verdict import Verdict
+from conformance.verdict import Errors, Timing, Verdict
 from generators.cells.plan import case
 from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES
 
 F32 = ELEMENT_TYPES["f32"]
@@ -477,3 +488,27 @@ def test_expectations_are_read_before_anything_is_made(tmp_path: Path) -> None:
     with pytest.raises(ExpectationError):
         run(options(tmp_path / "out", expectations=str(tmp_path / "nothing")))
     assert not (tmp_path / "out").exists()
+
+
+def test_all_that_fails_is_kept_with_the_inputs_that_show_it(tmp_path: Path) -> None:
+    """One element of one input set wrong beside another that is NaN in another set: both are told,
+    and an expectation of the one does not know the other."""
+    cell = Cell("add", F32, "reference")
+    made = case("add", F32, 0, START)
+    inputs = [materialise(made.program, recipe) for recipe in made.inputs]
+    expected = [evaluate(made.program, one) for one in inputs]
+    prepared = Prepared(0, made.program, inputs, expected)
+    bench = bench_of(cell)
+    results = [[array.copy() for array in one] for one in expected]
+    results[0][0].reshape(-1)[0] = 12345.0
+    results[1][0].reshape(-1)[-1] = np.nan
+    expected[1][0].reshape(-1)[-1] = 1.0
+    record, _ = judged(cell, prepared, judge_all(prepared, results, bench))
+    assert {one.kind for one in record.failing} == {"wrong value", "NaN"}
+    kept = {one.kind: unpack_inputs(one.inputs) for one in record.failing}
+    for kind, turn in (("wrong value", 0), ("NaN", 1)):
+        pairs = zip(kept[kind], inputs[turn], strict=True)
+        assert all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+    with Store(tmp_path / FILE_NAME) as store:
+        store.add_task("one", ("add", "f32", "reference"), [record], Errors(), Timing())
+        assert store.records() == [record]

@@ -11,15 +11,22 @@ import pytest
 import conformance
 from conformance.catalog import CATALOG
 from conformance.gate.classes import CLASSES
-from conformance.gate.expectations import Counterexample, Failure, crashes, known_by
+from conformance.gate.expectations import (
+    Counterexample,
+    Failure,
+    crashes,
+    known_by,
+    settled,
+)
 from conformance.gate.reading import ExpectationError, load, read
+from conformance.judging.wording import beside
 from conformance.known.rewritings import LABELS
 from conformance.tolerance.bounds.sorting import NEGATIVE
 from conformance.tolerance.models.indexing.out_of_bounds import BOUND, WINDOW
 from conformance.tolerance.models.interpreter.table import DEVIATIONS
 from conformance.tolerance.models.orders import EMPTY, LABEL, TILES, UNPADDED
 from conformance.triage.isolate import NO_SOLUTION
-from conformance.verdict import Record, Verdict
+from conformance.verdict import Detail, Element, Failing, Record, Verdict
 
 VERSIONS = {"jaxlib": "0.10.2"}
 ENTRY = """
@@ -228,3 +235,50 @@ def test_shipped_expectations_of_several_backends_are_read_together() -> None:
     """A run with several backends tells their entries apart by id."""
     found = load(None, ["cpu", "interpreter"], {"jaxlib": "0.12.0"})
     assert {name for one in found for name in one.backends} == {"cpu", "interpreter"}
+
+
+def failing(verdict: Verdict, kind: str, worst_ulp: float | None = None) -> Failing:
+    element = Element(0, (1,), "1.0", "0x1", "2.0", "0x2")
+    return Failing(verdict, kind, f"{kind}: 1 of 4 elements", 1, (element,), worst_ulp)
+
+
+def a_case(*found: Failing) -> Record:
+    first = found[0]
+    detail = Detail("module {}", b"", first.wrong, 4, first.elements)
+    record = a_record(verdict=first.verdict, kind=first.kind)
+    return replace(record, message=first.message, detail=detail, failing=found)
+
+
+ZEROS = failing(Verdict.DIVERGENT, "signed zero")
+NAN = failing(Verdict.DIVERGENT, "NaN")
+OFF = failing(Verdict.INACCURATE, "accuracy")
+
+
+def test_a_case_is_known_where_all_that_fails_in_it_is(tmp_path: Path) -> None:
+    known = read(written(tmp_path, ENTRY))
+    assert settled(a_case(ZEROS), known).known == "zeros"
+    for others in ([NAN], [OFF], [OFF, NAN]):
+        record = settled(a_case(ZEROS, *others), known)
+        assert record.is_new_failure
+        assert record.known_by == ("zeros",)
+
+
+def test_what_is_new_is_shown_first(tmp_path: Path) -> None:
+    """The worst of it, with its own elements; what is known stands beside it."""
+    other = replace(OFF, inputs=b"others", elements=(replace(ZEROS.elements[0], actual="3.0"),))
+    record = settled(a_case(ZEROS, other), read(written(tmp_path, ENTRY)))
+    assert (record.verdict, record.kind, record.message) == (
+        Verdict.INACCURATE, "accuracy", OFF.message,
+    )  # fmt: skip
+    assert record.detail is not None
+    assert (record.detail.inputs, record.detail.elements) == (b"others", other.elements)
+    assert [(one.kind, one.known) for one in record.beside] == [("signed zero", "zeros")]
+    assert beside(record.beside[0]).startswith("beside them, known by zeros: divergent: signed")
+    again = settled(record, ())
+    assert (again.kind, again.known) == ("signed zero", "")
+
+
+def test_the_largest_error_is_that_of_the_class(tmp_path: Path) -> None:
+    known = read(written(tmp_path, f"{ENTRY}max_ulp = 2\n"))
+    assert settled(a_case(replace(ZEROS, worst_ulp=2.0)), known).known == "zeros"
+    assert not settled(a_case(replace(ZEROS, worst_ulp=3.0)), known).known
