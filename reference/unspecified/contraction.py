@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation
-from reference.ir.types import Array, element_type_of
+from reference.ir.program import Operation, TensorType
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
+from reference.unspecified.formats import is_limited, not_encodable
 from reference.unspecified.reasons import Open, Reason
+
+_F64 = ELEMENT_TYPES["f64"]
 
 FACTORS = 2
 """Operands that are multiplied, before those that are sizes."""
@@ -48,7 +52,31 @@ def complex_exception(
     return [("exception in complex arithmetic", ~np.isfinite(total))]
 
 
+def sum_not_encodable(
+    operation: Operation, operands: Sequence[Array], result: Array, number: int
+) -> Sequence[Open]:
+    """Return the sums that overflow a type without infinity, or are NaN in a type without it.
+
+    Source: as of the `multiply` and the `add` that the specification makes a sum of products of,
+    and of the conversion to the result's type: "convert" has yet to say what becomes of a value
+    that the type cannot represent (stablehlo#180).
+    """
+    del number
+    if not is_limited(element_type_of(result)):
+        return []
+    results = [
+        replace(value, type=replace(value.type, element_type=_F64))
+        for value in operation.results
+        if isinstance(value.type, TensorType)
+    ]
+    (total,) = apply(replace(operation, results=tuple(results)), operands)
+    return not_encodable(total, result)
+
+
+SUMS_OF_PRODUCTS: tuple[Reason, ...] = (no_zero, complex_exception, sum_not_encodable)
+"""What is unspecified of sums of products, and of convolutions."""
+
 REASONS: dict[str, tuple[Reason, ...]] = dict.fromkeys(
-    ("dot", "dot_general", "einsum", "unary_einsum"), (no_zero, complex_exception)
+    ("dot", "dot_general", "einsum", "unary_einsum"), SUMS_OF_PRODUCTS
 )
 """The reasons by op."""

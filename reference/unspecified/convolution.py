@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reference.unspecified.contraction import complex_exception, no_zero
+from reference.unspecified.contraction import SUMS_OF_PRODUCTS
 from reference.unspecified.reasons import Reason
 
 REASONS: dict[str, tuple[Reason, ...]] = dict.fromkeys(
-    ("convolution", "dynamic_conv"), (no_zero, complex_exception)
+    ("convolution", "dynamic_conv"), SUMS_OF_PRODUCTS
 )
 """The reasons by op."""

@@ -31,6 +31,7 @@ from reference.numerics.elementary import functions
 from reference.numerics.elementary.complex_functions import SINGULAR_AT_ZERO
 from reference.numerics.rounding import to_float64
 from reference.ops.elementwise.elementwise import SHIFTS
+from reference.unspecified.formats import is_limited, not_encodable
 from reference.unspecified.reasons import Open
 
 ElementwiseReason = Callable[[Operation, Sequence[Array], Array], Sequence[Open]]
@@ -44,8 +45,8 @@ def open_elements(operation: Operation, operands: Sequence[Array], result: Array
     found: list[Open] = []
     for reason in _REASONS.get(operation.name, ()):
         found += reason(operation, operands, result)
-    if operation.name in _VALUES and _is_limited(element_type_of(result)):
-        found += _not_encodable(_VALUES[operation.name](operation, operands, result), result)
+    if operation.name in _VALUES and is_limited(element_type_of(result)):
+        found += not_encodable(_VALUES[operation.name](operation, operands, result), result)
     return found
 
 
@@ -378,34 +379,7 @@ def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) ->
     return found
 
 
-# --- Formats without infinity, NaN, zero or negative numbers -------------------------------------
-
-
-def _is_limited(element_type: ElementType) -> bool:
-    return element_type.is_float and element_type.float_format.non_finite is not NonFinite.IEEE
-
-
-def _not_encodable(value: Array, result: Array) -> list[Open]:
-    """What a format cannot encode and IEEE-754, which knows no such formats, does not define.
-
-    Overflow gives NaN in some conversions to FN and FNUZ formats and saturates in others (OCP
-    8-bit floating point specification, 5.2 and its modes); NaN into a format without one; zero, the
-    negative, the too small and the ties of f8E8M0FNU (OCP microscaling specification, 5.4.1).
-    """
-    fmt = element_type_of(result).float_format
-    magnitude = np.abs(value)
-    tie = fmt.max_finite + 2.0 ** (fmt.max_exponent - fmt.mantissa_bits - 1)
-    odd = fmt.max_finite * 2.0 ** (fmt.mantissa_bits - fmt.max_exponent) % 2 == 1
-    overflow = (magnitude > tie) | ((magnitude == tie) & odd)
-    found = [("overflow in a format without infinity", overflow)]
-    if not fmt.has_nan:
-        found.append(("NaN in a format without NaN", np.isnan(value)))
-    if not fmt.has_zero:
-        fraction = np.frexp(magnitude)[0]
-        found.append(("zero or negative in f8E8M0FNU", value <= 0))
-        found.append(("below the range of f8E8M0FNU", (value > 0) & (value < fmt.smallest)))
-        found.append(("tie in f8E8M0FNU", fraction == 0.75))
-    return found
+# --- Values before they are rounded, where a format cannot encode them ----------------------------
 
 
 def _value_of(operand: Array) -> Array:

@@ -12,7 +12,7 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.products import wide
 from reference.ops.contraction import arranged
 from reference.ops.ragged import Mode, Ragged, numbers_of, products_of_groups
-from reference.unspecified.contraction import no_zero
+from reference.unspecified.contraction import no_zero, sum_not_encodable
 from reference.unspecified.reasons import Open, Reason
 
 
@@ -79,6 +79,6 @@ def _negative(
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {
-    "chlo.ragged_dot": (no_zero, _no_group, _beside, _negative)
+    "chlo.ragged_dot": (no_zero, sum_not_encodable, _no_group, _beside, _negative)
 }
 """What may be open in a result, by mnemonic."""

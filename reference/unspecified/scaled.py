@@ -15,6 +15,7 @@ from reference.ops.contraction import arranged
 from reference.ops.xla.contraction import dimensions_of
 from reference.ops.xla.scaled import BF16, scaled
 from reference.unspecified.contraction import no_zero
+from reference.unspecified.formats import is_limited, not_encodable
 from reference.unspecified.reasons import Open, Reason
 
 
@@ -40,20 +41,22 @@ def _beyond(
     return [("scaled operand beyond bf16", met)]
 
 
-def _no_number(
+def _not_encodable(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Open]:
-    """Sums that are infinite or NaN, in a type that has neither: operands and scales may be of
-    other types. What becomes of them no text says (conversions to such types are open, too)."""
+    """Return the sums that overflow a type without infinity, or are NaN in a type without it.
+
+    No text says what becomes of them: conversions to such types are unspecified, too.
+    """
     del number
-    if element_type_of(result).float_format.has_nan:
+    if not is_limited(element_type_of(result)):
         return []
     lhs, lhs_scale, rhs, rhs_scale = operands
     given: Any = dict(operation.attributes)
     sides = scaled(lhs, lhs_scale), scaled(rhs, rhs_scale)
     a, b, shape = arranged(*sides, dimensions_of(given["dimension_numbers"]))
-    return [("NaN in a format without NaN", ~np.isfinite(sums(a, b)).reshape(shape))]
+    return not_encodable(sums(a, b).reshape(shape), result)
 
 
-REASONS: dict[str, tuple[Reason, ...]] = {"ScaledDot": (no_zero, _beyond, _no_number)}
+REASONS: dict[str, tuple[Reason, ...]] = {"ScaledDot": (no_zero, _beyond, _not_encodable)}
 """What may be open in a result, by mnemonic."""

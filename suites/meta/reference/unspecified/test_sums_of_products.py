@@ -1,0 +1,126 @@
+"""What is open of sums of products in types that lack infinities, and often NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge
+from conformance.tolerance.bounds.contraction import CONTRACTED
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program, TensorType, Value, single_op
+from reference.ir.types import Array, element_type, element_type_of
+from reference.unspecified.table import unspecified
+from suites.meta.support.contractions import dot_general
+
+OVERFLOW, NO_NAN = "overflow in a format without infinity", "NaN in a format without NaN"
+
+ONE_FEATURE: dict[str, Any] = {
+    "input_batch_dimension": 0,
+    "input_feature_dimension": 2,
+    "input_spatial_dimensions": (1,),
+    "kernel_input_feature_dimension": 1,
+    "kernel_output_feature_dimension": 2,
+    "kernel_spatial_dimensions": (0,),
+    "output_batch_dimension": 0,
+    "output_feature_dimension": 2,
+    "output_spatial_dimensions": (1,),
+    "feature_group_count": 1,
+    "batch_group_count": 1,
+}
+
+F8E5M2 = element_type("f8E5M2").storage
+
+
+def opened(program: Program, operands: tuple[Array, ...]) -> dict[str, list[bool]]:
+    """Where in the flat result something is open, by label; labels that are nowhere left out."""
+    (result,) = evaluate(program, operands)
+    found = unspecified(program.subject, operands, result)
+    return {label: mask.reshape(-1).tolist() for label, mask in found if mask.any()}
+
+
+def values_of(*operands: Array) -> tuple[Value, ...]:
+    """Return the arguments that take these operands."""
+    types = [TensorType(one.shape, element_type_of(one)) for one in operands]
+    return tuple(Value(f"v{number}", of) for number, of in enumerate(types))
+
+
+def of_dot(lhs: list[list[float]], rhs: list[float], to: str) -> dict[str, list[bool]]:
+    """What is open of the products of the rows of lhs with rhs, of f8E5M2."""
+    operands = np.array(lhs).astype(F8E5M2), np.array(rhs)[:, np.newaxis].astype(F8E5M2)
+    program, _ = dot_general(*operands, to=element_type(to))
+    return opened(program, operands)
+
+
+def test_an_infinite_sum_is_open_where_the_type_has_no_infinity() -> None:
+    rows = [[-0.5], [-1.0], [-np.inf]]
+    infinite = {OVERFLOW: [False, False, True]}
+    assert of_dot(rows, [-2.0], "f4E2M1FN") == infinite
+    assert of_dot(rows, [-2.0], "f8E4M3FN") == infinite
+    assert of_dot(rows, [-2.0], "f8E5M2FNUZ") == infinite
+    assert not of_dot(rows, [-2.0], "f8E5M2")
+    assert not of_dot(rows, [-2.0], "f32")
+
+
+def test_a_sum_without_a_value_is_open_where_the_type_has_no_nan() -> None:
+    rows = [[np.inf, -np.inf], [np.nan, 1.0], [1.0, 1.0]]
+    assert of_dot(rows, [1.0, 1.0], "f4E2M1FN") == {NO_NAN: [True, True, False]}
+    assert not of_dot(rows, [1.0, 1.0], "f8E4M3FN")
+
+
+def test_finite_sums_are_open_where_they_overflow_alone() -> None:
+    rows = [[4.0, 2.0], [4.0, 3.0], [6.0, 2.0], [-4.0, -4.0]]  # 6 is the largest number, 7 a tie
+    assert of_dot(rows, [1.0, 1.0], "f4E2M1FN") == {OVERFLOW: [False, True, True, True]}
+    assert of_dot([[8.0, -7.0]], [1.0, 1.0], "f4E2M1FN") == {}
+
+
+@pytest.mark.parametrize(
+    ("infinite", "first", "verdict"),
+    [
+        (-6.0, 1.0, Verdict.UNSPECIFIED),
+        (-6.0, 1.5, Verdict.INACCURATE),
+        (6.0, 1.0, Verdict.PASS),
+    ],
+)
+def test_elements_beside_the_open_ones_are_judged(
+    infinite: float, first: float, verdict: Verdict
+) -> None:
+    of = element_type("f4E2M1FN")
+    column = np.array([[-0.5], [-1.0], [-np.inf]])
+    operands = column.astype(F8E5M2), np.array([[-2.0]]).astype(F8E5M2)
+    program, expected = dot_general(*operands, to=of)
+    actual = np.array([[first], [2.0], [infinite]]).astype(of.storage)
+    found = judge(program, operands, (expected,), (actual,), CONTRACTED)
+    assert found.verdict is verdict
+
+
+def test_convolutions_leave_the_same_open() -> None:
+    image = np.array([[[1.0], [2.0], [4.0], [np.inf]]]).astype(F8E5M2)
+    kernel = np.array([[[1.0]], [[1.0]]]).astype(F8E5M2)
+    values = values_of(image, kernel)
+    narrow, wide = (
+        single_op("convolution", values, (TensorType((1, 3, 1), element_type(of)),), ONE_FEATURE)
+        for of in ("f4E2M1FN", "f8E5M2")
+    )
+    assert opened(narrow, (image, kernel)) == {OVERFLOW: [False, False, True]}
+    assert not opened(wide, (image, kernel))
+
+
+def test_products_of_ragged_rows_leave_the_same_open() -> None:
+    rows = np.array([[1.0], [2.0], [np.inf]]).astype(F8E5M2)
+    groups = np.array([[[2.0]], [[4.0]]]).astype(F8E5M2)
+    operands = rows, groups, np.array([1, 2], np.int32)
+    given: dict[str, Any] = {
+        "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (1,),
+        "lhs_ragged_dimensions": (0,), "rhs_group_dimensions": (0,),
+    }  # fmt: skip
+    values = values_of(*operands)
+    narrow, wide = (
+        single_op("chlo.ragged_dot", values, (TensorType((3, 1), element_type(of)),), given)
+        for of in ("f4E2M1FN", "f8E5M2")
+    )
+    assert opened(narrow, operands) == {OVERFLOW: [False, True, True]}
+    assert not opened(wide, operands)
