@@ -9,6 +9,7 @@ import pytest
 from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement, judge
 from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.models.subnormals.flushed_topk import explains
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 
@@ -17,6 +18,11 @@ func.func @main(%x: tensor<4xbf16>) -> (tensor<2xbf16>, tensor<2xi32>) {
   %0:2 = "mhlo.topk"(%x) {k = 2 : i64, largest = false} : (tensor<4xbf16>) -> (tensor<2xbf16>, tensor<2xi32>)
   return %0#0, %0#1 : tensor<2xbf16>, tensor<2xi32>
 }"""  # noqa: E501
+ROWS = (
+    TOPK.replace("4xbf16", "2x3x4xbf16")
+    .replace("2xbf16>", "2x3x2xbf16>")
+    .replace("2xi32", "2x3x2xi32")
+)
 SORT = """
 func.func @main(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   %0 = "stablehlo.sort"(%x) ({
@@ -45,6 +51,38 @@ def test_the_first_of_the_numbers_of_a_sign_is_taken() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "subnormal comparison")
     for order in ([1, 0], [0, 1], [2, 3]):  # the signs are told apart, and no number is lost
         assert judged(TOPK, order).kind != "subnormal comparison"
+
+
+RIGHT, FLUSHED = [2, 1], [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("orders", "explained"),
+    [
+        ([RIGHT, FLUSHED, RIGHT, FLUSHED, RIGHT, RIGHT], True),
+        ([FLUSHED] * 6, True),
+        ([RIGHT, FLUSHED, [1, 0], FLUSHED, RIGHT, RIGHT], False),
+        ([RIGHT] * 5 + [[1, 0]], False),
+    ],
+)
+def test_every_row_is_right_or_that_of_flushed_numbers(
+    orders: list[list[int]], explained: bool
+) -> None:
+    program, indices = parse_module(ROWS), np.array(orders, np.int32).reshape(2, 3, 2)
+    inputs = np.broadcast_to(NUMBERS, (2, 3, 4)).copy()
+    assert explains(program, [inputs], [NUMBERS[indices], indices]) is explained
+    rule = rule_of(program.subject)
+    assert rule is not None
+    expected = evaluate(program, [inputs])
+    found = judge(program, [inputs], expected, [NUMBERS[indices], indices], rule)
+    assert found.verdict is Verdict.DIVERGENT
+    assert (found.kind == "subnormal comparison") == explained
+
+
+def test_rows_that_are_all_right_need_no_explanation() -> None:
+    indices = np.array([RIGHT] * 6, np.int32).reshape(2, 3, 2)
+    inputs = np.broadcast_to(NUMBERS, (2, 3, 4)).copy()
+    assert not explains(parse_module(ROWS), [inputs], [NUMBERS[indices], indices])
 
 
 @pytest.mark.parametrize(
