@@ -62,7 +62,8 @@ def _refuted(d: Differing) -> Answer:
     for label, mask in d.refuted:
         wrong = np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
         if wrong.any():
-            for verdict, kind, explained in (*_as_computed(d), *_flushed(d)):
+            flushed = () if _is_computed_wider(d) else _flushed(d)
+            for verdict, kind, explained in (*_as_computed(d), *flushed):
                 yield verdict, kind, wrong & explained
         yield Verdict.DIVERGENT, label, wrong
 
@@ -274,9 +275,14 @@ def _other_formula(d: Differing) -> Answer:
 def _other_formula_of_narrow(d: Differing) -> Answer:
     """The same of types whose subnormal numbers are none where they are computed with: there it is
     what explains an element, and a number taken for zero only where it does not."""
-    is_float = d.type.is_float or d.type.is_complex
-    if is_float and d.type.float_format.smallest >= _SINGLE.smallest_normal:
+    if _is_computed_wider(d):
         yield from _other_formula(d)
+
+
+def _is_computed_wider(d: Differing) -> bool:
+    """Whether all numbers of a result's type are normal ones of f32."""
+    is_float = d.type.is_float or d.type.is_complex
+    return is_float and d.type.float_format.smallest >= _SINGLE.smallest_normal
 
 
 _SINGLE = ELEMENT_TYPES["f32"].float_format

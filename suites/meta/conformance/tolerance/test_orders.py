@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from conformance.catalog import rule_of
 from conformance.judging.compare import judge
+from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.models.orders import LABEL, TILES, UNPADDED
 from conformance.tolerance.models.windows.tiles import by_tiles
 from conformance.tolerance.rules import RULES
@@ -173,3 +175,37 @@ def test_init_values_of_the_tiles_in_the_place_of_padding_have_a_class_in_narrow
         actual[0] = first
         found = judge(made, inputs, expected, [actual], RULES["windowed reduction"])
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
+def test_another_order_comes_before_flushing_in_narrow_types() -> None:
+    """All numbers of f4E2M1FN are normal ones where they are computed with: an element that is 0 in
+    place of -1 was selected elsewhere, and is no subnormal number taken for zero."""
+    of = element_type("f4E2M1FN")
+    selected = parse_module(
+        """
+func.func @main(%x: tensor<2x3xF>, %y: tensor<1x2xF>) -> tensor<2x3xF> {
+  %z = stablehlo.constant dense<0.0> : tensor<F>
+  %0 = "stablehlo.select_and_scatter"(%x, %y, %z) ({
+  ^bb0(%a: tensor<F>, %b: tensor<F>):
+    %1 = stablehlo.compare GT, %a, %b : (tensor<F>, tensor<F>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<F>, %b: tensor<F>):
+    %1 = stablehlo.add %a, %b : tensor<F>
+    stablehlo.return %1 : tensor<F>
+  }) {window_dimensions = array<i64: 2, 2>}
+    : (tensor<2x3xF>, tensor<1x2xF>, tensor<F>) -> tensor<2x3xF>
+  return %0 : tensor<2x3xF>
+}
+""".replace("F>", "f4E2M1FN>")
+    )
+    x = np.array([[0, 3, 0], [3, 0, 0]]).astype(of.storage)
+    y = np.array([[-1, 0]]).astype(of.storage)
+    (expected,) = evaluate(selected, [x, y])
+    actual = np.zeros(expected.shape, of.storage)
+    actual[0, 1] = -1  # the last of equal elements, column by column
+    assert expected.astype(float)[1, 0] == -1
+    rule = rule_of(selected.subject)
+    assert rule is not None
+    found = judge(selected, [x, y], [expected], [actual], rule)
+    assert found.findings == ((Verdict.DIVERGENT, "order of the elements"),)
