@@ -249,7 +249,8 @@ def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Re
     if failing:  # max has the first of the severest
         worst = max(failing, key=lambda one: worst_of(one).verdict.severity)
         return judged(cell, prepared, worst)
-    return judged(cell, prepared, judgements, ran.together)
+    batch = () if _explained(told, [ran.outcome]) else ran.together
+    return judged(cell, prepared, judgements, batch)
 
 
 @dataclass(frozen=True, slots=True)

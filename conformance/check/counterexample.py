@@ -10,9 +10,9 @@ from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, Unit, units_of
-from conformance.gate.classes import UNSTEADY
 from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation, Failure
+from conformance.gate.unsteady import is_unsteady
 from conformance.phases import phase
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
@@ -37,7 +37,7 @@ def replay(expectation: Expectation, name: str) -> Replayed:
         inputs = arrays(unit.flat.program, given.inputs)
     except ValueError as error:
         raise _unreadable(expectation, error) from None
-    attempts = ATTEMPTS if not set(UNSTEADY).isdisjoint(expectation.kinds) else 1
+    attempts = ATTEMPTS if is_unsteady(expectation) else 1
     for _ in range(attempts - 1):
         if (seen := _tried(expectation, unit, inputs, name)).reproduces:
             return seen

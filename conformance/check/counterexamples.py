@@ -15,8 +15,8 @@ from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
-from conformance.gate.classes import UNSTEADY
 from conformance.gate.expectations import Expectation
+from conformance.gate.unsteady import is_unsteady
 from conformance.verdict import Verdict
 
 ROUNDS = 4
@@ -41,7 +41,7 @@ def replayed(
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
     having = [e for e in expectations if e.counterexample is not None]
-    unsteady = {e.id: e for e in having if e.where or not set(UNSTEADY).isdisjoint(e.kinds)}
+    unsteady = {e.id: e for e in having if e.where or is_unsteady(e)}
     for number in reversed(range(ROUNDS)):
         again: list[Expectation] = []
         for one in _replayed_once(executor, having, backend, jobs):

@@ -8,9 +8,6 @@ from __future__ import annotations
 NOT_DETERMINISTIC = "not deterministic"
 """The class of results that change when a program is executed again on the same inputs."""
 
-UNSTEADY = (NOT_DETERMINISTIC, "exponential of a constant NaN")
-"""Classes of results that may be others, right ones too, when a program is executed again."""
-
 ANY_BITS = (
     "NaN", "NaN bits", "bits that are not uniform", "distribution", "infinity",
     "no order of the updates", "no permutation of the elements", "not a solution", "out of range",

@@ -16,7 +16,8 @@ import numpy as np
 import psutil
 import pytest
 
-from conformance.campaign.batch import Prepared, bench_of
+from conformance.backends.session import open_session
+from conformance.campaign.batch import Bench, Prepared, Ran, StopWatch, bench_of
 from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.runner import run
@@ -24,6 +25,7 @@ from conformance.campaign.tasks import (
     NOT_DETERMINISTIC,
     ONLY_IN_BATCH,
     Task,
+    conclude,
     joined,
     judge_all,
     judged,
@@ -39,6 +41,8 @@ from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import load
 from conformance.results.versions import build
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.bounds.sorting import NEGATIVE, SORTED
 from conformance.verdict import Errors, Timing, Verdict
 from generators.cells.plan import case
 from generators.values.contents import materialise
@@ -124,6 +128,33 @@ def test_constants_are_folded_anew_unless_a_class_says_what_is_wrong(
             assert result.modules == modules
             return
     raise AssertionError(f"no case with constants is {kind}")
+
+
+SORTED_BY_ROWS = """
+func.func @main(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
+  %0 = "stablehlo.sort"(%x) <{dimension = -2 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<3x1xf32>) -> tensor<3x1xf32>
+  return %0 : tensor<3x1xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given_back", "kind"), [([3, 1, 2], NEGATIVE), ([3, 2, 1], ONLY_IN_BATCH)]
+)
+def test_what_memory_decides_has_its_class_where_only_the_batch_shows_it(
+    given_back: list[float], kind: str
+) -> None:
+    program = parse_module(SORTED_BY_ROWS)
+    x, got = (np.array(one, np.float32).reshape(3, 1) for one in ([3, 1, 2], given_back))
+    cell = Cell("sort", F32, "reference")
+    prepared = Prepared(0, program, [(x,)], [evaluate(program, (x,))])
+    bench = Bench(open_session("reference"), SORTED, StopWatch())
+    record, _ = conclude(cell, prepared, Ran([[got]], [prepared, prepared]), bench)
+    assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
 
 
 def test_records_do_not_depend_on_how_cases_are_split() -> None:

@@ -355,8 +355,23 @@ def test_slices_of_a_negative_dimension_that_are_not_sorted_are_named() -> None:
     assert judged(made, [tiny], [tiny]) == (Verdict.DIVERGENT, NEGATIVE)
     equal = np.array([[2e-40, 1], [1e-40, 2]], np.float32)  # if both are taken for zeros
     assert judged(made, [equal], [equal])[0] is Verdict.FLUSHED
-    made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=0)
-    assert judged(made, [x], [x]) == (Verdict.DIVERGENT, "wrong value")
+    for dimension in (0, -1):
+        made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=dimension)
+        assert judged(made, [x], [x]) == (Verdict.DIVERGENT, "wrong value")
+
+
+@pytest.mark.parametrize("change", ["64 ulp", "sign", "NaN", "swap"])
+def test_operands_that_come_back_changed_are_not_named(change: str) -> None:
+    x = np.array([[3, 1], [2, 5]], np.float32)
+    made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=-2, stable=True)
+    got = x.copy()
+    if change == "swap":
+        got[1] = got[1, ::-1]
+    else:
+        got[1, 1] = {"64 ulp": got[1, 1] * (1 + 64 * 2**-23), "sign": -5, "NaN": NAN}[change]
+    found = judge(made, [x], evaluate(made, [x]), [got], SORTED)
+    assert found.verdict is Verdict.DIVERGENT
+    assert NEGATIVE not in {kind for _, kind in found.findings}
 
 
 def test_a_comparator_without_order_leaves_its_slices_open() -> None:

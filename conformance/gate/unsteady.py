@@ -1,0 +1,18 @@
+"""Entries about results that may change when a program is compiled or executed again."""
+
+from __future__ import annotations
+
+from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.expectations import Expectation
+from conformance.tolerance.rules import RULES
+
+_CLASSES = {
+    NOT_DETERMINISTIC,
+    "exponential of a constant NaN",
+    *(one.label for rule in RULES.values() for one in rule.deviations if one.unsteady),
+}
+
+
+def is_unsteady(expectation: Expectation) -> bool:
+    """Tell whether an entry names a class that need not show each time."""
+    return not _CLASSES.isdisjoint(expectation.kinds)
