@@ -12,10 +12,10 @@ import pytest
 from conformance.backends.session import Session, open_session
 from conformance.check.made import unit_of
 from conformance.check.program import Work
-from conformance.gate.classes import UNSTEADY
 from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
+from conformance.gate.unsteady import UNSTEADY
 from conformance.known.rewritings import LABELS
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
@@ -25,7 +25,7 @@ from suites.meta.support.constructs import CONSTRUCTS
 
 pytestmark = pytest.mark.x86
 SHIPPED = load(None, ("cpu",), versions())
-KINDS = {"zero left out", *LABELS} - {*UNSTEADY, "exponential of a constant NaN"}
+KINDS = {"zero left out", *LABELS} - UNSTEADY
 """The classes of operations that are rewritten; but for results that no program predicts."""
 
 ENTRIES = {
