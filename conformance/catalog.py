@@ -331,7 +331,7 @@ def _rule(row: Row, *, is_complex: bool) -> Rule:
     other = row.tolerance.of_complex if is_complex else None
     rule, op = row.tolerance if other is None else other, OPS[row.name].twin or row.name
     rule = deviating(rule, op)
-    return compiled(rule, op) if is_complex else rule
+    return compiled(rule, op, is_complex=is_complex)
 
 
 def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:

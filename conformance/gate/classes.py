@@ -17,9 +17,9 @@ ANY_BITS = (
 
 CLASSES = (
     # elements, whatever the op
-    "NaN", "NaN bits", "accuracy", "double rounding", "infinity", "operands swapped",
-    "other reading", "out of the function's range", "reciprocal", "saturation", "sign",
-    "signed zero", "subnormal comparison", "subnormal input", "subnormal intermediate",
+    "NaN", "NaN bits", "accuracy", "double rounding", "flushed in f32", "infinity",
+    "operands swapped", "other reading", "out of the function's range", "reciprocal", "saturation",
+    "sign", "signed zero", "subnormal comparison", "subnormal input", "subnormal intermediate",
     "subnormal result", "taken for iota", "tie rounding", "truncated to 32 bits", "wrong value",
     # elements, of some ops
     "base for the power", "bits that are not uniform",
@@ -29,8 +29,9 @@ CLASSES = (
     "dropped window read elsewhere", "exponent cut to six bits", "folded normalization",
     "gathered along the first dimension", "image read beyond its end",
     "index vectors of no components", "integers added up in float64", "logarithm of few digits",
-    "NaN left out", "no order of the updates", "no permutation of the elements",
-    "of a subnormal operand", "one element a byte", "one-pass variance",
+    "NaN left out", "NaN taken for infinity", "no order of the updates",
+    "no permutation of the elements", "of a subnormal operand", "one element a byte",
+    "one-pass variance",
     "operands rounded to the result's type", "operands taken for parts",
     "order by the real part alone", "order of the elements", "order of the factors",
     "order of the process group", "order of the tiles", "out of range",
@@ -43,7 +44,7 @@ CLASSES = (
     "window out of bounds in part",
     "zero left out", "zeros taken for equal",
     # elements, on StableHLO's interpreter
-    "NaN taken for infinity", "bits of another format", "constant over the largest number",
+    "bits of another format", "constant over the largest number",
     "direct sum of a transform", "group sizes of the first dimensions",
     "products added one by one", "textbook formula",
     "zero point subtracted in 32 bits",

@@ -18,10 +18,10 @@ from conformance.judging.differences import Differing
 from conformance.judging.questions import Answer, Findings, Question, ask
 from conformance.known.iota import is_iota, without_signed_zeros
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.models.subnormals import subnormal_order
+from conformance.tolerance.models.subnormals import in_f32, subnormal_order
 from conformance.tolerance.ulp import bound_distances, part_distances
 from conformance.verdict import Verdict
-from reference.interpreter.evaluate import EvaluationError, apply
+from reference.interpreter.evaluate import EvaluationError, apply, of_shape
 from reference.ir.op import Rounding
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, to_bits
 from reference.numerics.alike import without_subnormals
@@ -63,7 +63,7 @@ def _refuted(d: Differing) -> Answer:
         wrong = np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
         if wrong.any():
             flushed = () if _is_computed_wider(d) else _flushed(d)
-            for verdict, kind, explained in (*_as_computed(d), *flushed):
+            for verdict, kind, explained in (*_as_computed(d), *flushed, *_flushed_in_f32(d)):
                 yield verdict, kind, wrong & explained
         yield Verdict.DIVERGENT, label, wrong
 
@@ -263,6 +263,29 @@ def _has_lost(d: Differing, other: Array, got: Array) -> Array:
     return left & (np.abs(other - got) <= 2 * smallest)
 
 
+def _flushed_in_f32(d: Differing) -> Answer:
+    """Explained by arithmetic in f32 that flushes numbers which the narrow type keeps.
+
+    No subnormal number of the type itself is taken for zero, so the results are wrong.
+    """
+    if d.platform == Hardware.INTERPRETER or not in_f32.may_flush(d.operands, (d.expected,)):
+        return
+    if d.met is None:
+        operation, operands, place, where = d.operation, d.operands, d.number, d.where
+    else:
+        operation, operands = of_shape(d.operation, d.where.shape), d.met
+        place, where = 0, np.arange(len(d.where))
+    try:
+        for results in in_f32.flushed(operation, operands):
+            other = results[place].reshape(-1)[where]
+            explained = d.near(other)
+            if d.bound is not None:
+                explained |= bound_distances(other, d.got, d.bound.reshape(-1)[d.where]) <= 1
+            yield Verdict.DIVERGENT, in_f32.LABEL, explained
+    except EvaluationError:
+        return
+
+
 def _other_formula(d: Differing) -> Answer:
     """Explained by another formula than the specification's, which compilers are known to use."""
     for deviation in d.rule.deviations:
@@ -446,6 +469,7 @@ QUESTIONS: tuple[Question[Differing], ...] = (
     _flushed,
     _other_formula,
     _taken_for_iota,
+    _flushed_in_f32,
     _rewritten,
     _special_values,
     _swapped,

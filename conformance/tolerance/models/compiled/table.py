@@ -1,4 +1,4 @@
-"""Which ops of complex numbers compilers compute otherwise, and how."""
+"""Which ops compilers compute otherwise, and how."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache, partial
 
 from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.models import nan_of_powers
 from conformance.tolerance.models.compiled import complex_formulas, orders
 from conformance.tolerance.models.compiled.complex_formulas import Formula
 from conformance.tolerance.models.compiled.functions import by_reciprocal, stepwise
@@ -31,7 +32,7 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
     "tanh": (complex_formulas.tanh,),
 }
 
-DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
+COMPLEX: dict[str, tuple[Deviation, ...]] = {
     **{op: stepwise(*formulas) for op, formulas in _FORMULAS.items()},
     "divide": (
         *stepwise(complex_formulas.divide),
@@ -42,15 +43,28 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
     "maximum": (orders.BY_REAL_PART,),
     "minimum": (orders.BY_REAL_PART,),
 }
+"""Deviations of complex numbers."""
+
+_OF_CONSTANT_NAN = (
+    "atan2", "cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one",
+    "logistic", "power", "rsqrt", "sine", "sqrt", "tan", "tanh",
+)  # fmt: skip
+"""Functions whose constant operands LLVM converts from narrow types."""
+
+REAL: dict[str, tuple[Deviation, ...]] = {
+    **dict.fromkeys(_OF_CONSTANT_NAN, (nan_of_powers.OF_FUNCTIONS,)),
+    "convert": (nan_of_powers.CONVERTED,),
+}
+"""Deviations of real numbers."""
 
 
 @cache
-def compiled(rule: Rule, op: str) -> Rule:
-    """The rule of an op that, of complex numbers, also names what compilers compute in its place.
+def compiled(rule: Rule, op: str, *, is_complex: bool) -> Rule:
+    """Return the rule of an op that also names what compilers compute in its place.
 
     Not on the interpreter, which compiles nothing.
     """
-    known = DEVIATIONS.get(op)
+    known = (COMPLEX if is_complex else REAL).get(op)
     if known is None:
         return rule
     elsewhere = rule.elsewhere

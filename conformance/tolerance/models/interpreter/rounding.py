@@ -1,5 +1,4 @@
-"""Rounding to whole numbers and to fewer bits, and after each step of a function; NaNs of the type
-that has powers of two alone.
+"""Rounding to whole numbers and to fewer bits, and after each step of a function.
 
 Source: LLVM's APFloat (`roundToIntegral`, `convertToDouble`), the interpreter's `reducePrecision`
 and `logistic`.
@@ -10,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.tolerance.models.interpreter.otherwise import Results, exactly
-from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import (
     Array,
@@ -22,7 +20,6 @@ from reference.ir.types import (
     to_bits,
 )
 from reference.numerics.rounding import round_to, to_float64
-from reference.ops.table import OPS
 
 # --- To whole numbers ----------------------------------------------------------------------------
 
@@ -116,35 +113,3 @@ def _logistic(
 
 
 LOGISTIC = exactly("textbook formula", _logistic)
-
-# --- Powers of two -------------------------------------------------------------------------------
-
-
-def _of_powers(
-    operation: Operation, operands: tuple[Array, ...], expected: Results
-) -> Results | None:
-    """A NaN of f8E8M0FNU becomes infinity in f64, in which functions are evaluated; a zero, which
-    it has not, its smallest number."""
-    of = element_type_of(expected[0])
-    if of.name != "f8E8M0FNU":
-        return None
-    numbers = [to_float64(operand) for operand in operands]
-    wide = [np.where(np.isnan(number), np.inf, number) for number in numbers]
-    with np.errstate(all="ignore"):
-        (result,) = (OPS[operation.name].evaluate(*wide),)
-        least = np.where(result == 0, of.float_format.smallest, result)
-    return (round_to(least, of),)
-
-
-def _converted(
-    operation: Operation, operands: tuple[Array, ...], expected: Results
-) -> Results | None:
-    del expected
-    if element_type_of(operands[0]).name != "f8E8M0FNU":
-        return None
-    number = to_float64(operands[0])
-    return apply(operation, (np.where(np.isnan(number), np.inf, number),))
-
-
-NAN_CONVERTED = exactly("NaN taken for infinity", _converted)
-NAN_AS_INFINITY = exactly("NaN taken for infinity", _of_powers)

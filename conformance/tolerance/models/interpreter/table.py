@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.tolerance.bounds import sorting
 from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.models import nan_of_powers
 from conformance.tolerance.models.indexing import out_of_bounds
 from conformance.tolerance.models.interpreter import (
     formulas,
@@ -23,7 +24,7 @@ from conformance.tolerance.models.interpreter import (
 from conformance.tolerance.rule import Deviation, Refutes, Rule
 from reference.ir.types import Array
 
-_IN_F64 = (rounding.NAN_AS_INFINITY,)
+_IN_F64 = (nan_of_powers.OF_FUNCTIONS,)
 """Of functions that are evaluated in f64."""
 
 DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
@@ -31,7 +32,7 @@ DEVIATIONS: dict[str, tuple[Deviation, ...]] = {
     "cbrt": (*_IN_F64, formulas.CBRT),
     "ceil": (rounding.TO_WHOLE,),
     "chlo.ragged_dot": (sums.STEP_BY_STEP, ragged.MISPLACED),
-    "convert": (rounding.NAN_CONVERTED,),
+    "convert": (nan_of_powers.CONVERTED,),
     "convolution": (sums.WINDOWS_STEP_BY_STEP,),
     "cosine": _IN_F64,
     "divide": (formulas.DIVIDE,),

@@ -14,7 +14,7 @@ from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models.compiled import functions, orders
 from conformance.tolerance.models.compiled.steps import Machine, exactly
-from conformance.tolerance.models.compiled.table import DEVIATIONS
+from conformance.tolerance.models.compiled.table import COMPLEX
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
@@ -104,7 +104,7 @@ def test_what_is_lost_is_measured_against_the_terms() -> None:
 
 
 def test_compiled_formulas_explain_nothing_on_the_interpreter() -> None:
-    for op, deviations in DEVIATIONS.items():
+    for op, deviations in COMPLEX.items():
         rule = Cell(op, ELEMENT_TYPES["complex<f64>"], "cpu").rule
         labels = {one.label for one in deviations}
         assert labels <= rule.on(Hardware.CPU).models
@@ -222,5 +222,5 @@ def test_a_wrong_transform_of_the_whole_is_not_of_a_part() -> None:
 
 
 def test_every_class_is_one_of_a_compiled_formula() -> None:
-    labels = {one.label for found in DEVIATIONS.values() for one in found}
+    labels = {one.label for found in COMPLEX.values() for one in found}
     assert labels == {*functions.CLASSES, orders.LABEL}

@@ -1,0 +1,176 @@
+"""Numbers of narrow types that are subnormal in f32, and flushed there.
+
+A compiler without instructions for a narrow type computes in f32. The smallest number of f8E8M0FNU,
+2^-127, is subnormal in f32. Instructions that take denormals for zeros make it zero, as an operand
+or as a result. f8E8M0FNU has no zero: NaN comes back where the result is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from reference.interpreter.evaluate import apply
+from reference.ir.program import (
+    Dense,
+    Operation,
+    Region,
+    TensorType,
+    Value,
+    ValueType,
+    attributes,
+)
+from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array, ElementType, element_type_of
+from reference.numerics.alike import is_subnormal, without_subnormals
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.folds import folding
+from reference.ops.folds.reduction import FOLDS
+from reference.ops.structure import is_constant
+from reference.unspecified.reduction import SCHEDULES, taken_apart
+
+LABEL = "flushed in f32"
+"""The class of results that are those of an operation in f32 that flushes subnormal numbers."""
+
+Results = tuple[Array, ...]
+
+_F32 = ELEMENT_TYPES["f32"]
+
+
+def is_narrow(of: ElementType) -> bool:
+    """Tell whether a type narrower than f32 has normal numbers that are subnormal in f32."""
+    if not of.is_float or of.bits >= _F32.bits:
+        return False
+    return of.float_format.smallest_normal < _F32.float_format.smallest_normal
+
+
+def may_flush(operands: Sequence[Any], results: Sequence[Any]) -> bool:
+    """Tell whether operands or results of such a type have a number that is subnormal in f32."""
+    return any(_is_tiny(one).any() for one in (*operands, *results) if _is_taken(one))
+
+
+def flushed(operation: Operation, operands: Sequence[Array]) -> Iterator[Results]:
+    """Yield the results that f32 and flushing may give in place of the right ones.
+
+    A body may keep f32 from its first step to its last, or round each step to the narrow type.
+
+    Raises:
+        EvaluationError: if the operation cannot be evaluated so.
+    """
+    wide = [without_subnormals(_wide(one)) if _is_taken(one) else one for one in operands]
+    types = [value.type for value in operation.results]
+    yield _all_narrow(apply(_Writer().written(operation), wide), types)
+    if not operation.regions:
+        return
+    rounded = _Writer(rounds=True).written(operation)
+    yield _all_narrow(apply(rounded, wide), types)
+    if operation.name in FOLDS:
+        parts = taken_apart(rounded, wide)
+        given = (parts.body.lanes, parts.values, parts.inits, parts.leaves)
+        for schedule in SCHEDULES:
+            yield _all_narrow(folding.scheduled(*given, schedule), types)
+
+
+def _all_narrow(results: Results, types: Sequence[ValueType]) -> Results:
+    return tuple(
+        _narrow(result, of) if (of := _taken_element(to)) is not None else result
+        for result, to in zip(results, types, strict=True)
+    )
+
+
+def _is_taken(value: object) -> bool:
+    return isinstance(value, np.ndarray) and is_narrow(element_type_of(value))
+
+
+def _wide(array: Array) -> Array:
+    return to_float64(array).astype(np.float32)  # exact
+
+
+def _narrow(array: Array, of: ElementType) -> Array:
+    return round_to(to_float64(without_subnormals(array)), of)
+
+
+def _is_tiny(array: Array) -> Array:
+    return is_subnormal(_wide(array))
+
+
+def _taken_element(of: object) -> ElementType | None:
+    """Return the element type of a tensor type if it is one of such types."""
+    element = of.element_type if isinstance(of, TensorType) else None
+    return element if isinstance(element, ElementType) and is_narrow(element) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes operations on f32 in place of narrow types, in regions too.
+
+    If it `rounds`, what is computed in a region is flushed and rounded to the narrow type.
+    """
+
+    rounds: bool = False
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def written(self, operation: Operation) -> Operation:
+        """Return an operation on f32."""
+        constant = operation.attribute("value")
+        given = operation.attributes
+        if isinstance(constant, Dense) and _taken_element(constant.type) is not None:
+            there = without_subnormals(_wide(constant.array))
+            made = Dense.of(there, replace(constant.type, element_type=_F32))
+            given = tuple((name, made if name == "value" else one) for name, one in given)
+        return replace(
+            operation,
+            operands=tuple(map(_retyped, operation.operands)),
+            results=tuple(map(_retyped, operation.results)),
+            attributes=given,
+            regions=tuple(map(self._region, operation.regions)),
+        )
+
+    def _region(self, region: Region) -> Region:
+        made = (one for operation in region.operations for one in self._operations(operation))
+        return Region(tuple(map(_retyped, region.arguments)), tuple(made))
+
+    def _operations(self, operation: Operation) -> Iterator[Operation]:
+        """Yield what takes the place of an operation in a region."""
+        there = self.written(operation)
+        if not self.rounds or is_constant(operation):
+            yield there
+            return
+        results = [
+            new if new.type == old.type else self._value(new.type)
+            for old, new in zip(operation.results, there.results, strict=True)
+        ]
+        yield replace(there, results=tuple(results))
+        pairs = zip(operation.results, there.results, results, strict=True)
+        for old, new, result in pairs:
+            if new.type != old.type:
+                yield from self._rounded(result, old.type, new)
+
+    def _rounded(self, value: Value, narrow: ValueType, result: Value) -> Iterator[Operation]:
+        """Yield the operations that flush a value and round it to a narrow type."""
+        of = value.type
+        assert isinstance(of, TensorType)
+        size, is_tiny = self._value(of), self._value(replace(of, element_type=BOOLEAN[0]))
+        least, zero, flushed_, there = (self._value(one) for one in (of, of, of, narrow))
+        yield Operation("abs", (value,), (size,))
+        for number, constant in ((_F32.float_format.smallest_normal, least), (0.0, zero)):
+            dense = Dense.of(np.full(of.static_shape, number, np.float32), of)
+            yield Operation("constant", (), (constant,), attributes(value=dense))
+        direction = attributes(comparison_direction="LT")
+        yield Operation("compare", (size, least), (is_tiny,), direction)
+        yield Operation("select", (is_tiny, zero, value), (flushed_,))
+        yield Operation("convert", (flushed_,), (there,))
+        yield Operation("convert", (there,), (result,))
+
+    def _value(self, of: ValueType) -> Value:
+        return Value(f"in f32 {next(self.numbers)}", of)
+
+
+def _retyped(value: Value) -> Value:
+    of = value.type
+    if not isinstance(of, TensorType) or _taken_element(of) is None:
+        return value
+    return replace(value, type=replace(of, element_type=_F32))
