@@ -62,7 +62,7 @@ def _refuted(d: Differing) -> Answer:
     for label, mask in d.refuted:
         wrong = np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
         if wrong.any():
-            flushed = () if _is_computed_wider(d) else _flushed(d)
+            flushed = _comparison_flushed(d) if _is_computed_wider(d) else _flushed(d)
             for verdict, kind, explained in (*_as_computed(d), *flushed, *_flushed_in_f32(d)):
                 yield verdict, kind, wrong & explained
         yield Verdict.DIVERGENT, label, wrong
@@ -168,6 +168,13 @@ def _flushed_at_the_ends(d: Differing) -> Answer:
                 explained |= _open_for(d, chosen, flushed, other)
             yield Verdict.FLUSHED, "subnormal input", affected & explained
     yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
+
+
+def _comparison_flushed(d: Differing) -> Answer:
+    """Explained by comparisons alone, all that takes subnormal numbers for zeros in types that are
+    computed with in wider ones."""
+    if d.platform != Hardware.INTERPRETER:
+        yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
 
 
 def _compared_flushed(d: Differing) -> Array:

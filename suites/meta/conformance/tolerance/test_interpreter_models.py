@@ -44,9 +44,9 @@ def judged(session: Session, text: str, inputs: Sequence[Array]) -> tuple[Judgem
     return said(actual), said([spoilt, *actual[1:]])
 
 
-def values(name: str, shape: tuple[int, ...], seed: int = 1) -> Array:
+def values(name: str, shape: tuple[int, ...], seed: int = 1, spread: float = 3) -> Array:
     of = element_type(name)
-    numbers = np.random.default_rng(seed).normal(0, 3, shape)
+    numbers = np.random.default_rng(seed).normal(0, spread, shape)
     return numbers.astype(of.storage)
 
 
@@ -95,7 +95,8 @@ PRODUCTS = {
 @pytest.mark.parametrize("which", list(PRODUCTS))
 def test_products_are_added_one_by_one(session: Session, which: str, name: str) -> None:
     text, shapes = PRODUCTS[which]
-    inputs = [values(name, shape, seed) for seed, shape in enumerate(shapes)]
+    # sums beyond the largest number of a type without infinity are open
+    inputs = [values(name, shape, seed, spread=1) for seed, shape in enumerate(shapes)]
     found, spoilt = judged(session, text.replace("xT>", f"x{name}>"), inputs)
     assert found.verdict.fails
     assert {kind for _, kind in found.findings} == {"products added one by one"}
