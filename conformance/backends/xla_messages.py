@@ -48,6 +48,9 @@ _UNREGISTERED = re.compile(r"unregistered operation 'stablehlo\.(\w+)'")
 _LOCATION = re.compile(
     r'(?:loc\(.*?\)\): |(?:loc\()?"?(?:-|<\w+>)"?:\d+(?::\d+)?\)?:? ?)(?:error: )?'
 )
+_METADATA = re.compile(r", metadata=\{[^{}]*\}")
+"""Where an instruction comes from, which no reader needs: the program is shown."""
+
 _PATH = re.compile(r"(?<![\w/])/?(?:[\w.+-]+/)+(?:([\w.+-]+\.(?:cc|cpp|h))|[\w.+-]+)")
 
 
@@ -57,7 +60,7 @@ def one_line(message: str) -> str:
     if not lines:
         return "no message"
     said = _PATH.sub(lambda path: path[1] or "…", _LOCATION.sub("", lines[0]))
-    return " ".join(said.split())[:300]
+    return " ".join(_METADATA.sub("", said).split())[:300]
 
 
 def refused_by_verifier(text: str) -> str | None:

@@ -23,11 +23,22 @@ WITHOUT_RESULTS = (Verdict.REJECTED, Verdict.CRASHED)
 ANY_OPERATION = "any operation"
 """The culprit in the key of a cause that does not depend on the operation."""
 
-_INSTRUCTION = re.compile(r"%[\w.-]+ = [^%()]*\([^()]*\)(, \w+=(\{[^{}]*\}|[^,\s{}]+))*|%[\w.-]+")
-_SHAPE = re.compile(r"\[[\d,<= ]*\](\{[\d,]*\})?")
+_OURS = re.compile(r"; breaks [A-Z]\d+ of .*")
+_METADATA = re.compile(r", metadata=\{[^{}]*(\}|$)")
+_INSTRUCTION = re.compile(
+    r"%[\w.-]+ = (\([^()]*\)|\w+\[[^\]]*\]?(\{[^{}]*\}?)?)"  # a name, and a type with its layout
+    r"( [\w-]+(\([^()]*\)?)?)?"  # an operation and its operands
+    r"(, [\w-]+=(\{[^{}]*(\}|$)|[^,\s{}]+))*(, \w*$)?"  # attributes, cut somewhere
+    r"|%[\w.-]+"
+)
+_SHAPE = re.compile(r"\[[\d,<= ]*\](\{[^{}]*\})?")
 _TYPE = re.compile(r"\b(pred|b?f\d+\w*|[suc]i?\d+|i\d+)\b", re.IGNORECASE)
+_TUPLE = re.compile(r"\(T\[\](, T\[\])*\)")
 _NUMBER = re.compile(r"\d+")
-_REPLACED = ((_INSTRUCTION, "%"), (_SHAPE, "[]"), (_TYPE, "T"), (_NUMBER, "N"))
+_REPLACED = (
+    (_OURS, ""), (_METADATA, ""), (_INSTRUCTION, "%"), (_SHAPE, "[]"), (_TYPE, "T"),
+    (_TUPLE, "T[]"), (_NUMBER, "N"),
+)  # fmt: skip
 """Patterns of what differs in a message from program to program, each with its replacement."""
 
 _LEFT_OUT = re.compile(r"without pass(?:es)? (.*)")
@@ -62,14 +73,15 @@ def key_of(finding: Finding) -> str:
     """Return the key of a finding's cause, as far as it is known without an attribution.
 
     Verdict and class of the operation that goes wrong by itself, and its name. If the program has
-    no results: the message, without numbers, shapes and element types, and the last operation.
+    no results: the message, without instructions, numbers, shapes and element types; or, if nothing
+    is said, the last operation.
     Flushed subnormals have one key for all operations: a processor flushes in all of them.
     """
     verdict, kind = finding.fault or (finding.verdict, finding.kind)
     if verdict in WITHOUT_RESULTS:
         last = [one.name for one in working(finding.program)][-1:]
         words = _words(finding.verdict, finding.kind, finding.message)
-        return _joined(verdict.value, kind, words, *last)
+        return _joined(verdict.value, kind, *([words] if words else last))
     if is_flushed_everywhere(finding):
         return _joined(verdict.value, kind, ANY_OPERATION)
     names = " + ".join(dict.fromkeys(one.name for one in working(finding.program)))
