@@ -8,6 +8,9 @@ from __future__ import annotations
 NOT_DETERMINISTIC = "not deterministic"
 """The class of results that change when a program is executed again on the same inputs."""
 
+EVERYWHERE = ("flushed in f32", "kept in eight bits", "taken for iota")
+"""Classes of values that are taken for others, in whatever operation they meet."""
+
 ANY_BITS = (
     "NaN", "NaN bits", "bits that are not uniform", "distribution", "infinity",
     "no order of the updates", "no permutation of the elements", "not a solution", "out of range",

@@ -12,6 +12,7 @@ from conformance.backends.base import loses_process
 from conformance.campaign.fuzzing.attribution.cause import RIGHT, WRONG, Cause
 from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.campaign.fuzzing.trials import Hit
+from conformance.gate.classes import EVERYWHERE
 from conformance.verdict import Verdict
 from generators.case.columns import column
 from reference.ir.types import Array, element_type_of
@@ -75,13 +76,16 @@ def key_of(finding: Finding) -> str:
     Verdict and class of the operation that goes wrong by itself, and its name. If the program has
     no results: the message, without instructions, numbers, shapes and element types; or, if nothing
     is said, the last operation.
-    Flushed subnormals have one key for all operations: a processor flushes in all of them.
+    Flushed subnormals have one key for all operations: a processor flushes in all of them. So have
+    classes of values that are taken for others wherever they are.
     """
     verdict, kind = finding.fault or (finding.verdict, finding.kind)
     if verdict in WITHOUT_RESULTS:
         last = [one.name for one in working(finding.program)][-1:]
         words = _words(finding.verdict, finding.kind, finding.message)
         return _joined(verdict.value, kind, *([words] if words else last))
+    if kind in EVERYWHERE:
+        return _joined(kind, ANY_OPERATION)
     if is_flushed_everywhere(finding):
         return _joined(verdict.value, kind, ANY_OPERATION)
     names = " + ".join(dict.fromkeys(one.name for one in working(finding.program)))
@@ -89,12 +93,13 @@ def key_of(finding: Finding) -> str:
 
 
 def is_flushed_everywhere(finding: Finding) -> bool:
-    """Return whether a finding shows a processor that flushes subnormals, in whatever it computes.
+    """Return whether a finding shows a processor that flushes subnormals, or takes other values
+    for what they are not, in whatever it computes.
 
     No pass and no way of writing a program causes that, so attributions tell nothing.
     """
-    verdict, _ = finding.fault or (finding.verdict, finding.kind)
-    return verdict is Verdict.FLUSHED and _has_subnormals(finding)
+    verdict, kind = finding.fault or (finding.verdict, finding.kind)
+    return kind in EVERYWHERE or (verdict is Verdict.FLUSHED and _has_subnormals(finding))
 
 
 def agree(one: Cause, other: Cause) -> bool:
@@ -185,11 +190,14 @@ def _joined(*parts: str) -> str:
 
 
 def group_of(place: str) -> str:
-    """Return the places that likely have one cause: those of a class that flushes subnormals.
+    """Return the places that likely have one cause: those of a class that flushes subnormals, or
+    takes other values for what they are not.
 
     Any other place is a group by itself.
     """
     verdict, _, rest = place.partition(_SEPARATOR)
+    if (kind := rest.partition(_SEPARATOR)[0]) in EVERYWHERE:
+        return _joined(kind, ANY_OPERATION)
     if verdict != Verdict.FLUSHED.value:
         return place
     return _joined(verdict, rest.partition(_SEPARATOR)[0], ANY_OPERATION)

@@ -116,6 +116,19 @@ def test_flushed_subnormals_have_one_key_for_all_operations() -> None:
     assert key("abs", 1.0) != key("sine", 1.0)  # numbers of another format than their own
 
 
+def test_values_that_are_taken_for_others_everywhere_have_one_key() -> None:
+    def key(op: str, verdict: Verdict, kind: str) -> str:
+        return key_of(finding(op, "f8E8M0FNU", verdict, kind))
+
+    first = key("sqrt", Verdict.DIVERGENT, "flushed in f32")
+    assert first == key("cbrt", Verdict.INACCURATE, "flushed in f32")
+    assert first != key("sqrt", Verdict.DIVERGENT, "kept in eight bits")
+    assert key("sqrt", Verdict.DIVERGENT, "NaN") != key("cbrt", Verdict.DIVERGENT, "NaN")
+    assert group_of("divergent | flushed in f32 | sqrt") == group_of(
+        "divergent | flushed in f32 | cbrt"
+    )
+
+
 def test_places_of_flushed_subnormals_keep_operations_and_are_one_group() -> None:
     def place(op: str, verdict: Verdict) -> str:
         hit = finding(op, "f32", verdict, "k")
