@@ -12,7 +12,7 @@ from conformance.campaign.planning import bundles, plan_of
 from conformance.campaign.tasks import Task
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
-from conformance.gate.expectations import known_by
+from conformance.gate.expectations import hypotheses_of, settled
 from conformance.verdict import Verdict
 from suites.running import TIMEOUT, expectations_of, explained
 
@@ -24,13 +24,17 @@ def test_conforms(cell: Cell, executors, pytestconfig: pytest.Config) -> None:
     profile, seed = pytestconfig.getoption("profile"), pytestconfig.getoption("case_seed")
     tasks = plan_of(cell, profile, seed) if profile else [Task(cell, seed, 0, QUICK)]
     try:
-        done = run_isolated(executors(cell.backend), bundles(tasks), TIMEOUT, pytest.fail)
-        records = [record for one in done if one is not None for record in one[1].records]
+        known = expectations_of(cell.backend)
+        done = run_isolated(
+            executors(cell.backend), bundles(tasks), TIMEOUT, pytest.fail,
+            hypotheses=hypotheses_of(known, cell.backend),
+        )  # fmt: skip
+        found = [record for one in done if one is not None for record in one[1].records]
+        records = [settled(record, known) for record in found]
     except NotAvailable as error:
         pytest.fail(str(error), pytrace=False)
     if all(record.verdict is Verdict.UNSUPPORTED for record in records):
         pytest.skip(f"unsupported by {cell.backend}: {records[0].message}")
-    known = expectations_of(cell.backend)
-    new = [r for r in records if r.verdict.fails and not known_by(known, r)]
+    new = [record for record in records if record.is_new_failure]
     if new:
         pytest.fail("\n".join(map(explained, new)), pytrace=False)

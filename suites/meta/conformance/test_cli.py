@@ -72,8 +72,10 @@ def test_a_divergence_exits_with_1_and_can_be_replayed(call, tmp_path: Path) -> 
     assert code == 1
     for shown in ("stablehlo.add", "expected", "actual", "0x", "recorded: divergent", "now: "):
         assert shown in out
-    recorded, now = (line.split(":", 1)[1].strip() for line in out.splitlines()[-2:])
+    told = [line for line in out.splitlines() if line.startswith(("recorded:", "now:"))]
+    recorded, now = (line.split(":", 1)[1].strip() for line in told)
     assert recorded == now
+    assert "beside them, new: divergent" in out
 
 
 def test_a_case_that_passed_is_replayed_from_its_seed(call, finished: Path) -> None:
