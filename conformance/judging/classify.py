@@ -310,9 +310,11 @@ def _other_formula_of_narrow(d: Differing) -> Answer:
 
 
 def _is_computed_wider(d: Differing) -> bool:
-    """Whether all numbers of a result's type are normal ones of f32."""
-    is_float = d.type.is_float or d.type.is_complex
-    return is_float and d.type.float_format.smallest >= _SINGLE.smallest_normal
+    """Whether all numbers of the result's type, and of those of operands, are normal in f32."""
+    arrays = (one for one in d.operands if isinstance(one, np.ndarray))
+    types = {d.type, *map(element_type_of, arrays)}
+    formats = [of.float_format for of in types if of.is_float or of.is_complex]
+    return bool(formats) and all(one.smallest >= _SINGLE.smallest_normal for one in formats)
 
 
 _SINGLE = ELEMENT_TYPES["f32"].float_format
