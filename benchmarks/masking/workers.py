@@ -66,20 +66,6 @@ def measure_all(
         NotAvailable: when the backend cannot be had.
     """
     found = Measured()
-    for each in _results(choice, chosen, profile, most, settings, jobs, notice):
-        found.add(each)
-    return found
-
-
-def _results(
-    choice: Choice,
-    chosen: Sequence[Cell],
-    profile: str,
-    most: int,
-    settings: Settings,
-    jobs: int | None,
-    notice: Callable[[str], None],
-) -> Iterator[Measured]:
     expectations = expectations_of(settings.expectations, choice.name)
     apart = {cell for cell in chosen if crashes(expectations, key(cell))}
 
@@ -99,14 +85,15 @@ def _results(
             tasks, value = ended.call.name, ended.value
             if isinstance(value, Measured):
                 notice(f"{tasks[0].cell.op}: {len(value.outcomes)} corrupted results")
-                yield value
+                found.add(value)
             elif not isinstance(value, (Died, TimedOut)):
                 raise value
             elif len(tasks) == 1:
-                yield Measured(without_results=[f"{tasks[0].id}: {why(value)[2]}"])
+                found.without_results.append(f"{tasks[0].id}: {why(value)[2]}")
             else:
                 for task in tasks:
                     executor.push(_call(ended.call.function, (task,), settings))
+    return found
 
 
 def _call(measure: Callable[..., Measured], tasks: Sequence[Task], settings: Settings) -> Call:

@@ -396,16 +396,9 @@ def _failing(
     found: list[Failing] = []
     for one in whole.failing:
         is_shown = (one.verdict, one.kind) == (whole.verdict, whole.kind)
-        inputs = prepared.inputs[turns[one.verdict, one.kind]] if several else ()
-        message, elements = (
-            (whole.message, whole.elements) if is_shown else (one.message, one.elements)
-        )
-        one = replace(
-            one,
-            message=printable(message),
-            elements=elements,
-            inputs=_kept(inputs) if several else b"",
-        )
+        told = whole if is_shown else one
+        inputs = _kept(prepared.inputs[turns[one.verdict, one.kind]]) if several else b""
+        one = replace(one, message=printable(told.message), elements=told.elements, inputs=inputs)
         found.insert(0 if is_shown else len(found), one)
     return tuple(found)
 

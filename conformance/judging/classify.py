@@ -302,11 +302,14 @@ def _other_formula(d: Differing) -> Answer:
             yield Verdict.DIVERGENT, deviation.label, explained
 
 
-def _other_formula_of_narrow(d: Differing) -> Answer:
-    """The same of types whose subnormal numbers are none where they are computed with: there it is
-    what explains an element, and a number taken for zero only where it does not."""
-    if _is_computed_wider(d):
-        yield from _other_formula(d)
+def _flushed_or_other_formula(d: Differing) -> Answer:
+    """Explained by numbers taken for zero, or by another formula.
+
+    The formula comes first in types whose subnormal numbers are none where they are computed with.
+    """
+    questions = (_flushed, _other_formula)
+    for question in reversed(questions) if _is_computed_wider(d) else questions:
+        yield from question(d)
 
 
 def _is_computed_wider(d: Differing) -> bool:
@@ -474,9 +477,7 @@ QUESTIONS: tuple[Question[Differing], ...] = (
     _left_open,
     _by_formula,
     _as_computed,
-    _other_formula_of_narrow,
-    _flushed,
-    _other_formula,
+    _flushed_or_other_formula,
     _taken_for_iota,
     _flushed_in_f32,
     _rewritten,

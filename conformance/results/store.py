@@ -310,20 +310,20 @@ def _read_record(row: Sequence[Any]) -> Record:
     worst_ulp, budget_ulp, known, failing, program, inputs, wrong, total, elements = row[10:]
     detail = None
     if program is not None:
-        found = decoded(json.loads(elements), tuple[Element, ...])
+        found = _parsed(elements, tuple[Element, ...])
         detail = Detail(program, inputs, wrong, total, found)
+    all_failing = _parsed(failing, tuple[Failing, ...]) if failing else ()
     return Record(
         op, element_type, backend, number, digest, Verdict(verdict), kind, message, pairs, values,
-        worst_ulp, budget_ulp, known, detail, _read_failing(failing),
+        worst_ulp, budget_ulp, known, detail, all_failing,
     )  # fmt: skip
 
 
-def _read_failing(stored: str) -> tuple[Failing, ...]:
-    if not stored:
-        return ()
+def _parsed(stored: str, into: type[_T]) -> _T:
+    """What a column of JSON held, as a value of a type."""
     try:
-        return msgspec.json.decode(stored, type=tuple[Failing, ...])
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        return msgspec.json.decode(stored, type=into)
+    except msgspec.DecodeError as error:  # values of another form included
         raise StoreError(f"damaged: {error}; start over with --fresh") from error
 
 

@@ -25,7 +25,6 @@ ANY_OPERATION = "any operation"
 """The culprit in the key of a cause that does not depend on the operation."""
 
 _OURS = re.compile(r"; breaks [A-Z]\d+ of .*")
-_METADATA = re.compile(r", metadata=\{[^{}]*(\}|$)")
 _INSTRUCTION = re.compile(
     r"%[\w.-]+ = (\([^()]*\)|\w+\[[^\]]*\]?(\{[^{}]*\}?)?)"  # a name, and a type with its layout
     r"( [\w-]+(\([^()]*\)?)?)?"  # an operation and its operands
@@ -37,7 +36,7 @@ _TYPE = re.compile(r"\b(pred|b?f\d+\w*|[suc]i?\d+|i\d+)\b", re.IGNORECASE)
 _TUPLE = re.compile(r"\(T\[\](, T\[\])*\)")
 _NUMBER = re.compile(r"\d+")
 _REPLACED = (
-    (_OURS, ""), (_METADATA, ""), (_INSTRUCTION, "%"), (_SHAPE, "[]"), (_TYPE, "T"),
+    (_OURS, ""), (_INSTRUCTION, "%"), (_SHAPE, "[]"), (_TYPE, "T"),
     (_TUPLE, "T[]"), (_NUMBER, "N"),
 )  # fmt: skip
 """Patterns of what differs in a message from program to program, each with its replacement."""
@@ -84,15 +83,13 @@ def key_of(finding: Finding) -> str:
         last = [one.name for one in working(finding.program)][-1:]
         words = _words(finding.verdict, finding.kind, finding.message)
         return _joined(verdict.value, kind, *([words] if words else last))
-    if kind in EVERYWHERE:
-        return _joined(kind, ANY_OPERATION)
-    if is_flushed_everywhere(finding):
-        return _joined(verdict.value, kind, ANY_OPERATION)
+    if is_everywhere(finding):
+        return _in_any_operation(verdict.value, kind)
     names = " + ".join(dict.fromkeys(one.name for one in working(finding.program)))
     return _joined(verdict.value, kind, _names_in(finding.culprit) or names)
 
 
-def is_flushed_everywhere(finding: Finding) -> bool:
+def is_everywhere(finding: Finding) -> bool:
     """Return whether a finding shows a processor that flushes subnormals, or takes other values
     for what they are not, in whatever it computes.
 
@@ -196,8 +193,13 @@ def group_of(place: str) -> str:
     Any other place is a group by itself.
     """
     verdict, _, rest = place.partition(_SEPARATOR)
-    if (kind := rest.partition(_SEPARATOR)[0]) in EVERYWHERE:
-        return _joined(kind, ANY_OPERATION)
-    if verdict != Verdict.FLUSHED.value:
-        return place
-    return _joined(verdict, rest.partition(_SEPARATOR)[0], ANY_OPERATION)
+    kind = rest.partition(_SEPARATOR)[0]
+    if kind in EVERYWHERE or verdict == Verdict.FLUSHED.value:
+        return _in_any_operation(verdict, kind)
+    return place
+
+
+def _in_any_operation(verdict: str, kind: str) -> str:
+    """Return the key of a class that is one cause in all operations; of values that are taken for
+    others, in all verdicts, too."""
+    return _joined("" if kind in EVERYWHERE else verdict, kind, ANY_OPERATION)

@@ -9,7 +9,7 @@ from conformance.campaign.fuzzing.attribution.alone import explained_alone
 from conformance.campaign.fuzzing.backlog import SHARE, Backlog, Unexplained, Waiting
 from conformance.campaign.fuzzing.calls import Timed, as_it_is, explained, reduced, timed
 from conformance.campaign.fuzzing.finding import Finding
-from conformance.campaign.fuzzing.grouping import agree, is_flushed_everywhere, key_of
+from conformance.campaign.fuzzing.grouping import agree, is_everywhere, key_of
 from conformance.campaign.fuzzing.keeping.journal import Journal
 from conformance.campaign.fuzzing.keeping.keeping import Keeping, cause_in, of_known
 from conformance.campaign.fuzzing.lost import Losses, spent_on
@@ -224,7 +224,7 @@ class Hits:
         same = [] if finding.known else self._journal.findings(key_of(finding))
         one = Unexplained(hit.number, finding, place, hit.outcome.culprit, not same)
         for other in same:
-            if finding.signature in other.signatures or is_flushed_everywhere(finding):
+            if finding.signature in other.signatures or is_everywhere(finding):
                 self._join(one, other.name)
                 return None
         if same:
