@@ -9,7 +9,7 @@ text give it, is it explained by subnormals flushed to zero, and if none of thes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -331,12 +331,16 @@ def as_one(judgement: Judgement) -> Judgement:
     """The judgement, all that fails being of its verdict and class."""
     failing = judgement.failing
     wrong = max(judgement.wrong, sum(one.wrong for one in failing))
-    errors = [one.worst_ulp for one in failing if one.worst_ulp is not None]
     one = Failing(
         judgement.verdict, judgement.kind, judgement.message, wrong, judgement.elements,
-        max(errors, default=None),
+        _largest(each.worst_ulp for each in failing),
     )  # fmt: skip
     return replace(judgement, failing=(one,))
+
+
+def _largest(errors: Iterable[float | None]) -> float | None:
+    """The largest of those that are known, None where none is."""
+    return max((one for one in errors if one is not None), default=None)
 
 
 def _judge_processes(
@@ -489,16 +493,14 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
     errors = Errors()
     for judgement in judgements:
         errors = merge_errors(errors, judgement.errors)
-    worst = [j.worst_ulp for j in judgements if j.worst_ulp is not None]
-    budgets = [j.budget_ulp for j in judgements if j.budget_ulp is not None]
     return Judgement(
         severest.verdict,
         severest.kind,
         severest.message,
         sum(j.wrong for j in judgements if j.verdict is severest.verdict),
         sum(j.total for j in judgements),
-        max(worst, default=None),
-        max(budgets, default=None),
+        _largest(j.worst_ulp for j in judgements),
+        _largest(j.budget_ulp for j in judgements),
         severest.elements,
         errors,
         united([one for judgement in judgements for one in judgement.failures]),
@@ -511,9 +513,8 @@ def united(failing: Sequence[Failing]) -> tuple[Failing, ...]:
     for one in failing:
         before = found.get((one.verdict, one.kind))
         if before is not None:
-            errors = [each.worst_ulp for each in (before, one) if each.worst_ulp is not None]
-            wrong = before.wrong + one.wrong
-            one = replace(before, wrong=wrong, worst_ulp=max(errors, default=None))
+            worst = _largest((before.worst_ulp, one.worst_ulp))
+            one = replace(before, wrong=before.wrong + one.wrong, worst_ulp=worst)
         found[one.verdict, one.kind] = one
     return tuple(found.values())
 
