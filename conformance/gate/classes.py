@@ -8,8 +8,18 @@ from __future__ import annotations
 NOT_DETERMINISTIC = "not deterministic"
 """The class of results that change when a program is executed again on the same inputs."""
 
-EVERYWHERE = ("flushed in f32", "kept in eight bits", "taken for iota")
-"""Classes of values that are taken for others, in whatever operation they meet."""
+EVERYWHERE = (
+    # values that are taken for others
+    "flushed in f32", "kept in eight bits", "NaN taken for infinity", "taken for iota",
+    "two bits beside a negative constant", "zero left out",
+    # what code is generated for types, and for operations that follow each other
+    "digits cancelled", "exponential taken into a sum unrounded",
+    "operands rounded to the result's type", "order by the real part alone",
+    "overflow or underflow on the way", "product taken into a sum unrounded",
+    "quotient taken into a sum unrounded", "result rounded to the operands' type",
+    "sums kept in bf16",
+)  # fmt: skip
+"""Classes that are one cause in whatever operation they show, and whatever makes them vanish."""
 
 ANY_BITS = (
     "NaN", "NaN bits", "bits that are not uniform", "distribution", "infinity",
@@ -17,6 +27,17 @@ ANY_BITS = (
     "out of the function's range", "saturation", "sign", "signed zero", "wrong value",
 )  # fmt: skip
 """Classes of elements that need no other cause than bits which happen to stand somewhere."""
+
+UNEXPLAINED = (
+    *ANY_BITS, "accuracy", "expectation", "missing result", "no answer", NOT_DETERMINISTIC,
+    "only in batch", "sizes", "wrong shape",
+)  # fmt: skip
+"""Classes that say how results are wrong. Any other class of results says what was computed
+instead."""
+
+OF_ONE_OPERATION = ("double rounding", "of a subnormal operand")
+"""Classes that say what was computed, and that each operation has for a reason of its own. Others
+have one reason in all operations of a family."""
 
 CLASSES = (
     # elements, whatever the op

@@ -12,14 +12,22 @@ from conformance.backends.base import loses_process
 from conformance.campaign.fuzzing.attribution.cause import RIGHT, WRONG, Cause
 from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.campaign.fuzzing.trials import Hit
-from conformance.gate.classes import EVERYWHERE
+from conformance.gate.classes import EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.verdict import Verdict
 from generators.case.columns import column
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import without_subnormals
+from reference.ops.table import FAMILIES
 
 WITHOUT_RESULTS = (Verdict.REJECTED, Verdict.CRASHED)
 """Verdicts on programs of which the backend says something instead of giving results."""
+
+DIVISION_BY_ZERO = "arithmetic exception"
+"""The class of processes that end as they divide an integer by zero."""
+
+MEMORY_FAULTS = ("bus error", "segmentation fault")
+MEMORY_FAULT = "memory fault"
+"""Classes of processes that end as they touched memory that is not theirs, and the one of all."""
 
 ANY_OPERATION = "any operation"
 """The culprit in the key of a cause that does not depend on the operation."""
@@ -35,11 +43,18 @@ _SHAPE = re.compile(r"\[[\d,<= ]*\](\{[^{}]*\})?")
 _TYPE = re.compile(r"\b(pred|b?f\d+\w*|[suc]i?\d+|i\d+)\b", re.IGNORECASE)
 _TUPLE = re.compile(r"\(T\[\](, T\[\])*\)")
 _NUMBER = re.compile(r"\d+")
+_LIST = re.compile(r"-?N(, ?-?N)*")
 _REPLACED = (
     (_OURS, ""), (_INSTRUCTION, "%"), (_SHAPE, "[]"), (_TYPE, "T"),
-    (_TUPLE, "T[]"), (_NUMBER, "N"),
+    (_TUPLE, "T[]"), (_NUMBER, "N"), (_LIST, "N"),
 )  # fmt: skip
 """Patterns of what differs in a message from program to program, each with its replacement."""
+
+_MEMORY = re.compile(
+    r"corrupted|double free|stack smashing|unaligned tcache"
+    r"|(free|malloc|realloc|munmap_chunk)\(\): "
+)
+"""Matches what the C library says of a process that has written where it must not."""
 
 _LEFT_OUT = re.compile(r"without pass(?:es)? (.*)")
 
@@ -72,21 +87,49 @@ def variant_of(hit: Hit) -> str:
 def key_of(finding: Finding) -> str:
     """Return the key of a finding's cause, as far as it is known without an attribution.
 
-    Verdict and class of the operation that goes wrong by itself, and its name. If the program has
-    no results: the message, without instructions, numbers, shapes and element types; or, if nothing
-    is said, the last operation.
-    Flushed subnormals have one key for all operations: a processor flushes in all of them. So have
-    classes of values that are taken for others wherever they are.
+    Verdict and class of the operation that goes wrong by itself, and its name. If the class says
+    what was computed instead, the verdict is left out, as it depends on the numbers alone; and the
+    family stands for the operation, or nothing where the class is one cause in all operations. So
+    it is with flushed subnormals: a processor flushes them in all operations.
+    If the program has no results: see `_key_without_results`.
     """
     verdict, kind = finding.fault or (finding.verdict, finding.kind)
     if verdict in WITHOUT_RESULTS:
-        last = [one.name for one in working(finding.program)][-1:]
-        words = _words(finding.verdict, finding.kind, finding.message)
-        return _joined(verdict.value, kind, *([words] if words else last))
+        return _key_without_results(finding, verdict, kind)
     if is_everywhere(finding):
         return _in_any_operation(verdict.value, kind)
     names = " + ".join(dict.fromkeys(one.name for one in working(finding.program)))
-    return _joined(verdict.value, kind, _names_in(finding.culprit) or names)
+    return _key_of_results(verdict.value, kind, _names_in(finding.culprit) or names)
+
+
+def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
+    """Return the key of what the backend refuses, or ends its process over.
+
+    The message, without instructions, numbers, shapes and element types; or, if nothing is said,
+    the last operation. What is written to the wrong place ends a process in many ways: these are
+    one class. An arithmetic exception is a division by zero, whatever the operation.
+    """
+    last = [one.name for one in working(finding.program)][-1:]
+    if kind == DIVISION_BY_ZERO:
+        return _in_any_operation(verdict.value, kind)
+    if kind in MEMORY_FAULTS or _MEMORY.search(finding.message):
+        return _joined(verdict.value, MEMORY_FAULT, *last)
+    words = _words(finding.verdict, finding.kind, finding.message)
+    return _joined(verdict.value, kind, *([words] if words else last))
+
+
+def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
+    """Return the key of wrong results of a class that is not one cause in all operations."""
+    if kind in UNEXPLAINED or verdict == Verdict.FLUSHED.value:
+        return _joined(verdict, kind, culprit)
+    return _joined(kind, culprit if kind in OF_ONE_OPERATION else _family(culprit))
+
+
+def _family(culprit: str) -> str:
+    """Return the family of a culprit's last operation, which shows what goes wrong."""
+    last = culprit.rpartition(" + ")[2]
+    of = (family for family, ops in FAMILIES.items() if last in {op.name for op in ops})
+    return next(of, last)
 
 
 def is_everywhere(finding: Finding) -> bool:
@@ -187,19 +230,21 @@ def _joined(*parts: str) -> str:
 
 
 def group_of(place: str) -> str:
-    """Return the places that likely have one cause: those of a class that flushes subnormals, or
-    takes other values for what they are not.
+    """Return the places that likely have one cause: those of a class that is one in all operations,
+    or in all of a family.
 
     Any other place is a group by itself.
     """
     verdict, _, rest = place.partition(_SEPARATOR)
-    kind = rest.partition(_SEPARATOR)[0]
+    kind, _, culprit = rest.partition(_SEPARATOR)
+    if verdict in {one.value for one in WITHOUT_RESULTS}:
+        return place
     if kind in EVERYWHERE or verdict == Verdict.FLUSHED.value:
         return _in_any_operation(verdict, kind)
-    return place
+    return _key_of_results(verdict, kind, culprit)
 
 
 def _in_any_operation(verdict: str, kind: str) -> str:
-    """Return the key of a class that is one cause in all operations; of values that are taken for
-    others, in all verdicts, too."""
+    """Return the key of a class that is one cause in all operations; but for what is flushed, or
+    gives no results, in all verdicts, too."""
     return _joined("" if kind in EVERYWHERE else verdict, kind, ANY_OPERATION)

@@ -24,6 +24,10 @@ from conformance.campaign.fuzzing.grouping import (
 from conformance.campaign.fuzzing.keeping.journal import Journal
 from conformance.campaign.fuzzing.trials import Hit
 from conformance.check.outcome import Outcome
+from conformance.gate.classes import CLASSES, EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
+from conformance.gate.expectations import Expectation
+from conformance.gate.reading import load
+from conformance.results.versions import versions
 from conformance.verdict import Verdict
 from suites.meta.support.small_programs import array, one, typed
 
@@ -129,10 +133,97 @@ def test_values_that_are_taken_for_others_everywhere_have_one_key() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "ops", "others"),
+    [
+        ("operands rounded to the result's type", ("dot_general", "convolution"), ()),
+        ("digits cancelled", ("tanh", "power"), ()),
+        ("zero left out", ("add", "subtract", "optimization_barrier"), ()),
+        ("wrong element type", ("reduce", "select_and_scatter"), ("scatter",)),
+        ("reciprocal", ("batch_norm_grad", "batch_norm_training"), ("divide", "cholesky")),
+        ("unsigned index taken for signed", ("dynamic_slice",), ("gather", "real_dynamic_slice")),
+        ("of a subnormal operand", ("atan2",), ("cbrt", "power")),
+        ("double rounding", ("sqrt",), ("convert",)),
+    ],
+)
+def test_what_was_computed_instead_is_one_cause_in_all_operations_that_have_it_for_one_reason(
+    kind: str, ops: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    verdicts = (Verdict.DIVERGENT, Verdict.INACCURATE)
+
+    def keys(names: tuple[str, ...]) -> set[str]:
+        return {key_of(called(name, verdict, kind)) for name in names for verdict in verdicts}
+
+    def called(name: str, verdict: Verdict, kind: str) -> Finding:
+        return replace(finding("abs", "f32", verdict, kind), culprit=f"{name} f32")
+
+    assert len(keys(ops)) == 1
+    assert len(keys(ops[:1] + others)) == 1 + len(others)
+    places = {f"{verdict} | {kind} | {name}" for name in ops for verdict in verdicts}
+    assert {group_of(place) for place in places} == keys(ops)
+
+
+def test_operations_that_go_wrong_together_are_the_family_of_the_last() -> None:
+    kind = "product of exponentials as one"
+    product = finding("abs", "f32", Verdict.DIVERGENT, kind)
+    keys = {
+        key_of(replace(product, culprit=culprit))
+        for culprit in ("exponential + multiply f32", "exponential + negate + divide f32")
+    }
+    assert keys == {"product of exponentials as one | elementwise"}
+
+
+def test_classes_of_several_causes_are_no_part_of_what_is_one_cause_everywhere() -> None:
+    assert not {*EVERYWHERE} & {*UNEXPLAINED, *OF_ONE_OPERATION}
+    assert {*EVERYWHERE, *UNEXPLAINED, *OF_ONE_OPERATION} <= {*CLASSES}
+
+
+def test_entries_do_not_tell_operations_apart_where_a_class_is_one_cause_everywhere() -> None:
+    entries = load("cpu", ("cpu",), versions())
+    for kind in EVERYWHERE:
+        known = [one for one in entries if kind in one.kinds and not _is_collective(one)]
+        assert len({one.op for one in known}) < 2, (kind, [one.id for one in known])
+
+
+def _is_collective(entry: Expectation) -> bool:
+    """Return whether an entry is about operations that no program of a campaign has."""
+    return all(op.startswith(("all_", "reduce_scatter", "async_")) for op in entry.op)
+
+
+def test_memory_faults_are_one_class_however_the_process_ends() -> None:
+    def key(op: str, kind: str, words: str = "") -> str:
+        message = f"the process ended with SIGABRT{words and ': '}{words}"
+        return key_of(finding(op, "ui2", Verdict.CRASHED, kind, message))
+
+    first = key("abs", "segmentation fault")
+    assert first == key("abs", "bus error")
+    for words in ("corrupted double-linked list", "free(): invalid next size (fast)"):
+        assert first == key("abs", "abort", words)
+    assert first != key("sine", "segmentation fault")
+    assert first != key("abs", "abort", "array.h:3] Check failed: free() == 1")
+
+
+def test_a_division_by_zero_is_one_cause_in_all_operations() -> None:
+    def key(op: str) -> str:
+        return key_of(finding(op, "si4", Verdict.CRASHED, "arithmetic exception"))
+
+    assert key("abs") == key("sine")
+
+
+def test_messages_are_compared_without_the_lengths_of_their_lists() -> None:
+    said = "limit (-1) below start (0) in slice; starts: {{{}}}; limits: {{{}}}"
+    one, other = (
+        key_of(finding("abs", "f32", Verdict.CRASHED, "internal error", said.format(*lists)))
+        for lists in (("0", "-1"), ("0, 4", "-1, 2"))
+    )
+    assert one == other
+
+
 def test_places_of_flushed_subnormals_keep_operations_and_are_one_group() -> None:
     def place(op: str, verdict: Verdict) -> str:
-        hit = finding(op, "f32", verdict, "k")
-        return place_of(Hit(0, hit.program, hit.inputs, Outcome(verdict, "k", culprit=hit.culprit)))
+        hit = finding(op, "f32", verdict, "wrong value")
+        outcome = Outcome(verdict, hit.kind, culprit=hit.culprit)
+        return place_of(Hit(0, hit.program, hit.inputs, outcome))
 
     one, other = place("abs", Verdict.FLUSHED), place("sine", Verdict.FLUSHED)
     assert one != other
