@@ -89,8 +89,9 @@ def key_of(finding: Finding) -> str:
 
     Verdict and class of the operation that goes wrong by itself, and its name. If the class says
     what was computed instead, the verdict is left out, as it depends on the numbers alone; and the
-    family stands for the operation, or nothing where the class is one cause in all operations. So
-    it is with flushed subnormals: a processor flushes them in all operations.
+    family stands for the operation, or nothing where the class is one cause in all operations.
+    Flushed subnormals are one cause, whether they are inputs, results or values on the way: a
+    processor takes them for zero in all operations.
     If the program has no results: see `_key_without_results`.
     """
     verdict, kind = finding.fault or (finding.verdict, finding.kind)
@@ -245,6 +246,10 @@ def group_of(place: str) -> str:
 
 
 def _in_any_operation(verdict: str, kind: str) -> str:
-    """Return the key of a class that is one cause in all operations; but for what is flushed, or
-    gives no results, in all verdicts, too."""
+    """Return the key of a class that is one cause in all operations, whatever the verdict.
+
+    All that is flushed is one class. Processes that end may have the class for other reasons.
+    """
+    if verdict == Verdict.FLUSHED.value:
+        kind = ""
     return _joined("" if kind in EVERYWHERE else verdict, kind, ANY_OPERATION)
