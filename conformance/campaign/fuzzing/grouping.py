@@ -6,7 +6,7 @@ docs/fuzzing.md states what the key means, and why.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from conformance.backends.base import loses_process
 from conformance.campaign.fuzzing.attribution.cause import RIGHT, WRONG, Cause
@@ -28,6 +28,9 @@ DIVISION_BY_ZERO = "arithmetic exception"
 MEMORY_FAULTS = ("bus error", "segmentation fault")
 MEMORY_FAULT = "memory fault"
 """Classes of processes that end as they touched memory that is not theirs, and the one of all."""
+
+TOGETHER = "wrong only together"
+"""What stands in the key of several operations for verdict and class that explain nothing."""
 
 ANY_OPERATION = "any operation"
 """The culprit in the key of a cause that does not depend on the operation."""
@@ -58,7 +61,7 @@ _MEMORY = re.compile(
 
 _LEFT_OUT = re.compile(r"without pass(?:es)? (.*)")
 
-_SEPARATOR = " | "
+_SEPARATOR, _AND = " | ", " + "
 
 
 def place_of(hit: Hit) -> str:
@@ -92,15 +95,18 @@ def key_of(finding: Finding) -> str:
     family stands for the operation, or nothing where the class is one cause in all operations.
     Flushed subnormals are one cause, whether they are inputs, results or values on the way: a
     processor takes them for zero in all operations.
-    If the program has no results: see `_key_without_results`.
+    If the program has no results: see `_key_without_results`. If the culprit is unknown: verdict,
+    class and all operations.
     """
     verdict, kind = finding.fault or (finding.verdict, finding.kind)
     if verdict in WITHOUT_RESULTS:
         return _key_without_results(finding, verdict, kind)
     if is_everywhere(finding):
         return _in_any_operation(verdict.value, kind)
-    names = " + ".join(dict.fromkeys(one.name for one in working(finding.program)))
-    return _key_of_results(verdict.value, kind, _names_in(finding.culprit) or names)
+    if culprit := _names_in(finding.culprit):
+        return _key_of_results(verdict.value, kind, culprit)
+    names = _AND.join(dict.fromkeys(one.name for one in working(finding.program)))
+    return _joined(verdict.value, kind, names)
 
 
 def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
@@ -120,17 +126,38 @@ def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
 
 
 def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
-    """Return the key of wrong results of a class that is not one cause in all operations."""
+    """Return the key of wrong results of a class that is not one cause in all operations.
+
+    Operations that go wrong only together are wrongly rewritten: what stands there then depends on
+    the numbers. They have one key with others that end in the same operation; see `are_nested`.
+    """
+    last = culprit.rpartition(_AND)[2]
+    if kind in UNEXPLAINED and last != culprit:
+        return _joined(TOGETHER, last)
     if kind in UNEXPLAINED or verdict == Verdict.FLUSHED.value:
         return _joined(verdict, kind, culprit)
-    return _joined(kind, culprit if kind in OF_ONE_OPERATION else _family(culprit))
+    return _joined(kind, culprit if kind in OF_ONE_OPERATION else _family(last))
 
 
-def _family(culprit: str) -> str:
-    """Return the family of a culprit's last operation, which shows what goes wrong."""
-    last = culprit.rpartition(" + ")[2]
-    of = (family for family, ops in FAMILIES.items() if last in {op.name for op in ops})
-    return next(of, last)
+def _family(name: str) -> str:
+    """Return the family of an op, or its name if it is in none."""
+    return next((of for of, ops in FAMILIES.items() if name in {op.name for op in ops}), name)
+
+
+def are_nested(key: str, culprit: str, others: Iterable[str]) -> bool:
+    """Return whether a culprit may have one cause with others of the same key.
+
+    If operations go wrong only together, one culprit must have all the operations of the other.
+    """
+    if not key.startswith(TOGETHER):
+        return True
+    ours = set(_names_in(culprit).split(_AND))
+    return any(ours <= them or them <= ours for them in _sets(others))
+
+
+def _sets(culprits: Iterable[str]) -> Iterator[set[str]]:
+    """Yield the operations of each culprit."""
+    return (set(_names_in(one).split(_AND)) for one in culprits)
 
 
 def is_everywhere(finding: Finding) -> bool:
@@ -223,7 +250,7 @@ def _is_subnormal(array: Array) -> bool:
 
 def _names_in(culprit: str) -> str:
     """Return the operations of a culprit, each once, in order."""
-    return " + ".join(dict.fromkeys(operations_in(culprit).split(" + ")))
+    return _AND.join(dict.fromkeys(operations_in(culprit).split(_AND)))
 
 
 def _joined(*parts: str) -> str:
@@ -234,7 +261,7 @@ def group_of(place: str) -> str:
     """Return the places that likely have one cause: those of a class that is one in all operations,
     or in all of a family.
 
-    Any other place is a group by itself.
+    Any other place, of several operations too, is a group by itself.
     """
     verdict, _, rest = place.partition(_SEPARATOR)
     kind, _, culprit = rest.partition(_SEPARATOR)
@@ -242,7 +269,8 @@ def group_of(place: str) -> str:
         return place
     if kind in EVERYWHERE or verdict == Verdict.FLUSHED.value:
         return _in_any_operation(verdict, kind)
-    return _key_of_results(verdict, kind, culprit)
+    key = _key_of_results(verdict, kind, culprit)
+    return place if key.startswith(TOGETHER) else key
 
 
 def _in_any_operation(verdict: str, kind: str) -> str:

@@ -9,8 +9,8 @@ from conformance.campaign.fuzzing.attribution.alone import explained_alone
 from conformance.campaign.fuzzing.backlog import SHARE, Backlog, Unexplained, Waiting
 from conformance.campaign.fuzzing.calls import Timed, as_it_is, explained, reduced, timed
 from conformance.campaign.fuzzing.finding import Finding
-from conformance.campaign.fuzzing.grouping import agree, is_everywhere, key_of
-from conformance.campaign.fuzzing.keeping.journal import Journal
+from conformance.campaign.fuzzing.grouping import agree, are_nested, is_everywhere, key_of
+from conformance.campaign.fuzzing.keeping.journal import Journal, Kept
 from conformance.campaign.fuzzing.keeping.keeping import Keeping, cause_in, of_known
 from conformance.campaign.fuzzing.lost import Losses, spent_on
 from conformance.campaign.fuzzing.places import Places
@@ -221,7 +221,7 @@ class Hits:
         A finding with the signature of one that there is has the same cause. So has one of a
         processor that flushes, whose key no attribution tells apart.
         """
-        same = [] if finding.known else self._journal.findings(key_of(finding))
+        same = [] if finding.known else self._alike(finding)
         one = Unexplained(hit.number, finding, place, hit.outcome.culprit, not same)
         for other in same:
             if finding.signature in other.signatures or is_everywhere(finding):
@@ -231,6 +231,14 @@ class Hits:
             return one
         self._places.add(place, one.culprit, finding.name)
         return one if self._keep.finding(hit.number, finding) else None
+
+    def _alike(self, finding: Finding) -> list[Kept]:
+        """Return the findings that may have the cause of one, as far as attributions permit."""
+        key = key_of(finding)
+        found = self._journal.findings(key)
+        return [
+            one for one in found if are_nested(key, finding.culprit, (one.culprit, *one.culprits))
+        ]
 
     def _explained(self, one: Unexplained, finding: Finding) -> None:
         """Keep the cause of a finding, then decide about those that wait for it."""
@@ -250,7 +258,7 @@ class Hits:
         same.
         """
         is_waiting = False
-        for other in self._journal.findings(key_of(one.finding)):
+        for other in self._alike(one.finding):
             if other.name in self._unexplained and not finally_:
                 is_waiting = True
             elif agree(one.finding.cause, cause_in(other.told)):

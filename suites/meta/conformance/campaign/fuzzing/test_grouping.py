@@ -14,6 +14,7 @@ from conformance.campaign.fuzzing.command import Options, fuzz
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.grouping import (
     agree,
+    are_nested,
     element_type_in,
     element_types,
     group_of,
@@ -59,8 +60,26 @@ def test_what_goes_wrong_by_itself_counts_and_not_what_became_of_it() -> None:
     later = finding("abs", "f32", Verdict.INACCURATE, "accuracy")
     assert key_of(replace(later, fault=(Verdict.DIVERGENT, "sign"))) == itself
     assert key_of(later) != itself
-    group = replace(later, culprit="abs + sine + abs + cosine f32")
-    assert key_of(group) == key_of(replace(group, culprit="abs + sine + cosine f64"))
+
+
+TOGETHER = ("compare + xor + compare + convert + atan2 f32", "compare + convert + atan2 f16")
+
+
+def test_operations_that_go_wrong_only_together_are_one_cause_where_one_set_has_the_other() -> None:
+    one, other = TOGETHER
+    found = replace(finding("abs", "f32", Verdict.DIVERGENT, "NaN"), culprit=one)
+    key = key_of(found)
+    assert key == key_of(replace(found, culprit=other, kind="wrong value"))
+    assert key != key_of(replace(found, culprit="compare + convert f32"))
+    assert are_nested(key, one, [other])
+    assert are_nested(key, other, [one])
+    assert not are_nested(key, one, ["compare + sine + atan2 f32"])
+    assert are_nested("divergent | NaN | abs", "abs f32", ["abs f16"])
+
+
+def test_places_of_operations_that_go_wrong_only_together_are_groups_by_themselves() -> None:
+    place = "divergent | NaN | compare + convert + atan2"
+    assert group_of(place) == place
 
 
 def test_messages_are_compared_without_what_is_particular_to_a_program() -> None:
