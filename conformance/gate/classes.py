@@ -12,6 +12,8 @@ EVERYWHERE = (
     # values that are taken for others
     "flushed in f32", "kept in eight bits", "NaN taken for infinity", "taken for iota",
     "two bits beside a negative constant", "zero left out",
+    # formulas of normalizations
+    "folded normalization", "one-pass variance", "wider arithmetic",
     # what code is generated for types, and for operations that follow each other
     "digits cancelled", "exponential taken into a sum unrounded",
     "operands rounded to the result's type", "order by the real part alone",
