@@ -75,6 +75,12 @@ def operations_of(program: Program) -> str:
     return "; ".join(map(_with_types, working(program)))
 
 
+def names_in(signature: str) -> list[str]:
+    """Return the names of the operations in a finding's signature, in order."""
+    told = signature.rpartition(" | ")[2]
+    return [one.partition(" ")[0] for one in told.split("; ")]
+
+
 def _with_types(operation: Operation) -> str:
     taken = ",".join(_type_names(operation.operands)) or "-"
     made = ",".join(_type_names(operation.results))

@@ -6,11 +6,12 @@ docs/fuzzing.md states what the key means, and why.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 
 from conformance.backends.base import loses_process
 from conformance.campaign.fuzzing.attribution.cause import RIGHT, WRONG, Cause
-from conformance.campaign.fuzzing.finding import Finding, working
+from conformance.campaign.fuzzing.finding import Finding, names_in, working
+from conformance.campaign.fuzzing.keeping.journal import Kept
 from conformance.campaign.fuzzing.trials import Hit
 from conformance.gate.classes import EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.verdict import Verdict
@@ -28,6 +29,9 @@ DIVISION_BY_ZERO = "arithmetic exception"
 MEMORY_FAULTS = ("bus error", "segmentation fault")
 MEMORY_FAULT = "memory fault"
 """Classes of processes that end as they touched memory that is not theirs, and the one of all."""
+
+SILENT = "without a word"
+"""What stands in the key of a program over which a backend ends, and says nothing."""
 
 TOGETHER = "wrong only together"
 """What stands in the key of several operations for verdict and class that explain nothing."""
@@ -112,24 +116,23 @@ def key_of(finding: Finding) -> str:
 def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
     """Return the key of what the backend refuses, or ends its process over.
 
-    The message, without instructions, numbers, shapes and element types; or, if nothing is said,
-    the last operation. What is written to the wrong place ends a process in many ways: these are
-    one class. An arithmetic exception is a division by zero, whatever the operation.
+    The message, without instructions, numbers, shapes and element types. What is written to the
+    wrong place ends a process in many ways: these are one class. Programs over which nothing is
+    said have one key; see `may_be_one`. An arithmetic exception is a division by zero.
     """
-    last = [one.name for one in working(finding.program)][-1:]
     if kind == DIVISION_BY_ZERO:
         return _in_any_operation(verdict.value, kind)
     if kind in MEMORY_FAULTS or _MEMORY.search(finding.message):
-        return _joined(verdict.value, MEMORY_FAULT, *last)
+        return _joined(verdict.value, MEMORY_FAULT, SILENT)
     words = _words(finding.verdict, finding.kind, finding.message)
-    return _joined(verdict.value, kind, *([words] if words else last))
+    return _joined(verdict.value, kind, words or SILENT)
 
 
 def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
     """Return the key of wrong results of a class that is not one cause in all operations.
 
     Operations that go wrong only together are wrongly rewritten: what stands there then depends on
-    the numbers. They have one key with others that end in the same operation; see `are_nested`.
+    the numbers. They have one key with others that end in the same operation; see `may_be_one`.
     """
     last = culprit.rpartition(_AND)[2]
     if kind in UNEXPLAINED and last != culprit:
@@ -144,20 +147,27 @@ def _family(name: str) -> str:
     return next((of for of, ops in FAMILIES.items() if name in {op.name for op in ops}), name)
 
 
-def are_nested(key: str, culprit: str, others: Iterable[str]) -> bool:
-    """Return whether a culprit may have one cause with others of the same key.
+def may_be_one(key: str, finding: Finding, other: Kept) -> bool:
+    """Return whether a finding may have the cause of another one of the same key.
 
-    If operations go wrong only together, one culprit must have all the operations of the other.
+    If operations go wrong only together, one culprit must have all the operations of the other. If
+    the backend ends without a word, the last operation of one program must be in the other:
+    it may be the only one that a process ends over.
     """
-    if not key.startswith(TOGETHER):
-        return True
-    ours = set(_names_in(culprit).split(_AND))
-    return any(ours <= them or them <= ours for them in _sets(others))
+    if key.startswith(TOGETHER):
+        ours = set(_names_in(finding.culprit).split(_AND))
+        theirs = [set(_names_in(one).split(_AND)) for one in (other.culprit, *other.culprits)]
+        return any(ours <= them or them <= ours for them in theirs)
+    if key.endswith(SILENT):
+        ours = [one.name for one in working(finding.program)]
+        theirs = [names_in(signature) for signature in (other.signature, *other.signatures)]
+        return any(_ends_in(ours, them) for them in theirs)
+    return True
 
 
-def _sets(culprits: Iterable[str]) -> Iterator[set[str]]:
-    """Yield the operations of each culprit."""
-    return (set(_names_in(one).split(_AND)) for one in culprits)
+def _ends_in(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Return whether the last operation of one program is in the other."""
+    return bool({*ours[-1:]} & {*theirs} or {*theirs[-1:]} & {*ours})
 
 
 def is_everywhere(finding: Finding) -> bool:

@@ -9,7 +9,7 @@ from conformance.campaign.fuzzing.attribution.alone import explained_alone
 from conformance.campaign.fuzzing.backlog import SHARE, Backlog, Unexplained, Waiting
 from conformance.campaign.fuzzing.calls import Timed, as_it_is, explained, reduced, timed
 from conformance.campaign.fuzzing.finding import Finding
-from conformance.campaign.fuzzing.grouping import agree, are_nested, is_everywhere, key_of
+from conformance.campaign.fuzzing.grouping import agree, is_everywhere, key_of, may_be_one
 from conformance.campaign.fuzzing.keeping.journal import Journal, Kept
 from conformance.campaign.fuzzing.keeping.keeping import Keeping, cause_in, of_known
 from conformance.campaign.fuzzing.lost import Losses, spent_on
@@ -235,10 +235,7 @@ class Hits:
     def _alike(self, finding: Finding) -> list[Kept]:
         """Return the findings that may have the cause of one, as far as attributions permit."""
         key = key_of(finding)
-        found = self._journal.findings(key)
-        return [
-            one for one in found if are_nested(key, finding.culprit, (one.culprit, *one.culprits))
-        ]
+        return [one for one in self._journal.findings(key) if may_be_one(key, finding, one)]
 
     def _explained(self, one: Unexplained, finding: Finding) -> None:
         """Keep the cause of a finding, then decide about those that wait for it."""
