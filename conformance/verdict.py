@@ -82,7 +82,8 @@ class Failing:
     `wrong` counts them, `elements` are the worst few. `worst_ulp` is the largest error among them,
     in the unit of the op's rule; None where none is a number of such units. `inputs` is the archive
     of the input set that shows them, b"" where that is the one of the case's `Detail`. `known` is
-    the id of the expectation that knows them, "" when none does.
+    the id of the expectation that knows them, "" when none does. `predicted` counts the elements
+    that are within 2 ulp of what the class predicts: none of a class that predicts no values.
     """
 
     verdict: Verdict
@@ -93,6 +94,7 @@ class Failing:
     worst_ulp: float | None = None
     inputs: bytes = b""
     known: str = ""
+    predicted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,9 +136,19 @@ def _totals(seen: View) -> str:
         *_coverage(seen),
         ("cases that diverge anew", text.count(totals.new), text.count(totals.cases)),
         ("cases that diverge as known", text.count(totals.known), text.count(totals.cases)),
+        *_predicted(seen),
     ]
     judged = f"{text.plural(totals.cases, 'case')}, {text.plural(totals.values, 'value')} judged."
     return _table(("", "count", "of"), rows, 1) + "\n\n" + judged
+
+
+def _predicted(seen: View) -> list[tuple[str, str, str]]:
+    """The elements that fail as known and are predicted, where any fail."""
+    known = seen.run.known_elements
+    if known.percent is None:
+        return []
+    about = f"elements that fail as known and are predicted within 2 ulp ({known.percent:g} %)"
+    return [(about, text.count(known.predicted), text.count(known.count))]
 
 
 def _verdicts(seen: View) -> str:

@@ -15,10 +15,11 @@ import ml_dtypes
 import numpy as np
 
 from conformance.judging.differences import Differing
-from conformance.judging.questions import Answer, Findings, Question, ask
+from conformance.judging.questions import Answer, Findings, Predicted, Question, ask, limited
 from conformance.known.iota import is_iota, without_signed_zeros
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models.subnormals import in_f32, subnormal_order
+from conformance.tolerance.rule import Deviation
 from conformance.tolerance.ulp import bound_distances, part_distances
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply, of_shape
@@ -63,8 +64,9 @@ def _refuted(d: Differing) -> Answer:
         wrong = np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
         if wrong.any():
             flushed = _comparison_flushed(d) if _is_computed_wider(d) else _flushed(d)
-            for verdict, kind, explained in (*_as_computed(d), *flushed, *_flushed_in_f32(d)):
-                yield verdict, kind, wrong & explained
+            yield from limited((*_as_computed(d), *flushed, *_flushed_in_f32(d)), wrong)
+        if label in d.rule.refutations and not d.bounded:  # else only as near as the bound
+            yield Verdict.DIVERGENT, label, *_exactly(wrong)
         yield Verdict.DIVERGENT, label, wrong
 
 
@@ -128,8 +130,15 @@ def _as_computed(d: Differing) -> Answer:
     """Explained by what an expectation says that the backend computes in place of the op."""
     for hypothesis in d.rule.hypotheses:
         explained = d.explained(hypothesis)
-        yield Verdict.INACCURATE, hypothesis.label, explained & _right_size(d) & d.right_zeros
-        yield Verdict.DIVERGENT, hypothesis.label, explained
+        yield from _computed_otherwise(d, hypothesis, explained)
+
+
+def _computed_otherwise(d: Differing, deviation: Deviation, explained: Array) -> Answer:
+    """Explained by another formula: not accurate where the elements are near, else wrong."""
+    predicted = d.predicted_by(deviation)
+    near = explained & _right_size(d) & d.right_zeros
+    yield Verdict.INACCURATE, deviation.label, near, predicted
+    yield Verdict.DIVERGENT, deviation.label, explained, predicted
 
 
 def _flushed(d: Differing) -> Answer:
@@ -139,17 +148,18 @@ def _flushed(d: Differing) -> Answer:
     yield from _flushed_at_the_ends(d)
     for deviation in d.rule.deviations:
         if deviation.flushes:
-            yield Verdict.FLUSHED, deviation.label, d.explained(deviation)
+            explained, predicted = d.explained(deviation), d.predicted_by(deviation)
+            yield Verdict.FLUSHED, deviation.label, explained, predicted
 
 
 def _flushed_at_the_ends(d: Differing) -> Answer:
     """Explained by results, inputs, or what is compared; by that first where it explains all: what
     is out of order may be a zero in the place of a subnormal number."""
-    results = (Verdict.FLUSHED, "subnormal result", _is_flushed(d, d.want))
+    results = (Verdict.FLUSHED, "subnormal result", *_as_flushed(d, d.want, _is_flushed(d, d.want)))
     if d.met is None:
-        compared = (Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d))
+        compared = (Verdict.FLUSHED, "subnormal comparison", *_exactly(_compared_flushed(d)))
         yield from (compared, results) if compared[2].all() else (results, compared)
-        yield Verdict.FLUSHED, "subnormal input", _flushed_whole(d)
+        yield from _flushed_whole(d)
         return
     yield results
     flushed = [without_subnormals(array) for array in d.met]
@@ -166,15 +176,27 @@ def _flushed_at_the_ends(d: Differing) -> Answer:
                 explained |= (to_float64(other) == 0) & (d.wide[1] == 0)
             if d.type.is_complex:  # log(0) and the like: what becomes of them is left open
                 explained |= _open_for(d, chosen, flushed, other)
-            yield Verdict.FLUSHED, "subnormal input", affected & explained
-    yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
+            explained &= affected
+            yield Verdict.FLUSHED, "subnormal input", *_as_flushed(d, other, explained)
+    yield Verdict.FLUSHED, "subnormal comparison", *_exactly(_compared_flushed(d))
+
+
+def _exactly(mask: Array) -> tuple[Array, Predicted]:
+    """Elements that a class explains only where they are bit for bit what it predicts."""
+    return mask, lambda: mask
+
+
+def _as_flushed(d: Differing, other: Array, mask: Array) -> tuple[Array, Predicted]:
+    """Elements that are `other`, or zero where that is subnormal."""
+    near, zero = d.predicted(other), d.predicted(without_subnormals(other))
+    return mask, lambda: near() | zero()
 
 
 def _comparison_flushed(d: Differing) -> Answer:
     """Explained by comparisons alone, all that takes subnormal numbers for zeros in types that are
     computed with in wider ones."""
     if d.platform != Hardware.INTERPRETER:
-        yield Verdict.FLUSHED, "subnormal comparison", _compared_flushed(d)
+        yield Verdict.FLUSHED, "subnormal comparison", *_exactly(_compared_flushed(d))
 
 
 def _compared_flushed(d: Differing) -> Array:
@@ -189,19 +211,18 @@ def _compared_flushed(d: Differing) -> Array:
     return masks[d.number].reshape(-1)[d.where]
 
 
-def _flushed_whole(d: Differing) -> Array:
-    """Which elements are explained by all operands' subnormals being zeros, for an op that does
-    not work element by element."""
-    nothing = np.zeros(len(d.where), bool)
+def _flushed_whole(d: Differing) -> Answer:
+    """Explained by all operands' subnormals being zeros, for an op that does not work element by
+    element."""
     if not all(isinstance(operand, np.ndarray) for operand in d.operands):
-        return nothing
+        return
     flushed = [without_subnormals(operand) for operand in d.operands]
     if all(new is old for new, old in zip(flushed, d.operands, strict=True)):
-        return nothing
+        return
     try:
         results = apply(d.operation, flushed)
     except EvaluationError:
-        return nothing
+        return
     other = results[d.number].reshape(-1)[d.where]
     alike = d.same(other) | _is_flushed(d, other)
     if d.type.is_float:
@@ -212,7 +233,8 @@ def _flushed_whole(d: Differing) -> Array:
         alike |= False if right is None else right.reshape(-1)[d.where]
     if d.bound is not None:
         alike |= bound_distances(other, d.got, d.bound.reshape(-1)[d.where]) <= 1
-    return alike & (d.right_zeros | _zeros_of(d, flushed, results))
+    alike &= d.right_zeros | _zeros_of(d, flushed, results)
+    yield Verdict.FLUSHED, "subnormal input", *_as_flushed(d, other, alike)
 
 
 def _zeros_of(d: Differing, operands: list[Array], results: tuple[Array, ...]) -> Array:
@@ -288,7 +310,7 @@ def _flushed_in_f32(d: Differing) -> Answer:
             explained = d.near(other)
             if d.bound is not None:
                 explained |= bound_distances(other, d.got, d.bound.reshape(-1)[d.where]) <= 1
-            yield Verdict.DIVERGENT, in_f32.LABEL, explained
+            yield Verdict.DIVERGENT, in_f32.LABEL, explained, d.predicted(other)
     except EvaluationError:
         return
 
@@ -297,9 +319,7 @@ def _other_formula(d: Differing) -> Answer:
     """Explained by another formula than the specification's, which compilers are known to use."""
     for deviation in d.rule.deviations:
         if not deviation.flushes:
-            explained = d.explained(deviation)
-            yield Verdict.INACCURATE, deviation.label, explained & _right_size(d) & d.right_zeros
-            yield Verdict.DIVERGENT, deviation.label, explained
+            yield from _computed_otherwise(d, deviation, d.explained(deviation))
 
 
 def _flushed_or_other_formula(d: Differing) -> Answer:
@@ -327,7 +347,7 @@ def _taken_for_iota(d: Differing) -> Answer:
     """A constant -0, 1, 2, ... taken for an iota, which begins with +0: the result, where it is
     made of constants alone, or an operand."""
     if all(d.constants) and is_iota(d.expected):
-        yield Verdict.DIVERGENT, "taken for iota", (d.where == 0) & (d.got == 0)
+        yield Verdict.DIVERGENT, "taken for iota", *_exactly((d.where == 0) & (d.got == 0))
     taken = [
         constant and isinstance(one, np.ndarray) and is_iota(one)
         for one, constant in zip(d.operands, d.constants, strict=True)
@@ -338,7 +358,8 @@ def _taken_for_iota(d: Differing) -> Answer:
             for one, other in zip(d.operands, taken, strict=True)
         ]
         (result,) = apply(d.operation, operands)
-        yield Verdict.DIVERGENT, "taken for iota", d.near(result.reshape(-1)[d.where])
+        other = result.reshape(-1)[d.where]
+        yield Verdict.DIVERGENT, "taken for iota", d.near(other), d.predicted(other)
 
 
 def _special_values(d: Differing) -> Answer:
@@ -367,7 +388,8 @@ def _swapped(d: Differing) -> Answer:
     other = whole.again(whole.met[::-1])
     explained = whole.near(other)
     if explained.mean() > NEARLY_ALL:
-        yield Verdict.DIVERGENT, "operands swapped", explained[d.where]
+        predicted = d.predicted(other[d.where])
+        yield Verdict.DIVERGENT, "operands swapped", explained[d.where], predicted
 
 
 def _integers(d: Differing) -> Answer:
@@ -379,11 +401,11 @@ def _integers(d: Differing) -> Answer:
         unbounded = record.unrounded(*(array.astype(object) for array in d.met))
         clipped = np.clip(unbounded, low, high)
         saturated = (clipped == d.got.astype(object)) & (clipped != unbounded)
-        yield Verdict.DIVERGENT, "saturation", saturated.astype(bool)
+        yield Verdict.DIVERGENT, "saturation", *_exactly(saturated.astype(bool))
     if d.type.bits > HALF:
         for half in (np.int32, np.uint32):  # with the sign extended, or zeros
             extended = d.want.astype(half).astype(d.type.storage)
-            yield Verdict.DIVERGENT, "truncated to 32 bits", d.got == extended
+            yield Verdict.DIVERGENT, "truncated to 32 bits", *_exactly(d.got == extended)
 
 
 _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
@@ -420,11 +442,11 @@ def _rounding(d: Differing) -> Answer:
     close = d.distances <= 1
     whole = _is_whole(d)
     verdict = Verdict.DIVERGENT if whole else Verdict.INACCURATE
-    yield verdict, "tie rounding", tie & (close | whole)
+    yield verdict, "tie rounding", *_exactly(tie & (close | whole))
     for detour in _DETOURS:
         if np.dtype(detour).itemsize * 8 > d.type.bits:
             twice = round_to(exact.astype(detour).astype(np.float64), d.type)
-            yield Verdict.INACCURATE, "double rounding", d.same(twice) & close
+            yield Verdict.INACCURATE, "double rounding", *_exactly(d.same(twice) & close)
 
 
 def _rewritten(d: Differing) -> Answer:
@@ -434,11 +456,11 @@ def _rewritten(d: Differing) -> Answer:
         divide, multiply = OPS["divide"].evaluate, OPS["multiply"].evaluate
         reciprocal = divide(np.ones(rhs.shape, rhs.dtype), rhs)
         alike = d.same(multiply(lhs, reciprocal))
-        yield Verdict.INACCURATE, "reciprocal", alike & (d.distances <= PAIR)
+        yield Verdict.INACCURATE, "reciprocal", *_exactly(alike & (d.distances <= PAIR))
         lost = d.same(
             multiply(lhs, without_subnormals(reciprocal))
         )  # of a divisor near the largest number
-        yield Verdict.DIVERGENT, "reciprocal", alike | lost
+        yield Verdict.DIVERGENT, "reciprocal", *_exactly(alike | lost)
 
 
 def _right_size(d: Differing) -> Array:

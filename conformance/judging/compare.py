@@ -21,15 +21,15 @@ from conformance.judging import element_types
 from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
-from conformance.judging.questions import Finding
+from conformance.judging.questions import NEAR, Finding, Findings
 from conformance.judging.wording import of_elements
 from conformance.known.in_force import in_force, with_hypotheses
-from conformance.tolerance.models.mistakes import mistaken
+from conformance.tolerance.models.mistakes import mistaken, predicted
 from conformance.tolerance.models.processes.misread_groups import misread
-from conformance.tolerance.rule import Deviation, Rule
+from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated
-from conformance.tolerance.ulp import error_points, histogram_of
+from conformance.tolerance.ulp import distances_from, error_points, histogram_of
 from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.substitute import self_contained
@@ -38,6 +38,7 @@ from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.alike import alike
 from reference.ops.structure import is_constant
 from reference.ops.xla.lowering import lowered
 
@@ -128,10 +129,10 @@ class Together:
         with np.errstate(all="ignore"):
             return self.rule.either_zero(*self.operands(), self.expected)
 
-    def by_deviation(self, deviation: Deviation, number: int) -> Array:
-        """The errors of result `number` in units of what another formula would permit."""
+    def by_measure(self, measure: Measure, number: int) -> Array:
+        """The errors of result `number` by the measure of another formula."""
         with np.errstate(all="ignore"):
-            return deviation.measure(*self.operands(), self.expected, self.actual)[number]
+            return measure(*self.operands(), self.expected, self.actual)[number]
 
     def bound(self, number: int) -> Array | None:
         """The largest permitted errors of result `number`, where the rule has such."""
@@ -226,7 +227,13 @@ def judged_by_bits(
     wrong = sum(got.size for want, got in pairs if got.dtype != want.dtype)
     kind, message = malformed(expected, actual) or ("", "")
     types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0, None, None, (), Errors())
-    return combine([judged(element_types.as_stated(expected, actual)), types])
+    stated = element_types.as_stated(expected, actual)
+    near = sum(
+        int(alike(want, same).sum())
+        for want, got, same in zip(expected, actual, stated, strict=True)
+        if got.dtype != want.dtype
+    )
+    return combine([judged(stated), as_one(types, near)])
 
 
 def judge(
@@ -256,7 +263,9 @@ def judge(
     if bad is not None:
         label = mistaken(program, inputs, actual)
         kind, message = (label, f"{label}: {bad[1]}") if label else bad
-        return Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
+        whole = Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
+        masks = predicted(label, program, inputs, actual) if label else ()
+        return as_one(whole, sum(int(mask.sum()) for mask in masks))
     program = with_plain_bodies(program)
     collective = collective_of(program)
     if program.process_count > 1 or collective is not None:
@@ -273,7 +282,23 @@ def judge(
     judgement = parts[0] if len(parts) == 1 else combine(parts)
     if judgement.verdict is not Verdict.DIVERGENT:
         return judgement
-    return renamed(judgement, mistaken(program, inputs, actual))
+    return _by_mistake(judgement, program, inputs, expected, actual)
+
+
+def _by_mistake(
+    judgement: Judgement,
+    program: Program,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    actual: Sequence[Array],
+) -> Judgement:
+    """The judgement with the class of the mistake that explains all results, if there is one."""
+    label = mistaken(program, inputs, actual)
+    if not label:
+        return judgement
+    masks = zip(expected, actual, predicted(label, program, inputs, actual), strict=True)
+    near = sum(int((mask & ~alike(want, got)).sum()) for want, got, mask in masks)
+    return renamed(judgement, label, near)
 
 
 def judge_alone(
@@ -304,8 +329,10 @@ def _in_either_order(
     judgement = _judge_processes(program, inputs, expected, actual, rule, platform)
     if judgement.verdict not in _WRONG:
         return judgement
-    kind = mistaken(program, inputs, actual)
-    for label, other in () if kind else misread(program):
+    known = _by_mistake(judgement, program, inputs, expected, actual)
+    if known is not judgement:
+        return known
+    for label, other in misread(program):
         try:
             moved = evaluate(other, inputs)
         except EvaluationError:  # processes of other groups may wait for each other for ever
@@ -314,26 +341,38 @@ def _in_either_order(
         if again.kind in {deviation.label for deviation in rule.deviations}:
             return replace(again, message=f"{again.message}; and {label}")
         if again.verdict not in _WRONG:
-            return renamed(judgement, label)
-    return renamed(judgement, kind)
+            return renamed(judgement, label, _near(expected, actual, moved))
+    return judgement
 
 
-def renamed(judgement: Judgement, kind: str) -> Judgement:
-    """The judgement with the class of a mistake that explains all results, if there is one."""
+def _near(expected: Sequence[Array], actual: Sequence[Array], other: Sequence[Array]) -> int:
+    """How many elements are not as expected, but within `NEAR` ulp of what they are in `other`."""
+    return sum(
+        int((~alike(want, got) & (distances_from(one, got) <= NEAR)).sum())
+        for want, got, one in zip(expected, actual, other, strict=True)
+    )
+
+
+def renamed(judgement: Judgement, kind: str, predicted: int = 0) -> Judgement:
+    """The judgement with the class of a mistake that explains all results, if there is one.
+
+    `predicted` counts the elements that are within `NEAR` ulp of what the mistake gives.
+    """
     if not kind:
         return judgement
     message = judgement.message.replace(judgement.kind, kind, 1)
     # however near the numbers are: they are those of another process
-    return as_one(replace(judgement, verdict=Verdict.DIVERGENT, kind=kind, message=message))
+    one = replace(judgement, verdict=Verdict.DIVERGENT, kind=kind, message=message)
+    return as_one(one, predicted)
 
 
-def as_one(judgement: Judgement) -> Judgement:
+def as_one(judgement: Judgement, predicted: int = 0) -> Judgement:
     """The judgement, all that fails being of its verdict and class."""
     failing = judgement.failing
     wrong = max(judgement.wrong, sum(one.wrong for one in failing))
     one = Failing(
         judgement.verdict, judgement.kind, judgement.message, wrong, judgement.elements,
-        _largest(each.worst_ulp for each in failing),
+        _largest(each.worst_ulp for each in failing), predicted=min(predicted, wrong),
     )  # fmt: skip
     return replace(judgement, failing=(one,))
 
@@ -410,7 +449,7 @@ def _judge_result(
         operation, values, expected, actual, where, rule, budget, platform, place, bound,
         permitted, together.measured(number), together.refuted(number), together.actual,
         together.either_zero(number), _constants(program, operation),
-        lambda deviation: together.by_deviation(deviation, number),
+        lambda measure: together.by_measure(measure, number),
     )  # fmt: skip
     findings = find(differing)
     errors = Errors()
@@ -427,7 +466,7 @@ def _judge_result(
         worst = float(measured[counted].max(initial=0.0))
     else:
         worst = None
-    return _conclude(number, differing, findings.table, findings.codes, distances, worst, errors)
+    return _conclude(number, differing, findings, distances, worst, errors)
 
 
 def _clean(expected: Array, rule: Rule, budget: float | None, operands: Operands) -> Judgement:
@@ -444,13 +483,13 @@ def _clean(expected: Array, rule: Rule, budget: float | None, operands: Operands
 def _conclude(
     number: int,
     differing: Differing,
-    table: Sequence[Finding],
-    codes: Array,
+    findings: Findings,
     distances: Array,
     worst: float | None,
     errors: Errors,
 ) -> Judgement:
     """The worst verdict among the elements, and its most frequent kind that is not the mildest."""
+    table, codes = findings.table, findings.codes
     counts = Counter(codes.tolist())
     severest = max(table[code][0].severity for code in counts)
     behind = [code for code in counts if table[code][0].severity == severest]
@@ -458,7 +497,7 @@ def _conclude(
     total, budget = differing.expected.size, differing.budget
     if table[chosen][0] is Verdict.PASS:
         return Judgement(Verdict.PASS, "", "", 0, total, worst, budget, (), errors)
-    said = (number, differing, distances)
+    said = (number, differing, distances, findings.predicted)
     failing = tuple(
         _failing(table[code], np.flatnonzero(codes == code), *said)
         for code in sorted(counts)
@@ -472,7 +511,12 @@ def _conclude(
 
 
 def _failing(
-    finding: Finding, positions: Array, number: int, differing: Differing, distances: Array
+    finding: Finding,
+    positions: Array,
+    number: int,
+    differing: Differing,
+    distances: Array,
+    predicted: Array,
 ) -> Failing:
     """Elements of result `number` that have a verdict and a class, the worst of them shown."""
     order = positions[np.argsort(-np.nan_to_num(distances[positions], posinf=1e300), kind="stable")]
@@ -484,7 +528,8 @@ def _failing(
     measured = distances[positions]
     measured = measured[np.isfinite(measured)]
     worst = float(measured.max()) if measured.size else None
-    return Failing(*finding, message, wrong, elements, worst)
+    near = int(predicted[positions].sum())
+    return Failing(*finding, message, wrong, elements, worst, predicted=near)
 
 
 def combine(judgements: Sequence[Judgement]) -> Judgement:
@@ -514,7 +559,8 @@ def united(failing: Sequence[Failing]) -> tuple[Failing, ...]:
         before = found.get((one.verdict, one.kind))
         if before is not None:
             worst = _largest((before.worst_ulp, one.worst_ulp))
-            one = replace(before, wrong=before.wrong + one.wrong, worst_ulp=worst)
+            wrong, predicted = before.wrong + one.wrong, before.predicted + one.predicted
+            one = replace(before, wrong=wrong, worst_ulp=worst, predicted=predicted)
         found[one.verdict, one.kind] = one
     return tuple(found.values())
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.rule import Deviation, Rule
-from conformance.tolerance.ulp import bound_distances, ulp_distances
+from conformance.judging.questions import NEAR, Predicted
+from conformance.tolerance.rule import Deviation, Measure, Rule
+from conformance.tolerance.ulp import bound_distances, distances_from, ulp_distances
 from conformance.verdict import Element
 from reference.interpreter import quantized
 from reference.interpreter.evaluate import apply, of_shape
@@ -33,7 +34,7 @@ class Differing:
     what it finds wrong in any case, where the rule has such; `results` are all actual results.
     `either_zero` has the zeros that may have either sign.
     `constants` says which of the operands are constants to a compiler.
-    `by_deviation` gives the errors of the result's elements against another formula.
+    `by_measure` gives the errors of the result's elements by the measure of another formula.
     """
 
     operation: Operation
@@ -52,7 +53,7 @@ class Differing:
     results: tuple[Array, ...] = ()
     either_zero: Array | None = None
     constants: tuple[bool, ...] = ()
-    by_deviation: Callable[[Deviation], Array] | None = None
+    by_measure: Callable[[Measure], Array] | None = None
 
     @cached_property
     def type(self) -> ElementType:
@@ -106,10 +107,22 @@ class Differing:
     def explained(self, deviation: Deviation) -> Array:
         """Which of the elements are as good as that other formula lets them be, zeros' signs
         included."""
-        if self.by_deviation is None:
-            return np.zeros(len(self.where), np.bool_)
-        near = self.by_deviation(deviation).reshape(-1)[self.where] <= 1
+        near = self._measured(deviation.measure) <= 1
         return near if deviation.signs else near & self.right_zeros
+
+    def predicted_by(self, deviation: Deviation) -> Predicted:
+        """What tells the elements that are as that other formula predicts."""
+        return lambda: self._measured(deviation.ulps) <= NEAR
+
+    def predicted(self, other: Array) -> Predicted:
+        """What tells the elements that are as `other` says, within `NEAR` ulp."""
+        return lambda: distances_from(other, self.got) <= NEAR
+
+    def _measured(self, measure: Measure | None) -> Array:
+        """The errors of the elements by the measure of another formula; infinite without one."""
+        if self.by_measure is None or measure is None:
+            return np.full(len(self.where), np.inf)
+        return self.by_measure(measure).reshape(-1)[self.where]
 
     @property
     def bounded(self) -> bool:

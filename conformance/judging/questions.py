@@ -18,8 +18,17 @@ from reference.ir.types import Array
 Finding = tuple[Verdict, str]
 """A verdict and its class label."""
 
-Answer = Iterable[tuple[Verdict, str, Array]]
-"""Verdicts and class labels, each with a mask of the elements that it explains."""
+Predicted = Callable[[], Array]
+"""predicted(): a mask of the elements that are within `NEAR` ulp of what a class predicts."""
+
+NEAR = 2.0
+"""How many ulp an element may be off a prediction to count as predicted."""
+
+Answer = Iterable[tuple[Verdict, str, Array] | tuple[Verdict, str, Array, Predicted]]
+"""Verdicts and class labels, each with a mask of the elements that it explains. A class that
+predicts values has a mask of the predicted elements beside it, evaluated where it explains any."""
+
+_WITH_PREDICTION = 4
 
 Evidence = TypeVar("Evidence")
 Question = Callable[[Evidence], Answer]
@@ -28,9 +37,13 @@ Question = Callable[[Evidence], Answer]
 
 @dataclass
 class Findings:
-    """What was found of each element: `table[codes[i]]`, nothing where the code is negative."""
+    """What was found of each element: `table[codes[i]]`, nothing where the code is negative.
+
+    `predicted` are the elements that are as their class predicts, within `NEAR` ulp.
+    """
 
     codes: Array
+    predicted: Array
     table: list[Finding] = field(default_factory=list[Finding])
 
     @property
@@ -38,11 +51,15 @@ class Findings:
         """Whether every element is explained."""
         return bool((self.codes >= 0).all())
 
-    def add(self, verdict: Verdict, kind: str, mask: Array) -> None:
+    def add(
+        self, verdict: Verdict, kind: str, mask: Array, predicted: Predicted | None = None
+    ) -> None:
         """Explain those elements of the mask that are not explained yet."""
         explained = (self.codes < 0) & mask
         if explained.any():
             self.codes[explained] = len(self.table)
+            if predicted is not None:
+                self.predicted |= explained & predicted()
             self.table.append((verdict, kind))
 
     def all(self) -> list[Finding]:
@@ -50,13 +67,22 @@ class Findings:
         return [self.table[code] for code in self.codes.tolist()]
 
 
+def limited(answers: Answer, to: Array) -> Answer:
+    """Yield what answers say of some elements alone."""
+    for answer in answers:
+        if len(answer) == _WITH_PREDICTION:
+            yield *answer[:2], answer[2] & to, answer[3]
+        else:
+            yield *answer[:2], answer[2] & to
+
+
 def ask(questions: Sequence[Question[Evidence]], evidence: Evidence, count: int) -> Findings:
     """Ask questions about `count` elements until all are explained; the last explains any."""
-    findings = Findings(np.full(count, -1))
+    findings = Findings(np.full(count, -1), np.zeros(count, np.bool_))
     with np.errstate(all="ignore"):
         for question in questions:
-            for verdict, kind, mask in question(evidence):
-                findings.add(verdict, kind, mask)
+            for answer in question(evidence):
+                findings.add(*answer[:3], answer[3] if len(answer) == _WITH_PREDICTION else None)
                 if findings.complete:
                     return findings
     return findings

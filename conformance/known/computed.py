@@ -15,7 +15,7 @@ from conformance.catalog import column
 from conformance.known.template import TemplateError, module_text, operand_names
 from conformance.stablehlo.emit import EmitError
 from conformance.tolerance.rule import Deviation
-from conformance.tolerance.ulp import ulp_distances
+from conformance.tolerance.ulp import distances_from
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
 from reference.ir.op import Rounding
 from reference.ir.program import Operation, Program
@@ -94,7 +94,7 @@ class Computed:
     @property
     def deviation(self) -> Deviation:
         """The class of what it predicts, with what measures how near a result is to that."""
-        return Deviation(self.label, self._errors, signs=True)
+        return Deviation(self.label, self._errors, signs=True, ulps=self._distances)
 
     def predicted(self, operation: Operation, operands: Sequence[Any]) -> tuple[Array, ...] | None:
         """Return the predicted results; None where the text says nothing for this operation."""
@@ -116,14 +116,25 @@ class Computed:
         actual: tuple[Array, ...],
     ) -> tuple[Array, ...]:
         """Return how far results are from the prediction, 1 being what `within` permits."""
+        distances = self._distances(operation, operands, expected, actual)
+        if self.within:
+            return tuple(one / self.within for one in distances)
+        return tuple(np.where(one == 0, 0.0, np.inf) for one in distances)
+
+    def _distances(
+        self,
+        operation: Operation,
+        operands: tuple[Any, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        """Return how many ulp results are off the prediction, infinite where there is none."""
         found = self.predicted(operation, operands)
         others, mask = _without_mask(found or (), len(actual))
         if list(map(_form, others)) != list(map(_form, actual)):
             return tuple(np.full(result.shape, np.inf) for result in expected)
-        errors = (
-            _distance(other, got, self.within) for other, got in zip(others, actual, strict=True)
-        )
-        return tuple(np.where(mask, one, np.inf) for one in errors)
+        distances = (_distance(other, got) for other, got in zip(others, actual, strict=True))
+        return tuple(np.where(mask, one, np.inf) for one in distances)
 
 
 def _without_mask(found: tuple[Array, ...], count: int) -> tuple[tuple[Array, ...], Array]:
@@ -141,15 +152,13 @@ def _form(array: Array) -> tuple[Any, ...]:
     return array.dtype, array.shape
 
 
-def _distance(other: Array, got: Array, within: float) -> Array:
-    same, of = alike(other, got), element_type_of(got)
-    errors = np.where(same, 0.0, np.inf)
-    if not within or same.all() or not (of.is_float or of.is_complex):
-        return errors
-    distances = ulp_distances(other.reshape(-1), got.reshape(-1)).reshape(got.shape) / within
+def _distance(other: Array, got: Array) -> Array:
+    of, distances = element_type_of(got), distances_from(other, got)
+    if not (of.is_float or of.is_complex):
+        return distances
     signs = is_negative(other) != is_negative(got)
     wrong = (signs & is_zero(other) & is_zero(got)).any(axis=-1) if of.is_complex else signs
-    return np.where(wrong, np.inf, np.minimum(errors, distances))
+    return np.where(alike(other, got), 0.0, np.where(wrong, np.inf, distances))
 
 
 def instantiated(text: str, operation: Operation) -> Program:

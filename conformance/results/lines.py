@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.results.known_elements import KnownElements
 from conformance.results.summary import RunData
 from generators.cells.coverage import Reached
 
@@ -20,12 +21,20 @@ def lines_of(run: RunData, replay: str) -> list[str]:
         f"{cells}, {work} in {run.seconds:.0f} s",
         *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
         ", ".join(verdicts) + f"; {summary['known']} known, {summary['new_failures']} new",
+        *_predicted(run.known_elements),
         *(f"note: {incident}" for incident in run.incidents),
     ]
     if run.stale:
         told = "expectations whose counterexamples do not reproduce"
         lines.append(f"{told}: {', '.join(run.stale)}")
     return [*lines, *_new(run, replay)]
+
+
+def _predicted(known: KnownElements) -> list[str]:
+    if known.percent is None:
+        return []
+    of = f"{known.predicted:,} of {known.count:,}"
+    return [f"elements that fail as known: {of} ({known.percent:g} %) predicted within 2 ulp"]
 
 
 def _coverage(dialect: str, reached: Reached) -> str:

@@ -25,7 +25,7 @@ import msgspec
 from conformance.verdict import Detail, Element, Errors, Failing, Record, Timing, Verdict
 
 FILE_NAME = "results.sqlite"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _APPLICATION_ID = 0x484C4F43  # "HLOC": tells our file from any other SQLite database
 
 CellKey = tuple[str, str, str]

@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 
 from conformance.backends.base import Description
 from conformance.results.cells import FILTERED, UNTESTED, CellResults, by_cell
+from conformance.results.known_elements import KnownElements, known_elements
 from conformance.results.store import FILE_NAME, CellKey, Store, decoded
 from conformance.verdict import Errors, Record, Timing, Verdict
 from generators.cells.coverage import Reached
@@ -92,6 +93,11 @@ class RunData:
             if op in OPS:  # a stored run may have been of another version
                 found.setdefault(DIALECTS[OPS[op].dialect], []).append(reached)
         return {name: _together(found[name]) for name in DIALECTS.values() if name in found}
+
+    @cached_property
+    def known_elements(self) -> KnownElements:
+        """The elements that fail as known, and how many of them are predicted."""
+        return known_elements(self.records)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -174,6 +180,10 @@ def _summary(run: RunData) -> dict[str, Any]:
         "verdicts": {verdict.value: verdicts[verdict] for verdict in Verdict},
         "known": sum(cell.known for cell in cells),
         "new_failures": sum(cell.new for cell in cells),
+        "known_elements": {
+            **asdict(run.known_elements),
+            "predicted_percent": run.known_elements.percent,
+        },
         "denominators": denominators(run),
         "coverage": {
             "whole": asdict(run.whole_coverage),

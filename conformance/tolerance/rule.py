@@ -79,6 +79,9 @@ class Deviation:
     the other formula is the same one with subnormal numbers along the way lost. With `signs` it
     has signs of zeros of its own, which the measure looks at. Where it is `unsteady` the elements
     may be others every time, as they are made of memory that is not the program's.
+
+    `ulps` gives the errors in ulp of the values that the other formula gives, infinite where it
+    gives none; None where it says no more than how far results may be off.
     """
 
     label: str
@@ -86,6 +89,7 @@ class Deviation:
     flushes: bool = False
     signs: bool = False
     unsteady: bool = False
+    ulps: Measure | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,18 @@ def ulp_distances(expected: Array, actual: Array) -> Array:
     return result
 
 
+def distances_from(other: Array, actual: Array) -> Array:
+    """Distances of the elements of an array from predicted ones, in ulp, as float64.
+
+    0 where all bits are the same or both are NaN; infinite elsewhere in types that have no ulp.
+    """
+    of, same = element_type_of(actual), alike(other, actual)
+    if same.all() or not (of.is_float or of.is_complex):
+        return np.where(same, 0.0, np.inf)
+    distances = ulp_distances(other.reshape(-1), actual.reshape(-1)).reshape(actual.shape)
+    return np.where(same, 0.0, distances)
+
+
 def _signed_distances(expected: Array, actual: Array) -> Array:
     """How many numbers `actual` lies above `expected`: exact where float64 can tell."""
     left, right = ordinal(expected), ordinal(actual)

@@ -169,7 +169,7 @@ def _is_result_flushed(permitted: Permitted, number: int, actual: Array) -> bool
     where = np.flatnonzero(~alike(permitted.expected[number], actual))
     hull = _Hull(permitted, number, actual.reshape(-1)[where], where)
     hull.samples += hull.pick(permitted.moved())
-    return any(bool(mask.all()) for _, _, mask in _flushed(hull))
+    return any(bool(answer[2].all()) for answer in _flushed(hull))
 
 
 def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:

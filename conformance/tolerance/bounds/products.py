@@ -27,6 +27,7 @@ import numpy as np
 
 from conformance.tolerance.bounds.underflow import has_flushing_modes, underflow
 from conformance.tolerance.rule import Bound, Deviation
+from conformance.tolerance.ulp import distances_from
 from reference.interpreter.evaluate import apply, given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
@@ -239,7 +240,19 @@ def without_algorithm(summation: Summation, depth: Depth, default: Default) -> D
             found.append(plainly(other, operands, apply(other, operands), actual)[0])
         return (np.minimum(*found),)
 
-    return Deviation(NOT_KEPT, measure)
+    return Deviation(NOT_KEPT, measure, ulps=_ulps_ignoring)
+
+
+def _ulps_ignoring(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """Return how many ulp results are off the sums that ignore the algorithm, rounded once."""
+    del expected
+    others = (apply(other, operands) for other in _ignoring(operation))
+    return (np.minimum(*(distances_from(other, actual[0]) for (other,) in others)),)
 
 
 def _ignoring(operation: Operation) -> tuple[Operation, Operation]:

@@ -146,14 +146,19 @@ def _zeros(expected: Array, actual: Array) -> Array:
 
 _LANES = (4, 8, 16, 32, 64)
 
+
+def _deviation(label: str, measure: Measure, *, signs: bool = False) -> Deviation:
+    return Deviation(label, measure, signs=signs, ulps=measure)
+
+
 DEVIATIONS = (
-    Deviation("NaN left out", _measure(_without_nan, _lost)),
+    _deviation("NaN left out", _measure(_without_nan, _lost)),
     *(
-        Deviation("NaN left out", _measure(partial(_since_the_last_nan, lanes), _lost))
+        _deviation("NaN left out", _measure(partial(_since_the_last_nan, lanes), _lost))
         for lanes in _LANES
     ),
-    Deviation("zeros taken for equal", _measure(_without_the_greater_zero, _zeros), signs=True),
-    Deviation("summed from +0", _measure(_from_zero, _zeros), signs=True),
+    _deviation("zeros taken for equal", _measure(_without_the_greater_zero, _zeros), signs=True),
+    _deviation("summed from +0", _measure(_from_zero, _zeros), signs=True),
 )
 """An extremum of the numbers alone, of all or of those that no NaN follows; one that is the zero
 of the other sign, which is there too; and a sum that is +0 although its init value and all elements

@@ -44,6 +44,16 @@ def by_bytes(program: Program, inputs: Sequence[Array], actual: Sequence[Array])
     return bool(((memory[:known] & low) == mine[:known]).all())
 
 
+def within_the_constant(
+    program: Program, inputs: Sequence[Array], actual: Sequence[Array]
+) -> list[Array]:
+    """Which elements are made of bytes of the constant, where each is taken for an element."""
+    constant, (got,) = _folded(program, inputs, actual), actual
+    bytes_ = 0 if constant is None else to_bits(constant).nbytes
+    each = to_bits(got).nbytes // max(got.size, 1)
+    return [(each * np.arange(1, got.size + 1) <= bytes_).reshape(got.shape)]
+
+
 def sign_above(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
     """Whether a program, one bitcast of a constant of one negative element, gives that element with
     its sign extended."""

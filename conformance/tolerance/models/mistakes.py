@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models import folded_bitcasts, trip_counts
 from conformance.tolerance.models.indexing import bounded_starts, bounded_windows, reshaped_padding
@@ -13,6 +15,9 @@ from conformance.tolerance.models.processes import gathered_first, operands_as_p
 from conformance.tolerance.models.subnormals import flushed_topk
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+
+Predicts = Callable[[Program, Sequence[Array], Sequence[Array]], Sequence[Array]]
+"""predicts(program, inputs, results): for each result a mask of the elements that are foretold."""
 
 Explains = Callable[[Program, Sequence[Array], Sequence[Array]], bool]
 """explains(program, inputs, results): whether the mistake gives just these results."""
@@ -29,7 +34,8 @@ class Mistake:
 
     `explains` tells it by values. Where these are quantized, and none on the way can be shown,
     `taken_for` makes the program that is computed instead (the same one where nothing changes),
-    `platform` being what computes so.
+    `platform` being what computes so. Where some elements may be anything, `predicts` tells which
+    others the mistake gives.
     """
 
     label: str
@@ -39,6 +45,7 @@ class Mistake:
     """Whether it is made in programs of several processes, in place of a collective."""
     platform: str = ""
     taken_for: Callable[[Program], Program] | None = None
+    predicts: Predicts | None = None
 
 
 _MISTAKES = (
@@ -46,10 +53,19 @@ _MISTAKES = (
     Mistake(gathered_first.LABEL, gathered_first.explains, several=True),
     Mistake(trip_counts.LABEL, trip_counts.explains, trip_counts.concerns),
     Mistake(reshaped_padding.LABEL, reshaped_padding.explains, reshaped_padding.concerns),
-    Mistake(bounded_starts.LABEL, bounded_starts.explains, bounded_starts.concerns),
-    Mistake(bounded_windows.LABEL, bounded_windows.explains, bounded_windows.concerns),
+    Mistake(
+        bounded_starts.LABEL, bounded_starts.explains, bounded_starts.concerns,
+        predicts=bounded_starts.predicts,
+    ),
+    Mistake(
+        bounded_windows.LABEL, bounded_windows.explains, bounded_windows.concerns,
+        predicts=bounded_windows.predicts,
+    ),
     Mistake(flushed_topk.LABEL, flushed_topk.explains, flushed_topk.concerns),
-    Mistake(folded_bitcasts.BY_BYTES, folded_bitcasts.by_bytes, folded_bitcasts.concerns),
+    Mistake(
+        folded_bitcasts.BY_BYTES, folded_bitcasts.by_bytes, folded_bitcasts.concerns,
+        predicts=folded_bitcasts.within_the_constant,
+    ),
     Mistake(folded_bitcasts.SIGN_ABOVE, folded_bitcasts.sign_above, folded_bitcasts.concerns),
     Mistake(
         indices.LABEL, concerns=indices.concerns,
@@ -73,6 +89,16 @@ def mistaken(program: Program, inputs: Sequence[Array], actual: Sequence[Array])
         (one.label, one.explains) for one in _MISTAKES if one.explains and one.several is several
     )
     return next((label for label, explains in told if explains(program, inputs, actual)), "")
+
+
+def predicted(
+    label: str, program: Program, inputs: Sequence[Array], actual: Sequence[Array]
+) -> Sequence[Array]:
+    """Which elements of the results a mistake of that class gives, and leaves not to chance."""
+    predicts = MISTAKES[label].predicts
+    if predicts is None:
+        return [np.ones(result.shape, np.bool_) for result in actual]
+    return predicts(program, inputs, actual)
 
 
 def taken_for(program: Program, platform: str) -> Iterator[tuple[str, Program]]:

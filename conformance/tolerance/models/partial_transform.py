@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from conformance.tolerance.rule import Deviation, Measure
+from conformance.tolerance.ulp import distances_from
 from reference.interpreter.evaluate import apply, of_shape
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -38,9 +39,7 @@ def of_a_part(errors: Measure) -> Deviation:
         part = _part(operation, operand)
         if part is None:
             return (found,)
-        other = of_shape(operation, part.shape)
-        results = apply(other, (part,))
-        begun = got.reshape(-1)[: part.size].reshape(part.shape)
+        other, results, begun = _transformed(operation, part, got)
         (distances,) = errors(other, (part,), results, (begun,))
         right = (distances <= 1) | alike(without_subnormals(results[0]), begun)
         right |= is_open(other, (part,), results[0])
@@ -48,7 +47,30 @@ def of_a_part(errors: Measure) -> Deviation:
             found[:] = 0
         return (found,)
 
-    return Deviation(LABEL, measure, signs=True, unsteady=True)
+    return Deviation(LABEL, measure, signs=True, unsteady=True, ulps=_ulps)
+
+
+def _ulps(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """Return how many ulp results are off the transform; infinite for what stands behind it."""
+    del expected
+    found, part = np.full(actual[0].shape, np.inf), _part(operation, operands[0])
+    if part is not None:
+        _, results, begun = _transformed(operation, part, actual[0])
+        found.reshape(-1)[: part.size] = distances_from(results[0], begun).reshape(-1)
+    return (found,)
+
+
+def _transformed(
+    operation: Operation, part: Array, got: Array
+) -> tuple[Operation, tuple[Array, ...], Array]:
+    """The operation that transforms a part, what it gives, and what results begin with."""
+    other = of_shape(operation, part.shape)
+    return other, apply(other, (part,)), got.reshape(-1)[: part.size].reshape(part.shape)
 
 
 def _part(operation: Operation, operand: Array) -> Array | None:

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.tolerance.rule import Bound, Deviation, Measure
-from conformance.tolerance.ulp import distances_from_other
+from conformance.tolerance.ulp import distances_from, distances_from_other
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array, ElementType, element_type_of
@@ -44,7 +44,7 @@ def in_result_type(bound: Bound) -> Deviation:
         changed = replace(operation, operands=(*factors, *operation.operands[2:]))
         return _computed(changed, rounded, bound)
 
-    return Deviation(OPERANDS, _measure(other, narrows=True))
+    return _deviation(OPERANDS, other, narrows=True)
 
 
 def in_operand_type(bound: Bound) -> Deviation:
@@ -57,7 +57,7 @@ def in_operand_type(bound: Bound) -> Deviation:
         product, limit = _computed(changed, operands, bound)
         return convert_to(product, to), limit
 
-    return Deviation(RESULT, _measure(other, narrows=False))
+    return _deviation(RESULT, other, narrows=False)
 
 
 def _computed(
@@ -69,8 +69,26 @@ def _computed(
     return results[0], limit
 
 
-def _measure(other: Other, *, narrows: bool) -> Measure:
-    """Return the measure of a deviation, of results with less precision or (`narrows`) more."""
+Distances = Callable[[Array, Array, Array], Array]
+"""distances(predicted results, their bound, actual results): the errors of the elements."""
+
+
+def _deviation(label: str, other: Other, *, narrows: bool) -> Deviation:
+    """Return the deviation of results with less precision or (`narrows`) more."""
+
+    def in_bounds(predicted: Array, limit: Array, got: Array) -> Array:
+        return distances_from_other(predicted, got, limit)
+
+    def in_ulps(predicted: Array, _: Array, got: Array) -> Array:
+        return distances_from(predicted, got)
+
+    measures = (_measure(other, one, narrows=narrows) for one in (in_bounds, in_ulps))
+    measure, ulps = measures
+    return Deviation(label, measure, ulps=ulps)
+
+
+def _measure(other: Other, distances: Distances, *, narrows: bool) -> Measure:
+    """Return a measure of a deviation, of results with less precision or (`narrows`) more."""
 
     def measure(
         operation: Operation,
@@ -83,7 +101,7 @@ def _measure(other: Other, *, narrows: bool) -> Measure:
         if not (to.is_float and of.is_float) or _less(to, of) != narrows or _same(to, of):
             return (np.full(right.shape, np.inf),)
         want, limit = other(operation, operands, of, to)
-        return (distances_from_other(want, got, limit),)
+        return (distances(want, limit, got),)
 
     return measure
 

@@ -78,13 +78,13 @@ def _sign_kept(
     return (np.where(found, 0.0, np.inf),)
 
 
-ZERO_LEFT_OUT = Deviation("zero left out", _zero_left_out, signs=True)
+ZERO_LEFT_OUT = Deviation("zero left out", _zero_left_out, signs=True, ulps=_zero_left_out)
 """x for 0 + x and x - 0, -x for 0 - x: -0 where 0 is right, and nothing else."""
 
 ROUNDED_PRODUCT = Deviation("rounded product", _rounded_product)
 """exp(x log(c)) for c to the power x."""
 
-SIGN_KEPT = Deviation("sign kept", _sign_kept, signs=True)
+SIGN_KEPT = Deviation("sign kept", _sign_kept, signs=True, ulps=_sign_kept)
 """x for abs(x), which is not x where x is negative: x was taken for not negative."""
 
 

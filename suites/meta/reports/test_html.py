@@ -15,8 +15,9 @@ import pytest
 from conformance.catalog import CATALOG
 from conformance.errors import NotAvailable
 from conformance.results.cells import CellResults
+from conformance.results.lines import lines_of
 from conformance.results.summary import denominators
-from conformance.verdict import Errors, Verdict
+from conformance.verdict import Errors, Failing, Verdict
 from reports import findings, html, junit, markdown, squares, text, view
 from reports.programs import pretty_forms
 from suites.meta.support import synthetic_run as synthetic
@@ -184,6 +185,31 @@ def test_headline_answers_whether_it_conforms(runs, pages, name, status, headlin
     assert seen.status == status
     assert seen.headline.startswith(headline)
     assert f"status-{status}" in next(iter(pages[name].all("h1")))["class"]
+
+
+def test_predicted_share_of_known_elements_is_in_every_report(runs):
+    run = runs["passing"]
+    cell = run.planned[0]
+    known = synthetic.failure(cell, 9, Verdict.DIVERGENT, known="f8-rounding")
+    classes = tuple(
+        Failing(Verdict.DIVERGENT, kind, "", 1_500, known=id_, predicted=predicted)
+        for kind, id_, predicted in (("a", "x", 1_499), ("b", "y", 1_500), ("c", "", 1_000))
+    )
+    whole = synthetic.failure(cell, 10, Verdict.DIVERGENT, known="unsteady")  # of 2 elements
+    records = [*run.records, replace(known, failing=classes), whole]
+    other = replace(run, records=records)
+    assert (other.known_elements.count, other.known_elements.predicted) == (3_002, 2_999)
+    assert other.summary["known_elements"]["predicted_percent"] == 99.9
+    told = "elements that fail as known: 2,999 of 3,002 (99.9 %) predicted within 2 ulp"
+    assert told in lines_of(other, "")
+    page = html.html(other)
+    assert "99.9 %" in page
+    assert "elements that fail as known are predicted within 2 ulp" in page
+    row = "elements that fail as known and are predicted within 2 ulp (99.9 %)"
+    assert f"| {row} | 2,999 | 3,002 |" in markdown.markdown(other)
+    for written in (html.html(run), markdown.markdown(run), "".join(lines_of(run, ""))):
+        assert "fail as known" not in written
+    assert run.summary["known_elements"]["predicted_percent"] is None
 
 
 def test_headline_tells_known_and_unreached_from_conforming(runs):

@@ -68,4 +68,4 @@ def _real(operand: Array, *, flushes: bool) -> Array:
     return without_subnormals(real) if flushes else real
 
 
-BY_REAL_PART = Deviation(LABEL, _measure, signs=True)
+BY_REAL_PART = Deviation(LABEL, _measure, signs=True, ulps=_measure)

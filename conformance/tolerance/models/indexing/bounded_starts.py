@@ -33,17 +33,27 @@ def concerns(operation: Operation) -> bool:
 def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
     """Whether a program gives just what such starts make of it, whatever the padding holds: what
     is the same for zeros and for ones there must be."""
-    operations = program.main.body.operations
-    if not any(map(concerns, operations)):
+    if not any(map(concerns, program.main.body.operations)):
         return False
     try:
-        zeros, ones = (
-            evaluate(with_operations(program, (*_mistaken(operations, fill),)), inputs)
-            for fill in (0, 1)
-        )
+        zeros, ones = _padded(program, inputs)
     except EvaluationError:
         return False
     return len(zeros) == len(actual) and all(map(_is_as, zeros, ones, actual))
+
+
+def predicts(program: Program, inputs: Sequence[Array], _: Sequence[Array]) -> list[Array]:
+    """Which elements of explained results depend on no padding."""
+    return list(map(alike, *_padded(program, inputs)))
+
+
+def _padded(program: Program, inputs: Sequence[Array]) -> list[Sequence[Array]]:
+    """What such starts make of a program whose padding holds zeros, and ones."""
+    operations = program.main.body.operations
+    return [
+        evaluate(with_operations(program, (*_mistaken(operations, fill),)), inputs)
+        for fill in (0, 1)
+    ]
 
 
 def _is_as(zeros: Array, ones: Array, got: Array) -> bool:

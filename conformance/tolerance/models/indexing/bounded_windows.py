@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from conformance.tolerance.models.mistaken import alike
 from reference.interpreter.evaluate import evaluate
 from reference.ir.errors import EvaluationError
@@ -51,12 +53,29 @@ def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array])
     return all(_is_as(*one) for one in given)
 
 
+def predicts(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> list[Array]:
+    """Which elements of explained results are those of such windows."""
+    found: list[Array] = []
+    for window, right, got in zip(
+        _windows(program), evaluate(program, inputs), actual, strict=True
+    ):
+        kept = got.size if window is None else _kept(window, right, got) or 0
+        found.append((np.arange(got.size) < kept).reshape(got.shape))
+    return found
+
+
 def _is_as(window: Operation | None, right: Array, got: Array) -> bool:
     if window is None:
         return alike(right, got)
     if right.shape != got.shape or right.dtype != got.dtype:
         return False
-    return any(alike(rows, got.reshape(-1)[: rows.size]) for rows in _rows(window, right))
+    return _kept(window, right, got) is not None
+
+
+def _kept(window: Operation, right: Array, got: Array) -> int | None:
+    """How many elements are kept, as the results begin with these; None where they do not."""
+    rows = (rows for rows in _rows(window, right) if alike(rows, got.reshape(-1)[: rows.size]))
+    return next((one.size for one in rows), None)
 
 
 def _rows(window: Operation, right: Array) -> Iterator[Array]:

@@ -32,7 +32,7 @@ def exactly(label: str, otherwise: Otherwise) -> Deviation:
             for other, got in zip(others, actual, strict=True)
         )
 
-    return Deviation(label, measure, signs=True)
+    return Deviation(label, measure, signs=True, ulps=measure)
 
 
 def as_one_of(label: str, others: Others) -> Deviation:
@@ -44,7 +44,7 @@ def as_one_of(label: str, others: Others) -> Deviation:
         told = any(all(map(_same, one, actual)) for one in others(operation, operands))
         return tuple(np.full(result.shape, 0.0 if told else np.inf) for result in expected)
 
-    return Deviation(label, measure, signs=True)
+    return Deviation(label, measure, signs=True, ulps=measure)
 
 
 def _same(other: Array, got: Array) -> bool:

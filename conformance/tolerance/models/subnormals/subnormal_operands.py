@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -66,13 +67,13 @@ def _angle(of: str, tiny: tuple[Array, ...], y: Array, x: Array) -> Prediction:
 def _of_subnormals(predict: Predict, ulps: float) -> Deviation:
     """Return the class of what is predicted of subnormal operands, within so many ulp of it."""
 
-    def measure(
+    def distances(
         _: Operation,
         operands: tuple[Array, ...],
         expected: tuple[Array, ...],
         actual: tuple[Array, ...],
     ) -> tuple[Array, ...]:
-        """Return the distances in units of `ulps`, infinite where nothing is predicted."""
+        """Return the distances in ulp, infinite where nothing is predicted."""
         of, errors = element_type_of(expected[0]), np.full(expected[0].shape, np.inf)
         if of.name not in _HALF:
             return (errors,)
@@ -80,10 +81,14 @@ def _of_subnormals(predict: Predict, ulps: float) -> Deviation:
         with np.errstate(all="ignore"):
             found, where = predict(of.name, tiny, *(x.astype(np.longdouble) for x in operands))
             predicted = round_to(found[where], of)
-        errors[where] = ulp_distances(predicted, actual[0][where]) / ulps
+        errors[where] = ulp_distances(predicted, actual[0][where])
         return (errors,)
 
-    return Deviation(LABEL, measure)
+    def measure(*given: Any) -> tuple[Array, ...]:
+        """Return the distances in units of `ulps`."""
+        return tuple(one / ulps for one in distances(*given))
+
+    return Deviation(LABEL, measure, ulps=distances)
 
 
 def _itself(

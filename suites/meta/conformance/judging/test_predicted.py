@@ -1,0 +1,120 @@
+"""How many of the elements that fail are as their class predicts, within 2 ulp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from conformance.judging.compare import combine, judge_alone
+from conformance.known.computed import Computed
+from conformance.known.in_force import in_force
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Failing
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array
+from suites.meta.support.small_programs import array, one, typed
+
+TINY, ULP = 1e-40, 2.0**-23
+
+
+def failing(program: Program, inputs: list[Array], *actual: Array) -> Failing:
+    """The only class of elements that fail."""
+    (found,) = judge_alone(program, inputs, evaluate(program, inputs), actual).failing
+    return found
+
+
+def of(op: str, operands: list[Any], actual: Any, element_type: str = "f32") -> tuple[str, int]:
+    """The class of what fails in results of an elementwise op, and how much is predicted."""
+    given = [array(one, element_type) for one in operands]
+    type_ = typed(len(given[0]), of=element_type)
+    program = one(op, [type_] * len(given), type_)
+    found = failing(program, given, array(actual, element_type))
+    return found.kind, found.predicted
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "actual", "kind", "predicted"),
+    [
+        ("add", [[TINY, 1.0], [TINY, 1.0]], [0.0, 2.0], "subnormal result", 1),
+        ("multiply", [[TINY] * 2, [1e30] * 2], [0.0, 0.0], "subnormal input", 2),
+        ("cbrt", [[TINY]], [-5.5951735e-16], "of a subnormal operand", 1),
+        ("subtract", [[5.0, 1.0], [3.0, 9.0]], [-2.0, 8.0], "operands swapped", 2),
+        ("divide", [[5.0], [3.0]], [1.6666668], "reciprocal", 1),
+        ("add", [[1.0], [2.0]], [3.0 + 6 * ULP], "accuracy", 0),
+        ("add", [[1.0, 1.0], [2.0, 3.0]], [4.5, 7.5], "wrong value", 0),
+        ("add", [[1.0], [np.nan]], [2.0], "NaN", 0),
+        ("negate", [[0.0]], [0.0], "signed zero", 0),
+    ],
+)
+def test_classes_that_say_what_is_computed_predict_it(
+    op: str, operands: list[Any], actual: Any, kind: str, predicted: int
+) -> None:
+    assert of(op, operands, actual) == (kind, predicted)
+
+
+def test_a_part_of_a_complex_number_may_be_flushed_beside_one_that_is_near() -> None:
+    lhs, rhs = [complex(1.0, TINY)], [complex(2.0, TINY)]
+    assert of("add", [lhs, rhs], [3.0 + 0j], "complex<f32>") == ("subnormal result", 1)
+
+
+@pytest.mark.parametrize(("off", "predicted"), [(0, 2), (1, 2), (2, 2), (3, 1), (4, 1)])
+def test_entries_may_permit_more_than_counts_as_predicted(off: int, predicted: int) -> None:
+    text = "%0 = $op(%operand)\n%1 = stablehlo.add %0, %0 : $T"
+    entry = Computed("mine", ("tanh",), ("f32",), text, within=4.0)
+    x = array([0.5, 0.25])
+    program = one("tanh", [typed(2)], typed(2))
+    (right,) = evaluate(program, [x])
+    actual = 2 * right
+    actual[0] += np.float32(off) * np.spacing(actual[0])
+    with in_force([entry]):
+        found = failing(program, [x], actual)
+    assert (found.kind, found.wrong, found.predicted) == ("as computed by mine", 2, predicted)
+
+
+def test_bounds_predict_only_what_is_near_the_values() -> None:
+    """Operands rounded to f8E5M2 give 24, where the result may be any of 20 to 28."""
+    program = one(
+        "dot",
+        [typed(1, 4, of="f8E4M3FN"), typed(4, 1, of="f8E4M3FN")],
+        typed(1, 1, of="f8E5M2"),
+    )
+    operands = [
+        np.array(numbers, ml_dtypes.float8_e4m3fn).reshape(shape)
+        for numbers, shape in (([1.125, 1.125, 1.125, 0], (1, 4)), ([8, 8, 8, 0], (4, 1)))
+    ]
+    found = failing(program, operands, np.full((1, 1), 24, ml_dtypes.float8_e5m2))
+    assert (found.wrong, found.predicted) == (1, 1)
+
+
+def test_what_lies_behind_a_constant_is_predicted_by_nothing() -> None:
+    program = parse_module("""
+func.func @main() -> tensor<2x2xui4> {
+  %x = stablehlo.constant dense<[228, 53]> : tensor<2xui8>
+  %0 = stablehlo.bitcast_convert %x : (tensor<2xui8>) -> tensor<2x2xui4>
+  return %0 : tensor<2x2xui4>
+}""")
+    found = failing(program, [], np.array([[4, 5], [9, 9]], ml_dtypes.uint4))
+    assert found.kind == "one element a byte"
+    assert (found.wrong, found.predicted) == (3, 1)  # 4 is right
+
+
+def test_results_of_an_unsigned_type_are_predicted_where_their_bits_are_right() -> None:
+    x = array([1.5, -2.0, 4.0])
+    program = one("negate", [typed(3)], typed(3))
+    (right,) = evaluate(program, [x])
+    found = judge_alone(program, [x], [right], [right.view(np.uint32)])
+    assert [(one.wrong, one.predicted) for one in found.failing] == [(3, 3)]
+
+
+def test_predicted_elements_of_input_sets_add_up() -> None:
+    program = one("add", [typed(2), typed(2)], typed(2))
+    tiny, zero = array([TINY, TINY]), array([0.0, 0.0])
+    judged = [
+        judge_alone(program, [tiny, zero], [tiny], [array([0.0, last])]) for last in (0.0, TINY)
+    ]
+    (both,) = combine(judged).failing
+    assert (both.wrong, both.predicted) == (3, 3)
