@@ -24,6 +24,7 @@ INVERSE = "logarithm of an exponential as its argument"
 EXPONENTIAL = "quotient by an exponential as a product"
 POWER = "quotient by a power as a product"
 ROOT = "quotient by a root as a product"
+LOGISTIC = "quotient by a logistic as a product"
 OF_EXPONENTIAL = "power of an exponential as one"
 PRODUCT = "product of exponentials as one"
 MAGNITUDE = "root of a square as a magnitude"
@@ -100,6 +101,11 @@ IDENTITIES: tuple[Rewriting, ...] = (
         has_budget=True,
     ),
     *_lines(ROOT, "(divide a (sqrt x)) -> (multiply a (rsqrt x))", has_budget=True),
+    *_lines(
+        LOGISTIC,
+        "(divide a (logistic x)) -> (multiply a (add 1 (exponential (negate x))))",
+        has_budget=True,
+    ),
     *_lines(
         MERGED,
         "(divide (divide a b) (divide c d)) -> (divide (multiply a d) (multiply b c))",

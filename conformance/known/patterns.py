@@ -35,7 +35,7 @@ from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.table import OPS
 from reference.unspecified.reduction import taken_apart
 
-FUNCTIONS = frozenset({"exponential"})
+FUNCTIONS = frozenset({"exponential", "logistic", "power", "sqrt"})
 """What is seen through operations that move its elements."""
 
 DEPTH = 2

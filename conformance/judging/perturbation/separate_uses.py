@@ -9,9 +9,9 @@ What costs more to compute again than to keep (contractions, reductions, solvers
 
 Where one elementwise operation takes the same elements of a value several times, itself and what
 reshapes or sums over one element make of it (conformance/judging/perturbation/same_elements.py),
-they are one use: e / reshape(e) is 1. That holds for functions in the type that they are computed
-in. A product may still go into one operand unrounded, and a number of a narrow type be rounded
-after a reshape only.
+they are one use: e / reshape(e) is 1. That holds for functions, of narrow types also: no compiler
+that was measured rounds one of the two and keeps the other in the wider type that it computes in.
+A product may still go into one operand unrounded.
 """
 
 from __future__ import annotations
@@ -32,9 +32,6 @@ VERSIONS = 4
 
 GROWTH = 2
 """How many times as many operations there may be in a region, those that are repeated included."""
-
-COMPUTED_IN = 32
-"""Bits of the narrowest type that is not computed in a wider one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +68,12 @@ def rounds(operation: Operation) -> bool:
 def computes_the_same_again(operation: Operation) -> bool:
     """Whether a rounded result, computed twice for one operation, has the same bits both times.
 
-    It has unless a compiler may keep one of them unrounded: that of an operation whose exact result
-    can be taken into the next, or of a type that is computed in a wider one.
+    It has unless a compiler may take the exact result of one of them into the next operation.
     """
     if not rounds(operation) or OPS[operation.name].unrounded is not None:
         return False
     of = operation.results[0].type
-    return isinstance(of, TensorType) and of.stored.is_float and of.stored.bits >= COMPUTED_IN
+    return isinstance(of, TensorType) and of.stored.is_float
 
 
 def copies(program: Program) -> dict[str, Value]:

@@ -10,7 +10,7 @@ from conformance.judging.perturbation.judge import judge_program
 from conformance.judging.perturbation.separate_uses import VERSIONS, copies, separated
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
-from reference.ir.types import Array
+from reference.ir.types import ELEMENT_TYPES, Array
 from reference.ops.table import OPS
 
 MASKED = """
@@ -148,7 +148,7 @@ DEFAULTS = {
     " : (tensor<SHAPExTYPE>) -> tensor<SHAPExTYPE>", "SHAPE": "4x1", "ROWS": "4",
 }  # fmt: skip
 LEAST = "0xFF800000"
-TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16}
+TYPES = {name: ELEMENT_TYPES[name].storage for name in ("f64", "f32", "f16", "bf16")}
 
 
 def quotient(**parts: str) -> str:
@@ -169,8 +169,9 @@ def quotient(**parts: str) -> str:
         ({"TYPE": "f64"}, Verdict.DIVERGENT),
         # a barrier keeps its operand: that is not computed again
         ({"BETWEEN": "%k = stablehlo.optimization_barrier %b : tensor<SHAPExTYPE>"}, Verdict.PASS),
-        # what is rounded to f16 may be computed in f32, on one way only
-        ({"TYPE": "f16"}, Verdict.PASS),
+        # narrow types: both are rounded, or neither
+        ({"TYPE": "f16"}, Verdict.DIVERGENT),
+        ({"TYPE": "bf16"}, Verdict.DIVERGENT),
         # products are taken into what follows unrounded
         ({"FUNCTION": "stablehlo.multiply %r, %r : tensor<SHAPExTYPE>"}, Verdict.PASS),
         # no neutral elements

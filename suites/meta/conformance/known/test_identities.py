@@ -11,6 +11,7 @@ from conformance.known.identities import (
     FACTOR,
     INVERSE,
     LOGARITHM,
+    LOGISTIC,
     MAGNITUDE,
     MERGED,
     OF_EXPONENTIAL,
@@ -88,6 +89,13 @@ IDENTITIES = {
         50,
     ),
     "a / b^x": (POWER, "%p = power %y, %z", "%r = divide %x, %p", (1e30, 10, 40), 1e-10),
+    "a / logistic(x)": (
+        LOGISTIC,
+        "%p = logistic %y",
+        "%r = divide %x, %p",
+        (0.5, 0, 0),
+        1 + 2**-23,
+    ),
     "a / sqrt(x)": (ROOT, "%p = sqrt %y", "%r = divide %x, %p", (41, 1681, 0), 1 - 2**-24),
     "exp(x)^y": (
         OF_EXPONENTIAL,
@@ -219,6 +227,27 @@ def test_a_sum_of_one_exponential_is_that_exponential(size: int, is_explained: b
     given = [np.full(size, 2, np.float32), np.full(size, 0 if size > 1 else np.nan, np.float32)]
     found = kind_of(SUM_OF_ONE.format(size=size), given, np.full(size, np.nan, np.float32))
     assert (found == OF_EXPONENTIAL) == is_explained
+
+
+RESHAPED = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {{
+  %f = stablehlo.{function} : tensor<2xf32>
+  %row = stablehlo.reshape %f : (tensor<2xf32>) -> tensor<1x2xf32>
+  %g = stablehlo.reshape %row : (tensor<1x2xf32>) -> tensor<2xf32>
+  %r = stablehlo.divide %f, %g : tensor<2xf32>
+  return %r : tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("function", "label"),
+    [("power %x, %y", POWER), ("sqrt %x", ROOT), ("logistic %x", LOGISTIC)],
+)
+def test_a_function_is_seen_through_a_reshape(function: str, label: str) -> None:
+    given = [np.full(2, one, np.float32) for one in (0.7, 0.3)]
+    off = np.full(2, 1 + 2**-23, np.float32)
+    assert kind_of(RESHAPED.format(function=function), given, off) == label
+    assert kind_of(RESHAPED.format(function=function), given, off + 1) != label
 
 
 CONSTANT_NAN = """
