@@ -26,6 +26,7 @@ _UNSUPPORTED = (
     re.compile(r"dot algorithm not known to be supported"),
     re.compile(r"Algorithm not supported by"),
     re.compile(r"No registered implementation for (?:un)?typed custom call"),
+    re.compile(r"No FFI handler registered for "),
 )
 """What XLA says when it does not implement a program."""
 

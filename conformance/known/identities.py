@@ -100,6 +100,12 @@ IDENTITIES: tuple[Rewriting, ...] = (
         "(divide a (power b x)) -> (multiply a (power b (negate x)))",
         has_budget=True,
     ),
+    *_lines(
+        POWER,
+        "(divide a (power b x)) -> (multiply a (power b (negate x)))",
+        kinds=(Kind.SIGNED, Kind.UNSIGNED),
+        is_exact=True,
+    ),
     *_lines(ROOT, "(divide a (sqrt x)) -> (multiply a (rsqrt x))", has_budget=True),
     *_lines(
         LOGISTIC,

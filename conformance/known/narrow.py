@@ -47,7 +47,8 @@ def in_eight_bits(
             yield Predicted(_cut(all_bits, result))
     ways = [[True, False] if model.differs(one) else [False] for one in operation.operands]
     for way in product(*ways):
-        if any(way) and (found := model.evaluated(operation, way)) is not None:
+        is_other = any(way) or _is_map(operation)  # what is computed in a region is not cut, either
+        if is_other and (found := model.evaluated(operation, way)) is not None:
             yield Predicted(_cut(found, result))
 
 
@@ -65,8 +66,22 @@ def is_narrow(value: Value) -> bool:
 
 
 def _acts_on_each(operation: Operation) -> bool:
+    """Tell whether each element of the result is made of elements of the operands alone."""
     record = OPS[operation.name]
-    return record.lifts or record.rearranges or not operation.operands
+    is_plain = record.lifts or record.rearranges or not operation.operands
+    return is_plain or _is_map(operation)
+
+
+def _is_map(operation: Operation) -> bool:
+    """Tell whether an operation applies its region to what stands at one position of all operands,
+    which have the result's shape."""
+    shapes = {
+        one.type.shape
+        for one in (*operation.operands, *operation.results)
+        if isinstance(one.type, TensorType)
+    }
+    arguments = [len(one.arguments) for one in operation.regions]
+    return len(shapes) == 1 and arguments == [len(operation.operands)]
 
 
 def beside_negatives(
@@ -195,7 +210,7 @@ class _Model(Shown):
     def _wide(self, value: Value) -> Array | None:
         """A narrow value as eight bits have it; as it is shown where it is made in another way."""
         maker = self.maker(value)
-        if maker is None or is_constant(maker) or maker.regions or not _acts_on_each(maker):
+        if maker is None or is_constant(maker) or not _acts_on_each(maker):
             return self._shown(value)
         found = self.evaluated(maker, [is_narrow(one) for one in maker.operands])
         return self._shown(value) if found is None else found

@@ -187,6 +187,7 @@ F6 = one("negate", [typed(2, of="f6E3M2FN")], typed(2, of="f6E3M2FN"))
         ("UNKNOWN: result #0 type is not supported", VALID, Unsupported),
         ("UNKNOWN: failed to legalize operation 'a.b' that was explicitly marked illegal:",
          VALID, Unsupported),
+        ("NOT_FOUND: No FFI handler registered for its_own on a platform Host", VALID, Unsupported),
         ("INTERNAL: Failed to translate module to LLVM IR.", F6, Unsupported),
         ("INTERNAL: Failed to translate module to LLVM IR.", VALID, Failed),
         ("INTERNAL: something not supported broke", VALID, Failed),

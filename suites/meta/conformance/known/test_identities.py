@@ -282,3 +282,19 @@ def test_of_a_constant_nan_an_exponential_is_not_defined_and_of_other_numbers_it
     given = [x, np.array([np.nan, 0], np.float32), np.array([True, False])]
     assert (kind_of(text, given, np.array([3.5, 1], np.float32)) == OF_NAN) == is_explained
     assert kind_of(text, given, np.array([3.5, 1.5], np.float32)) != OF_NAN
+
+
+@pytest.mark.parametrize(
+    ("taken", "given", "predicted"),
+    [("%z", (6, 1, 8), 0), ("%z", (-1, 3, 8), -8), ("%p", (6, 8, 0), 0)],
+)
+def test_a_quotient_of_integers_by_a_power_is_a_product_with_a_power(
+    taken: str, given: tuple[int, int, int], predicted: int
+) -> None:
+    text = _program("%p = power %x, %y", f"%r = divide {taken}, %p", "i32", ("1", "1", "2"))
+    base, exponent, _ = given
+    right = (given[2] if taken == "%z" else base**exponent) // base**exponent
+    arrays = [np.array([one], np.int32) for one in given]
+    wrong = {*range(-9, 10)} - {right}
+    found = {got for got in wrong if kind_of(text, arrays, np.array([got], np.int32)) == POWER}
+    assert found == {predicted} - {right}

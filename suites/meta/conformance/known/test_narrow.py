@@ -1,0 +1,51 @@
+"""Integers of four bits that are computed in eight, in the region of a map too."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from conformance.known.narrow import KEPT
+from suites.meta.support.rewriting import kind_of
+
+BEHIND = """
+func.func @main(%x: tensor<1xi4>) -> tensor<1xi8> {
+  %0 = stablehlo.multiply %x, %x : tensor<1xi4>
+  %1 = "stablehlo.map"(%0) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<i4>):
+    %2 = stablehlo.convert %a : (tensor<i4>) -> tensor<i8>
+    stablehlo.return %2 : tensor<i8>
+  }) : (tensor<1xi4>) -> tensor<1xi8>
+  return %1 : tensor<1xi8>
+}"""
+BEFORE = """
+func.func @main(%x: tensor<1xi4>) -> tensor<1xi8> {
+  %0 = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<i4>):
+    %2 = stablehlo.multiply %a, %a : tensor<i4>
+    stablehlo.return %2 : tensor<i4>
+  }) : (tensor<1xi4>) -> tensor<1xi4>
+  %1 = stablehlo.convert %0 : (tensor<1xi4>) -> tensor<1xi8>
+  return %1 : tensor<1xi8>
+}"""
+
+
+@pytest.mark.parametrize("text", [BEHIND, BEFORE])
+def test_a_map_takes_and_gives_integers_that_are_not_cut_to_their_width(text: str) -> None:
+    given = [np.array([6]).astype(ml_dtypes.int4)]
+    found = {got: kind_of(text, given, np.array([got], np.int8)) for got in (36, 35, 0, -4)}
+    assert [got for got, kind in found.items() if kind == KEPT] == [36]
+
+
+def test_a_region_of_a_map_gives_integers_that_are_not_cut_to_their_width() -> None:
+    within = """
+    %2 = stablehlo.multiply %a, %a : tensor<i4>
+    %3 = stablehlo.convert %2 : (tensor<i4>) -> tensor<i8>
+    stablehlo.return %3 : tensor<i8>"""
+    text = BEHIND.replace("stablehlo.multiply %x, %x", "stablehlo.reverse %x, dims = [0]", 1)
+    start = text.index("\n    %2")
+    text = text[:start] + within + text[text.index("\n  }) :") :]
+    given = [np.array([6]).astype(ml_dtypes.int4)]
+    assert kind_of(text, given, np.array([36], np.int8)) == KEPT
+    assert kind_of(text, given, np.array([35], np.int8)) != KEPT
