@@ -393,12 +393,15 @@ def check_expectations(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes. [default: one per core]")
     ] = None,
+    db: Annotated[
+        Path | None, typer.Option(help="A run, of which to say what each expectation explains.")
+    ] = None,
 ) -> int:
     """Replay the counterexamples; exits with 1 when one does not reproduce any more."""
     from conformance.check import expectations as known
 
-    found = known.chosen(expectations, backend, ids or ())
-    return known.check(found, backend, as_json=format is LinesFormat.JSON, jobs=jobs or 0)
+    found, as_json = known.chosen(expectations, backend, ids or ()), format is LinesFormat.JSON
+    return known.check(found, backend, as_json=as_json, jobs=jobs or 0, db=db)
 
 
 @app.command()

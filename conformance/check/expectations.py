@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from conformance.backends.registry import parse
 from conformance.check.counterexamples import replayed
+from conformance.check.explained import Explained, explained, failures_in
 from conformance.check.replayed import Replayed
 from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of, workers
@@ -63,16 +65,26 @@ def as_text(expectation: Expectation) -> str:
     return f"{expectation.id}{of}: {ops}: {verdicts}: {expectation.reason}"
 
 
-def check(expectations: Sequence[Expectation], name: str, *, as_json: bool, jobs: int) -> int:
+def check(
+    expectations: Sequence[Expectation],
+    name: str,
+    *,
+    as_json: bool,
+    jobs: int,
+    db: Path | None = None,
+) -> int:
     """Replay the counterexamples, print what became of each, and return the exit code.
 
-    1 where one does not reproduce, 4 where none of these expectations has one, 0 otherwise.
+    1 where one does not reproduce, 4 where none of these expectations has one, 0 otherwise. Of the
+    run stored in `db` what each of them explains is printed, too.
 
     Raises:
-        UsageError: when a counterexample cannot be read.
+        UsageError: when a counterexample cannot be read, or the run is of other backends.
+        StoreError: when there is no such run, or it cannot be read.
         NotAvailable: when the backend cannot be had.
     """
     backend = parse(name)
+    failures = None if db is None else failures_in(db, backend.name)
     jobs = jobs or workers(backend)
     with executor_of(backend, jobs=jobs, preload=NEEDED) as executor:
         describe(executor, backend)
@@ -80,7 +92,8 @@ def check(expectations: Sequence[Expectation], name: str, *, as_json: bool, jobs
         seen = {one.id: one for one in ended if one is not None}
     for expectation in expectations:
         line = _as_json if as_json else _as_text
-        sys.stdout.write(line(expectation.id, seen.get(expectation.id)) + "\n")
+        about = None if failures is None else explained(expectation, failures)
+        sys.stdout.write(line(expectation.id, seen.get(expectation.id), about) + "\n")
     stale = sum(not one.reproduces for one in seen.values())
     sys.stderr.write(
         f"{len(expectations)} expectations of {backend.name}: {len(seen) - stale} reproduce, "
@@ -89,22 +102,25 @@ def check(expectations: Sequence[Expectation], name: str, *, as_json: bool, jobs
     return 1 if stale else 0 if seen else NOTHING_TESTED
 
 
-def _as_text(id_: str, seen: Replayed | None) -> str:
+def _as_text(id_: str, seen: Replayed | None, about: Explained | None) -> str:
+    of_run = f"; {about}" if about else ""
     if seen is None:
-        return f"{id_}: no counterexample"
+        return f"{id_}: no counterexample{of_run}"
     verdict = seen.verdict.value + (f" ({seen.kind})" if seen.kind else "")
     told = ": ".join(filter(None, (verdict, " ".join(seen.message.split()))))
-    return f"{id_}: {'reproduces' if seen.reproduces else 'does not reproduce'}: {told}"
+    state = "reproduces" if seen.reproduces else "does not reproduce"
+    return f"{id_}: {state}{of_run}: {told}"
 
 
-def _as_json(id_: str, seen: Replayed | None) -> str:
-    if seen is None:
-        return json.dumps({"id": id_, "reproduces": None})
-    shown = {
-        "id": id_,
-        "reproduces": seen.reproduces,
-        "verdict": seen.verdict.value,
-        "class": seen.kind,
-        "message": seen.message,
-    }
+def _as_json(id_: str, seen: Replayed | None, about: Explained | None) -> str:
+    shown: dict[str, Any] = {"id": id_, "reproduces": None if seen is None else seen.reproduces}
+    if seen is not None:
+        shown |= {"verdict": seen.verdict.value, "class": seen.kind, "message": seen.message}
+    if about is not None:
+        shown["run"] = {
+            "programs": about.programs,
+            "elements": about.elements.count,
+            "predicted": about.elements.predicted,
+            "not_predicted_in_scope": about.not_predicted,
+        }
     return json.dumps(shown)
