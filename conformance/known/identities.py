@@ -24,7 +24,7 @@ INVERSE = "logarithm of an exponential as its argument"
 EXPONENTIAL = "quotient by an exponential as a product"
 POWER = "quotient by a power as a product"
 ROOT = "quotient by a root as a product"
-LOGISTIC = "quotient by a logistic as a product"
+LOGISTIC = "logistic taken apart in a quotient"
 OF_EXPONENTIAL = "power of an exponential as one"
 PRODUCT = "product of exponentials as one"
 MAGNITUDE = "root of a square as a magnitude"
@@ -110,6 +110,7 @@ IDENTITIES: tuple[Rewriting, ...] = (
     *_lines(
         LOGISTIC,
         "(divide a (logistic x)) -> (multiply a (add 1 (exponential (negate x))))",
+        "(divide (logistic x) a) -> (divide 1 (multiply (add 1 (exponential (negate x))) a))",
         has_budget=True,
     ),
     *_lines(

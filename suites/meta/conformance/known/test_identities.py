@@ -96,6 +96,13 @@ IDENTITIES = {
         (0.5, 0, 0),
         1 + 2**-23,
     ),
+    "logistic(x) / a": (
+        LOGISTIC,
+        "%p = logistic %y",
+        "%r = divide %p, %x",
+        (0.5, 0, 0),
+        1 - 2**-24,
+    ),
     "a / sqrt(x)": (ROOT, "%p = sqrt %y", "%r = divide %x, %p", (41, 1681, 0), 1 - 2**-24),
     "exp(x)^y": (
         OF_EXPONENTIAL,
