@@ -53,6 +53,30 @@ def test_what_begins_late_is_read_from_there(
     assert kind_of(sliced(), size, start, got) == kind
 
 
+@pytest.mark.parametrize(
+    ("start", "got", "kind"),
+    [
+        (1, [-2, -3, -11, -12, 0], LABEL),  # of 3 + 2 elements, with room for 4 + 2
+        (2, [-2, -3, -11, -12, 0], LABEL),
+        (2, [-3, -11, -12, 0, 0], "wrong value"),  # there is no room for 8, which is stated
+    ],
+)
+def test_a_start_is_clamped_to_the_bound_that_follows_from_the_operands(
+    start: int, got: list[float], kind: str
+) -> None:
+    stated = BOUNDED.replace("4", "8")
+    program = parse_module(f"""
+func.func @main(%x: tensor<4xf32>, %n: tensor<i32>, %i: tensor<i32>) -> tensor<5xf32> {{
+  %t = stablehlo.constant dense<[11.0, 12.0]> : tensor<2xf32>
+  %0 = stablehlo.set_dimension_size %x, %n, dim = 0 : (tensor<4xf32>, tensor<i32>) -> {BOUNDED}
+  %j = stablehlo.concatenate %0, %t, dim = 0 : ({BOUNDED}, tensor<2xf32>) -> {stated}
+  %1 = stablehlo.dynamic_slice %j, %i, sizes = [5] : ({stated}, tensor<i32>) -> tensor<5xf32>
+  %2 = stablehlo.negate %1 : tensor<5xf32>
+  return %2 : tensor<5xf32>
+}}""")
+    assert kind_of(program, 3, start, got) == kind
+
+
 def test_slices_of_known_sizes_begin_where_they_should() -> None:
     program = parse_module("""
 func.func @main(%x: tensor<4xf32>, %n: tensor<i32>, %i: tensor<i32>) -> tensor<2xf32> {
