@@ -1,8 +1,8 @@
 """Slices of what has a dynamic size that start too late.
 
 The start of a slice is clamped so that the slice ends within the operand. Of an operand whose size
-is known up to a bound XLA clamps it to what ends within the bound, and so reads padding. The bound is
-what follows from the operations before it, and may be less than the one that is stated.
+is known up to a bound XLA clamps it to what ends within the bound, and so reads padding. The bound
+follows from the operations before it, and may be less than the one that is stated.
 
 Source: jaxlib 0.10.2 and 0.12, measured.
 """
