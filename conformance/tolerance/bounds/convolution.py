@@ -5,18 +5,33 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from conformance.tolerance.bounds.products import Default, bounded, flushing, losing, measured
+import numpy as np
+
+from conformance.tolerance.bounds.products import (
+    Default,
+    Summation,
+    bounded,
+    flushing,
+    losing,
+    measured,
+)
 from conformance.tolerance.bounds.zeros import either_zero_of
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.models.product_types import in_operand_type, in_result_type
 from conformance.tolerance.models.windows.float_sums import added_up
 from conformance.tolerance.models.windows.image_overrun import image_overrun
+from conformance.tolerance.models.windows.masked_groups import (
+    Errors,
+    products_with_zero,
+    sums_inside,
+)
 from conformance.tolerance.models.windows.unreversed import unreversed
 from conformance.tolerance.rule import Deviation, Rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
-from reference.ir.types import Array
-from reference.numerics.products import magnitudes, sums
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike
+from reference.numerics.products import magnitudes, narrowed, started, sums
 from reference.ops.convolution import Geometry, convolved, geometry
 
 
@@ -34,6 +49,15 @@ def _summed(
     return convolved(operands[0], operands[1], of, magnitudes if sizes else sums, padding)
 
 
+def _summed_inside(
+    operation: Operation, operands: tuple[Array, ...], sizes: bool, padding: float = 0.0
+) -> Array:
+    """The same without products with padding and holes, whose magnitudes are 0."""
+    if sizes:
+        return _summed(operation, operands, sizes, padding)
+    return sums_inside(operands[0], operands[1], geometry_of(operation, operands))
+
+
 def _depth(operation: Operation, operands: tuple[Array, ...]) -> int:
     """How many products make up an element of the result, those with padding included."""
     of, rhs = geometry_of(operation, operands), operands[1]
@@ -46,12 +70,26 @@ def _deviations(default: Default) -> tuple[Deviation, ...]:
     each result as a `dot_general`; what stands behind the image in place of padding; integers that
     are added up in float64; and windows whose reversal is left out."""
     transformed = measured(_summed, _depth, replace(default, exact=False))
+
+    def errors_of(inside: bool, depth: int) -> Errors:
+        """Return how results are measured against sums of so many products."""
+        summation: Summation = _summed_inside if inside else _summed
+        measure = measured(summation, lambda *_: depth, default)
+
+        def errors(operation: Operation, operands: tuple[Array, ...], got: Array) -> Array:
+            total = summation(operation, operands, False)
+            want = narrowed(started(total), element_type_of(got))
+            return np.where(alike(want, got), 0.0, measure(operation, operands, (want,), (got,))[0])
+
+        return errors
+
     return (
         flushing(_summed, _depth, default),
         in_result_type(bounded(_summed, _depth, default)),
         in_operand_type(bounded(_summed, _depth, default)),
         Deviation("transformed convolution", transformed),
         image_overrun(geometry_of),
+        *products_with_zero(geometry_of, _depth, errors_of),
         added_up(geometry_of),
         unreversed(geometry_of, bounded(_summed, _depth, default)),
     )
