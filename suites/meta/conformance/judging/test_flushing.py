@@ -206,3 +206,32 @@ def test_the_sign_of_a_complex_number_whose_modulus_is_flushed_is_that_number(
 ) -> None:
     found = judged(SIGN, [np.array(number, np.complex64)], actual)
     assert (found[0] is Verdict.FLUSHED) == is_flushed
+
+
+SLICED = """
+func.func @main(%x: tensor<3xf32>) -> tensor<2xf32> {
+  %i = stablehlo.constant dense<1> : tensor<i32>
+  %0 = stablehlo.dynamic_slice %x, %i, sizes = [2] : (tensor<3xf32>, tensor<i32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("got", "verdict"),
+    [
+        ([0.0, 0.0], Verdict.DIVERGENT),  # a zero beside subnormal numbers keeps its sign
+        ([-0.0, 0.0], Verdict.FLUSHED),
+        ([-0.0, -0.0], Verdict.FLUSHED),
+        ([0.0, 1e-40], Verdict.DIVERGENT),
+    ],
+)
+def test_flushing_explains_no_sign_of_zeros_that_are_moved(
+    got: list[float], verdict: Verdict
+) -> None:
+    program = parse_module(SLICED)
+    inputs = (np.array([1e-40, -0.0, 1e-40], np.float32),)
+    rule = rule_of(program.main.body.operations[1])
+    assert rule is not None
+    expected = evaluate(program, inputs)
+    judged = judge(program, inputs, expected, (np.array(got, np.float32),), rule)
+    assert judged.verdict is verdict
