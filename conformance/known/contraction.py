@@ -11,6 +11,8 @@ backend has:
 - taken by an addition, a subtraction, or a sum of many elements, one after the other;
 - behind a conversion to a wider type, too: narrow types are computed in f32, and what is rounded
   to one only to be widened again may stay as it was;
+- behind what is left out, too: factors and divisors of 1, magnitudes of squares, real parts of real
+  numbers;
 - with subnormal numbers flushed before and behind, or kept.
 
 In a sum of many a sum of two products is taken apart as well: s + (a b + c d) is computed as
@@ -25,6 +27,7 @@ from math import prod
 
 import numpy as np
 
+from conformance.known.signs import is_not_negative
 from conformance.known.values import Predicted, Shown, flushed
 from conformance.tolerance.bounds.underflow import has_flushing_modes
 from reference.interpreter.evaluate import EvaluationError, apply
@@ -116,6 +119,9 @@ class _Model(Shown):
 
 
 def _product(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
+    for one, other in ((x, y), (y, x)):
+        if model.is_all(other, 1):
+            yield from model.unrounded(one)
     factors = model.given(x), model.given(y)
     if factors[0] is not None and factors[1] is not None:
         yield _Wide(product(factors[0], factors[1]))
@@ -128,6 +134,8 @@ def _square(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
 
 
 def _quotient(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
+    if model.is_all(y, 1):
+        yield from model.unrounded(x)
     dividend, divisor = model.given(x), model.given(y)
     if dividend is None or divisor is None:
         return
@@ -172,11 +180,19 @@ def _negated(model: _Model, x: Value) -> Iterator[_Wide]:
         yield replace(wide, value=-wide.value)
 
 
+def _magnitude(model: _Model, x: Value) -> Iterator[_Wide]:
+    """The magnitude of what is taken for not negative, which is left out."""
+    if is_not_negative(model, x):
+        yield from model.unrounded(x)
+
+
 _UNROUNDED: dict[str, Callable[..., Iterator[_Wide]]] = {
     "multiply": _product,
     "power": _square,
     "divide": _quotient,
     "negate": _negated,
+    "abs": _magnitude,
+    "real": _Model.unrounded,  # of real numbers: others are given as no array
 }
 """What makes a value that may go on unrounded, by the operation."""
 

@@ -42,6 +42,37 @@ def test_a_product_that_overflows_only_when_it_is_rounded_is_of_the_class() -> N
     assert kind_of(from_it, [*LARGE[:2], -LARGE[2]], np.array([np.inf, -10], F32)) == CONTRACTED
 
 
+BETWEEN = """
+func.func @main(%x: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {{
+  %one = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %two = stablehlo.constant dense<2.0> : tensor<2xf32>
+  %0 = stablehlo.multiply %x, {factor} : tensor<2xf32>
+  %1 = stablehlo.{between} : tensor<2xf32>
+  %2 = stablehlo.add %1, %z : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("between", "factor", "is_contracted"),
+    [
+        ("divide %0, %one", "%x", True),
+        ("multiply %0, %one", "%x", True),
+        ("multiply %one, %0", "%x", True),
+        ("abs %0", "%x", True),
+        ("real %0", "%x", True),
+        ("divide %0, %z", "%x", False),
+        ("floor %0", "%x", False),
+        ("abs %0", "%two", False),  # its sign is not known
+    ],
+)
+def test_what_is_left_out_stands_in_no_way(between: str, factor: str, is_contracted: bool) -> None:
+    text = BETWEEN.format(between=between, factor=factor)
+    given = [np.array([2.5e38, 2.5e38], F32), np.array([-np.inf, -np.inf], F32)]
+    found = kind_of(text, given, np.array([-np.inf, -np.inf], F32))
+    assert (found == CONTRACTED) == is_contracted
+
+
 SQUARE = """
 func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> tensor<1xf32> {{
   %c = stablehlo.constant dense<{exponent}> : tensor<1xf32>
