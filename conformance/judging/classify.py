@@ -28,6 +28,7 @@ from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, to_bits
 from reference.numerics.alike import without_subnormals
 from reference.numerics.elementary import functions
 from reference.numerics.rounding import round_to, to_float64, ulp_size
+from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.table import OPS
 from reference.unspecified.table import is_open, unspecified
 
@@ -171,9 +172,7 @@ def _flushed_at_the_ends(d: Differing) -> Answer:
             for i in chosen:
                 changed = to_bits(flushed[i]) != to_bits(d.met[i])
                 affected |= changed.any(axis=-1) if changed.ndim > 1 else changed
-            explained = d.near(other) | _is_flushed(d, other)
-            if d.type.is_float:
-                explained |= (to_float64(other) == 0) & (d.wide[1] == 0)
+            explained = d.near(other) & _same_zeros(d, other) | _is_flushed(d, other)
             if d.type.is_complex:  # log(0) and the like: what becomes of them is left open
                 explained |= _open_for(d, chosen, flushed, other)
             explained &= affected
@@ -286,15 +285,31 @@ def _is_flushed(d: Differing, other: Array) -> Array:
             return either[0] & either[1] & (gone[0] | gone[1])
         return either[0] & either[1] & ~(right[0] & right[1])
     want, got = to_float64(other), d.wide[1]
-    return (np.abs(want) <= smallest) & (want != 0) & (got == 0)
+    lost = (np.abs(want) <= smallest) & (want != 0) & (got == 0)
+    return lost if d.bounded else lost & (np.signbit(want) == np.signbit(got))
+
+
+def _same_zeros(d: Differing, other: Array) -> Array:
+    """Which elements have no zero of another sign than `other`: flushing keeps the sign.
+
+    Parts of complex numbers that are sums of products may be other sums, and have any.
+    """
+    wrong = is_zero(other) & is_zero(d.got) & (is_negative(other) != is_negative(d.got))
+    if d.type.is_complex:
+        return ~wrong.any(axis=-1) | _adds_products(d)
+    return ~wrong
+
+
+def _adds_products(d: Differing) -> bool:
+    return d.record is None or d.record.multiplies
 
 
 def _has_lost(d: Differing, other: Array, got: Array) -> Array:
     """Tell which parts of complex numbers are what is left once subnormal numbers are lost."""
     smallest = d.type.float_format.smallest_normal
     gone = (np.abs(other) <= smallest) & (got == 0)
-    if d.record is not None and not d.record.multiplies:
-        return gone
+    if not _adds_products(d):
+        return gone & (np.signbit(other) == np.signbit(got))
     left = (got == 0) | (np.abs(got) >= smallest)
     return left & (np.abs(other - got) <= 2 * smallest)
 

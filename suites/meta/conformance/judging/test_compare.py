@@ -108,7 +108,25 @@ WRONG = [
         ([complex(INF, -1.1754945e-38)], [complex(NAN, 1.1754944e-38)]), [complex(NAN, -0.0)],
         F, "subnormal result",
     ),
+    Wrong("add", ("f32", "f32"), ([1e-40], [1e-40]), [-0.0], D, "wrong value"),
+    Wrong(  # a part that is flushed beside one that is kept
+        "clamp", ("complex<f32>",) * 3, ([-1 + 0j], [complex(2e-40, -8e-41)], [complex(1e-42, 2)]),
+        [complex(0.0, -8e-41)], D, "order by the real part alone",
+    ),
     Wrong("multiply", ("f32", "f32"), ([1e-40], [1e30]), [0.0], F, "subnormal input"),
+    Wrong("multiply", ("f32", "f32"), ([1e-40], [1e30]), [-0.0], D, "wrong value"),
+    Wrong("sign", ("f32",), ([-1e-40],), [-0.0], F, "subnormal input"),
+    Wrong("sign", ("f32",), ([-1e-40],), [0.0], D, "wrong value"),
+    Wrong("exponential_minus_one", ("f32",), ([-1e-40],), [-0.0], F, "subnormal result"),
+    Wrong("exponential_minus_one", ("f32",), ([-1e-40],), [0.0], D, "wrong value"),
+    Wrong(
+        "add", ("complex<f32>", "complex<f32>"), ([complex(1e-40, 1)], [complex(1e-40, 1)]),
+        [complex(0.0, 2)], F, "subnormal result",
+    ),
+    Wrong(
+        "add", ("complex<f32>", "complex<f32>"), ([complex(1e-40, 1)], [complex(1e-40, 1)]),
+        [complex(-0.0, 2)], I, "accuracy",
+    ),
     Wrong("log", ("f32",), ([1e-40],), [-INF], F, "subnormal input"),
     Wrong("is_finite", ("f32",), ([INF],), [True], D, "wrong value", "i1"),
     Wrong(
@@ -178,9 +196,9 @@ def test_wrong_results_get_their_verdict_and_class(case: Wrong) -> None:
     program = program_of(case.op, operands, result, **case.attributes)
     expected = evaluate(program, operands)
     actual = tensor(result, case.actual)
-    judged = judge(
-        program, operands, expected, [actual], CATALOG[case.op].tolerance, platform=case.platform
-    )
+    rule = rule_of(program.subject)
+    assert rule is not None
+    judged = judge(program, operands, expected, [actual], rule, platform=case.platform)
     assert (judged.verdict, judged.kind) == (case.verdict, case.kind), judged.message
     if case.verdict is not P:
         assert judged.elements[0].actual in judged.message
