@@ -197,8 +197,11 @@ _WIDER: dict[str, tuple[str, ...]] = {
     "complex<f32>": ("complex<f64>",),
     **{of.name: ("f32",) for of in FLOATS if of.bits <= 8},
     "bf16": ("f32",), "f16": ("f32",),
+    "f8E4M3": ("f32", "f8E4M3FNUZ"), "f8E4M3FNUZ": ("f32", "f8E4M3"),
+    "f8E5M2": ("f32", "f8E5M2FNUZ"), "f8E5M2FNUZ": ("f32", "f8E5M2"),
 }  # fmt: skip
-
+"""Types that an element type can be promoted to. Those of the same width and precision are among
+them: they differ in what else their bits stand for."""
 
 _NARROWER: dict[str, tuple[str, ...]] = {
     "si4": ("si2",), "si8": ("si4",), "si16": ("si8",), "si32": ("si16", "si8"),
