@@ -57,7 +57,8 @@ def knows_lost(expectation: Expectation, name: str, outcome: Outcome) -> bool:
         return expectation.names(*said)
     return any(
         expectation.knows(Failure(one.name, cell, backend, *said, operation=one))
-        for one in unit.flat.program.walk()
+        for program in unit.given
+        for one in program.walk()
         for cell in (column(one), INVALID.name)
     )
 

@@ -23,6 +23,7 @@ from conformance.frontends.archives import read_inputs
 from conformance.frontends.arguments import InputsError
 from conformance.frontends.inputs.drawing import drawn, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
+from conformance.gate.expectations import Expectation
 from conformance.phases import keep, phase
 from conformance.stablehlo.parse import Unreadable
 from conformance.verdict import Verdict
@@ -99,9 +100,17 @@ def known_of(
     """The expectations that know of an operation of a file's programs that it fails in this way,
     where the file ends the process that checks it, or gives no answer."""
     name, outcome = open_session(settings.backend).name, Outcome(verdict, kind, message)
-    programs = (part.flat.program for part in units(Path(path)) if isinstance(part, Unit))
-    lost = [known_loss(one, settings.expectations, name, outcome) for one in programs]
+    parts = [part for part in units(Path(path)) if isinstance(part, Unit)]
+    lost = [_lost(part, settings.expectations, name, outcome) for part in parts]
     return _known(lost)
+
+
+def _lost(
+    part: Unit, expectations: Sequence[Expectation], backend: str, outcome: Outcome
+) -> Outcome:
+    """Return the outcome with the expectations that know it; calls may be why, too."""
+    told = [known_loss(one, expectations, backend, outcome) for one in part.given]
+    return next((one for one in told if one.known), outcome)
 
 
 def merged(path: str, checked: Sequence[Checked]) -> Checked:

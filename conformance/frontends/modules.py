@@ -61,6 +61,11 @@ class Unit:
     note: str = ""
     part: str = ""
 
+    @property
+    def given(self) -> tuple[Program, ...]:
+        """The program without its calls, and the one that a backend is given with them, if any."""
+        return (self.flat.program, self.program) if self.text else (self.flat.program,)
+
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:

@@ -16,7 +16,7 @@ from conformance.backends.base import Executable
 from conformance.backends.pjrt import PjrtBackend
 from conformance.catalog import CATALOG, column
 from conformance.check.command import Options
-from conformance.check.file import check_file, merged
+from conformance.check.file import check_file, known_of, merged
 from conformance.check.settings import Checked, Settings
 from conformance.cli import app, guarded
 from conformance.frontends.extensions import EXTENSIONS, beyond, extension
@@ -518,3 +518,38 @@ def test_other_violations_stay_what_they_are() -> None:
         assert extension(alike, "C27") in EXTENSIONS
         assert beyond([(alike, ("C27", "C26"))])[0] == [(alike, ("C26",))]
     assert all(one.id in CATALOG[op].constraints for one in EXTENSIONS for op in one.ops)
+
+
+CALLED = """
+func.func @main(%x: tensor<3xi8>) -> tensor<3xi8> {
+  %init = stablehlo.constant dense<0> : tensor<i8>
+  %0 = "stablehlo.reduce"(%x, %init) ({
+  ^bb0(%a: tensor<i8>, %b: tensor<i8>):
+    %1 = func.call @larger(%a, %b) : (tensor<i8>, tensor<i8>) -> tensor<i8>
+    stablehlo.return %1 : tensor<i8>
+  }) {dimensions = array<i64: 0>} : (tensor<3xi8>, tensor<i8>) -> tensor<i8>
+  return %x : tensor<3xi8>
+}
+func.func private @larger(%a: tensor<i8>, %b: tensor<i8>) -> tensor<i8> {
+  %0 = stablehlo.maximum %a, %b : tensor<i8>
+  return %0 : tensor<i8>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("where", "known"),
+    [
+        ('reduce"*"func.call"', ("it",)),
+        ('reduce"*"stablehlo.maximum"', ("it",)),
+        ('reduce"*"stablehlo.add"', ()),
+    ],
+)
+def test_a_lost_program_is_known_by_its_calls_and_by_what_they_stand_for(
+    where: str, known: tuple[str, ...], tmp_path: Path
+) -> None:
+    file = tmp_path / "called.mlir"
+    file.write_text(CALLED)
+    entry = Expectation("it", ("reduce",), "", verdicts=("crashed",), where=(where,))
+    settings = Settings("reference", expectations=(entry,))
+    lost = (Verdict.CRASHED, "segmentation fault", "the process ended with SIGSEGV")
+    assert known_of(str(file), settings, *lost) == known
