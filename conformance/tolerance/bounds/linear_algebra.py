@@ -16,15 +16,16 @@ a class of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from conformance.tolerance.bounds.underflow import underflow
+from conformance.tolerance.models.solved_by_inverses import by_inverses
 from conformance.tolerance.rule import Deviation, Rule
 from reference.ir.program import Operation
-from reference.ir.types import Array, ElementType, element_type_of
+from reference.ir.types import Array, element_type_of
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.products import wide
 from reference.ops.linear_algebra import adjoint, coefficients
@@ -108,14 +109,9 @@ def _solved(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
     *,
-    more: int = 0,
     flushes: bool = False,
-    inverts: bool = False,
 ) -> tuple[Array, ...]:
-    """Backward errors in units of their bounds, of `more` roundings than the usual steps.
-
-    With `inverts` the bounds are those of products with inverses of the diagonal's blocks, whose
-    steps may overflow.
+    """Backward errors in units of their bounds.
 
     Where an unknown is not finite and should be, the others' equations have what it should be: they
     may be right, and would all seem wrong.
@@ -130,40 +126,16 @@ def _solved(
     missing = infinite & ~np.isfinite(known)
     found = np.where(infinite, np.where(missing, 0, known), found)
     size = np.abs(matrices)
-    steps = matrices.shape[-1] + more + (_COMPLEX_QUOTIENT if of.is_complex else 0)
+    steps = matrices.shape[-1] + (_COMPLEX_QUOTIENT if of.is_complex else 0)
     tiny = underflow(of, flushes=flushes) * (steps + size.sum(axis=-1))[..., None]
-    known_to = np.abs(found)
-    lost = np.zeros(found.shape, np.bool_)
-    if inverts:
-        steps *= 2  # those of the inverse, and those of the product
-        inverse = _inverted(matrices)
-        known_to = known_to + inverse @ (np.abs(right) + size @ known_to)
-        beyond = (_beyond(of, one) for one in (size @ inverse, inverse @ size, known_to))
-        lost = (matrices != 0) @ (infinite & reduce(np.logical_or, beyond))
-    bound = steps * unit_roundoff(of) * (size @ known_to) + tiny
+    bound = steps * unit_roundoff(of) * (size @ np.abs(found)) + tiny
     errors = _ratios(matrices @ found - right, bound)
     errors = np.where(infinite | ((matrices != 0) @ missing), np.inf, errors)
-    errors = np.where(lost, 0.0, errors)
     errors = errors if given["left_side"] else np.swapaxes(errors, -1, -2)
     # As near the largest number as the roundings are large, a result may overflow.
     limit = of.float_format.max_finite / (1 + steps * unit_roundoff(of))
     overflown = (np.abs(wide(expected[0])) > limit) & ~np.isfinite(wide(actual[0]))
     return (np.where(overflown, 0.0, errors),)
-
-
-def _beyond(of: ElementType, sizes: Array) -> Array:
-    """Whether some element of a matrix is beyond the largest number, where a step may overflow."""
-    beyond = sizes > of.float_format.max_finite
-    return np.any(beyond, axis=(-2, -1), keepdims=True)
-
-
-def _inverted(matrices: Array) -> Array:
-    """The sizes of the elements of inverses; 0 where there is none."""
-    narrow = matrices.astype(np.complex128 if matrices.dtype.kind == "c" else np.float64)
-    diagonal = np.diagonal(narrow, axis1=-2, axis2=-1)
-    usable = (np.isfinite(narrow).all(axis=-1) & (diagonal != 0)).all(axis=-1)[..., None, None]
-    found = np.abs(np.linalg.inv(np.where(usable, narrow, np.eye(matrices.shape[-1]))))
-    return np.asarray(np.where(usable & np.isfinite(found), found, 0.0))
 
 
 def _deviations(measure: Callable[..., tuple[Array, ...]], *more: int) -> tuple[Deviation, ...]:
@@ -172,16 +144,6 @@ def _deviations(measure: Callable[..., tuple[Array, ...]], *more: int) -> tuple[
     reciprocals = (partial(measure, more=steps, flushes=True) for steps in more)
     return lost, *(Deviation("reciprocal", one) for one in reciprocals)
 
-
-_INVERTED = Deviation("product with an inverse", partial(_solved, flushes=True, inverts=True))
-"""Inverses of the blocks on the diagonal, D, in place of substitution.
-
-A computed inverse leaves |T D - I| <= n u |T| |D|, and the product with what is left of B when the
-products of other blocks are taken away errs by n u |D| (|B| + |T| |X|) more: so what is missing in
-the equation is at most 2 n u |T| (|X| + |D| (|B| + |T| |X|)). D has the diagonal blocks of the
-inverse of T, and how large they are nobody knows: the whole inverse stands for it (Higham, sections
-14.1 and 14.2). Where a step of that may overflow, and no step of substitution does, an infinite
-number or NaN is what the method makes."""
 
 FACTORED = Rule(
     "Cholesky decomposition",
@@ -198,5 +160,5 @@ SOLVED = Rule(
     "(complex: n + 5)",
     "Higham, Accuracy and Stability, theorem 8.5; Rump and Jeannerod 2014",
     measure=_solved,
-    deviations=(*_deviations(_solved, _RECIPROCAL), _INVERTED),
+    deviations=(*_deviations(_solved), by_inverses()),
 )
