@@ -136,10 +136,20 @@ def _totals(seen: View) -> str:
         *_coverage(seen),
         ("cases that diverge anew", text.count(totals.new), text.count(totals.cases)),
         ("cases that diverge as known", text.count(totals.known), text.count(totals.cases)),
+        *_unpredictable(seen),
         *_predicted(seen),
     ]
     judged = f"{text.plural(totals.cases, 'case')}, {text.plural(totals.values, 'value')} judged."
     return _table(("", "count", "of"), rows, 1) + "\n\n" + judged
+
+
+def _unpredictable(seen: View) -> list[tuple[str, str, str]]:
+    """The cases that fail as known and that no program predicts, where there are any."""
+    totals = seen.totals
+    if not totals.unpredictable:
+        return []
+    counts = (text.count(totals.unpredictable), text.count(totals.known))
+    return [("of these, cases with elements that no program predicts", *counts)]
 
 
 def _predicted(seen: View) -> list[tuple[str, str, str]]:

@@ -57,6 +57,7 @@ class Totals:
     values: int
     new: int
     known: int
+    unpredictable: int
     cells_failing: int
     cells_new: int
     by_verdict: tuple[tuple[Verdict, int], ...]
@@ -158,6 +159,7 @@ def _totals(run: RunData, ops: Sequence[OpResults], cells: dict[CellKey, Square]
         values=sum(record.values for record in run.records),
         new=sum(record.is_new_failure for record in run.records),
         known=sum(record.verdict.fails and bool(record.known) for record in run.records),
+        unpredictable=run.unpredictable,
         cells_failing=sum(cell.failing > 0 for cell in cells.values()),
         cells_new=sum(cell.new > 0 for cell in cells.values()),
         by_verdict=tuple((verdict, verdicts[verdict]) for verdict in Verdict),

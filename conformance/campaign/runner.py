@@ -29,7 +29,7 @@ from conformance.executors.local import LocalExecutor
 from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
 from conformance.gate.reading import load
 from conformance.results.store import FILE_NAME, Store, discard
-from conformance.results.summary import RunData, exit_code, read
+from conformance.results.summary import Known, RunData, exit_code, read
 from conformance.results.versions import build, versions
 from conformance.verdict import Record
 
@@ -177,6 +177,11 @@ def _same_backends(store: Store, described: list[Description], options: Options)
         raise UsageError(_other_run(options, [f"backends {before} there and {after} here"]))
 
 
+def _known(expectation: Expectation) -> dict[str, Any]:
+    """Return what a run keeps of an expectation that applied to a cell of it."""
+    return asdict(Known(expectation.reason, expectation.link, expectation.unpredictable))
+
+
 def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
     """Bring what is stored in line with the expectations of this sitting."""
     before = store.records()
@@ -198,7 +203,7 @@ def _close(
     parent = max(peak_rss_mb(), run.peak_rss_mb["parent"])
     store.set_meta(
         {
-            "expectations": {e.id: {"reason": e.reason, "link": e.link} for e in applying},
+            "expectations": {e.id: _known(e) for e in applying},
             "stale": old,
             "coverage": {op: asdict(one) for op, one in reached.items()},
             "peak_rss_mb": {"parent": parent},

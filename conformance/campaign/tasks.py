@@ -27,9 +27,10 @@ from conformance.campaign.batch import (
 )
 from conformance.catalog import Cell
 from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
+from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.judging.compare import Judgement, combine, judge, merge_errors
 from conformance.known.computed import Computed
-from conformance.known.in_force import in_force
+from conformance.known.in_force import in_force, unpredictable_classes
 from conformance.results.inputs import pack_inputs
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.transforms.merge import merge
@@ -285,7 +286,7 @@ def _rounds(told: _Told, verdict: Verdict) -> list[Results]:
     if verdict is not Verdict.DIVERGENT or not any(map(is_constant, told.prepared.program.walk())):
         return rounds
     kind = worst_of(told.of(rounds[0])).kind
-    if kind and kind not in ANY_BITS and kind not in _unsteady(told.bench):
+    if kind and kind not in ANY_BITS and kind not in UNPREDICTABLE:
         return rounds
     again = range(1, ROUNDS)
     return [*rounds, *(one for _ in again for one in told.bench.run_alone(told.prepared))]
@@ -294,18 +295,11 @@ def _rounds(told: _Told, verdict: Verdict) -> list[Results]:
 def _explained(told: _Told, rounds: Sequence[Results]) -> bool:
     """Whether a class says why results change, whenever they are wrong: some may be right by
     chance, or but for what is flushed."""
-    unsteady = _unsteady(told.bench)
-    if not unsteady:
-        return False
+    unsteady = UNPREDICTABLE | unpredictable_classes()
     worst = [worst_of(one) for one in told.failing(rounds)]
     kinds = [one.kind for one in worst if one.verdict is not Verdict.FLUSHED]
     _, before = told.seen[0]  # where the case was among others, or by itself the first time
     return {*kinds} <= unsteady and bool({*kinds, worst_of(before).kind} & unsteady)
-
-
-def _unsteady(bench: Bench) -> set[str]:
-    """The classes of results that are made of memory which is not the program's."""
-    return {one.label for one in bench.rule.deviations if one.unsteady}
 
 
 def _changing(rounds: Sequence[Results]) -> int | None:

@@ -12,7 +12,6 @@ from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, Unit, units_of
 from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation, Failure
-from conformance.gate.unsteady import is_unsteady
 from conformance.phases import phase
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
@@ -37,7 +36,7 @@ def replay(expectation: Expectation, name: str) -> Replayed:
         inputs = arrays(unit.flat.program, given.inputs)
     except ValueError as error:
         raise _unreadable(expectation, error) from None
-    attempts = ATTEMPTS if is_unsteady(expectation) else 1
+    attempts = ATTEMPTS if expectation.unpredictable else 1
     for _ in range(attempts - 1):
         if (seen := _tried(expectation, unit, inputs, name)).reproduces:
             return seen

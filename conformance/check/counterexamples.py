@@ -16,7 +16,6 @@ from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
-from conformance.gate.unsteady import is_unsteady
 from conformance.verdict import Verdict
 
 ROUNDS = 4
@@ -41,7 +40,7 @@ def replayed(
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
     having = [e for e in expectations if e.counterexample is not None]
-    unsteady = {e.id: e for e in having if e.where or is_unsteady(e)}
+    unsteady = {e.id: e for e in having if e.where or e.unpredictable}
     for number in reversed(range(ROUNDS)):
         again: list[Expectation] = []
         for one in _replayed_once(executor, having, backend, jobs):

@@ -50,6 +50,7 @@ def entry(expectation: Expectation) -> dict[str, Any]:
         "where": list(expectation.where),
         "versions": expectation.versions,
         "isa": expectation.isa,
+        "unpredictable": expectation.unpredictable,
         "reason": expectation.reason,
         "link": expectation.link,
         "program": shown.program if shown else "",

@@ -34,8 +34,8 @@ UNEXPLAINED = (
     *ANY_BITS, "accuracy", "expectation", "missing result", "no answer", NOT_DETERMINISTIC,
     "only in batch", "sizes", "wrong shape",
 )  # fmt: skip
-"""Classes that say how results are wrong. Any other class of results says what was computed
-instead."""
+"""Classes that say how results are wrong, and predict nothing. Any other class of results says what
+was computed instead."""
 
 OF_ONE_OPERATION = ("double rounding", "of a subnormal operand")
 """Classes that say what was computed, and that each operation has for a reason of its own. Others

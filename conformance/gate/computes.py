@@ -14,6 +14,7 @@ computes = '''                    # the body of a function over the op's operand
 within = "2 ulp"                  # optional: of the result; bit for bit when left out
 flushes = true                    # optional: subnormal numbers are zeros on the way
 constants = ["rhs"]               # optional: operands that must be constants to a compiler
+unpredictable = true              # optional: of the elements that its mask leaves out
 reason = "..."
 
 Types and attributes may be left to the operation (conformance/known/template.py). The entry knows
@@ -117,7 +118,7 @@ def check_instances(found: Expectation) -> None:
         return
     for name in _ops(found):
         for of in _columns(found, name):
-            problem = _problem(found.computes, name, of)
+            problem = _problem(found, name, of)
             if problem is not None:
                 raise ValueError(f"'computes', for {name} of {of.name}: {problem}")
 
@@ -140,15 +141,18 @@ def _columns(found: Expectation, name: str) -> list[ElementType | QuantizedColum
     return [of for of in valid_columns(name) if any(fnmatchcase(of.name, p) for p in patterns)]
 
 
-def _problem(text: str, name: str, of: ElementType | QuantizedColumn) -> str | None:
+def _problem(found: Expectation, name: str, of: ElementType | QuantizedColumn) -> str | None:
     """Return why `computes` means nothing for any of some operations; None where it does."""
     first: str | None = None
     for operation in _samples(name, of):
         try:
-            instantiated(text, operation)
+            program = instantiated(found.computes, operation)
         except TemplateError as error:
             first = first or str(error)
         else:
+            masked = len(program.main.result_types) > len(operation.results)
+            if found.unpredictable and not masked:
+                return "'unpredictable' elements are those of a mask: end with 'return %y, %mask'"
             return None
     return first
 

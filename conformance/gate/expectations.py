@@ -58,6 +58,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     processes of their own, though all that it knows is that processes end. `isa` is a condition on
     the instruction sets that XLA's CPU compiler targets, such as "<AVX512_FP16"
     (conformance/backends/isa.py).
+    An `unpredictable` entry is about elements that may have any value
+    (conformance/gate/unpredictable.py).
     `computes` is what the backend computes in place of the op (conformance/known/template.py): the
     entry knows the elements that are within `within` of that, and nothing else. Where it `flushes`,
     subnormal numbers are zeros on the way; `constants` are the operands that must be constants to
@@ -79,6 +81,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rare: bool = False
     backends: tuple[str, ...] = ("*",)
     isa: str = ""
+    unpredictable: bool = False
     computes: str = ""
     within: str = ""
     flushes: bool = False
@@ -98,6 +101,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             within,
             self.flushes,
             self.constants,
+            self.unpredictable,
         )
 
     def applies(self, cell: CellKey) -> bool:

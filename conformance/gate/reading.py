@@ -19,6 +19,7 @@ within = "2 ulp"                  # of that; bit for bit when left out
 isa = "<AVX512_FP16"              # optional: of XLA on x86 where it targets these instructions (>=)
                                   # or does not (<); several conditions with commas
 rare = true                       # optional: of cells that seldom end their process
+unpredictable = true              # no program predicts these elements; see unpredictable.py
 
 A program that is rejected, crashes or times out has no results that a class could describe. Entries
 of these verdicts say by `words` what the backend itself says of it (`*` for anything at all), or by
@@ -46,7 +47,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from conformance.backends import isa
 from conformance.backends.registry import names_of
 from conformance.errors import unknown
-from conformance.gate import computes
+from conformance.gate import computes, unpredictable
 from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import (
     FAILING,
@@ -252,6 +253,7 @@ def _check_meaning(found: Expectation) -> None:
         classes = []
         computes.check(found)
     _check_names("class", classes, CLASSES)
+    unpredictable.check(found)
     _check_names("failing verdict", found.verdicts, FAILING, globs=False)
     try:
         SpecifierSet(found.versions)

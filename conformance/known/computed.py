@@ -53,7 +53,8 @@ class Computed:
     `text` is what template.py describes. Results may be `within` so many ulp of its values, bit for
     bit where that is 0. Where it `flushes`, operands and results of its arithmetic that are
     subnormal are zeros. `constants` are the operands that must be constants to a compiler, by
-    name or glob.
+    name or glob. Where it is `unpredictable`, elements that the text's mask leaves out may have any
+    value, if all others are as predicted.
     """
 
     entry: str
@@ -63,6 +64,7 @@ class Computed:
     within: float = 0.0
     flushes: bool = False
     constants: tuple[str, ...] = ()
+    unpredictable: bool = False
 
     @property
     def label(self) -> str:
@@ -94,7 +96,9 @@ class Computed:
     @property
     def deviation(self) -> Deviation:
         """The class of what it predicts, with what measures how near a result is to that."""
-        return Deviation(self.label, self._errors, signs=True, ulps=self._distances)
+        return Deviation(
+            self.label, self._errors, signs=True, unsteady=self.unpredictable, ulps=self._distances
+        )
 
     def predicted(self, operation: Operation, operands: Sequence[Any]) -> tuple[Array, ...] | None:
         """Return the predicted results; None where the text says nothing for this operation."""
@@ -118,8 +122,22 @@ class Computed:
         """Return how far results are from the prediction, 1 being what `within` permits."""
         distances = self._distances(operation, operands, expected, actual)
         if self.within:
-            return tuple(one / self.within for one in distances)
-        return tuple(np.where(one == 0, 0.0, np.inf) for one in distances)
+            errors = tuple(one / self.within for one in distances)
+        else:
+            errors = tuple(np.where(one == 0, 0.0, np.inf) for one in distances)
+        return self._without_unpredictable(operation, operands, errors)
+
+    def _without_unpredictable(
+        self, operation: Operation, operands: tuple[Any, ...], errors: tuple[Array, ...]
+    ) -> tuple[Array, ...]:
+        """Return no error for elements that the mask leaves out, if no other has an error."""
+        found = self.predicted(operation, operands) if self.unpredictable else None
+        if found is None:
+            return errors
+        _, mask = _without_mask(found, len(errors))
+        if any((mask & (one > 1)).any() for one in errors):
+            return errors
+        return tuple(np.where(mask, one, 0.0) for one in errors)
 
     def _distances(
         self,

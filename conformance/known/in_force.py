@@ -36,3 +36,8 @@ def with_hypotheses(rule: Rule, operation: Operation, folded: Sequence[bool] | N
     """
     found = tuple(one.deviation for one in _IN_FORCE.get() if one.applies(operation, folded))
     return replace(rule, hypotheses=found) if found else rule
+
+
+def unpredictable_classes() -> frozenset[str]:
+    """Return the classes of hypotheses in force by which some elements may have any value."""
+    return frozenset(one.label for one in _IN_FORCE.get() if one.unpredictable)

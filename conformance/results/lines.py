@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from conformance.results.known_elements import KnownElements
 from conformance.results.summary import RunData
 from generators.cells.coverage import Reached
@@ -20,7 +23,7 @@ def lines_of(run: RunData, replay: str) -> list[str]:
     lines = [
         f"{cells}, {work} in {run.seconds:.0f} s",
         *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
-        ", ".join(verdicts) + f"; {summary['known']} known, {summary['new_failures']} new",
+        f"{', '.join(verdicts)}; {_known(summary)}, {summary['new_failures']} new",
         *_predicted(run.known_elements),
         *(f"note: {incident}" for incident in run.incidents),
     ]
@@ -28,6 +31,12 @@ def lines_of(run: RunData, replay: str) -> list[str]:
         told = "expectations whose counterexamples do not reproduce"
         lines.append(f"{told}: {', '.join(run.stale)}")
     return [*lines, *_new(run, replay)]
+
+
+def _known(summary: Mapping[str, Any]) -> str:
+    """Return how many cases fail as known, those apart that no program predicts."""
+    count = summary["unpredictable"]
+    return f"{summary['known']} known" + (f" (of these {count} unpredictable)" if count else "")
 
 
 def _predicted(known: KnownElements) -> list[str]:

@@ -30,10 +30,14 @@ DIALECTS: dict[Dialect, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Why an expectation knows a divergence, and where that is discussed ("" where nowhere)."""
+    """Why an expectation knows a divergence, and where that is discussed ("" where nowhere).
+
+    It is `unpredictable` where no program predicts the elements that it knows.
+    """
 
     reason: str = ""
     link: str = ""
+    unpredictable: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,13 @@ class RunData:
     def known_elements(self) -> KnownElements:
         """The elements that fail as known, and how many of them are predicted."""
         return known_elements(self.records)
+
+    @cached_property
+    def unpredictable(self) -> int:
+        """How many cases that fail as known have elements that no program predicts."""
+        ids = {id_ for id_, known in self.expectations.items() if known.unpredictable}
+        failing = (r for r in self.records if r.verdict.fails and r.known)
+        return sum(not ids.isdisjoint(record.known_by) for record in failing)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -179,6 +190,7 @@ def _summary(run: RunData) -> dict[str, Any]:
         "seconds": round(run.seconds, 3),
         "verdicts": {verdict.value: verdicts[verdict] for verdict in Verdict},
         "known": sum(cell.known for cell in cells),
+        "unpredictable": run.unpredictable,
         "new_failures": sum(cell.new for cell in cells),
         "known_elements": {
             **asdict(run.known_elements),

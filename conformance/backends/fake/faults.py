@@ -191,6 +191,17 @@ def _uninitialised(execution: Execution) -> list[Array]:
     return kept
 
 
+def _nan_unwritten(execution: Execution) -> list[Array]:
+    """The number of the execution in place of NaN, as if nothing were written there."""
+    number = execution.number + 1.0
+    return [
+        np.where(np.isnan(array), number, array).astype(array.dtype)
+        if element_type_of(array).is_float
+        else array
+        for array in execution.right
+    ]
+
+
 def _inverted(execution: Execution) -> list[Array]:
     truth = BOOLEAN[0].storage
     return [~array if array.dtype == truth else array for array in execution.right]
@@ -234,6 +245,7 @@ _VALUES: dict[str, Fault] = {
     "off_by_one_last_element": Fault("the last element is wrong", results=_last_wrong),
     "reversed_elements": Fault("elements are in reversed order", results=_reversed),
     "tail_not_written": Fault("elements from the 1025th on are 0", results=_uninitialised),
+    "nan_not_written": Fault("where NaN is due there is another number", results=_nan_unwritten),
     **{
         name: Fault(description, process=process)
         for name, (description, process) in PROCESS_FAULTS.items()

@@ -47,6 +47,11 @@ class Mistake:
     taken_for: Callable[[Program], Program] | None = None
     predicts: Predicts | None = None
 
+    @property
+    def unsteady(self) -> bool:
+        """Whether some elements may be anything, and others every time."""
+        return self.predicts is not None
+
 
 _MISTAKES = (
     Mistake(operands_as_parts.LABEL, operands_as_parts.explains, several=True),

@@ -16,7 +16,7 @@ from conformance.catalog import CATALOG
 from conformance.errors import NotAvailable
 from conformance.results.cells import CellResults
 from conformance.results.lines import lines_of
-from conformance.results.summary import denominators
+from conformance.results.summary import Known, denominators
 from conformance.verdict import Errors, Failing, Verdict
 from reports import findings, html, junit, markdown, squares, text, view
 from reports.programs import pretty_forms
@@ -210,6 +210,26 @@ def test_predicted_share_of_known_elements_is_in_every_report(runs):
     for written in (html.html(run), markdown.markdown(run), "".join(lines_of(run, ""))):
         assert "fail as known" not in written
     assert run.summary["known_elements"]["predicted_percent"] is None
+
+
+def test_known_cases_that_no_program_predicts_are_counted_apart(runs):
+    run = runs["passing"]
+    cell = run.planned[0]
+    ids = {"memory": Known("it reads memory", unpredictable=True), "other": Known("it is wrong")}
+    whole = [
+        synthetic.failure(cell, number, Verdict.DIVERGENT, known=id_)
+        for number, id_ in enumerate(("memory", "other", "other", ""), 9)
+    ]
+    part = Failing(Verdict.DIVERGENT, "a", "", 1, known="memory")
+    both = replace(synthetic.failure(cell, 20, Verdict.DIVERGENT, known="other"), failing=(part,))
+    other = replace(run, records=[*run.records, *whole, both], expectations=ids)
+    assert other.summary["unpredictable"] == 2
+    assert "; 4 known (of these 2 unpredictable), 1 new" in lines_of(other, "")[-4]
+    assert "known cases have elements that no program predicts" in html.html(other)
+    row = "of these, cases with elements that no program predicts"
+    assert f"| {row} | 2 | 4 |" in markdown.markdown(other)
+    for written in (html.html(run), markdown.markdown(run), "".join(lines_of(run, ""))):
+        assert "predict" not in written
 
 
 def test_headline_tells_known_and_unreached_from_conforming(runs):

@@ -112,6 +112,7 @@ SEEN: dict[str, tuple[tuple[Program, tuple[Array, ...]], Verdict]] = {
     "off_by_one_last_element": (unary("negate", special("si32")), Verdict.DIVERGENT),
     "reversed_elements": (unary("negate", special("si32")), Verdict.DIVERGENT),
     "tail_not_written": (unary("negate", np.arange(2000, dtype=np.int32)), Verdict.DIVERGENT),
+    "nan_not_written": (unary("sqrt", special("f32")), Verdict.DIVERGENT),
     "booleans_inverted": (unary("is_finite", special("f32"), "i1"), Verdict.DIVERGENT),
     "wrong_shape": (unary("negate", special("f32")), Verdict.DIVERGENT),
     "wrong_type": (unary("negate", special("si32")), Verdict.DIVERGENT),

@@ -15,7 +15,7 @@ from conformance.check.program import Work
 from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
-from conformance.gate.unsteady import UNSTEADY
+from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.known.rewritings import LABELS
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
@@ -25,7 +25,7 @@ from suites.meta.support.constructs import CONSTRUCTS
 
 pytestmark = pytest.mark.x86
 SHIPPED = load(None, ("cpu",), versions())
-KINDS = {"zero left out", *LABELS} - UNSTEADY
+KINDS = {"zero left out", *LABELS} - UNPREDICTABLE
 """The classes of operations that are rewritten; but for results that no program predicts."""
 
 ENTRIES = {

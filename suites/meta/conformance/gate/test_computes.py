@@ -33,6 +33,7 @@ BACKENDS = [
     ("tanh-clamped", "reference:tanh_clamped", "tanh", "f64"),
     ("division-by-reciprocal", "reference:reciprocal_division", "divide", "f32"),
     ("indices-of-8-bits", "reference:indices_of_8_bits", "gather", "f32"),
+    ("root-of-a-negative-number", "reference:nan_not_written", "sqrt", "f32"),
 ]
 """The examples, each with a backend that computes so, and an op and element type that show it."""
 
@@ -69,7 +70,7 @@ def test_what_another_backend_computes_is_new(
     name: str, backend: str, op: str, of: str, tmp_path: Path
 ) -> None:
     known = example(name, tmp_path)
-    records = failing("reference:one_wrong_element", op, of, known)
+    records = failing("reference:reversed_elements", op, of, known)
     assert records
     assert not any(known_by(known, record) for record in records)
     without = run_task(Task(Cell(op, element_type(of), backend), 0, 0, 6)).records
@@ -140,6 +141,7 @@ reason = "so it is"
         ("pad + tanh", "%0 = $op(%operand)", "", "is of one operation"),
         ("all_reduce", "%0 = $op(%operand)", "", "'computes' cannot speak of all_reduce"),
         ("while", "%0 = $op(%operand)", "", "'computes' cannot speak of while"),
+        ("tanh", "%0 = $op(%operand)", "unpredictable = true", "end with 'return %y, %mask'"),
     ],
 )
 def test_errors_are_one_line_that_names_the_entry(

@@ -14,7 +14,6 @@ from conformance.errors import UsageError
 from conformance.gate.counterexamples import arrays, written
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.gate.reading import SHIPPED, read
-from conformance.gate.unsteady import is_unsteady
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, bits_dtype, element_type, from_bits, to_bits
@@ -209,11 +208,3 @@ def test_what_is_known_of_a_backend_on_this_machine_reproduces(
     assert [line for line in lines if ": reproduces: " not in line] == []
     assert len(lines) > entries
     assert code == 0
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [("not deterministic", True), ("dimension counted from the last", True), ("NaN", False)],
-)
-def test_entries_about_memory_need_not_show_each_time(kind: str, expected: bool) -> None:
-    assert is_unsteady(Expectation("x", ("sort",), "", kinds=("accuracy", kind))) is expected
