@@ -15,6 +15,7 @@ from conformance.triage.minimise.surgery import (
     simpler_regions,
     values_replaced,
 )
+from conformance.triage.minimise.unused import fewer_unused, is_unused_to_blame
 from reference.ir.program import Program
 from reference.ir.types import Array
 
@@ -41,6 +42,10 @@ def minimised(
     not fail.
     """
     attempts = Attempts(fails, program, tuple(inputs), tries, monotonic() + seconds)
+    if is_unused_to_blame(attempts):  # all other steps drop what nothing uses
+        fewer_unused(attempts)
+        plainer(attempts)
+        return attempts
     _until_stable(attempts, _OPERATIONS)
     _until_stable(attempts, (smaller_shapes, *_OPERATIONS))
     plainer(attempts)

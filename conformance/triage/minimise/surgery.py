@@ -210,7 +210,11 @@ def _live(region: Region) -> Region:
 
 def tidy(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
     """The program without what its results do not need, parameters and their inputs included."""
-    program = without_unused(program)
+    return pruned(without_unused(program), inputs)
+
+
+def pruned(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
+    """Return the program without the parameters and functions that nothing in it names."""
     used = {v.name for one in program.main.body.operations for v in used_by(one)}
     kept = [
         (argument, array)

@@ -123,3 +123,28 @@ def test_no_more_is_tried_than_is_allowed() -> None:
     x = np.ones((6, 5), np.float32)
     minimised(fails, program, (x, x), seconds=30.0, tries=3)
     assert len(tried) == 3
+
+
+UNUSED = """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.add %x, %y : tensor<4xf32>
+  %1 = stablehlo.sine %y : tensor<4xf32>
+  %2 = stablehlo.negate %1 : tensor<4xf32>
+  %3 = stablehlo.abs %1 : tensor<4xf32>
+  %4 = stablehlo.multiply %0, %0 : tensor<4xf32>
+  return %4, %0 : tensor<4xf32>, tensor<4xf32>
+}
+"""
+
+
+def test_a_program_that_fails_by_what_nothing_uses_keeps_that_alone() -> None:
+    x = np.ones(4, np.float32)
+    small = smallest(UNUSED, lambda p, _: "negate" in names(p), x, x)
+    assert names(small.program) == ["sine", "negate"]
+    assert len(small.program.main.body.operations[-1].operands) == 1
+
+
+def test_what_nothing_uses_is_dropped_where_it_does_not_matter() -> None:
+    x = np.ones(4, np.float32)
+    small = smallest(UNUSED, lambda p, _: "multiply" in names(p), x, x)
+    assert names(small.program) == ["multiply"]
