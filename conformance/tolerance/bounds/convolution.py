@@ -27,6 +27,7 @@ from conformance.tolerance.models.windows.masked_groups import (
 )
 from conformance.tolerance.models.windows.unreversed import unreversed
 from conformance.tolerance.rule import Deviation, Rule
+from conformance.tolerance.ulp import distances_from
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -71,7 +72,7 @@ def _deviations(default: Default) -> tuple[Deviation, ...]:
     are added up in float64; and windows whose reversal is left out."""
     transformed = measured(_summed, _depth, replace(default, exact=False))
 
-    def errors_of(inside: bool, depth: int) -> Errors:
+    def errors_of(inside: bool, depth: int, in_ulps: bool) -> Errors:
         """Return how results are measured against sums of so many products."""
         summation: Summation = _summed_inside if inside else _summed
         measure = measured(summation, lambda *_: depth, default)
@@ -79,6 +80,8 @@ def _deviations(default: Default) -> tuple[Deviation, ...]:
         def errors(operation: Operation, operands: tuple[Array, ...], got: Array) -> Array:
             total = summation(operation, operands, False)
             want = narrowed(started(total), element_type_of(got))
+            if in_ulps:
+                return distances_from(want, got)
             return np.where(alike(want, got), 0.0, measure(operation, operands, (want,), (got,))[0])
 
         return errors

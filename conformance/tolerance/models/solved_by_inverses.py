@@ -16,8 +16,9 @@ Source: xla/hlo/transforms/expanders/triangular_solve_expander.cc; jaxlib 0.10.2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -26,7 +27,7 @@ import numpy as np
 
 from conformance.tolerance.bounds.underflow import underflow
 from conformance.tolerance.rule import Deviation
-from conformance.tolerance.ulp import distances_from_other
+from conformance.tolerance.ulp import distances_from, distances_from_other
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
@@ -128,22 +129,24 @@ class Steps:
 
 def by_inverses() -> Deviation:
     """Return the deviation: errors of what is computed by inverses."""
+    measure, ulps = (partial(_nearest, distances=one) for one in (_errors, _distances))
+    return Deviation(LABEL, measure, ulps=ulps)
 
-    def measure(
-        operation: Operation,
-        operands: tuple[Array, ...],
-        expected: tuple[Array, ...],
-        actual: tuple[Array, ...],
-    ) -> tuple[Array, ...]:
-        (got,), a = actual, operands[0]
-        errors = np.full(expected[0].shape, np.inf)
-        if prod(a.shape[:-2]) > _FEW and a.shape[-1] < _SMALL:
-            return (errors,)
+
+def _nearest(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+    *,
+    distances: Callable[[Off, Array], Array],
+) -> tuple[Array, ...]:
+    """Return how far results are off the prediction that is nearest."""
+    found, a = np.full(expected[0].shape, np.inf), operands[0]
+    if prod(a.shape[:-2]) <= _FEW or a.shape[-1] >= _SMALL:
         for predicted in _predictions(operation, operands):
-            errors = np.minimum(errors, _errors(predicted, got))
-        return (errors,)
-
-    return Deviation(LABEL, measure)
+            found = np.minimum(found, distances(predicted, actual[0]))
+    return (found,)
 
 
 @quiet
@@ -180,6 +183,11 @@ def _errors(predicted: Off, got: Array) -> Array:
         infinite = ~np.isfinite(want) & ~np.isfinite(got)
         return np.where(infinite, 0.0, distances_from_other(want, got, error))
     return distances_from_other(want, got, error)
+
+
+def _distances(predicted: Off, got: Array) -> Array:
+    """Return how far a result is off, in ulp."""
+    return distances_from(rounded(predicted.value, element_type_of(got)), got)
 
 
 def _solved(

@@ -35,9 +35,9 @@ LABELS = (PADDING, BATCHES, FEATURES)
 Errors = Callable[[Operation, tuple[Array, ...], Array], Array]
 """errors(operation, operands, result): how far a result is off, 1 being what is permitted."""
 
-ErrorsOf = Callable[[bool, int], Errors]
-"""errors_of(inside, depth): of sums of so many products; where `inside`, of sums without products
-with padding and holes."""
+ErrorsOf = Callable[[bool, int, bool], Errors]
+"""errors_of(inside, depth, in_ulps): of sums of so many products; where `inside`, of sums without
+products with padding and holes; in units of what is permitted, or `in_ulps`."""
 
 DepthOf = Callable[[Operation, tuple[Array, ...]], int]
 """depth_of(operation, operands): how many products make up each element."""
@@ -101,6 +101,7 @@ def products_with_zero(
         actual: tuple[Array, ...],
         *,
         label: str,
+        in_ulps: bool,
     ) -> tuple[Array, ...]:
         errors, of = np.full(expected[0].shape, np.inf), geometry_of(operation, operands)
         if _are_finite(operands[:2]) or not _concerns(label, of, operands):
@@ -111,10 +112,14 @@ def products_with_zero(
                 _in_one_group(operation, given, of) if label != PADDING else (operation, given)
             )
             for inside in (False, True) if label != PADDING else (True,):
-                errors = np.minimum(errors, errors_of(inside, depth)(*changed, actual[0]))
+                errors = np.minimum(errors, errors_of(inside, depth, in_ulps)(*changed, actual[0]))
         return (errors,)
 
-    return tuple(Deviation(label, partial(measure, label=label)) for label in LABELS)
+    def deviation(label: str) -> Deviation:
+        in_bounds, in_ulps = (partial(measure, label=label, in_ulps=one) for one in (False, True))
+        return Deviation(label, in_bounds, ulps=in_ulps)
+
+    return tuple(map(deviation, LABELS))
 
 
 def _concerns(label: str, of: Geometry, operands: tuple[Array, ...]) -> bool:
