@@ -20,8 +20,6 @@ from conformance.tolerance.bounds import (
     scaled,
     sorting,
 )
-from conformance.tolerance.models.compiled.table import compiled
-from conformance.tolerance.models.interpreter.table import deviating
 from conformance.tolerance.rule import Rule
 from generators.case.columns import Column
 from generators.case.quantized_types import QuantizedColumn
@@ -97,7 +95,7 @@ class Row:
 
 _ROWS = (
     Row("abs", ARITHMETIC, t.MAGNITUDE),
-    Row("add", ARITHMETIC, t.ADDED),
+    Row("add", ARITHMETIC, t.ROUNDED),
     Row("after_all", CONTROL_FLOW, t.DATA),
     Row("all_gather", DISTRIBUTION, t.DATA, weight=1.5),
     Row("all_reduce", DISTRIBUTION, reduction.REDUCED, weight=2.25),
@@ -120,7 +118,7 @@ _ROWS = (
     Row("collective_broadcast", DISTRIBUTION, t.DATA, weight=1.75),
     Row("collective_permute", DISTRIBUTION, t.DATA, weight=1.5),
     Row("collective_reduce", DISTRIBUTION, reduction.REDUCED, weight=2.25),
-    Row("compare", COMPARISON, t.COMPARED, weight=3.75),
+    Row("compare", COMPARISON, t.DATA, weight=3.75),
     Row("complex", CREATION, t.DATA, weight=2),
     Row("composite", CONTROL_FLOW, t.DATA),
     Row("concatenate", MOVEMENT, t.DATA),
@@ -136,18 +134,18 @@ _ROWS = (
     Row("dot_general", CONTRACTION, contraction.CONTRACTED, weight=4),
     Row("dynamic_broadcast_in_dim", DYNAMISM, t.DATA, weight=2.125),
     Row("dynamic_conv", CONTRACTION, convolution.CONVOLVED, weight=3.25),
-    Row("dynamic_gather", GATHERING, gathering.GATHERED, weight=3.75),
+    Row("dynamic_gather", GATHERING, t.DATA, weight=3.75),
     Row("dynamic_iota", DYNAMISM, t.DATA, weight=2.25),
     Row("dynamic_pad", DYNAMISM, t.DATA, weight=1.5),
     Row("dynamic_reshape", DYNAMISM, t.DATA, weight=1.75),
-    Row("dynamic_slice", MOVEMENT, t.SLICED, weight=2.5),
-    Row("dynamic_update_slice", MOVEMENT, t.UPDATED, weight=1.25),
+    Row("dynamic_slice", MOVEMENT, t.DATA, weight=2.5),
+    Row("dynamic_update_slice", MOVEMENT, t.DATA, weight=1.25),
     Row("einsum", CONTRACTION, contraction.CONTRACTED, weight=1.5),
     Row("exponential", ELEMENTARY, t.EXPONENTIAL),
     Row("exponential_minus_one", ELEMENTARY, t.EXPM1),
     Row("fft", LINEAR_ALGEBRA, fft.TRANSFORMED, weight=2),
     Row("floor", ROUNDING, t.ROUNDED),
-    Row("gather", GATHERING, gathering.GATHERED, weight=3.5),
+    Row("gather", GATHERING, t.DATA, weight=3.5),
     Row("get_dimension_size", DYNAMISM, t.DATA),
     Row("get_tuple_element", CONTROL_FLOW, t.DATA),
     Row("if", CONTROL_FLOW, t.DATA),
@@ -172,7 +170,7 @@ _ROWS = (
     Row("popcnt", BITWISE, t.DATA),
     Row("power", ELEMENTARY, t.POWER),
     Row("real", CREATION, t.DATA),
-    Row("real_dynamic_slice", DYNAMISM, t.SLICED_DYNAMICALLY, weight=2.5),
+    Row("real_dynamic_slice", DYNAMISM, t.DATA, weight=2.5),
     Row("recv", HOST, t.DATA),
     Row("reduce", REDUCTION, reduction.REDUCED, weight=3),
     Row("reduce_precision", CONVERSION, t.CONVERTED, weight=10),
@@ -200,7 +198,7 @@ _ROWS = (
     Row("slice", MOVEMENT, t.DATA, weight=3.625),
     Row("sort", GATHERING, sorting.SORTED, weight=3.875),
     Row("sqrt", ELEMENTARY, t.SQUARE_ROOT),
-    Row("subtract", ARITHMETIC, t.ADDED),
+    Row("subtract", ARITHMETIC, t.ROUNDED),
     Row("tan", ELEMENTARY, t.TANGENT),
     Row("tanh", ELEMENTARY, t.TANH),
     Row("torch_index_select", GATHERING, t.DATA, weight=1.25),
@@ -276,7 +274,7 @@ class Cell:
         """What judges the cell: the rule of the op, or on quantized tensors that one's codes."""
         column = self.element_type
         if isinstance(column, QuantizedColumn):
-            return deviating(quantization.quantized_rule(self.row.tolerance), self.op)
+            return quantization.quantized_rule(self.row.tolerance)
         return _rule(self.row, is_complex=isinstance(column, ElementType) and column.is_complex)
 
     def __str__(self) -> str:
@@ -321,17 +319,21 @@ def rule_of(operation: Operation) -> Rule | None:
     if row is None:
         return None
     if involved(operation):
-        return deviating(quantization.quantized_rule(row.tolerance), row.name)
+        return quantization.quantized_rule(row.tolerance)
     types = (value.type for value in operation.operands)
     is_complex = any(isinstance(kind, TensorType) and kind.stored.is_complex for kind in types)
     return _rule(row, is_complex=is_complex)
 
 
+def rule_of_numbers(operation: Operation) -> Rule | None:
+    """The rule of an operation's op on numbers, where the operation itself is on quantized ones."""
+    row = _RULED.get(operation.name)
+    return None if row is None else row.tolerance
+
+
 def _rule(row: Row, *, is_complex: bool) -> Rule:
     other = row.tolerance.of_complex if is_complex else None
-    rule, op = row.tolerance if other is None else other, OPS[row.name].twin or row.name
-    rule = deviating(rule, op)
-    return compiled(rule, op, is_complex=is_complex)
+    return row.tolerance if other is None else other
 
 
 def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:

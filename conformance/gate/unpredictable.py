@@ -13,9 +13,9 @@ from fnmatch import fnmatchcase
 from conformance.gate.classes import NOT_DETERMINISTIC, UNEXPLAINED
 from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
 from conformance.known.exponentials import OF_NAN
-from conformance.tolerance.models.mistakes import MISTAKES
-from conformance.tolerance.models.orders import EMPTY
-from conformance.tolerance.rules import RULES
+from conformance.known.mistakes import MISTAKES
+from conformance.known.table import EVERY
+from conformance.known.xla.orders import EMPTY
 from conformance.verdict import Verdict
 
 UNPREDICTABLE = frozenset(
@@ -23,7 +23,7 @@ UNPREDICTABLE = frozenset(
         NOT_DETERMINISTIC,
         OF_NAN,
         EMPTY,
-        *(one.label for rule in RULES.values() for one in rule.deviations if one.unsteady),
+        *(one.label for one in EVERY if one.unsteady),
         *(one.label for one in MISTAKES.values() if one.unsteady),
     }
 )

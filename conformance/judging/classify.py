@@ -9,6 +9,7 @@ evaluating the op again on just those.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 
 import ml_dtypes
@@ -16,10 +17,10 @@ import numpy as np
 
 from conformance.judging.differences import Differing
 from conformance.judging.questions import Answer, Findings, Predicted, Question, ask, limited
+from conformance.known.hypothesis import Hypothesis
 from conformance.known.iota import is_iota, without_signed_zeros
+from conformance.known.xla.subnormals import in_f32, subnormal_order
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.models.subnormals import in_f32, subnormal_order
-from conformance.tolerance.rule import Deviation
 from conformance.tolerance.ulp import bound_distances, part_distances
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply, of_shape
@@ -61,14 +62,27 @@ def outside_accuracy(findings: Findings) -> list[int]:
 
 def _refuted(d: Differing) -> Answer:
     """Wrong whatever is left open; but for what is explained by subnormals treated as zero."""
-    for label, mask in d.refuted:
-        wrong = np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
+    for label, wrong, is_predicted in (*_refuting(d), *_excluded(d)):
         if wrong.any():
             flushed = _comparison_flushed(d) if _is_computed_wider(d) else _flushed(d)
             yield from limited((*_as_computed(d), *flushed, *_flushed_in_f32(d)), wrong)
-        if label in d.rule.refutations and not d.bounded:  # else only as near as the bound
+        if is_predicted:
             yield Verdict.DIVERGENT, label, *_exactly(wrong)
         yield Verdict.DIVERGENT, label, wrong
+
+
+def _refuting(d: Differing) -> Iterator[tuple[str, Array, bool]]:
+    """The classes of hypotheses that refute elements; bounded ones predict them no nearer than
+    that."""
+    for hypothesis in d.hypotheses:
+        if hypothesis.refutes:
+            yield hypothesis.label, d.explained(hypothesis), not d.bounded
+
+
+def _excluded(d: Differing) -> Iterator[tuple[str, Array, bool]]:
+    """The elements that the rule itself excludes, by class; nothing predicts them."""
+    for label, mask in d.excluded:
+        yield label, np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where], False
 
 
 def _permitted(d: Differing) -> Answer:
@@ -129,17 +143,17 @@ def _by_formula(d: Differing) -> Answer:
 
 def _as_computed(d: Differing) -> Answer:
     """Explained by what an expectation says that the backend computes in place of the op."""
-    for hypothesis in d.rule.hypotheses:
-        explained = d.explained(hypothesis)
-        yield from _computed_otherwise(d, hypothesis, explained)
+    for hypothesis in d.hypotheses:
+        if hypothesis.stated:
+            yield from _computed_otherwise(d, hypothesis)
 
 
-def _computed_otherwise(d: Differing, deviation: Deviation, explained: Array) -> Answer:
-    """Explained by another formula: not accurate where the elements are near, else wrong."""
-    predicted = d.predicted_by(deviation)
+def _computed_otherwise(d: Differing, hypothesis: Hypothesis) -> Answer:
+    """Explained by a hypothesis: not accurate where the elements are near, else wrong."""
+    explained, predicted = d.explained(hypothesis), d.predicted_by(hypothesis)
     near = explained & _right_size(d) & d.right_zeros
-    yield Verdict.INACCURATE, deviation.label, near, predicted
-    yield Verdict.DIVERGENT, deviation.label, explained, predicted
+    yield Verdict.INACCURATE, hypothesis.label, near, predicted
+    yield Verdict.DIVERGENT, hypothesis.label, explained, predicted
 
 
 def _flushed(d: Differing) -> Answer:
@@ -147,10 +161,10 @@ def _flushed(d: Differing) -> Answer:
     if d.platform == Hardware.INTERPRETER:  # it keeps them
         return
     yield from _flushed_at_the_ends(d)
-    for deviation in d.rule.deviations:
-        if deviation.flushes:
-            explained, predicted = d.explained(deviation), d.predicted_by(deviation)
-            yield Verdict.FLUSHED, deviation.label, explained, predicted
+    for hypothesis in d.hypotheses:
+        if hypothesis.flushes:
+            explained, predicted = d.explained(hypothesis), d.predicted_by(hypothesis)
+            yield Verdict.FLUSHED, hypothesis.label, explained, predicted
 
 
 def _flushed_at_the_ends(d: Differing) -> Answer:
@@ -339,9 +353,9 @@ def _flushed_in_f32(d: Differing) -> Answer:
 
 def _other_formula(d: Differing) -> Answer:
     """Explained by another formula than the specification's, which compilers are known to use."""
-    for deviation in d.rule.deviations:
-        if not deviation.flushes:
-            yield from _computed_otherwise(d, deviation, d.explained(deviation))
+    for hypothesis in d.hypotheses:
+        if not (hypothesis.stated or hypothesis.flushes or hypothesis.refutes):
+            yield from _computed_otherwise(d, hypothesis)
 
 
 def _flushed_or_other_formula(d: Differing) -> Answer:

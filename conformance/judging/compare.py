@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,9 +23,11 @@ from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
 from conformance.judging.questions import NEAR, Finding, Findings
 from conformance.judging.wording import of_elements
-from conformance.known.in_force import in_force, with_hypotheses
-from conformance.tolerance.models.mistakes import mistaken, predicted
-from conformance.tolerance.models.processes.misread_groups import misread
+from conformance.known.hypothesis import Hypothesis
+from conformance.known.in_force import hypotheses_of, in_force
+from conformance.known.mistakes import mistaken, predicted
+from conformance.known.table import known_of
+from conformance.known.xla.processes.misread_groups import misread
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated
@@ -93,6 +95,9 @@ class Together:
     operands: Operands
     expected: tuple[Array, ...]
     actual: tuple[Array, ...]
+    _errors: dict[Measure, tuple[Array, ...]] = field(
+        default_factory=dict[Measure, tuple[Array, ...]]
+    )
 
     @cached_property
     def _bounds(self) -> tuple[Array | None, ...]:
@@ -116,11 +121,11 @@ class Together:
             return self.rule.measure(*self.operands(), self.expected, self.actual)
 
     @cached_property
-    def _refuted(self) -> tuple[Sequence[tuple[str, Array]], ...]:
-        if self.rule.refutes is None:
+    def _excluded(self) -> tuple[Sequence[tuple[str, Array]], ...]:
+        if self.rule.excludes is None:
             return ((),) * len(self.expected)
         with np.errstate(all="ignore"):
-            return self.rule.refutes(*self.operands(), self.expected, self.actual)
+            return self.rule.excludes(*self.operands(), self.expected, self.actual)
 
     @cached_property
     def _either(self) -> tuple[Array | None, ...]:
@@ -130,9 +135,12 @@ class Together:
             return self.rule.either_zero(*self.operands(), self.expected)
 
     def by_measure(self, measure: Measure, number: int) -> Array:
-        """The errors of result `number` by the measure of another formula."""
-        with np.errstate(all="ignore"):
-            return measure(*self.operands(), self.expected, self.actual)[number]
+        """The errors of result `number` by the measure of a hypothesis."""
+        if measure not in self._errors:
+            with np.errstate(all="ignore"):
+                found = measure(*self.operands(), self.expected, self.actual)
+            self._errors[measure] = found
+        return self._errors[measure][number]
 
     def bound(self, number: int) -> Array | None:
         """The largest permitted errors of result `number`, where the rule has such."""
@@ -146,9 +154,9 @@ class Together:
         """The errors of result `number` in units of what is permitted, if the rule measures."""
         return self._measured[number]
 
-    def refuted(self, number: int) -> Sequence[tuple[str, Array]]:
+    def excluded(self, number: int) -> Sequence[tuple[str, Array]]:
         """Which elements of result `number` no reading of the specification permits, and why."""
-        return self._refuted[number]
+        return self._excluded[number]
 
     def either_zero(self, number: int) -> Array | None:
         """Which zeros of result `number` may have either sign, where the rule has such."""
@@ -272,8 +280,6 @@ def judge(
         if collective is not None and collective is not program.subject:  # in some construct
             rule = (rule_of(collective) or rule).on(platform)
         return _in_either_order(program, inputs, expected, actual, rule, platform)
-    constants = _constants(program, program.subject)
-    rule = with_hypotheses(rule, program.subject, constants)
     together = Together(rule, _tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))
     parts = [_judge_result(program, number, rule, platform, together) for number in numbers]
@@ -338,7 +344,8 @@ def _in_either_order(
         except EvaluationError:  # processes of other groups may wait for each other for ever
             continue
         again = _judge_processes(other, inputs, moved, actual, rule, platform)
-        if again.kind in {deviation.label for deviation in rule.deviations}:
+        known = known_of(collective_of(other) or other.subject, platform)
+        if again.kind in {one.label for one in known}:
             return replace(again, message=f"{again.message}; and {label}")
         if again.verdict not in _WRONG:
             return renamed(judgement, label, _near(expected, actual, moved))
@@ -424,6 +431,13 @@ def _giver(
     return handed_on, (together.expected[number],), 0
 
 
+def _hypotheses(program: Program, operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
+    """The hypotheses about the results of the operation that a program is about."""
+    if operation.name != program.subject.name:  # a result of another one, which hands it on
+        return ()
+    return hypotheses_of(program.subject, platform, _constants(program, program.subject))
+
+
 def _constants(program: Program, operation: Operation) -> tuple[bool, ...]:
     names = folded(program)
     return tuple(value.name in names for value in operation.operands)
@@ -447,8 +461,9 @@ def _judge_result(
         budget = None  # this result is data
     differing = Differing(
         operation, values, expected, actual, where, rule, budget, platform, place, bound,
-        permitted, together.measured(number), together.refuted(number), together.actual,
+        permitted, together.measured(number), together.excluded(number), together.actual,
         together.either_zero(number), _constants(program, operation),
+        _hypotheses(program, operation, platform),
         lambda measure: together.by_measure(measure, number),
     )  # fmt: skip
     findings = find(differing)

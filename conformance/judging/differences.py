@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from conformance.judging.questions import NEAR, Predicted
-from conformance.tolerance.rule import Deviation, Measure, Rule
+from conformance.known.hypothesis import Hypothesis
+from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.ulp import bound_distances, distances_from, ulp_distances
 from conformance.verdict import Element
 from reference.interpreter import quantized
@@ -30,11 +31,12 @@ class Differing:
 
     `where` are their flat indices in the result, which is `number` of the operation's. `bound`
     has the largest permitted errors of the result's elements, `permitted` those elements that
-    are right by the rule's own say, `measured` the errors as the rule measures them, `refuted`
+    are right by the rule's own say, `measured` the errors as the rule measures them, `excluded`
     what it finds wrong in any case, where the rule has such; `results` are all actual results.
     `either_zero` has the zeros that may have either sign.
     `constants` says which of the operands are constants to a compiler.
-    `by_measure` gives the errors of the result's elements by the measure of another formula.
+    `hypotheses` are those about the operation, `by_measure` gives the errors of the result's
+    elements by the measure of one of them.
     """
 
     operation: Operation
@@ -49,10 +51,11 @@ class Differing:
     bound: Array | None = None
     permitted: Array | None = None
     measured: Array | None = None
-    refuted: Sequence[tuple[str, Array]] = ()
+    excluded: Sequence[tuple[str, Array]] = ()
     results: tuple[Array, ...] = ()
     either_zero: Array | None = None
     constants: tuple[bool, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
     by_measure: Callable[[Measure], Array] | None = None
 
     @cached_property
@@ -104,15 +107,14 @@ class Differing:
             wrong &= ~self.either_zero.reshape(shape)[self.where]
         return ~(wrong.any(axis=-1) if self.type.is_complex else wrong)
 
-    def explained(self, deviation: Deviation) -> Array:
-        """Which of the elements are as good as that other formula lets them be, zeros' signs
-        included."""
-        near = self._measured(deviation.measure) <= 1
-        return near if deviation.signs else near & self.right_zeros
+    def explained(self, hypothesis: Hypothesis) -> Array:
+        """Which of the elements are as a hypothesis predicts, zeros' signs included."""
+        near = self._measured(hypothesis.errors) <= 1
+        return near if hypothesis.signs else near & self.right_zeros
 
-    def predicted_by(self, deviation: Deviation) -> Predicted:
-        """What tells the elements that are as that other formula predicts."""
-        return lambda: self._measured(deviation.ulps) <= NEAR
+    def predicted_by(self, hypothesis: Hypothesis) -> Predicted:
+        """What tells the elements that are within `NEAR` ulp of what a hypothesis predicts."""
+        return lambda: self._measured(hypothesis.ulps) <= NEAR
 
     def predicted(self, other: Array) -> Predicted:
         """What tells the elements that are as `other` says, within `NEAR` ulp."""

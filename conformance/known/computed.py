@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import column
+from conformance.known.hypothesis import Hypothesis
 from conformance.known.template import TemplateError, module_text, operand_names
 from conformance.stablehlo.emit import EmitError
-from conformance.tolerance.rule import Deviation
 from conformance.tolerance.ulp import distances_from
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
 from reference.ir.op import Rounding
@@ -94,10 +94,15 @@ class Computed:
         return bool(asked) and all(asked)
 
     @property
-    def deviation(self) -> Deviation:
+    def hypothesis(self) -> Hypothesis:
         """The class of what it predicts, with what measures how near a result is to that."""
-        return Deviation(
-            self.label, self._errors, signs=True, unsteady=self.unpredictable, ulps=self._distances
+        return Hypothesis(
+            self.label,
+            self._errors,
+            signs=True,
+            unsteady=self.unpredictable,
+            stated=True,
+            ulps=self._distances,
         )
 
     def predicted(self, operation: Operation, operands: Sequence[Any]) -> tuple[Array, ...] | None:

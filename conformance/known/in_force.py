@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 
 from conformance.known.computed import Computed
-from conformance.tolerance.rule import Rule
+from conformance.known.hypothesis import Hypothesis
+from conformance.known.table import known_of
 from reference.ir.program import Operation
 
 _IN_FORCE: ContextVar[tuple[Computed, ...]] = ContextVar("hypotheses in force", default=())
@@ -29,13 +29,15 @@ def in_force(hypotheses: Sequence[Computed]) -> Generator[None]:
         _IN_FORCE.reset(before)
 
 
-def with_hypotheses(rule: Rule, operation: Operation, folded: Sequence[bool] | None = None) -> Rule:
-    """Return the rule with the hypotheses that are about an operation.
+def hypotheses_of(
+    operation: Operation, platform: str, folded: Sequence[bool] | None = None
+) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses about an operation's results: those in force, then all that are known.
 
     `folded` says which of its operands are constants to a compiler; None where nobody knows.
     """
-    found = tuple(one.deviation for one in _IN_FORCE.get() if one.applies(operation, folded))
-    return replace(rule, hypotheses=found) if found else rule
+    stated = (one.hypothesis for one in _IN_FORCE.get() if one.applies(operation, folded))
+    return (*stated, *known_of(operation, platform))
 
 
 def unpredictable_classes() -> frozenset[str]:

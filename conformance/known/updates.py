@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from conformance.known.interpreter.indices import signed
 from conformance.known.values import Predicted, Shown
-from conformance.tolerance.models.interpreter.indices import signed
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array

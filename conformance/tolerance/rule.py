@@ -56,11 +56,11 @@ Measure = Callable[
 """measure(operation, operands, expected, actual): for each result the errors of its elements as
 float64, in units of what is permitted, such as a residual over its bound."""
 
-Refutes = Callable[
+Excludes = Callable[
     [Operation, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]],
     tuple[Sequence[tuple[str, Array]], ...],
 ]
-"""refutes(operation, operands, expected, actual): for each result (label, mask) pairs of elements
+"""excludes(operation, operands, expected, actual): for each result (label, mask) pairs of elements
 that are wrong however much the specification leaves open, such as random numbers out of range."""
 
 EitherZero = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
@@ -68,28 +68,6 @@ EitherZero = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[A
 have either sign, whatever sign the expected one has: booleans of the result's shape, for complex
 results with a trailing dimension of two, (real, imaginary), as `reference.ir.types.to_bits` has it.
 None where there is no such zero. Never true of anything but a zero."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """What compilers are known to compute in place of what is asked: no permission, but a class.
-
-    An element that the rule does not permit, and whose error by `measure` is at most 1, has the
-    class `label`: it is as good as rounded arithmetic makes that other formula. Where `flushes`
-    the other formula is the same one with subnormal numbers along the way lost. With `signs` it
-    has signs of zeros of its own, which the measure looks at. Where it is `unsteady` the elements
-    may be others every time, as they are made of memory that is not the program's.
-
-    `ulps` gives the errors in ulp of the values that the other formula gives, infinite where it
-    gives none; None where it says no more than how far results may be off.
-    """
-
-    label: str
-    measure: Measure
-    flushes: bool = False
-    signs: bool = False
-    unsteady: bool = False
-    ulps: Measure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +81,16 @@ class Rule:
     An accumulating op has a `bound` instead of `ulps`: errors are then measured in units of it,
     and the budget is 1. Where any of many results is right, such as any order of equal elements,
     `permits` decides on all results together. Errors that only the backend's own results tell,
-    such as backward errors, are given by `measure`, again with a budget of 1. `refutes` names
-    what is wrong although the specification leaves open which results are right; `refutations` are
-    those of its classes that say what was computed in place of the op. `elsewhere` has the rules
-    that take this one's place on hardware that computes less precisely by default.
-    `deviations` are asked, in their order, what explains an element that is not permitted. Where
-    `varies`, results need not be the same when a program runs again. `of_complex` takes its
+    such as backward errors, are given by `measure`, again with a budget of 1. `excludes` names
+    what is wrong although the specification leaves open which results are right. `by_hardware` has
+    the rules that take this one's place on hardware that computes less precisely by default. Where
+    it `varies`, results need not be the same when a program runs again. `of_complex` takes its
     place where operands are complex and results are not. Where it `rounds_operands`,
     the bound allows for operands that are rounded before anything else.
 
     With a `bound` or a `measure`, zeros of either sign are alike; but where the rule has
     `either_zero` too, an expected zero has the expected sign unless that says that it may have
     any. It says nothing of numbers that are zero only when rounded or flushed.
-
-    `hypotheses` are asked before `deviations`: what expectations in force say that the backend
-    computes in place of the op (conformance/known/).
 
     `loss` is what results lose at most, beside the bound, where subnormal numbers on the way to
     them are taken for zeros: no permission, but what programs that are flushed are judged by.
@@ -133,23 +106,13 @@ class Rule:
     bound: Bound | None = None
     permits: Permits | None = None
     measure: Measure | None = None
-    refutes: Refutes | None = None
-    refutations: tuple[str, ...] = ()
+    excludes: Excludes | None = None
     either_zero: EitherZero | None = None
-    elsewhere: tuple[tuple[Hardware, Rule], ...] = ()
+    by_hardware: tuple[tuple[Hardware, Rule], ...] = ()
     varies: bool = False
-    deviations: tuple[Deviation, ...] = ()
     rounds_operands: bool = False
     of_complex: Rule | None = None
     loss: Bound | None = None
-    hypotheses: tuple[Deviation, ...] = ()
-
-    @property
-    def models(self) -> frozenset[str]:
-        """The classes that say what was computed in place of the op."""
-        return frozenset(
-            (*self.refutations, *(one.label for one in (*self.hypotheses, *self.deviations)))
-        )
 
     @property
     def is_backward(self) -> bool:
@@ -157,8 +120,8 @@ class Rule:
         return self.measure is not None and self.bound is None
 
     def on(self, platform: str) -> Rule:
-        """The rule that judges on a `Hardware`: itself, unless `elsewhere` has another for it."""
-        return next((rule for hardware, rule in self.elsewhere if platform == hardware), self)
+        """The rule that judges on a `Hardware`: itself, unless `by_hardware` has another for it."""
+        return next((rule for hardware, rule in self.by_hardware if platform == hardware), self)
 
     @property
     def unit(self) -> str:

@@ -19,9 +19,9 @@ from conformance.judging.compare import MALFORMED, Judgement, judge, malformed, 
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Override
+from conformance.known.mistakes import MISTAKES, concerned, mistaken
 from conformance.known.rewritings import LABELS
 from conformance.known.values import Shown
-from conformance.tolerance.models.mistakes import MISTAKES, concerned, mistaken
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
 from conformance.transforms.values import makers_of, used_by

@@ -10,7 +10,7 @@ from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
-from conformance.known.in_force import with_hypotheses
+from conformance.known.in_force import hypotheses_of
 from conformance.known.values import Predicted
 from conformance.verdict import Verdict
 from reference.ir.program import Operation
@@ -44,11 +44,8 @@ def is_modelled(operation: Operation, judgement: Judgement, platform: str) -> bo
     """Whether models of the op itself predict all that is wrong with its results, beside what is
     flushed: it need not go wrong alone then, where compilers may choose another way to compute
     it."""
-    rule = rule_of(operation)
-    if rule is None:
-        return False
     kinds = {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
-    return bool(kinds) and with_hypotheses(rule.on(platform), operation).models >= kinds
+    return bool(kinds) and {one.label for one in hypotheses_of(operation, platform)} >= kinds
 
 
 def _own(operation: Operation, values: Mapping[str, Array], other: Array) -> Array | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from conformance.backends.fake.computation import Computation
-from conformance.tolerance.models.subnormals.flushed_comparison import written_anew
+from conformance.transforms.flushed_comparison import written_anew
 from reference.interpreter.quantized import types_in_body
 from reference.ir.op import QuantizedUse, Rounding
 from reference.ir.program import Region, TensorType, Value

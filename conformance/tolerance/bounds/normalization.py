@@ -1,28 +1,23 @@
 """Tolerance rules of the ops of reference/ops/normalization.py.
 
 The errors are those of the specification's formulas, carried from step to step (balls.py). What
-other formulas lose is no excuse: those that compilers are known to use
-(normalization_formulas.py) are classes of what they get wrong.
+other formulas lose is no excuse: those that compilers are known to use (conformance/known/xla/
+normalization.py) are classes of what they get wrong.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from conformance.tolerance.bounds.balls import Arithmetic, Ball, exactly, rounded
-from conformance.tolerance.bounds.underflow import has_flushing_modes
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.models import normalization_formulas as formulas
-from conformance.tolerance.models.normalization_formulas import BallStep, Formula
-from conformance.tolerance.rule import Deviation, Measure, Rule
+from conformance.tolerance.rule import Measure, Rule
 from reference.ir.program import Operation
-from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
+from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.products import wide
 from reference.ops import normalization as ops
@@ -34,9 +29,43 @@ _LARGE = ("operand", "grad_output")
 _BARELY = 1.0 + 2.0**-20
 """The least error of what is not permitted, in units of what is."""
 
-_F16, _F32 = ELEMENT_TYPES["f16"], ELEMENT_TYPES["f32"]
 _GPU_QUOTIENT = 5.0
 """In u, of f32 on a GPU: 2 ulp off the correctly rounded quotient (tolerance.DIVIDED)."""
+
+
+_GRAD, *_ = (record.name for record in ops.OPS)
+
+
+@dataclass(frozen=True, slots=True)
+class BallStep:
+    """An operation as balls: operands by name, all shaped to meet, and the constants."""
+
+    op: str
+    given: dict[str, Ball]
+    epsilon: Ball
+    count: Ball
+    axes: tuple[int, ...]
+
+
+Formula = Callable[[BallStep], tuple[Ball, ...]]
+"""formula(step): the results of one of the ops, those for each feature still shaped to meet."""
+
+
+def literal(step: BallStep) -> tuple[Ball, ...]:
+    """The results as the specification's text defines them."""
+    if step.op == _GRAD:
+        x, scale, mean, variance, grad_output = step.given.values()
+        given = (x, scale, mean, variance, grad_output, step.epsilon, step.count)
+        return ops.gradient(*given, step.axes)
+    return normalized(step, ops.inference, ops.moments)
+
+
+def normalized(step: BallStep, output: Callable[..., Ball], moments: Any) -> tuple[Ball, ...]:
+    """The results of inference or training, by formulas for the output and for the moments."""
+    x, scale, offset, *given = step.given.values()
+    mean, variance = given or moments(x, step.count, step.axes)
+    result = output(x, scale, offset, mean, variance, step.epsilon)
+    return (result,) if given else (result, mean, variance)
 
 
 def _step(operation: Operation, operands: tuple[Array, ...], arithmetic: Arithmetic) -> BallStep:
@@ -134,7 +163,7 @@ def _bound_by(formula: Formula, chosen: Chosen) -> Callable[..., tuple[Array | N
     return bound
 
 
-def _in_steps(element_type: ElementType) -> Arithmetic:
+def in_steps(element_type: ElementType) -> Arithmetic:
     """Each operation rounds once, in the type itself."""
     return Arithmetic(element_type)
 
@@ -143,60 +172,12 @@ def _on_a_gpu(element_type: ElementType) -> Arithmetic:
     return Arithmetic(element_type, quotient=_GPU_QUOTIENT if element_type.name == "f32" else 1.0)
 
 
-def _flushing(chosen: Chosen) -> Chosen:
-    return lambda of: replace(chosen(of), flushes=has_flushing_modes(of))
-
-
-def _loose(element_type: ElementType) -> Arithmetic:
-    """Quotients as products with reciprocals, and roots off by what makes 2 ulp of 1 / sqrt(x)."""
-    return Arithmetic(
-        element_type, quotient=3.0, root=4.0, flushes=has_flushing_modes(element_type)
-    )
-
-
-def _in_wider(arithmetic: Chosen) -> Iterator[Chosen]:
-    """An arithmetic of narrow types in wider ones: constants rounded or not, subnormal numbers (an
-    epsilon for one) flushed or not."""
-    for wider, whole, flushes in itertools.product((_F32, _F16), (True, False), (False, True)):
-        yield partial(_as_in, arithmetic, wider, whole, flushes)
-
-
-def _as_in(
-    arithmetic: Chosen, wider: ElementType, whole: bool, flushes: bool, element_type: ElementType
-) -> Arithmetic:
-    found = arithmetic(element_type if element_type.bits >= wider.bits else wider)
-    return replace(found, whole=whole, flushes=flushes and has_flushing_modes(found.of))
-
-
-def _deviations() -> Iterator[Deviation]:
-    """The other formulas, in the operands' type and in wider ones, from what is nearest to the
-    text."""
-    for chosen in _in_wider(_in_steps):
-        yield Deviation("wider arithmetic", measure_by(formulas.literal, chosen, explains=True))
-    for chosen in (_loose, *_in_wider(_loose)):
-        for label, formula, names in formulas.OTHERS:
-            yield Deviation(label, _only(names, measure_by(formula, chosen, explains=True)))
-
-
-def _only(names: tuple[str, ...], measure: Measure) -> Measure:
-    """The measure for some of the ops; of any other nothing is explained."""
-
-    def chosen(
-        operation: Operation,
-        operands: tuple[Array, ...],
-        expected: tuple[Array, ...],
-        actual: tuple[Array, ...],
-    ) -> tuple[Array, ...]:
-        if operation.name in names:
-            return measure(operation, operands, expected, actual)
-        return tuple(np.full(want.shape, np.inf) for want in expected)
-
-    return chosen
+def arithmetic_on(platform: str) -> Chosen:
+    """The arithmetic of a `Hardware`."""
+    return _on_a_gpu if platform == Hardware.GPU else in_steps
 
 
 def _rule(name: str, division: str, chosen: Chosen) -> Rule:
-    literal = formulas.literal
-    lost = Deviation("subnormal intermediate", measure_by(literal, _flushing(chosen)), flushes=True)
     return Rule(
         name,
         "the errors of the specification's formula, carried from step to step: u for each "
@@ -206,13 +187,12 @@ def _rule(name: str, division: str, chosen: Chosen) -> Rule:
         "StableHLO specification; Higham, Accuracy and Stability, 2.4 and 4.4",
         bound=_bound_by(literal, chosen),
         measure=measure_by(literal, chosen),
-        deviations=(lost, *_deviations()),
     )
 
 
 NORMALIZED = replace(
-    _rule("batch normalization", "", _in_steps),
-    elsewhere=((Hardware.GPU, _rule(
+    _rule("batch normalization", "", in_steps),
+    by_hardware=((Hardware.GPU, _rule(
         "batch normalization on a GPU", " (quotients of f32 within 2 ulp)", _on_a_gpu
     )),),
 )  # fmt: skip

@@ -20,15 +20,15 @@ sum, and nothing else. So it is 0 where S is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from conformance.tolerance.bounds.underflow import has_flushing_modes, underflow
-from conformance.tolerance.rule import Bound, Deviation
-from conformance.tolerance.ulp import distances_from
-from reference.interpreter.evaluate import apply, given_attributes
+from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.rule import Bound
+from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
 from reference.numerics.products import wide
@@ -82,6 +82,17 @@ class Default:
     sums: ElementType | None = None
     exact: bool = True
     """Whether sums of exact data must be exact: a convolution may be done by way of a transform."""
+
+
+_DEFAULTS = {
+    Hardware.GPU: Default(default=2.0**-11),
+    Hardware.TPU: Default(default=2.0**-8, high=2.0**-16),
+}
+
+
+def default_on(platform: str) -> Default:
+    """What a `Hardware` makes of DEFAULT and HIGH: TF32 on a GPU, bf16 on a TPU, two of them."""
+    return next((one for hardware, one in _DEFAULTS.items() if hardware == platform), Default())
 
 
 def unit(element_type: ElementType) -> float:
@@ -189,12 +200,6 @@ def factors_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array
     return operands[: min(len(operation.operands), 2)]
 
 
-def flushing(summation: Summation, depth: Depth, default: Default) -> Deviation:
-    """Subnormal operands, products or sums along the way that are treated as zero."""
-    lost = measured(summation, depth, default, flushes=True)
-    return Deviation("subnormal intermediate", lost, flushes=True)
-
-
 def losing(summation: Summation, depth: Depth, default: Default) -> Bound:
     """The loss of a rule: what is lost of products and sums that are subnormal, and of operands."""
 
@@ -215,72 +220,6 @@ def losing(summation: Summation, depth: Depth, default: Default) -> Bound:
         return (np.minimum(_underflow(sums, finite, precision), total) * more,)
 
     return lost
-
-
-NOT_KEPT = "stated algorithm not kept"
-
-
-def without_algorithm(summation: Summation, depth: Depth, default: Default) -> Deviation:
-    """Sums as good as an operation permits that states no algorithm, of one that states one.
-
-    Or sums in the type that the algorithm says, of operands that are not rounded.
-    """
-    plainly = measured(summation, depth, default)
-
-    def measure(
-        operation: Operation,
-        operands: tuple[Array, ...],
-        expected: tuple[Array, ...],
-        actual: tuple[Array, ...],
-    ) -> tuple[Array, ...]:
-        if operation.attribute("accumulation_type") is None:
-            return (np.full(expected[0].shape, np.inf),)
-        found: list[Array] = []
-        for other in _ignoring(operation):
-            found.append(plainly(other, operands, apply(other, operands), actual)[0])
-        return (np.minimum(*found),)
-
-    return Deviation(NOT_KEPT, measure, ulps=_ulps_ignoring)
-
-
-def _ulps_ignoring(
-    operation: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
-    """Return how many ulp results are off the sums that ignore the algorithm, rounded once."""
-    del expected
-    others = (apply(other, operands) for other in _ignoring(operation))
-    return (np.minimum(*(distances_from(other, actual[0]) for (other,) in others)),)
-
-
-def _ignoring(operation: Operation) -> tuple[Operation, Operation]:
-    """An operation without its algorithm, and with one that rounds no operands."""
-    plain = [pair for pair in operation.attributes if pair[0] != "accumulation_type"]
-    types = {f"{side}_precision_type": "f64" for side in ("lhs", "rhs")}
-    unrounded = [(name, types.get(name, value)) for name, value in operation.attributes]
-    return (
-        replace(operation, attributes=tuple(plain)),
-        replace(operation, attributes=tuple(unrounded)),
-    )
-
-
-IN_BF16 = "sums kept in bf16"
-_FEW = 128
-"""So many roundings to bf16 may come to as much as all products together."""
-
-
-def kept_in_bf16(summation: Summation, depth: Depth, default: Default) -> Deviation:
-    """Sums of products of bf16 that are rounded to that type at each step, which nobody asks for.
-
-    They are off by the sum of the magnitudes at most.
-    """
-
-    def few(operation: Operation, operands: tuple[Array, ...]) -> int:
-        return min(depth(operation, operands), _FEW)
-
-    return Deviation(IN_BF16, measured(summation, few, replace(default, sums=_BF16)))
 
 
 def measured(

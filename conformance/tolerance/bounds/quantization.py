@@ -18,7 +18,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from conformance.tolerance.rule import Deviation, Rule
+from conformance.tolerance.rule import Rule
 from conformance.transforms.values import nested
 from reference.interpreter import quantized
 from reference.interpreter.evaluate import apply
@@ -46,16 +46,14 @@ FEW = 3
 @cache
 def quantized_rule(rule: Rule) -> Rule:
     """The rule for an op on quantized tensors, given the one for the op on numbers."""
-    bound, refutes = partial(_bounds, rule), partial(_refutes, rule)
-    deviations = (Deviation("reciprocal", partial(_by_merged_scales, rule)),)
+    bound, excludes = partial(_bounds, rule), partial(_excludes, rule)
     return Rule(
         "quantized",
         _TEXT,
         _SOURCE,
         bound=bound,
         permits=_permits,
-        refutes=refutes,
-        deviations=deviations,
+        excludes=excludes,
     )
 
 
@@ -68,7 +66,7 @@ def _bounds(
     if rule.is_backward:
         return tuple(np.ones(result.shape) for result in expected)
     found: list[Array | None] = []
-    for result, reach in zip(expected, _reach(rule, operation, operands, expected), strict=True):
+    for result, reach in zip(expected, reach_of(rule, operation, operands, expected), strict=True):
         if isinstance(reach, tuple):
             codes = result.astype(np.float64)
             found.append(np.maximum(codes - reach[0], reach[1] - codes))
@@ -77,7 +75,7 @@ def _bounds(
     return tuple(found)
 
 
-def _refutes(
+def _excludes(
     rule: Rule,
     operation: Operation,
     operands: tuple[Array, ...],
@@ -88,7 +86,7 @@ def _refutes(
     if not quantized.on_numbers(operation) or rule.is_backward:
         return ((),) * len(expected)
     found: list[Sequence[tuple[str, Array]]] = []
-    reaches = _reach(rule, operation, operands, expected)
+    reaches = reach_of(rule, operation, operands, expected)
     for want, got, reach in zip(expected, actual, reaches, strict=True):
         if not isinstance(reach, tuple):
             found.append(())
@@ -99,29 +97,7 @@ def _refutes(
     return tuple(found)
 
 
-def _by_merged_scales(
-    rule: Rule,
-    operation: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
-    """0 for codes within reach of a product with the reciprocal of the scale, or with the quotient
-    of two scales, which rounds once more than the specification's quotient; else inf."""
-    if not quantized.on_numbers(operation) or rule.is_backward:
-        return tuple(np.full(result.shape, np.inf) for result in expected)
-    found: list[Array] = []
-    reaches = _reach(rule, operation, operands, expected, roundings=3)
-    for want, got, reach in zip(expected, actual, reaches, strict=True):
-        near = np.zeros(want.shape, np.bool_)
-        if isinstance(reach, tuple):
-            codes = got.astype(np.float64)
-            near = (codes >= reach[0]) & (codes <= reach[1])
-        found.append(np.where(near, 0.0, np.inf))
-    return tuple(found)
-
-
-def _reach(
+def reach_of(
     rule: Rule,
     operation: Operation,
     operands: tuple[Array, ...],

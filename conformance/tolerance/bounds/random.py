@@ -198,7 +198,7 @@ DISTRIBUTED = Rule(
     f"Kolmogorov-Smirnov test at p < {PROBABILITY:g}. Any such numbers are right",
     "StableHLO specification, rng; Massart 1990 for the test's bound",
     permits=_any,
-    refutes=_misplaced,
+    excludes=_misplaced,
     varies=True,  # "may or may not be deterministic"
 )
 BERNOULLI = Rule(
@@ -208,7 +208,7 @@ BERNOULLI = Rule(
     "right",
     "XLA operation semantics, RngBernoulli; Clopper and Pearson 1934 for the test",
     permits=_either,
-    refutes=_miscounted,
+    excludes=_miscounted,
     varies=True,
 )
 GENERATED = Rule(
@@ -217,5 +217,5 @@ GENERATED = Rule(
     "left open by the specification (every variant is implementation-defined), unless its bits are "
     f"not uniform at p < {PROBABILITY:g}",
     "Salmon et al., 2011; XLA operation semantics, RngBitGenerator; StableHLO specification",
-    refutes=_not_random,
+    excludes=_not_random,
 )

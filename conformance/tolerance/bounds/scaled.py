@@ -13,8 +13,6 @@ than the preferred one, and convert.
 
 from __future__ import annotations
 
-import itertools
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -22,24 +20,20 @@ import numpy as np
 
 from conformance.tolerance.bounds.contraction import depth_of, summed
 from conformance.tolerance.bounds.products import (
-    IN_BF16,
     Default,
     Depth,
     Summation,
     bounded,
-    kept_in_bf16,
     losing,
     measured,
-    quantum_of,
     unit,
 )
 from conformance.tolerance.bounds.zeros import either_zero_of
-from conformance.tolerance.rule import Deviation, Rule
+from conformance.tolerance.rule import Rule
 from reference.ir.program import Operation, TensorType, Value
-from reference.ir.types import Array, element_type, element_type_of
-from reference.numerics.products import narrowed, started
+from reference.ir.types import Array, element_type
 from reference.numerics.rounding import round_to, to_float64
-from reference.numerics.zeros import is_negative, is_zero
+from reference.numerics.zeros import is_zero
 from reference.ops.xla.building import tensor_of
 from reference.ops.xla.contraction import batching
 from reference.ops.xla.scaled import BF16, scaled
@@ -82,7 +76,7 @@ def factors_of(operands: tuple[Array, ...]) -> tuple[Array, ...]:
     return tuple(round_to(scaled(*pair), _F32) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))
 
 
-def _of_scaled(make: Make) -> Callable[..., Any]:
+def of_scaled(make: Make) -> Callable[..., Any]:
     """What a part of the rule for sums of products says of those of the scaled operands."""
 
     def part(operation: Operation, operands: tuple[Array, ...], *results: Any) -> Any:
@@ -90,10 +84,6 @@ def _of_scaled(make: Make) -> Callable[..., Any]:
         return make(summed, depth_of, default)(product, factors_of(operands), *results)
 
     return part
-
-
-def _kept_in_bf16(summation: Summation, depth: Depth, default: Default) -> Callable[..., Any]:
-    return kept_in_bf16(summation, depth, default).measure
 
 
 def _either_zero(
@@ -105,51 +95,7 @@ def _either_zero(
     sizes = (np.abs(scaled(*pair)) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))
     if any(((one < least) & (one > 0)).any() for one in sizes):
         return (is_zero(expected[0]),)
-    return _of_scaled(either_zero_of)(operation, operands, expected)
-
-
-def _flushed(
-    operation: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
-    """Errors of sums with what is subnormal as bf16 lost: of a side, its scales too, or of both.
-
-    The least number of f8E8M0FNU is such a scale. A constant may be scaled when the program is
-    compiled, and keep what is lost of the other side.
-    """
-    product, default = product_of(operation, operands)
-    measure, to = measured(summed, depth_of, default, flushes=True), element_type_of(expected[0])
-    kept = factors_of(operands)
-    flushed = tuple(map(_without, factors_of(tuple(map(_without, map(to_float64, operands))))))
-    found: list[Array] = []
-    for factors in itertools.product(*zip(kept, flushed, strict=True)):
-        sums = started(summed(product, factors, False))
-        same = all(map(operator.is_, factors, kept))
-        found += measure(product, factors, (expected[0] if same else narrowed(sums, to),), actual)
-    wrong = _other_zeros(expected, actual) & (not _may_be_flushed(kept))
-    return (np.where(wrong, np.inf, np.minimum.reduce(found)),)
-
-
-def _without(numbers: Array) -> Array:
-    """Numbers without those that are subnormal as bf16."""
-    zero = np.copysign(numbers.dtype.type(0), numbers)
-    return np.where(np.abs(numbers) < BF16.float_format.smallest_normal, zero, numbers)
-
-
-def _may_be_flushed(factors: tuple[Array, ...]) -> bool:
-    """Whether a product, or a sum of some, may be subnormal: then its zero has any sign."""
-    quantum = 1.0
-    for one in factors:
-        quantum *= quantum_of(np.abs(one[np.isfinite(one)]).astype(np.float64))
-    return quantum < _F32.float_format.smallest_normal
-
-
-def _other_zeros(expected: tuple[Array, ...], actual: tuple[Array, ...]) -> Array:
-    """Where a zero has the other sign."""
-    want, got = expected[0], actual[0]
-    return is_zero(want) & is_zero(got) & (is_negative(want) != is_negative(got))
+    return of_scaled(either_zero_of)(operation, operands, expected)
 
 
 SCALED = Rule(
@@ -162,12 +108,8 @@ SCALED = Rule(
     "DotGeneral, on preferred_element_type; TOSA conformance, DOT_PRODUCT; Higham, Accuracy and "
     "Stability, sections 3.1 and 3.5",
     rounds_operands=True,
-    bound=_of_scaled(bounded),
-    measure=_of_scaled(measured),
-    loss=_of_scaled(losing),
+    bound=of_scaled(bounded),
+    measure=of_scaled(measured),
+    loss=of_scaled(losing),
     either_zero=_either_zero,
-    deviations=(
-        Deviation("subnormal intermediate", _flushed, flushes=True, signs=True),
-        Deviation(IN_BF16, _of_scaled(_kept_in_bf16)),
-    ),
 )

@@ -12,16 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.rule import Deviation, Rule
+from conformance.tolerance.rule import Rule
 from reference.interpreter.evaluate import EvaluationError, body_of
 from reference.ir.program import Operation
 from reference.ir.regions import Body
 from reference.ir.types import Array, element_type_of, to_bits
-from reference.numerics.alike import alike
 from reference.numerics.rounding import to_float64
 from reference.unspecified.sorting import NO_ORDER, open_slices
 
-NEGATIVE = "dimension counted from the last"
 _NAN = np.uint64((1 << 64) - 1)
 
 
@@ -47,7 +45,7 @@ def _permits(
     return (mask,) * len(expected)
 
 
-def _refutes(
+def _excludes(
     operation: Operation,
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
@@ -63,23 +61,6 @@ def _refutes(
             wrong = wrong & ~mask if label == NO_ORDER else wrong
     mask = np.broadcast_to(np.expand_dims(wrong, dimension), expected[0].shape)
     return ((("no permutation of the elements", mask),),) * len(expected)
-
-
-def _unsorted(
-    operation: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
-    """Return 0 if all results are the operands of a sort of a negative dimension, inf otherwise.
-
-    The size of dimension -k is then what stands k words before the sizes. One word before them is
-    their number, so that a sort of dimension -1 is always done.
-    """
-    dimension = dict[str, Any](operation.attributes).get("dimension", -1)
-    returned = all(alike(x, y).all() for x, y in zip(operands, actual, strict=True))
-    explained = dimension < -1 and returned
-    return tuple(np.full(one.shape, 0.0 if explained else np.inf) for one in expected)
 
 
 def rows_of(arrays: tuple[Array, ...], dimension: int) -> tuple[Array, ...]:
@@ -152,6 +133,5 @@ SORTED = Rule(
     "together; where is_stable, equal elements in their order: then bit for bit",
     "StableHLO specification, sort",
     permits=_permits,
-    refutes=_refutes,
-    deviations=(Deviation(NEGATIVE, _unsorted, signs=True, unsteady=True),),
+    excludes=_excludes,
 )

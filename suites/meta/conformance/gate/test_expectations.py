@@ -21,10 +21,10 @@ from conformance.gate.expectations import (
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.judging.wording import beside
 from conformance.known.rewritings import LABELS
-from conformance.tolerance.bounds.sorting import NEGATIVE
-from conformance.tolerance.models.indexing.out_of_bounds import BOUND, WINDOW
-from conformance.tolerance.models.interpreter.table import DEVIATIONS
-from conformance.tolerance.models.orders import EMPTY, LABEL, TILES, UNPADDED
+from conformance.known.table import EVERY
+from conformance.known.xla.indexing.out_of_bounds import BOUND, WINDOW
+from conformance.known.xla.orders import EMPTY, LABEL, TILES, UNPADDED
+from conformance.known.xla.sorts import LABEL as NEGATIVE
 from conformance.triage.isolate import NO_SOLUTION
 from conformance.verdict import Detail, Element, Failing, Record, Verdict
 
@@ -208,16 +208,14 @@ def _classes_in(source: str) -> set[str]:
     failing = "|".join(verdict.name for verdict in Verdict if verdict.fails)
     return {
         *re.findall(rf'Verdict\.(?:{failing}), "([^"]*\w[^"]*)"', source),
-        *re.findall(r'Deviation\(\s*"([^"]+)"', source),
+        *re.findall(r'Hypothesis\(\s*"([^"]+)"', source),
     }
 
 
 def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
     sources = [path.read_text() for path in Path(conformance.__file__).parent.rglob("*.py")]
     given = set[str]().union(*map(_classes_in, sources))
-    for row in CATALOG.values():
-        given |= {deviation.label for deviation in row.tolerance.deviations}
-        given |= {deviation.label for deviation in DEVIATIONS.get(row.name, ())}
+    given |= {hypothesis.label for hypothesis in EVERY}
     given |= {*LABELS, NEGATIVE, WINDOW, BOUND, LABEL, TILES, EMPTY, UNPADDED, NO_SOLUTION}
     assert len(given) > 40
     assert given - {*CLASSES} == set()

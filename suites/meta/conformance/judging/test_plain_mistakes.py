@@ -1,7 +1,7 @@
 """No model explains the plainest wrong results of its op, but for those that it predicts.
 
-A model is what gives an element a class of known divergences: the deviations and refutations of a
-rule on any hardware, and the mistakes of whole programs. All are found by way of the catalog, so
+A model is what gives an element a class of known divergences: the hypotheses about an op on any
+hardware, and the mistakes of whole programs. All are found by way of the catalog, so
 that a new one is asked without a line here. Rewritings of several operations are not asked here.
 """
 
@@ -16,8 +16,9 @@ from conformance.catalog import CATALOG, Cell
 from conformance.judging import compare
 from conformance.judging.differences import Differing
 from conformance.judging.questions import Findings
+from conformance.known.mistakes import MISTAKES
+from conformance.known.table import of_op
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.models.mistakes import MISTAKES
 from generators.cells.plan import cases, valid_columns
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
@@ -63,8 +64,7 @@ ZEROS_ALONE = frozenset(one for one, reason in PREDICTED.items() if reason is _Z
 
 
 def _modelled(op: str) -> bool:
-    rule = Cell(op, CATALOG[op].element_types[0], "reference").rule
-    return any(rule.on(hardware).models for hardware in Hardware)
+    return any(of_op(op, hardware, is_complex=True) for hardware in Hardware)
 
 
 ASKED = [op for op in CATALOG if OPS[op].lower is None and op not in SLOW and _modelled(op)]
@@ -75,7 +75,8 @@ def _explained(found: list[tuple[Differing, Findings]], mistake: str) -> Iterato
     for differing, findings in found:
         for code, (verdict, kind) in enumerate(findings.table):
             where = findings.codes == code
-            if not verdict.fails or kind not in differing.rule.models or not where.any():
+            models = {one.label for one in differing.hypotheses}
+            if not verdict.fails or kind not in models or not where.any():
                 continue
             zeros = is_zero(differing.want[where]) & is_zero(differing.got[where])
             yield kind, OTHER_ZERO if zeros.all() else mistake

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.tolerance.models.processes import (
+from conformance.known.xla.processes import (
     gathered_first,
     misread_groups,
     operands_as_parts,

@@ -11,7 +11,7 @@ import pytest
 from conformance.campaign.tasks import Task, run_task
 from conformance.catalog import CATALOG, Cell
 from conformance.judging.compare import judge
-from conformance.tolerance.models.subnormals.flushed_comparison import (
+from conformance.transforms.flushed_comparison import (
     with_flushed_comparisons,
     written_anew,
 )

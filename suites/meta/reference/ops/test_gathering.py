@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.tolerance.bounds.gathering import GATHERED, SCATTERED_UPDATES
-from conformance.tolerance.models.indexing.out_of_bounds import BOUND
+from conformance.known.xla.indexing.out_of_bounds import BOUND
+from conformance.tolerance.bounds.gathering import SCATTERED_UPDATES
 from conformance.tolerance.rules import DATA
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
@@ -234,7 +234,7 @@ def test_unsigned_indices_taken_for_signed_ones_are_named() -> None:
     inputs = [np.arange(600, dtype=np.float32).reshape(300, 2), np.array([200, 3], np.uint8)]
     wrong = evaluate(made, inputs)[0].copy()
     wrong[0] = [0, 1]
-    found = judge(made, inputs, evaluate(made, inputs), [wrong], GATHERED)
+    found = judge(made, inputs, evaluate(made, inputs), [wrong], DATA)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "unsigned index taken for signed")
 
 
@@ -248,7 +248,7 @@ def test_indices_under_a_byte_taken_for_signed_ones_are_named() -> None:
     inputs = [x, indices, np.array([1, 2], np.int32)]
     wrong = [evaluate(made, inputs)[0].copy()]
     wrong[0][0] = x[0]
-    found = judge(made, inputs, evaluate(made, inputs), wrong, GATHERED)
+    found = judge(made, inputs, evaluate(made, inputs), wrong, DATA)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "unsigned index taken for signed")
 
 
@@ -331,5 +331,5 @@ def test_a_bound_that_the_index_type_has_no_room_for_is_named() -> None:
     x = np.arange(8, dtype=np.float32).reshape(4, 2)
     inputs = [x, np.array([1, 0], narrow.storage)]
     for row, kind in ((3, BOUND), (2, "wrong value")):
-        found = judge(made, inputs, evaluate(made, inputs), [x[[row, row]]], GATHERED)
+        found = judge(made, inputs, evaluate(made, inputs), [x[[row, row]]], DATA)
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)

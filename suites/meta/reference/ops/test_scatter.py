@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.tolerance.models.indexing.out_of_bounds import BOUND, ELSEWHERE, SIGNED, WINDOW
+from conformance.known.xla.indexing.out_of_bounds import BOUND, ELSEWHERE, SIGNED, WINDOW
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor

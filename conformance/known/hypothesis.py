@@ -1,0 +1,112 @@
+"""What a backend is supposed to compute in place of what is asked: a class, and what it predicts.
+
+A hypothesis permits nothing. An element that a rule does not permit, and that a hypothesis
+predicts, is of its class; expectation files say on which backends a class is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.tolerance.rule import Bound, Measure
+from conformance.tolerance.ulp import distances_from_other
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from reference.numerics.alike import alike
+
+Results = tuple[Array, ...]
+Operands = tuple[Array, ...]
+
+Otherwise = Callable[[Operation, Operands, Results], Results | None]
+"""otherwise(operation, operands, expected): what is computed instead; None where it is the same."""
+Rewrite = Callable[[Operation, Operands, Results], tuple[Operation, Operands] | None]
+"""rewrite(operation, operands, expected): the operation that is executed instead, and its operands;
+None where it is the same."""
+Others = Callable[[Operation, Operands], Iterator[Results]]
+"""others(operation, operands): each of the things that may be computed instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A class of elements, and what tells that a result's elements are of it.
+
+    An element is, if its error by `errors` is at most 1: it is as good as rounded arithmetic makes
+    what is computed instead. With `signs` that has signs of zeros of its own, which `errors` looks
+    at; without, an element has a sign of zero that the rule permits. Where it `flushes`, what is
+    computed is what is asked, with subnormal numbers taken for zeros. Where it is `unsteady` the
+    elements may be others every time, as they are made of memory that is not the program's. Where
+    it `refutes`, its elements are wrong however much the specification leaves open. Where it is
+    `stated`, an expectation in force says so, and it is asked before all others.
+
+    `ulps` gives the errors in ulp of the values that are computed instead, infinite where there are
+    none; None where `errors` says no more than how far results may be off.
+    """
+
+    label: str
+    errors: Measure
+    flushes: bool = False
+    signs: bool = False
+    unsteady: bool = False
+    refutes: bool = False
+    stated: bool = False
+    ulps: Measure | None = None
+
+
+def nothing(results: Results) -> Results:
+    """Return the errors of results of which no element is predicted."""
+    return tuple(np.full(result.shape, np.inf) for result in results)
+
+
+def told(*masks: Array) -> Results:
+    """Return the errors of results of which just these elements are predicted."""
+    return tuple(np.where(mask, 0.0, np.inf) for mask in masks)
+
+
+def exactly(label: str, otherwise: Otherwise, *, flushes: bool = False) -> Hypothesis:
+    """Return the class of elements that are just what is computed in place of what is asked."""
+
+    def errors(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        others = otherwise(operation, operands, expected)
+        if others is None:
+            return nothing(expected)
+        return told(*map(alike, others, actual))
+
+    return Hypothesis(label, errors, flushes, signs=True, ulps=errors)
+
+
+def by_rewriting(label: str, rewrite: Rewrite, bound: Bound) -> Hypothesis:
+    """Return the class of elements that are right for another operation, within its `bound`."""
+
+    def errors(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        other = rewrite(operation, operands, expected)
+        if other is None:
+            return nothing(expected)
+        results = apply(*other)
+        limits = bound(*other, results)
+        return tuple(map(distances_from_other, results, actual, limits))
+
+    return Hypothesis(label, errors)
+
+
+def as_one_of(label: str, others: Others) -> Hypothesis:
+    """Return the class of results that are, all elements of them, one of those computed instead."""
+
+    def errors(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        found = any(all(map(_same, one, actual)) for one in others(operation, operands))
+        return told(*(np.full(result.shape, found) for result in expected))
+
+    return Hypothesis(label, errors, signs=True, ulps=errors)
+
+
+def _same(other: Array, got: Array) -> bool:
+    return bool(alike(other, got).all())

@@ -1,0 +1,110 @@
+"""Indices: those of unsigned types, which the interpreter sign-extends.
+
+XLA takes those of slices so, too, where they are constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from conformance.known.hypothesis import Results, as_one_of, exactly
+from conformance.transforms.replacing import with_operations
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
+
+
+def signed(indices: Array) -> Array:
+    """Unsigned integers as the signed ones of the same bits; others as they are."""
+    of = element_type_of(indices)
+    return from_bits(to_bits(indices), element_type(f"si{of.bits}")) if of.is_unsigned else indices
+
+
+def _is_changed(index: Array) -> bool:
+    """Whether an index is another one when it is sign-extended."""
+    return element_type_of(index).is_unsigned and bool((signed(index) < 0).any())
+
+
+def _of_slices(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
+    """A slice, or its update, with all of its indices sign-extended, where that changes one."""
+    arrays, indices = _parts(operands)
+    if any(map(_is_changed, indices)):
+        yield apply(operation, (*arrays, *map(signed, indices)))
+
+
+def _of_some(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
+    """A slice, or its update, with any of its indices sign-extended."""
+    arrays, indices = _parts(operands)
+    taken = [n for n, index in enumerate(indices) if _is_changed(index)]
+    for count in range(1, len(taken) + 1):
+        for numbers in combinations(taken, count):
+            others = (signed(x) if n in numbers else x for n, x in enumerate(indices))
+            yield apply(operation, (*arrays, *others))
+
+
+def _parts(operands: tuple[Array, ...]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """The arrays of a slice, or of its update, and the indices, which are all that follow."""
+    count = 1 if len(operands) - operands[0].ndim == 1 else 2
+    return operands[:count], operands[count:]
+
+
+def _of_gather(operation: Operation, operands: tuple[Array, ...], expected: Results) -> Results:
+    del expected
+    return apply(operation, (operands[0], signed(operands[1]), *operands[2:]))
+
+
+LABEL = "unsigned index taken for signed"
+
+UNSIGNED_START = exactly(LABEL, _of_gather)
+UNSIGNED = as_one_of(LABEL, _of_slices)
+SOME_UNSIGNED = as_one_of(LABEL, _of_some)
+"""What a compiler makes of constants, beside indices that it takes for what they are."""
+
+_INDICES: dict[str, Callable[[int], range]] = {
+    "dynamic_gather": lambda _: range(1, 2),
+    "dynamic_slice": lambda count: range(1, count),
+    "dynamic_update_slice": lambda count: range(2, count),
+    "gather": lambda _: range(1, 2),
+    "scatter": lambda count: range(count // 2, count // 2 + 1),
+}
+"""Which of so many operands hold indices."""
+
+
+def sign_extended(program: Program) -> Program:
+    """The program with all unsigned indices taken for signed ones; the same one where there are
+    none."""
+    ops = dict.fromkeys(_INDICES, _sign_extended)
+    changed = with_operations(program, ops)
+    return program if changed == program else changed
+
+
+def concerns(operation: Operation) -> bool:
+    """Whether an operation takes unsigned indices, or has one in it that does."""
+    numbers = _INDICES.get(operation.name, lambda _: range(0))(len(operation.operands))
+    inside = (one for region in operation.regions for one in region.operations)
+    return any(_signed_type(operation.operands[number]) for number in numbers) or any(
+        map(concerns, inside)
+    )
+
+
+def _sign_extended(operation: Operation) -> Iterator[Operation]:
+    operands = list(operation.operands)
+    for number in _INDICES[operation.name](len(operands)):
+        signed_type = _signed_type(operands[number])
+        if signed_type is not None:
+            taken = Value(f"{operation.results[0].name}.index{number}", signed_type)
+            yield Operation("bitcast_convert", (operands[number],), (taken,))
+            operands[number] = taken
+    yield replace(operation, operands=tuple(operands))
+
+
+def _signed_type(value: Value) -> TensorType | None:
+    """The type of an unsigned index taken for a signed one."""
+    of = value.type
+    if not isinstance(of, TensorType) or not isinstance(of.element_type, ElementType):
+        return None
+    if not of.element_type.is_unsigned:
+        return None
+    return replace(of, element_type=element_type(f"si{of.element_type.bits}"))

@@ -1,0 +1,74 @@
+"""Comparisons in total order, which the interpreter makes as IEEE 754's `compareQuiet` does.
+
+Of a sort this leaves open where NaNs come, as nothing is less than they are; all else must still be
+in order, and be the elements that were there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Results, exactly
+from conformance.tolerance.bounds.sorting import in_order, rows_of, same_elements
+from reference.interpreter.evaluate import EvaluationError, apply, body_of
+from reference.ir.program import Operation, Region
+from reference.ir.types import Array, element_type_of
+
+LABEL = "total order not kept"
+
+
+def _without(operation: Operation) -> Operation:
+    """The operation with ordinary comparisons in the place of those in total order."""
+    pairs = tuple(
+        (name, "FLOAT" if value == "TOTALORDER" else value) for name, value in operation.attributes
+    )
+    return replace(operation, attributes=pairs, regions=tuple(map(_inside, operation.regions)))
+
+
+def _inside(region: Region) -> Region:
+    return replace(region, operations=tuple(map(_without, region.operations)))
+
+
+def _compared(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    del expected
+    other = _without(operation)
+    return None if other == operation else apply(other, operands)
+
+
+def _sorted(
+    operation: Operation, operands: tuple[Array, ...], expected: Results, actual: Results
+) -> Results:
+    """0 for all elements of slices that are sorted but for where their NaNs are."""
+    del operands
+    errors = np.full(expected[0].shape, np.inf)
+    other = _without(operation)
+    if other != operation:
+        given: dict[str, Any] = dict(operation.attributes)
+        dimension = given.get("dimension", -1)
+        placed, after = (rows_of(arrays, dimension) for arrays in (expected, actual))
+        try:
+            right = in_order(after, body_of(other.regions[0])) | _with_nan(after)
+        except EvaluationError:  # the comparator names values around it, which are not known here
+            right = np.zeros(after[0].shape[:-1], np.bool_)
+        right = np.expand_dims(right & same_elements(placed, after), dimension)
+        errors = np.where(np.broadcast_to(right, errors.shape), 0.0, np.inf)
+    return (errors,) * len(expected)
+
+
+def _with_nan(rows: tuple[Array, ...]) -> Array:
+    """Which slices have a NaN in some array."""
+    found = np.zeros(rows[0].shape[:-1], np.bool_)
+    for array in rows:
+        of = element_type_of(array)
+        if of.is_float or of.is_complex:
+            found |= np.isnan(array).any(axis=-1)
+    return found
+
+
+COMPARED = exactly(LABEL, _compared)
+SORTED = Hypothesis(LABEL, _sorted, signs=True)

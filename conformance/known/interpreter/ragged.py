@@ -1,0 +1,61 @@
+"""Group sizes of a ragged dot that are taken to belong to the first dimensions of lhs.
+
+They have the sizes of its batching dimensions, and of those of the ragged dimension's kind that
+come before that. StableHLO's pass sets what is in no group of its own to zero, and repeats the
+sizes along the first dimensions of lhs for that, whichever they are.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from conformance.known.hypothesis import Results, exactly
+from conformance.known.interpreter.sums import in_steps
+from reference.interpreter.evaluate import given_attributes
+from reference.ir.program import Operation
+from reference.ir.types import Array, ElementType, element_type_of
+from reference.numerics import arithmetic
+from reference.ops.contraction import Dimensions, arranged
+from reference.ops.ragged import Mode, Ragged, members, numbers_of
+
+
+def _misplaced(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    """What is computed so; None where the sizes belong to the first dimensions, or fit none."""
+    lhs, rhs, group_sizes = operands
+    numbers, to = numbers_of(**given_attributes(operation)), element_type_of(expected[0])
+    count = group_sizes.ndim - 1
+    if numbers.mode is Mode.BATCH or numbers.before(lhs.ndim)[:count] == tuple(range(count)):
+        return None
+    pairs = zip(group_sizes.shape[:-1], lhs.shape, strict=False)
+    if any(size not in (1, there) for size, there in pairs):
+        return None
+    masked = _masked(lhs, group_sizes, numbers)
+    if numbers.mode is Mode.DEPTH:
+        return (np.stack([_product(one, rhs, numbers.dot, to) for one in masked]),)
+    assert numbers.group is not None
+    parts = np.moveaxis(rhs, numbers.group, 0)
+    of_groups = [
+        _product(one, part, numbers.of_group, to) for one, part in zip(masked, parts, strict=True)
+    ]
+    return (reduce(arithmetic.add, of_groups),)
+
+
+def _masked(lhs: Array, group_sizes: Array, numbers: Ragged) -> list[Array]:
+    """lhs for each group, with zeros in the place of what is taken not to belong to it."""
+    first = lhs.shape[: group_sizes.ndim - 1]
+    held = members(group_sizes, lhs.shape[numbers.ragged], first)
+    places = np.indices(lhs.shape, sparse=True)
+    mine = held[(slice(None), *places[: len(first)], places[numbers.ragged])]
+    return [np.where(np.broadcast_to(one, lhs.shape), lhs, lhs.dtype.type(0)) for one in mine]
+
+
+def _product(lhs: Array, rhs: Array, dimensions: Dimensions, to: ElementType) -> Array:
+    a, b, shape = arranged(lhs, rhs, dimensions)
+    return in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape)
+
+
+MISPLACED = exactly("group sizes of the first dimensions", _misplaced)

@@ -1,0 +1,115 @@
+"""Rounding to whole numbers and to fewer bits, and after each step of a function.
+
+Source: LLVM's APFloat (`roundToIntegral`, `convertToDouble`), the interpreter's `reducePrecision`
+and `logistic`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.known.hypothesis import Results, exactly
+from reference.ir.program import Operation
+from reference.ir.types import (
+    Array,
+    ElementType,
+    FloatFormat,
+    bits_dtype,
+    element_type_of,
+    from_bits,
+    to_bits,
+)
+from reference.numerics.rounding import round_to, to_float64
+
+# --- To whole numbers ----------------------------------------------------------------------------
+
+
+def _to_whole(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    """2^(p-1), p the precision, is added and subtracted again: too large for a type whose largest
+    number is smaller, which makes infinity of it, or that largest number where it has none."""
+    del operation, expected
+    (operand,) = operands
+    of = element_type_of(operand)
+    form = of.float_format
+    if form.max_finite >= 2.0 ** (form.precision - 1):
+        return None
+    number = to_float64(operand)
+    lost = np.where(np.isfinite(number) & (number != 0), _of_sum(number, form), number)
+    return (round_to(lost, of),)
+
+
+def _of_sum(number: Array, form: FloatFormat) -> Array:
+    return np.full(number.shape, np.nan) if form.has_infinity else np.copysign(0.0, number)
+
+
+TO_WHOLE = exactly("constant over the largest number", _to_whole)
+
+# --- To fewer bits -------------------------------------------------------------------------------
+
+
+def _to_fewer_bits(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    """The bits are taken for those of an IEEE format of the same widths: with its bias, its
+    infinities, and a sign."""
+    del expected
+    (operand,) = operands
+    of = element_type_of(operand)
+    exponent = int(operation.attribute("exponent_bits"))  # pyright: ignore[reportArgumentType]
+    mantissa = int(operation.attribute("mantissa_bits"))  # pyright: ignore[reportArgumentType]
+    own_mantissa = of.float_format.mantissa_bits
+    own_exponent = of.bits - own_mantissa - 1
+    bits = to_bits(operand).astype(np.uint64)
+    if mantissa < own_mantissa:
+        bits = _rounded(bits, own_mantissa - mantissa)
+    if exponent < own_exponent:
+        bits = _in_range(bits, of, exponent, own_exponent)
+    results = from_bits((bits & np.uint64((1 << of.bits) - 1)).astype(bits_dtype(of)), of)
+    nan = np.isnan(to_float64(operand))
+    return (np.where(nan, operand, results),) if mantissa else (results,)
+
+
+def _rounded(bits: Array, dropped: int) -> Array:
+    """Bits without the last ones, to nearest, ties to even."""
+    last = (bits >> np.uint64(dropped)) & np.uint64(1)
+    bits = bits + last + np.uint64((1 << (dropped - 1)) - 1)
+    return bits >> np.uint64(dropped) << np.uint64(dropped)
+
+
+def _in_range(bits: Array, of: ElementType, exponent: int, own: int) -> Array:
+    """Bits of numbers whose exponent has so few bits: infinity over the largest, else zero."""
+    mantissa = of.float_format.mantissa_bits
+    sign = bits & np.uint64(1 << (of.bits - 1))
+    everything = np.uint64(((1 << own) - 1) << mantissa)
+    middle, reach = (1 << (own - 1)) - 1, (1 << (exponent - 1)) - 1
+    field = bits & everything
+    bits = np.where(field > np.uint64((middle + reach) << mantissa), sign | everything, bits)
+    return np.where(field <= np.uint64((middle - reach) << mantissa), sign, bits)
+
+
+TO_FEWER_BITS = exactly("bits of another format", _to_fewer_bits)
+
+# --- After each step ------------------------------------------------------------------------------
+
+
+def _logistic(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    """1 / (1 + exp(-x)), each step rounded to the type: too large for some of them on the way."""
+    del operation, expected
+    (operand,) = operands
+    of = element_type_of(operand)
+    if not of.is_float or not of.float_format.signed:
+        return None
+
+    def rounded(exact: Array) -> Array:
+        return to_float64(round_to(exact, of))
+
+    with np.errstate(all="ignore"):
+        grown = rounded(np.exp(-to_float64(operand)))
+        return (round_to(1 / rounded(1 + grown), of),)
+
+
+LOGISTIC = exactly("textbook formula", _logistic)

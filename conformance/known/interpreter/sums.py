@@ -1,0 +1,129 @@
+"""Sums of products: one product after the other, in the result's type, each step rounded."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+
+import numpy as np
+
+from conformance.known.hypothesis import Results, exactly
+from conformance.known.xla.products import NOT_KEPT
+from reference.interpreter.evaluate import given_attributes
+from reference.ir.program import Operation
+from reference.ir.types import Array, ElementType, element_type_of
+from reference.numerics import arithmetic
+from reference.numerics.conversion import complex_
+from reference.numerics.products import narrowed
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.contraction import Dimensions, arranged, dot_dimensions, rounds_operands
+from reference.ops.convolution import convolved, geometry
+from reference.ops.ragged import numbers_of, products_of_groups
+from reference.ops.xla.contraction import dimensions_of
+from reference.ops.xla.scaled import BF16, spread
+
+
+def in_steps(lhs: Array, rhs: Array, to: ElementType, order: Array) -> Array:
+    """Products of matrices of wide elements, (..., m, k) and (..., k, n): for k in this order."""
+    left, right = narrowed(lhs, to), narrowed(rhs, to)
+    total = np.zeros((*lhs.shape[:-1], rhs.shape[-1]), np.float64).astype(to.storage)
+    for k in order.tolist():
+        a, b = (
+            np.ascontiguousarray(np.broadcast_to(side, total.shape))
+            for side in (left[..., :, k, None], right[..., None, k, :])
+        )
+        total = arithmetic.add(total, _product(a, b))
+    return total
+
+
+def _product(lhs: Array, rhs: Array) -> Array:
+    """The product as schools teach it for complex numbers: four products, and two sums."""
+    if not element_type_of(lhs).is_complex:
+        return arithmetic.multiply(lhs, rhs)
+    a, b, c, d = (
+        np.ascontiguousarray(part(side)) for side in (lhs, rhs) for part in (np.real, np.imag)
+    )
+    times = arithmetic.multiply
+    return complex_(
+        arithmetic.subtract(times(a, c), times(b, d)), arithmetic.add(times(a, d), times(b, c))
+    )
+
+
+def _contracted(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    to = element_type_of(expected[0])
+    if not (to.is_float or to.is_complex):
+        return None
+    lhs, rhs, *rest = operands
+    given = given_attributes(operation)
+    for group_sizes in rest:  # products with zeros in the others' places change no sum
+        numbers = numbers_of(**given)
+        return (products_of_groups(lhs, rhs, group_sizes, numbers, partial(_all, to)),)
+    dimensions = Dimensions(*(given.get(name, ()) for name in _DIMENSIONS))
+    if operation.name == "dot":
+        dimensions = dot_dimensions(lhs.ndim)
+    a, b, shape = arranged(lhs, rhs, dimensions)
+    return (in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape),)
+
+
+def _without_algorithm(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    """What comes of operands that a stated algorithm rounds, where they are not rounded."""
+    if not rounds_operands(given_attributes(operation)):
+        return None
+    return _contracted(operation, operands, expected)
+
+
+def _all(to: ElementType, lhs: Array, rhs: Array) -> Array:
+    return in_steps(lhs, rhs, to, np.arange(lhs.shape[-1]))
+
+
+_DIMENSIONS = (
+    "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
+    "rhs_contracting_dimensions",
+)  # fmt: skip
+
+
+def _convolved(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
+    to = element_type_of(expected[0])
+    if not (to.is_float or to.is_complex):
+        return None
+    lhs, rhs, *padding = operands
+    of = geometry(given_attributes(operation), lhs.ndim - 2, *padding)
+    # a window that is reversed is reversed itself: its last place meets the kernel's first
+    sizes = [rhs.shape[d] for d in (*of.kernel_spatial, of.kernel_input_feature)]
+    places = np.arange(prod(sizes)).reshape(sizes)
+    order = np.flip(places, tuple(d for d, reverse in enumerate(of.reversal) if reverse)).reshape(
+        -1
+    )
+    return (convolved(lhs, rhs, of, lambda a, b: in_steps(a, b, to, order)),)
+
+
+def _scaled(operation: Operation, operands: tuple[Array, ...], expected: Results) -> Results:
+    """The decomposition of a product of scaled operands, whose steps are rounded to bf16 first."""
+    lhs, lhs_scale, rhs, rhs_scale = operands
+    sides = [
+        round_to(_as_bf16(one) * _as_bf16(spread(scale, one.shape)), BF16)
+        for one, scale in ((lhs, lhs_scale), (rhs, rhs_scale))
+    ]
+    numbers = given_attributes(operation)["dimension_numbers"]
+    a, b, shape = arranged(sides[0], sides[1], dimensions_of(numbers))
+    return (_all(element_type_of(expected[0]), a, b).reshape(shape),)
+
+
+def _as_bf16(operand: Array) -> Array:
+    """Numbers of an operand as bf16: infinities in the place of NaNs of f8E8M0FNU."""
+    numbers = to_float64(operand)
+    if not element_type_of(operand).float_format.has_zero:
+        numbers = np.where(np.isnan(numbers), np.inf, numbers)
+    return to_float64(round_to(numbers, BF16))
+
+
+ALGORITHM_IGNORED = exactly(NOT_KEPT, _without_algorithm)
+STEP_BY_STEP = exactly("products added one by one", _contracted)
+WINDOWS_STEP_BY_STEP = exactly("products added one by one", _convolved)
+SCALED_STEP_BY_STEP = exactly("products added one by one", _scaled)

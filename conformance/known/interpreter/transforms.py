@@ -1,0 +1,39 @@
+"""Fourier transforms by their sums: a term for each element, its angle rounded in f64.
+
+The angle 2 pi n k / N is as large as 2 pi N, and its rounding error grows with it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis
+from reference.ir.program import Operation
+from reference.ir.types import Array
+
+_ANGLE = 20 * 2.0**-53
+"""The error of a term and its angle for each place of a sum, with its share of the additions."""
+
+
+def _measure(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    given: dict[str, Any] = dict(operation.attributes)
+    kind, lengths = given["fft_type"], given["fft_length"]
+    total = np.abs(operands[0]).sum(axis=tuple(range(-len(lengths), 0)), keepdims=True)
+    if kind == "IRFFT":
+        total = 2 * total
+    if kind in ("IFFT", "IRFFT"):
+        total = total / prod(lengths)
+    with np.errstate(all="ignore"):
+        near = np.abs(actual[0] - expected[0]) <= _ANGLE * sum(lengths) * total
+        return (np.where(near, 0.0, np.inf),)
+
+
+DIRECT_SUM = Hypothesis("direct sum of a transform", _measure, signs=True)

@@ -1,0 +1,139 @@
+"""What each op's results are known to be in place of what is asked, by what computes them.
+
+The hypotheses about programs of several operations are in rewritings.py, those about programs as a
+whole in mistakes.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from conformance.catalog import rule_of_numbers
+from conformance.known import nan_of_powers
+from conformance.known.hypothesis import Hypothesis
+from conformance.known.interpreter.indices import SOME_UNSIGNED
+from conformance.known.interpreter.orders import COMPARED
+from conformance.known.interpreter.table import INTERPRETER
+from conformance.known.xla import extrema, linear_algebra, orders, partial_transform, simplified
+from conformance.known.xla.complex_numbers.table import COMPLEX
+from conformance.known.xla.indexing import narrow_bounds, out_of_bounds, treatments
+from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
+from conformance.known.xla.normalization import of_normalization
+from conformance.known.xla.products import of_contraction, of_convolution
+from conformance.known.xla.quantized import of_quantized
+from conformance.known.xla.scaled import SCALED
+from conformance.known.xla.sorts import UNSORTED
+from conformance.known.xla.subnormals import subnormal_operands
+from conformance.known.xla.subnormals.flushed_sums import flushing
+from conformance.known.xla.windows.undilated import UNDILATED
+from conformance.tolerance.bounds import gathering, reduction
+from conformance.tolerance.hardware import Hardware
+from reference.interpreter.quantized import involved
+from reference.ir.program import Operation, TensorType
+from reference.ops.table import OPS
+
+_CONSTANT_NAN = (nan_of_powers.OF_FUNCTIONS,)
+"""Functions whose constant operands LLVM converts from narrow types."""
+
+_FLUSHED = flushing(reduction.REDUCED)
+_REDUCED = (*orders.REDUCED, _FLUSHED, *extrema.OF_REDUCTIONS)
+
+XLA: dict[str, tuple[Hypothesis, ...]] = {
+    "abs": (simplified.SIGN_KEPT,),
+    **dict.fromkeys(("add", "subtract"), (simplified.ZERO_LEFT_OUT,)),
+    **dict.fromkeys(("all_reduce", "collective_reduce", "reduce", "reduce_scatter"), _REDUCED),
+    "atan2": (subnormal_operands.ANGLE, *_CONSTANT_NAN),
+    "cbrt": (subnormal_operands.CUBE_ROOT, *_CONSTANT_NAN),
+    "cholesky": linear_algebra.FACTORED,
+    "compare": (COMPARED,),
+    "convert": (nan_of_powers.CONVERTED,),
+    **dict.fromkeys(
+        (
+            "cosine", "exponential", "exponential_minus_one", "log_plus_one", "logistic", "rsqrt",
+            "sine", "sqrt", "tan", "tanh",
+        ),
+        _CONSTANT_NAN,
+    ),
+    **dict.fromkeys(("dynamic_gather", "gather"), treatments.GATHERED),
+    "dynamic_slice": (SOME_UNSIGNED,),
+    "dynamic_update_slice": (SOME_UNSIGNED, narrow_bounds.CUT),
+    "fft": (partial_transform.FLUSHED, partial_transform.OF_A_PART),
+    "log": (subnormal_operands.LOGARITHM, *_CONSTANT_NAN),
+    "power": (
+        simplified.ROUNDED_PRODUCT,
+        simplified.LOW_BITS,
+        simplified.BASE_ITSELF,
+        subnormal_operands.POWER,
+        *_CONSTANT_NAN,
+    ),
+    "real_dynamic_slice": (SIGNED_LIMITS,),
+    "reduce_window": (*orders.WINDOWED, _FLUSHED, *extrema.OF_REDUCTIONS, UNDILATED),
+    "scatter": (
+        *treatments.SCATTERED,
+        flushing(gathering.SCATTERED_UPDATES),
+        out_of_bounds.READ_ELSEWHERE,
+    ),
+    "ScaledDot": SCALED,
+    "select_and_scatter": (*orders.SCATTERED, _FLUSHED),
+    "sign": (subnormal_operands.COMPLEX_SIGN,),
+    "sort": (UNSORTED,),
+    "triangular_solve": linear_algebra.SOLVED,
+}  # fmt: skip
+"""What XLA's compilers compute, and whoever does as they do."""
+
+XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
+    **dict.fromkeys(
+        ("batch_norm_grad", "batch_norm_inference", "batch_norm_training"), of_normalization
+    ),
+    **dict.fromkeys(
+        ("chlo.ragged_dot", "dot", "dot_general", "einsum", "unary_einsum"), of_contraction
+    ),
+    **dict.fromkeys(("convolution", "dynamic_conv"), of_convolution),
+}
+"""The same by the `Hardware`, where results are more or less precise by it."""
+
+
+def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses about an operation's results on a `Hardware`, in the order in which
+    they are asked."""
+    of_codes: tuple[Hypothesis, ...] = ()
+    if involved(operation):
+        rule = rule_of_numbers(operation)
+        of_codes = () if rule is None else of_quantized(rule)
+        if platform != Hardware.INTERPRETER:
+            return of_codes
+    of_numbers = of_op(operation.name, platform, is_complex=_takes_complex(operation))
+    return (*of_numbers, *of_codes)
+
+
+def of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses about an op's results on a `Hardware`, of real or complex operands.
+
+    Those that refute results are of any hardware: what the specification leaves open depends on it.
+    """
+    record = OPS.get(op)
+    name = op if record is None else record.twin or op
+    if platform == Hardware.INTERPRETER:
+        refuting = (one for one in XLA.get(name, ()) if one.refutes)
+        return (*INTERPRETER.get(name, ()), *refuting)
+    if name in XLA_ON:
+        return XLA_ON[name](platform)
+    return (*XLA.get(name, ()), *(COMPLEX.get(name, ()) if is_complex else ()))
+
+
+def _takes_complex(operation: Operation) -> bool:
+    types = (value.type for value in operation.operands)
+    return any(isinstance(kind, TensorType) and kind.stored.is_complex for kind in types)
+
+
+EVERY = tuple(
+    hypothesis
+    for hypotheses in (
+        *XLA.values(),
+        *COMPLEX.values(),
+        *(of(Hardware.CPU) for of in XLA_ON.values()),
+        *INTERPRETER.values(),
+    )
+    for hypothesis in hypotheses
+)
+"""All of them, some more than once."""

@@ -1,0 +1,253 @@
+"""Functions of complex numbers by real ones, as MLIR's complex dialect is lowered to them.
+
+XLA's CPU compiler makes every function of complex numbers one of that dialect, and has it lowered
+to arithmetic of real numbers, each step rounded to their type.
+
+Source: mlir/lib/Conversion/ComplexToStandard/ComplexToStandard.cpp of LLVM, and for quotients
+mlir/lib/Conversion/ComplexCommon/DivisionConverter.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from conformance.known.xla.complex_numbers.steps import (
+    Number,
+    chosen,
+    exactly,
+    larger,
+    smaller,
+)
+from reference.ir.types import Array
+
+
+class Complex(NamedTuple):
+    """A complex number in the making."""
+
+    real: Number
+    imag: Number
+
+
+Formula = Callable[..., Complex]
+"""formula(*operands): the result, step by step."""
+
+
+def _modulus(z: Complex) -> Number:
+    """The larger part times the root of 1 + ratio^2."""
+    most, least = _parts_by_size(z)
+    ratio = least / most
+    value = most * (ratio * ratio + 1.0).root()
+    return chosen(np.isnan(value.value), least, value)
+
+
+def _parts_by_size(z: Complex) -> tuple[Number, Number]:
+    real, imag = abs(z.real), abs(z.imag)
+    return larger(real, imag), smaller(real, imag)
+
+
+def multiply(x: Complex, y: Complex) -> Complex:
+    """Four products, a difference and a sum."""
+    return Complex(
+        x.real * y.real - x.imag * y.imag,
+        x.imag * y.real + x.real * y.imag,
+    )
+
+
+def divide(x: Complex, y: Complex) -> Complex:
+    """Smith's quotient: the parts of the divisor are divided by each other first.
+
+    Where both parts are NaN, the numbers of C's Annex G for infinities and zeros.
+    """
+    swapped = np.abs(y.real.value) < np.abs(y.imag.value)
+    most, least = chosen(swapped, y.imag, y.real), chosen(swapped, y.real, y.imag)
+    ratio = least / most
+    divisor = most + ratio * least
+    real = chosen(swapped, x.real * ratio + x.imag, x.real + x.imag * ratio) / divisor
+    imag = chosen(swapped, x.imag * ratio - x.real, x.imag - x.real * ratio) / divisor
+    undefined = np.isnan(real.value) & np.isnan(imag.value)
+    for where, limit in _limits(x, y):
+        real = chosen(undefined & where, limit.real, real)
+        imag = chosen(undefined & where, limit.imag, imag)
+    return Complex(real, imag)
+
+
+def _limits(x: Complex, y: Complex) -> Iterator[tuple[Array, Complex]]:
+    """Where a quotient is a limit, and which; what comes later goes before what came."""
+    sides_x, sides_y = _ends(x), _ends(y)
+    dot, cross = _conjugated(x, sides_y)
+    yield _is_finite(x) & _is_infinite(y), Complex(dot * 0.0, cross * 0.0)
+    dot, cross = _conjugated(sides_x, y)
+    yield _is_infinite(x) & _is_finite(y), Complex(dot * np.inf, cross * np.inf)
+    endless = _constant(np.inf, y.real)
+    endless = chosen(np.signbit(y.real.value), -endless, endless)
+    nothing = (y.real.value == 0) & (y.imag.value == 0)
+    some = ~(np.isnan(x.real.value) & np.isnan(x.imag.value))
+    yield nothing & some, Complex(endless * x.real, endless * x.imag)
+
+
+def _conjugated(x: Complex, y: Complex) -> Complex:
+    """The product of `x` with the conjugate of `y`."""
+    return Complex(x.real * y.real + x.imag * y.imag, x.imag * y.real - x.real * y.imag)
+
+
+def _ends(z: Complex) -> Complex:
+    """1 in place of infinite parts and 0 in place of others, signed as they are."""
+    parts = (np.copysign(np.where(np.isinf(p.value), 1.0, 0.0), p.value) for p in z)
+    return Complex(*(exactly(part, z.real.machine) for part in parts))
+
+
+def _is_finite(z: Complex) -> Array:
+    return np.isfinite(z.real.value) & np.isfinite(z.imag.value)
+
+
+def _is_infinite(z: Complex) -> Array:
+    return np.isinf(z.real.value) | np.isinf(z.imag.value)
+
+
+def divide_by_reciprocal(x: Complex, y: Complex) -> Complex:
+    """The product with the reciprocal of the divisor, of a constant one."""
+    one, zero = _constant(1.0, y.real), _constant(0.0, y.real)
+    return multiply(x, divide(Complex(one, zero), y))
+
+
+def exponential(z: Complex) -> Complex:
+    """The exponential of the real part, times cosine and sine of the imaginary."""
+    size = z.real.exponential()
+    return Complex(size * z.imag.cosine(), size * z.imag.sine())
+
+
+_SMALL = 0.61685
+"""Squares of angles below it have a polynomial of their own: (pi / 4)^2."""
+
+
+def exponential_minus_one(z: Complex) -> Complex:
+    """expm1(a) cos(b) + (cos(b) - 1), the latter by a polynomial of small angles."""
+    grown = z.real.exponential_minus_one()
+    square = z.imag.value * z.imag.value
+    below = chosen(square >= _SMALL, z.imag.cosine() - 1.0, z.imag.cosine_minus_one())
+    real = grown * (below + 1.0) + below
+    imag = chosen(z.imag.value == 0, 0.0, (grown + 1.0) * z.imag.sine())
+    return Complex(real, imag)
+
+
+def log(z: Complex, side: float = 0) -> Complex:
+    """The logarithm of the modulus, and the angle."""
+    return Complex(_modulus(z).logarithm(), z.imag.angle(z.real, side))
+
+
+def log_plus_one(z: Complex) -> Complex:
+    """The larger of the parts of z + 1 in logarithms, half that of 1 + ratio^2, and the angle."""
+    moved, height = z.real + 1.0, abs(z.imag)
+    most, least = larger(abs(moved), height), smaller(abs(moved), height)
+    beyond = chosen(moved.value > height.value, z.real, most - 1.0)
+    ratio = least / most
+    size = (ratio * ratio).logarithm_plus_one() * 0.5 + beyond.logarithm_plus_one()
+    return Complex(chosen(np.isnan(size.value), least, size), z.imag.angle(moved))
+
+
+def sine(z: Complex) -> Complex:
+    """Half the sum and half the difference of exponentials, times sine and cosine."""
+    half, inverse = _halves(z.imag)
+    return Complex((half + inverse) * z.real.sine(), (half - inverse) * z.real.cosine())
+
+
+def cosine(z: Complex) -> Complex:
+    """Half the sum and half the difference of exponentials, times cosine and sine."""
+    half, inverse = _halves(z.imag)
+    return Complex((inverse + half) * z.real.cosine(), (inverse - half) * z.real.sine())
+
+
+def _halves(x: Number) -> tuple[Number, Number]:
+    """Half the exponential of a number, and half that of the negated."""
+    grown = x.exponential()
+    return grown * 0.5, _constant(0.5, grown) / grown
+
+
+def _constant(value: float, like: Number) -> Number:
+    return chosen(np.ones(like.value.shape, np.bool_), value, like)
+
+
+def tanh(z: Complex) -> Complex:
+    """Difference of exponentials over their sum and 2 cos(2 b)."""
+    twice = z.real + z.real
+    up, down = twice.exponential_minus_one(), (-twice).exponential_minus_one()
+    cosine_, sine_ = z.imag.cosine(), z.imag.sine()
+    total = up + down
+    divisor = total + cosine_ * cosine_ * 4.0
+    limit = _constant(1.0, z.real)
+    limit = chosen(np.signbit(z.real.value), -limit, limit)
+    real = chosen(np.isposinf(total.value), limit, (up - down) / divisor)
+    imag = cosine_ * sine_ * 4.0 / divisor
+    return Complex(real, chosen(z.imag.value == 0, 0.0, imag))
+
+
+def tan(z: Complex) -> Complex:
+    """-i tanh(i z)."""
+    real, imag = tanh(Complex(-z.imag, z.real))
+    return Complex(imag, -real)
+
+
+def logistic(z: Complex) -> Complex:
+    """1 / (1 + exp(-z))."""
+    grown = exponential(Complex(-z.real, -z.imag))
+    one, zero = _constant(1.0, z.real), _constant(0.0, z.real)
+    return divide(Complex(one, zero), Complex(grown.real + 1.0, grown.imag))
+
+
+def sqrt(z: Complex, side: float = 0) -> Complex:
+    """The root of the modulus, at half the angle; of what is endless, its limit."""
+    most, least = _parts_by_size(z)
+    ratio = least / most
+    size = most.root() * (ratio * ratio + 1.0).to_power(_constant(0.25, most))
+    size = chosen(np.isnan(size.value), least, size)
+    turned = _turned(size, z.imag.angle(z.real, side) * 0.5)
+    real, imag = z.real.value, z.imag.value
+    endless, leftwards = _constant(np.inf, z.real), np.isneginf(real)
+    wide = np.isinf(imag)
+    along = chosen(leftwards & ~wide & ~np.isnan(imag), 0.0, turned.real)
+    along = chosen(wide | np.isposinf(real), endless, along)
+    above = chosen(np.isnan(size.value), np.nan, turned.imag)
+    signed = chosen(np.signbit(imag), -endless, endless)
+    return Complex(along, chosen(wide | leftwards, signed, above))
+
+
+def rsqrt(z: Complex) -> Complex:
+    """The inverse root of the modulus, at minus half the angle."""
+    most, least = _parts_by_size(z)
+    ratio = least / most
+    one = _constant(1.0, most)
+    size = one / most.root() * (one / (ratio * ratio + 1.0).root().root())
+    size = chosen(np.isnan(size.value), one / least.root(), size)
+    return _turned(size, z.imag.angle(z.real) * -0.5)
+
+
+def _turned(size: Number, angle: Number) -> Complex:
+    """The number of a size and an angle, zero where either is."""
+    nothing = size.value == 0
+    cosine_, sine_ = angle.cosine(), angle.sine()
+    real = chosen(nothing, 0.0, size * cosine_)
+    return Complex(real, chosen(nothing | (sine_.value == 0), 0.0, size * sine_))
+
+
+def power(x: Complex, y: Complex) -> Complex:
+    """A real power of the modulus times an exponential, at an angle that has a logarithm."""
+    modulus, angle = _modulus(x), x.imag.angle(x.real)
+    size = modulus.to_power(y.real) * (-y.imag * angle).exponential()
+    turn = y.real * angle + y.imag * modulus.logarithm()
+    return Complex(size * turn.cosine(), size * turn.sine())
+
+
+def atan2(y: Complex, x: Complex, sides: tuple[float, float]) -> Complex:
+    """-i log((x + i y) / sqrt(x^2 + y^2)), on some side of the cuts of both functions."""
+    squares = _sum(multiply(x, x), multiply(y, y))
+    one, zero = _constant(1.0, x.real), _constant(0.0, x.real)
+    turned = _sum(x, multiply(Complex(zero, one), y))
+    result = log(divide(turned, sqrt(squares, sides[0])), sides[1])
+    return multiply(Complex(zero, -one), result)
+
+
+def _sum(x: Complex, y: Complex) -> Complex:
+    return Complex(x.real + y.real, x.imag + y.imag)

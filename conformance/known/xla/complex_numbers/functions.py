@@ -1,0 +1,113 @@
+"""Classes of functions of complex numbers that are as good as compilers' formulas let them be.
+
+Not more than that: an element is of a class where it lies within what rounding each step may come
+to, given its very operands, and a wrong digit before those stays a wrong value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis
+from conformance.known.xla.complex_numbers.complex_formulas import Complex, Formula
+from conformance.known.xla.complex_numbers.steps import Machine, Number, Tiny, exactly
+from reference.ir.program import Operation
+from reference.ir.types import Array, ElementType, element_type_of, to_bits
+
+CANCELLATION = "digits cancelled"
+LOGARITHM = "logarithm of few digits"
+RANGE = "overflow or underflow on the way"
+NEGATIVE = "subnormal taken for -0"
+RECIPROCAL = "reciprocal"
+CLASSES = (CANCELLATION, LOGARITHM, RANGE, NEGATIVE, RECIPROCAL)
+
+FEW_DIGITS = 260
+"""What XLA's logarithm of 1 + x of f64 may be off in units of the roundoff, up to jaxlib 0.10: 129
+ulp were measured (the expectation log-plus-one-accuracy has the thread), an ulp being two units
+next to a power of two."""
+
+
+def stepwise(*formulas: Formula) -> tuple[Hypothesis, ...]:
+    """The classes of what formulas give, from what is lost in any case to what must go wrong."""
+    return (
+        _by(CANCELLATION, formulas, lambda of: (Machine(of, ranged=False),)),
+        _by(RANGE, formulas, _in_range),
+        _by(LOGARITHM, formulas, _with_few_digits),
+        _by(NEGATIVE, formulas, _with_negative_zeros),
+    )
+
+
+def by_reciprocal(formula: Formula) -> Hypothesis:
+    """The class of products with a rounded, or flushed, reciprocal."""
+    return _by(RECIPROCAL, (formula,), lambda of: (Machine(of, ranged=False), *_in_range(of)))
+
+
+def _in_range(of: ElementType) -> tuple[Machine, ...]:
+    return Machine(of), Machine(of, tiny=Tiny.ZERO)
+
+
+def _with_few_digits(of: ElementType) -> tuple[Machine, ...]:
+    if of.bits < 64:
+        return ()
+    exact = Machine(of, ranged=False, logarithm=FEW_DIGITS)
+    return exact, replace(exact, ranged=True, tiny=Tiny.ZERO)
+
+
+def _with_negative_zeros(of: ElementType) -> tuple[Machine, ...]:
+    if of.bits < 64:
+        return ()
+    exact = Machine(of, tiny=Tiny.NEGATIVE_ZERO)
+    return exact, replace(exact, logarithm=FEW_DIGITS)
+
+
+def _by(
+    label: str, formulas: Sequence[Formula], machines: Callable[[ElementType], tuple[Machine, ...]]
+) -> Hypothesis:
+    """The class of what any of some formulas gives on any of several machines."""
+
+    def measure(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        del operation
+        of, got = element_type_of(expected[0]), actual[0]
+        found = np.full(got.shape, np.inf)
+        if not of.is_complex or any(one.shape != got.shape for one in operands):
+            return (found,)
+        apart = (to_bits(got) != to_bits(expected[0])).any(axis=-1)
+        picked = [one[apart] for one in operands]
+        with np.errstate(all="ignore"):
+            for machine, formula in product(machines(of.part), formulas):
+                given = (Complex(*(exactly(part(z), machine) for part in _PARTS)) for z in picked)
+                parts = zip(formula(*given), _PARTS, strict=True)
+                errors = np.maximum(*(_errors(number, part(got[apart])) for number, part in parts))
+                if machine.tiny is not Tiny.KEPT:  # then no part of a result is subnormal
+                    errors[_has_subnormals(got[apart], of)] = np.inf
+                found[apart] = np.minimum(found[apart], errors)
+        return (found,)
+
+    return Hypothesis(label, measure)
+
+
+_PARTS = (np.real, np.imag)
+
+
+def _has_subnormals(numbers: Array, of: ElementType) -> Array:
+    sizes = np.abs(np.stack([part(numbers) for part in _PARTS]))
+    return np.any((sizes > 0) & (sizes < of.float_format.smallest_normal), axis=0)
+
+
+def _errors(number: Number, got: Array) -> Array:
+    """How far what came out is from a number, in units of its error."""
+    value, error = number.value, number.error
+    away = np.abs(got.astype(np.longdouble) - value)
+    units = np.where(away == 0, 0.0, away / error)
+    same = (value == got) | np.isnan(value) & np.isnan(got)
+    open_ = ~np.isfinite(got) | ~np.isfinite(value) | ~np.isfinite(error)
+    return np.where(same, 0.0, np.where(open_, np.inf, units)).astype(np.float64)

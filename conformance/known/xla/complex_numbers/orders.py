@@ -1,0 +1,80 @@
+"""Complex numbers in the order of their real parts alone.
+
+XLA compares them so for extrema and comparisons: numbers with equal real parts are equal. Of these
+an extremum is the one or the other, as the compiler has them. A comparison with NaN is false, and
+the second operand then the extremum. Subnormal real parts may be taken for zeros, and subnormal
+parts of the extremum may be lost on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike, without_subnormals
+
+LABEL = "order by the real part alone"
+
+_BY_DIRECTION = {"LT": np.less, "LE": np.less_equal, "GT": np.greater, "GE": np.greater_equal}
+_STRICT = {"maximum": np.greater, "minimum": np.less}
+_LOOSE = {"maximum": np.greater_equal, "minimum": np.less_equal}
+
+
+def _measure(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """0 for each element that such an order may give, else infinite."""
+    found = np.zeros(expected[0].shape, np.bool_)
+    if element_type_of(operands[-1]).is_complex:
+        for other in _others(operation, operands):
+            found |= _is_same(other, actual[0])
+    return (np.where(found, 0.0, np.inf),)
+
+
+def _is_same(other: Array, got: Array) -> Array:
+    """Where all parts are the same, but for subnormal ones that are lost on the way."""
+    if not element_type_of(got).is_complex:
+        return alike(other, got)
+    parts = ((np.array(part(side)) for side in (other, got)) for part in (np.real, np.imag))
+    same = (alike(one, it) | alike(without_subnormals(one), it) for one, it in parts)
+    return np.logical_and.reduce(list(same))
+
+
+def _others(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Array]:
+    """What may come out; of each element one of these."""
+    for flushes in (False, True):
+        if operation.name == "compare":
+            given: dict[str, Any] = dict(operation.attributes)
+            by = _BY_DIRECTION.get(given["comparison_direction"])
+            if by is not None:  # equality looks at both parts
+                lhs, rhs = (_real(operand, flushes=flushes) for operand in operands)
+                yield by(lhs, rhs)
+        elif operation.name == "clamp":
+            low, operand, high = np.broadcast_arrays(*operands)
+            for raised in _extrema("maximum", operand, low, flushes=flushes):
+                yield from _extrema("minimum", raised, high, flushes=flushes)
+        else:
+            yield from _extrema(operation.name, *operands, flushes=flushes)
+
+
+def _extrema(name: str, lhs: Array, rhs: Array, *, flushes: bool) -> Iterator[Array]:
+    """Both choices between elements whose real parts are equal."""
+    left, right = (_real(operand, flushes=flushes) for operand in (lhs, rhs))
+    for after in (_STRICT[name], _LOOSE[name]):
+        yield np.where(after(left, right), lhs, rhs)
+
+
+def _real(operand: Array, *, flushes: bool) -> Array:
+    real = np.array(np.real(operand))  # contiguous, and of rank 0 if it is
+    return without_subnormals(real) if flushes else real
+
+
+BY_REAL_PART = Hypothesis(LABEL, _measure, signs=True, ulps=_measure)

@@ -1,0 +1,43 @@
+"""What compilers make of functions of complex numbers, by op."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from conformance.known.hypothesis import Hypothesis
+from conformance.known.xla.complex_numbers import complex_formulas, orders
+from conformance.known.xla.complex_numbers.complex_formulas import Formula
+from conformance.known.xla.complex_numbers.functions import by_reciprocal, stepwise
+
+_SIDES = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
+"""Of the cuts of a square root and a logarithm, where rounding leaves open which is taken."""
+
+_FORMULAS: dict[str, tuple[Formula, ...]] = {
+    "atan2": tuple(partial(complex_formulas.atan2, sides=sides) for sides in _SIDES),
+    "cosine": (complex_formulas.cosine,),
+    "exponential": (complex_formulas.exponential,),
+    "exponential_minus_one": (complex_formulas.exponential_minus_one,),
+    "log": (complex_formulas.log,),
+    "log_plus_one": (complex_formulas.log_plus_one,),
+    "logistic": (complex_formulas.logistic,),
+    "multiply": (complex_formulas.multiply,),
+    "power": (complex_formulas.power,),
+    "rsqrt": (complex_formulas.rsqrt,),
+    "sine": (complex_formulas.sine,),
+    "sqrt": (complex_formulas.sqrt,),
+    "tan": (complex_formulas.tan,),
+    "tanh": (complex_formulas.tanh,),
+}
+
+COMPLEX: dict[str, tuple[Hypothesis, ...]] = {
+    **{op: stepwise(*formulas) for op, formulas in _FORMULAS.items()},
+    "divide": (
+        *stepwise(complex_formulas.divide),
+        by_reciprocal(complex_formulas.divide_by_reciprocal),
+    ),
+    "clamp": (orders.BY_REAL_PART,),
+    "compare": (orders.BY_REAL_PART,),
+    "maximum": (orders.BY_REAL_PART,),
+    "minimum": (orders.BY_REAL_PART,),
+}
+"""The hypotheses about operands of complex numbers."""

@@ -1,0 +1,166 @@
+"""What compilers are known to make of extrema and sums: special values treated otherwise.
+
+Each is a model. The reduction is evaluated again on operands that mean what the compiler does, and
+only elements that come out like that, bit for bit, are of the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis
+from conformance.tolerance.rule import Measure
+from conformance.transforms.values import free_values
+from reference.interpreter.evaluate import EvaluationError, apply, evaluate
+from reference.ir.monoid import ADD, MAXIMUM, MINIMUM, Monoid
+from reference.ir.program import Function, Operation, Program, Region, TensorType, Value, single_op
+from reference.ir.regions import monoid_of
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.rounding import to_float64
+
+_PAIR = 2
+"""Operands of a reduction of one input: the input and its init value."""
+
+Otherwise = Callable[[Monoid, Array, Array], tuple[Array, Array] | None]
+"""otherwise(monoid of the body, operand, init value): both as the compiler has them; None where it
+is known of nothing else than the text."""
+
+
+def _without_nan(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Array] | None:
+    if not monoid.extremum:
+        return None
+    return _replaced(operand, np.isnan(to_float64(operand)), init), init
+
+
+def _since_the_last_nan(
+    lanes: int, monoid: Monoid, operand: Array, init: Array
+) -> tuple[Array, Array] | None:
+    """Without what came before a NaN in one of so many lanes that take the elements by turns.
+
+    An instruction that gives its second operand where one is NaN forgets so what its lane has
+    accumulated.
+    """
+    if not monoid.extremum:
+        return None
+    flat = np.isnan(to_float64(operand)).reshape(-1)
+    padded = np.zeros(-(-flat.size // lanes) * lanes, np.bool_)
+    padded[: flat.size] = flat
+    later = np.logical_or.accumulate(padded.reshape(-1, lanes)[::-1], axis=0)[::-1]
+    return _replaced(operand, later.reshape(-1)[: flat.size].reshape(operand.shape), init), init
+
+
+def _without_the_greater_zero(
+    monoid: Monoid, operand: Array, init: Array
+) -> tuple[Array, Array] | None:
+    """For a minimum without the smaller one, -0."""
+    if not monoid.extremum:
+        return None
+    number = to_float64(operand)
+    taken = (number == 0) & (np.signbit(number) == (monoid.extremum < 0))
+    return _replaced(operand, taken, init), init
+
+
+def _from_zero(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Array] | None:
+    return (operand, np.zeros_like(init)) if monoid is ADD else None
+
+
+def _replaced(operand: Array, mask: Array, init: Array) -> Array:
+    return np.where(mask, init, operand).astype(operand.dtype)
+
+
+def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -> Measure:
+    """0 for elements that are concerned, and are just what the compiler is thought to make."""
+
+    def measure(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        nothing = tuple(np.full(one.shape, np.inf) for one in expected)
+        if len(operands) != _PAIR or not element_type_of(expected[0]).is_float:
+            return nothing
+        region = operation.regions[0]
+        monoid = monoid_of(region) or _acting(region)
+        if monoid is None:
+            return nothing
+        if operation.operands[0] == operation.operands[1]:
+            return nothing  # nothing is reduced
+        changed = otherwise(monoid, *operands)
+        if changed is None:
+            return nothing
+        try:
+            results = apply(operation, changed)
+        except EvaluationError:
+            return nothing
+        alike = to_bits(results[0]) == to_bits(actual[0])
+        alike |= _is_flushed(results[0], actual[0])
+        alike &= concerned(to_float64(expected[0]), to_float64(actual[0]))
+        return (np.where(alike, 0.0, np.inf),)
+
+    return measure
+
+
+_SIGNED = (-1.0, -0.0, 0.0, 1.0)
+
+
+def _acting(region: Region) -> Monoid | None:
+    """The monoid that a body amounts to, written with other operations around: what it gives of
+    zeros of both signs and of ones tells; None where it is none of those that models know."""
+    first, second = (value.type for value in region.arguments)
+    if free_values(region) or first != second or not isinstance(first, TensorType):
+        return None
+    numbers = [np.array(number).astype(first.storage) for number in _SIGNED]
+    pairs = list(product(numbers, numbers))
+    end = region.operations[-1].operands
+    body = Program((Function("main", region, tuple(value.type for value in end)),))
+    placed = tuple(Value(name, first) for name in ("a", "b"))
+    try:
+        found = [evaluate(body, pair) for pair in pairs]
+        for monoid in (MAXIMUM, MINIMUM, ADD):
+            alone = single_op(monoid.name, placed, (first,))
+            same = (evaluate(alone, pair) for pair in pairs)
+            if all(to_bits(a[0]) == to_bits(b[0]) for a, b in zip(found, same, strict=True)):
+                return monoid
+    except EvaluationError:
+        pass
+    return None
+
+
+def _is_flushed(result: Array, actual: Array) -> Array:
+    """Where subnormal numbers are lost beside that."""
+    smallest = element_type_of(result).float_format.smallest_normal
+    return (np.abs(to_float64(result)) < smallest) & (to_float64(actual) == 0) & (result != 0)
+
+
+def _lost(expected: Array, actual: Array) -> Array:
+    return np.isnan(expected) & ~np.isnan(actual)
+
+
+def _zeros(expected: Array, actual: Array) -> Array:
+    return (expected == 0) & (actual == 0)
+
+
+_LANES = (4, 8, 16, 32, 64)
+
+
+def _hypothesis(label: str, measure: Measure, *, signs: bool = False) -> Hypothesis:
+    return Hypothesis(label, measure, signs=signs, ulps=measure)
+
+
+OF_REDUCTIONS = (
+    _hypothesis("NaN left out", _measure(_without_nan, _lost)),
+    *(
+        _hypothesis("NaN left out", _measure(partial(_since_the_last_nan, lanes), _lost))
+        for lanes in _LANES
+    ),
+    _hypothesis("zeros taken for equal", _measure(_without_the_greater_zero, _zeros), signs=True),
+    _hypothesis("summed from +0", _measure(_from_zero, _zeros), signs=True),
+)
+"""An extremum of the numbers alone, of all or of those that no NaN follows; one that is the zero
+of the other sign, which is there too; and a sum that is +0 although its init value and all elements
+are -0."""

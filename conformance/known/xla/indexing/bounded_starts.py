@@ -1,0 +1,138 @@
+"""Slices of what has a dynamic size that start too late.
+
+The start of a slice is clamped so that the slice ends within the operand. Of an operand whose size
+is known up to a bound XLA clamps it to what ends within the bound, and so reads padding. The bound
+follows from the operations before it, and may be less than the one that is stated.
+
+Source: jaxlib 0.10.2 and 0.12, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+
+from conformance.known.mistaken import with_operations
+from reference.interpreter.evaluate import evaluate
+from reference.ir.errors import EvaluationError
+from reference.ir.program import Dense, Operation, Program, TensorType, Value, attributes
+from reference.ir.types import Array
+from reference.numerics.alike import alike
+
+LABEL = "start clamped to the bound"
+
+_SLICES, _CUTS, _JOINS = "dynamic_slice", "set_dimension_size", "concatenate"
+
+
+def concerns(operation: Operation) -> bool:
+    """Whether an operation is a slice of an operand with one size that is known up to a bound."""
+    return operation.name == _SLICES and _free(operation) is not None
+
+
+def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
+    """Whether a program gives just what such starts make of it, whatever the padding holds: what
+    is the same for zeros and for ones there must be."""
+    if not any(map(concerns, program.main.body.operations)):
+        return False
+    try:
+        zeros, ones = _padded(program, inputs)
+    except EvaluationError:
+        return False
+    return len(zeros) == len(actual) and all(map(_is_as, zeros, ones, actual))
+
+
+def predicts(program: Program, inputs: Sequence[Array], _: Sequence[Array]) -> list[Array]:
+    """Which elements of explained results depend on no padding."""
+    return list(map(alike, *_padded(program, inputs)))
+
+
+def _padded(program: Program, inputs: Sequence[Array]) -> list[Sequence[Array]]:
+    """What such starts make of a program whose padding holds zeros, and ones."""
+    operations = program.main.body.operations
+    return [
+        evaluate(with_operations(program, (*_mistaken(operations, fill),)), inputs)
+        for fill in (0, 1)
+    ]
+
+
+def _is_as(zeros: Array, ones: Array, got: Array) -> bool:
+    if got.shape != zeros.shape or got.dtype != zeros.dtype or ones.shape != zeros.shape:
+        return False
+    return bool((alike(zeros, got) | ~alike(zeros, ones)).all())
+
+
+def _mistaken(operations: Sequence[Operation], fill: int) -> Iterator[Operation]:
+    makers = {value.name: one for one in operations for value in one.results}
+    return chain.from_iterable(
+        _late(one, fill, f"late{number}.", makers) if concerns(one) else (one,)
+        for number, one in enumerate(operations)
+    )
+
+
+def _room(value: Value, dimension: int, makers: Mapping[str, Operation]) -> int:
+    """Return the largest size that a dimension can have by the operations that make a value."""
+    of = value.type
+    assert isinstance(of, TensorType)
+    size = of.shape[dimension]
+    if size is not None:
+        return size
+    maker = makers.get(value.name)
+    if maker is not None and maker.name == _CUTS:
+        return _room(maker.operands[0], dimension, makers)
+    if maker is not None and maker.name == _JOINS and maker.attribute("dimension") == dimension:
+        return sum(_room(one, dimension, makers) for one in maker.operands)
+    alike = (one for one in (maker.operands if maker is not None else ()) if _is_alike(one, of))
+    same = next(alike, None)
+    assert of.bounds
+    return of.bounds[dimension] or 0 if same is None else _room(same, dimension, makers)
+
+
+def _is_alike(value: Value, of: TensorType) -> bool:
+    """Tell whether a value has the shape and the bounds of a type."""
+    other = value.type
+    return isinstance(other, TensorType) and (other.shape, other.bounds) == (of.shape, of.bounds)
+
+
+def _free(operation: Operation) -> int | None:
+    """The dimension of the operand whose size is known up to a bound, where there is one."""
+    of = operation.operands[0].type
+    if not isinstance(of, TensorType) or not of.bounds:
+        return None
+    free = [number for number, size in enumerate(of.shape) if size is None]
+    return free[0] if len(free) == 1 and of.bounds[free[0]] is not None else None
+
+
+def _late(
+    operation: Operation, fill: int, prefix: str, makers: Mapping[str, Operation]
+) -> Iterator[Operation]:
+    """The slice of the operand with padding behind it, from a start that fits the bound."""
+    operand, free = operation.operands[0], _free(operation)
+    of, sizes = operand.type, operation.attribute("slice_sizes")
+    assert isinstance(of, TensorType)
+    assert free is not None
+    assert of.bounds
+    assert isinstance(sizes, tuple)
+    bound, room = of.bounds[free] or 0, _room(operand, free, makers)
+    full = tuple(bound if size is None else size for size in of.shape)
+    padding = Value(f"{prefix}padding", TensorType(full, of.element_type))
+    yield _constant(padding, np.full(full, fill).astype(of.storage))
+    twice = tuple(2 * bound if number == free else None for number in range(len(full)))
+    joined = Value(f"{prefix}joined", TensorType(of.shape, of.element_type, twice))
+    yield Operation("concatenate", (operand, padding), (joined,), attributes(dimension=free))
+    start = operation.operands[1 + free]
+    assert isinstance(start.type, TensorType)
+    least, most = (Value(f"{prefix}{name}", start.type) for name in ("least", "most"))
+    yield _constant(least, np.zeros((), start.type.storage))
+    yield _constant(most, np.array(room - int(sizes[free])).astype(start.type.storage))
+    clamped = Value(f"{prefix}start", start.type)
+    yield Operation("clamp", (least, start, most), (clamped,))
+    starts = [*operation.operands[1:]]
+    starts[free] = clamped
+    yield Operation(_SLICES, (joined, *starts), operation.results, operation.attributes)
+
+
+def _constant(value: Value, array: Array) -> Operation:
+    assert isinstance(value.type, TensorType)
+    return Operation("constant", (), (value,), attributes(value=Dense.of(array, value.type)))

@@ -1,0 +1,43 @@
+"""Updates whose start index is clamped to a bound that the index type has no room for.
+
+The bound is the size of the operand less that of the update. It is cut to the bits of the index
+type, and may be negative then: the update is written elsewhere in memory, which need not be the
+result's.
+
+Source: jaxlib 0.10.2, measured.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.known.hypothesis import Results, exactly
+from conformance.known.xla.indexing.out_of_bounds import BOUND
+from reference.ir.program import Operation
+from reference.ir.types import Array
+
+
+def _updated(_: Operation, operands: tuple[Array, ...], expected: Results) -> Results | None:
+    """What is written so; None where all bounds have room."""
+    del expected
+    operand, update, *starts = operands
+    if not starts:
+        return None
+    bounds = [n - m for n, m in zip(operand.shape, update.shape, strict=True)]
+    cut = [
+        int(np.int64(bound).astype(start.dtype))
+        for bound, start in zip(bounds, starts, strict=True)
+    ]
+    if cut == bounds:
+        return None
+    first = [min(max(int(start), 0), bound) for start, bound in zip(starts, cut, strict=True)]
+    places = np.indices(update.shape).reshape(update.ndim, -1) + np.array(first)[:, None]
+    strides = np.cumprod([1, *operand.shape[:0:-1]])[::-1]
+    flat = (places * strides[:, None]).sum(axis=0)
+    inside = (flat >= 0) & (flat < operand.size)
+    result = operand.reshape(-1).copy()
+    result[flat[inside]] = update.reshape(-1)[inside]
+    return (result.reshape(operand.shape),)
+
+
+CUT = exactly(BOUND, _updated)

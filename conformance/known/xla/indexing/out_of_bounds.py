@@ -1,0 +1,170 @@
+"""Other treatments of updates out of bounds than the specification's, to name what a backend does.
+
+Spec "scatter" drops an update where its own `result_index` is out of bounds. XLA drops the whole
+window if any of its elements is (its ScatterExpander compares the start index with the largest
+one at which the window fits), and makes that comparison in the type of the indices, in which the
+bound may not have room. It puts back what stood where a dropped window would be, clamped; of a
+constant input and constant unsigned indices it reads that by their signs. StableHLO's interpreter
+sign-extends unsigned indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import exactly
+from conformance.known.interpreter.indices import LABEL as SIGNED
+from conformance.known.interpreter.indices import signed
+from generators.values.shaped_values import cast
+from reference.ir.program import Operation
+from reference.ir.types import Array, ElementType, element_type, element_type_of
+from reference.ops.indexed.scatter import start_indices_of
+from reference.ops.indexed.update_orders import update_positions
+
+WINDOW = "window out of bounds in part"
+NO_INDICES = "index vectors of no components"
+BOUND = "bound that the index type has no room for"
+ELSEWHERE = "dropped window read elsewhere"
+
+
+def treatments(operation: Operation, operands: Sequence[Array]) -> Iterator[tuple[str, Array]]:
+    """Those that would make a difference here: a name, and where each update goes then (a flat
+    position, -1 where it is dropped)."""
+    given: dict[str, Any] = dict(operation.attributes)
+    count = len(operands) // 2
+    operand, indices, updates = operands[0], operands[count], operands[count + 1]
+    places = update_positions(operation, operand, indices, updates)
+    window = tuple(given["update_window_dims"])
+    outside = (places < 0).any(axis=window, keepdims=True)
+    whole = np.where(outside, -1, places)
+    if (whole != places).any():
+        yield WINDOW, whole
+    of = element_type_of(indices)
+    byte = element_type("si8" if of.is_signed else "ui8")
+    for kept in dict.fromkeys((of, byte if of.bits < byte.bits else of)):  # stored in a byte each
+        narrow = np.where(_fits(given, operand, indices, updates, kept), whole, -1)
+        if (narrow != whole).any():
+            yield BOUND, narrow
+    for one in _without_indices(given, operand, updates, places):
+        if (one != places).any():
+            yield NO_INDICES, one
+    by_sign = update_positions(operation, operand, signed(indices), updates)
+    if (by_sign != places).any():
+        yield SIGNED, by_sign
+
+
+def _without_indices(
+    given: dict[str, Any], operand: Array, updates: Array, places: Array
+) -> Iterator[Array]:
+    """Where updates go, if anywhere, whose index vectors have no components, so one start index.
+
+    They are taken for one window, or the last of them is taken and the others are lost.
+    """
+    if given["scatter_dims_to_operand_dims"]:
+        return
+    if updates.ndim == operand.ndim and (np.array(updates.shape) <= operand.shape).all():
+        all_places = np.arange(operand.size).reshape(operand.shape)
+        yield all_places[tuple(slice(size) for size in updates.shape)]
+    if updates.size:
+        last = np.full_like(places, -1)
+        at = tuple(
+            slice(None) if d in given["update_window_dims"] else -1 for d in range(updates.ndim)
+        )
+        last[at] = places[at]
+        yield last
+
+
+def _fits(
+    given: dict[str, Any], operand: Array, indices: Array, updates: Array, of: ElementType
+) -> Array:
+    """Where the start indices are not above the bounds, as a type of indices has them."""
+    window_dims = given["update_window_dims"]
+    starts = start_indices_of(
+        operand.shape,
+        indices,
+        updates.shape,
+        update_window_dims=window_dims,
+        scatter_dims_to_operand_dims=given["scatter_dims_to_operand_dims"],
+        index_vector_dim=given["index_vector_dim"],
+    )
+    sizes = _window(given, operand, updates)
+    fits = np.ones(updates.shape, np.bool_)
+    for d in range(operand.ndim):  # those that no index speaks of are compared too, from 0
+        bound = np.asarray(operand.shape[d] - sizes.get(d, 1), np.int64)
+        limit = int(cast(bound, of)[()])
+        fits &= starts[d] <= limit
+    return fits
+
+
+# --- Slices that are gathered ---------------------------------------------------------------------
+
+
+def other_starts(operation: Operation, operands: Sequence[Array]) -> Iterator[tuple[str, Array]]:
+    """What start indices of a gather are taken for: a name, and the indices as signed or unsigned
+    numbers of as many bits."""
+    indices, of = operands[1], element_type_of(operands[1])
+    if of.is_unsigned:
+        if (signed(indices) < 0).any():
+            yield SIGNED, signed(indices)
+        return
+    given: dict[str, Any] = dict(operation.attributes)
+    sizes = given["slice_sizes"] if "slice_sizes" in given else operands[2].tolist()
+    ends = [operands[0].shape[d] - sizes[d] for d in given["start_index_map"]]
+    limits = cast(np.asarray(ends, np.int64), of).astype(np.int64)
+    if (limits < 0).any():
+        axis = given["index_vector_dim"]
+        limits = limits.reshape([len(ends) if d == axis else 1 for d in range(indices.ndim)])
+        moved = np.minimum(np.maximum(indices.astype(np.int64), 0), limits)
+        yield BOUND, cast(moved, element_type(f"ui{of.bits}"))
+
+
+# --- Dropped windows -----------------------------------------------------------------------------
+
+
+def _put_back_elsewhere(
+    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array, ...] | None:
+    """Of a single window that is dropped: its place gets what stands where its signed index is."""
+    del expected
+    count = len(operands) // 2
+    inputs, indices, updates = operands[:count], operands[count], operands[count + 1]
+    dims: tuple[int, ...] = tuple(dict(operation.attributes)["scatter_dims_to_operand_dims"])  # pyright: ignore[reportArgumentType]
+    if not dims or indices.size != len(dims) or not updates.size:
+        return None
+    if (update_positions(operation, inputs[0], indices, updates) >= 0).any():
+        return None
+    written, read = (
+        update_positions(operation, inputs[0], _clamped(operation, operands, index), updates)
+        for index in (indices, signed(indices))
+    )
+    results = [array.reshape(-1).copy() for array in inputs]
+    for result, array in zip(results, inputs, strict=True):
+        result[written.reshape(-1)] = array.reshape(-1)[read.reshape(-1)]
+    return tuple(result.reshape(inputs[0].shape) for result in results)
+
+
+def _clamped(operation: Operation, operands: tuple[Array, ...], index: Array) -> Array:
+    """The single index vector moved to where the window fits, as si64."""
+    given: dict[str, Any] = dict(operation.attributes)
+    shape, updates = operands[0].shape, operands[len(operands) // 2 + 1]
+    sizes = _window(given, operands[0], updates)
+    vector = index.reshape(-1).tolist()
+    moved = [
+        min(max(at, 0), shape[d] - sizes.get(d, 1))
+        for at, d in zip(vector, given["scatter_dims_to_operand_dims"], strict=True)
+    ]
+    return np.array(moved, np.int64).reshape(index.shape)
+
+
+def _window(given: dict[str, Any], operand: Array, updates: Array) -> dict[int, int]:
+    """The sizes of the windows, by the dimension of the inputs."""
+    dropped = (*given["inserted_window_dims"], *given.get("input_batching_dims", ()))
+    kept = [d for d in range(operand.ndim) if d not in dropped]
+    window_dims = given["update_window_dims"]
+    return dict(zip(kept, (updates.shape[d] for d in window_dims), strict=True))
+
+
+READ_ELSEWHERE = exactly(ELSEWHERE, _put_back_elsewhere)

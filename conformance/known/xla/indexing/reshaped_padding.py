@@ -1,0 +1,115 @@
+"""Reshapes that take padding for elements.
+
+A value of a size that is known up to a bound lies in memory for its bound. XLA reshapes all of
+that, and cuts the new sizes out of it: right where the dimension that is cut stays the outermost
+one, and wrong where another one is cut afterwards, since padding then lies between the elements.
+
+Source: jaxlib 0.10.2 and 0.12, measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+
+from conformance.known.mistaken import gives_with
+from reference.ir.program import Operation, Program, TensorType, Value, attributes
+from reference.ir.types import Array
+from reference.ops.dynamism import SIZE
+
+LABEL = "padding reshaped"
+
+_CUTS, _RESHAPES = "set_dimension_size", "dynamic_reshape"
+
+
+def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
+    """Whether a program gives just what that mistake makes of its reshapes."""
+    operations = program.main.body.operations
+    makers = {value.name: one for one in operations for value in one.results}
+    names = (f"padding{number}." for number in count())
+    mistaken = tuple(new for one in operations for new in _reshaped(one, makers, next(names)))
+    if len(mistaken) == len(operations):
+        return False
+    return gives_with(program, inputs, actual, mistaken)
+
+
+def concerns(operation: Operation) -> bool:
+    """Whether an operation is such a reshape."""
+    return operation.name == _RESHAPES
+
+
+def _reshaped(
+    operation: Operation, makers: Mapping[str, Operation], prefix: str
+) -> Iterator[Operation]:
+    """What is computed in place of an operation: of a reshape of what was cut, that of the whole,
+    cut to the new sizes."""
+    whole = _whole(operation, makers)
+    if whole is None:
+        yield operation
+        return
+    (result,) = operation.results
+    of = result.type
+    assert isinstance(of, TensorType)
+    full = _most(of)
+    assert full is not None
+    dynamic = [number for number, size in enumerate(of.shape) if size is None]
+    value = Value(f"{prefix}whole", TensorType(full, of.element_type))
+    yield Operation("reshape", (whole,), (value,))
+    for number in dynamic:
+        *_, given = made = [*_size(operation, number, f"{prefix}{number}.")]
+        yield from made
+        last = number == dynamic[-1]
+        cut = result if last else Value(f"{prefix}cut{number}", _cut(value.type, number))
+        size = given.results[0]
+        yield Operation(_CUTS, (value, size), (cut,), attributes(dimension=number))
+        value = cut
+
+
+def _whole(operation: Operation, makers: Mapping[str, Operation]) -> Value | None:
+    """What was cut to be the operand, of as many elements as the bounds of the result make."""
+    if not concerns(operation):
+        return None
+    maker = makers.get(operation.operands[0].name)
+    if maker is None or maker.name != _CUTS:
+        return None
+    before, after = maker.operands[0].type, operation.results[0].type
+    if not isinstance(before, TensorType) or not isinstance(after, TensorType):
+        return None
+    most = _most(after)
+    if not before.is_static or most is None or math.prod(before.static_shape) != math.prod(most):
+        return None
+    return maker.operands[0]
+
+
+def _most(of: TensorType) -> tuple[int, ...] | None:
+    """The sizes that are known, and the bounds of the others; None without those."""
+    pairs = zip(of.shape, of.bounds or of.shape, strict=True)
+    sizes = tuple(bound if size is None else size for size, bound in pairs)
+    known = tuple(size for size in sizes if size is not None)
+    return known if of.bounds and len(known) == len(sizes) else None
+
+
+def _cut(of: object, dimension: int) -> TensorType:
+    """The type with one more dimension of a size that is known up to a bound."""
+    assert isinstance(of, TensorType)
+    bounds = of.bounds or (None,) * len(of.shape)
+    before, after = slice(dimension), slice(dimension + 1, None)
+    return TensorType(
+        (*of.shape[before], None, *of.shape[after]),
+        of.element_type,
+        (*bounds[before], of.shape[dimension], *bounds[after]),
+    )
+
+
+def _size(reshape: Operation, dimension: int, prefix: str) -> Iterator[Operation]:
+    """Operations of which the last gives the new size of a dimension."""
+    sizes = reshape.operands[1]
+    assert isinstance(sizes.type, TensorType)
+    of = sizes.type.element_type
+    one, scalar = Value(f"{prefix}one", TensorType((1,), of)), Value(prefix, TensorType((), of))
+    start, limit = (dimension,), (dimension + 1,)
+    given = attributes(start_indices=start, limit_indices=limit, strides=(1,))
+    yield Operation("slice", (sizes,), (one,), given)
+    yield Operation("reshape", (one,), (scalar,))
+    yield Operation("convert", (scalar,), (Value(f"{prefix}size", SIZE),))

@@ -1,0 +1,109 @@
+"""Gathers and scatters that treat indices otherwise than the specification, by what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, told
+from conformance.known.interpreter.indices import signed
+from conformance.known.xla.indexing.out_of_bounds import (
+    BOUND,
+    NO_INDICES,
+    SIGNED,
+    WINDOW,
+    other_starts,
+    treatments,
+)
+from conformance.tolerance.bounds.gathering import sum_or_product_bound
+from conformance.tolerance.ulp import bound_distances
+from reference.interpreter.evaluate import apply, body_of
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike
+from reference.numerics.rounding import to_float64
+from reference.ops.indexed.update_orders import Scattering, taken_apart
+from reference.unspecified.table import is_open
+
+Explained = Callable[[Operation, Operands, Results, Results], Array]
+"""explained(operation, operands, expected, actual): which elements a treatment explains."""
+
+
+def _refuting(label: str, explained: Explained) -> Hypothesis:
+    """Return the class of elements that show a treatment, whatever is open about the others."""
+
+    def errors(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        mask = explained(operation, operands, expected, actual)
+        return told(*(mask for _ in expected))
+
+    return Hypothesis(label, errors, signs=True, refutes=True)
+
+
+def _scattered(label: str) -> Hypothesis:
+    def explained(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Array:
+        body, found = body_of(operation.regions[0]), np.zeros(expected[0].shape, np.bool_)
+        for name, places in treatments(operation, operands):
+            if name == label:
+                parts = taken_apart(operation, operands, body, places)
+                found |= _treated(label, parts, operation, operands, expected, actual)
+        return found
+
+    return _refuting(label, explained)
+
+
+def _treated(
+    label: str,
+    parts: Scattering,
+    operation: Operation,
+    operands: Operands,
+    expected: Results,
+    actual: Results,
+) -> Array:
+    """Tell which elements are not as expected, but what updates at other places make of them."""
+    results = parts.results()
+    explained = np.ones(results[0].shape, np.bool_)
+    differs = np.zeros(results[0].shape, np.bool_)
+    for want, got, other in zip(expected, actual, results, strict=True):
+        differs |= ~alike(other, want.reshape(-1))
+        same = alike(other, got.reshape(-1))
+        if parts.is_sum_or_product:
+            bound = sum_or_product_bound(parts, other)
+            same |= bound_distances(other, got.reshape(-1), bound) <= 1
+        if label == SIGNED:
+            same |= _overflown(operation, operands, other.reshape(got.shape), got)
+        explained &= same
+    return (differs & explained).reshape(actual[0].shape)
+
+
+def _overflown(operation: Operation, operands: Operands, result: Array, got: Array) -> Array:
+    """Tell which elements (flat) are no finite numbers where the order of the updates leaves it
+    open whether they are, the indices taken for signed ones."""
+    count, of = len(operands) // 2, element_type_of(result)
+    if not (of.is_float or of.is_complex):
+        return np.zeros(result.size, np.bool_)
+    moved = (*operands[:count], signed(operands[count]), *operands[count + 1 :])
+    infinite = ~np.isfinite(got) if of.is_complex else ~np.isfinite(to_float64(got))
+    return is_open(operation, moved, result).reshape(-1) & infinite.reshape(-1)
+
+
+def _gathered(label: str) -> Hypothesis:
+    def explained(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Array:
+        found = np.zeros(expected[0].shape, np.bool_)
+        for name, indices in other_starts(operation, operands):
+            if name == label:
+                (other,) = apply(operation, (operands[0], indices, *operands[2:]))
+                found |= alike(other, actual[0]) & ~alike(other, expected[0])
+        return found
+
+    return _refuting(label, explained)
+
+
+SCATTERED = tuple(map(_scattered, (WINDOW, BOUND, NO_INDICES, SIGNED)))
+GATHERED = tuple(map(_gathered, (SIGNED, BOUND)))

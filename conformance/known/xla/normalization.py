@@ -1,0 +1,219 @@
+"""Batch normalization as formulas of balls: the specification's, and others.
+
+The others are what compilers and libraries are known to compute instead. On paper they are the
+same; rounded they lose digits where the specification's formula does not, or meet other infinities.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.tolerance.bounds.balls import Arithmetic, Ball, contracted, hull, unrounded
+from conformance.tolerance.bounds.normalization import (
+    BallStep,
+    Chosen,
+    Formula,
+    arithmetic_on,
+    in_steps,
+    literal,
+    measure_by,
+    normalized,
+)
+from conformance.tolerance.bounds.underflow import has_flushing_modes
+from conformance.tolerance.rule import Measure
+from reference.ir.program import Operation
+from reference.ir.types import ELEMENT_TYPES, ElementType
+from reference.ops import normalization as ops
+
+ALL = GRAD, INFERENCE, TRAINING = tuple(record.name for record in ops.OPS)
+
+_F16, _F32 = ELEMENT_TYPES["f16"], ELEMENT_TYPES["f32"]
+
+
+def reciprocal_root(step: BallStep) -> tuple[Ball, ...]:
+    """Products with 1 / sqrt(variance + epsilon) in place of quotients by the root."""
+    if step.op != GRAD:
+        return normalized(step, _by_reciprocal, ops.moments)
+    x, scale, mean, variance, grad_output = step.given.values()
+    centered, factor = x - mean, _reciprocal(variance, step.epsilon)
+    literally, spread = literal(step), variance + step.epsilon
+    product = ops.total(grad_output * centered, step.axes) * centered
+    along = hull(product / spread, product * (1 / spread))  # which may be subnormal, and flushed
+    inner = grad_output * step.count - literally[2] - along
+    grad_scale = ops.total(grad_output * (centered * factor), step.axes)
+    return scale * factor / step.count * inner, grad_scale, literally[2]
+
+
+def one_pass(step: BallStep) -> tuple[Ball, ...]:
+    """The variance as E[x^2] - E[x]^2."""
+    return normalized(step, _by_reciprocal, _one_pass_moments)
+
+
+def folded(step: BallStep) -> tuple[Ball, ...]:
+    """The output as x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
+    return normalized(step, _folded_output, ops.moments)
+
+
+def one_pass_and_folded(step: BallStep) -> tuple[Ball, ...]:
+    """Both."""
+    return normalized(step, _folded_output, _one_pass_moments)
+
+
+def one_pass_of_sums(step: BallStep) -> tuple[Ball, ...]:
+    """The variance as E[x^2] - (sum of x)^2 / n^2, whose square may overflow."""
+    return normalized(step, _by_reciprocal, _moments_of_sums)
+
+
+def one_pass_of_sums_and_folded(step: BallStep) -> tuple[Ball, ...]:
+    """That, and the output folded."""
+    return normalized(step, _folded_output, _moments_of_sums)
+
+
+def other_orders(step: BallStep) -> tuple[Ball, ...]:
+    """Gradients whose factors and divisors come in another order, or are drawn out of a sum."""
+    x, _, mean, _, grad_output = step.given.values()
+    return _reordered(step, ops.total(grad_output * (x - mean), step.axes))
+
+
+def contraction(step: BallStep) -> tuple[Ball, ...]:
+    """The same, with products that go into a sum without being rounded (or overflowing) first."""
+    x, _, mean, _, grad_output = step.given.values()
+    return _reordered(step, contracted(grad_output, x - mean, step.axes), fused=True)
+
+
+def _reordered(step: BallStep, covariance: Ball, *, fused: bool = False) -> tuple[Ball, ...]:
+    x, scale, mean, variance, grad_output = step.given.values()
+    centered, spread = x - mean, variance + step.epsilon
+    factor = _reciprocal(variance, step.epsilon)
+    grad_offset = ops.total(grad_output, step.axes)
+    along = hull(
+        covariance * centered / spread,
+        covariance / spread * centered,
+        covariance * (centered / spread),
+        covariance * centered * (1 / spread),
+        covariance * (1 / spread) * centered,
+        covariance * (centered * (1 / spread)),
+    )
+    if fused:
+        along = hull(
+            along,
+            unrounded(covariance / spread, centered),
+            unrounded(covariance * centered, 1 / spread),
+            unrounded(covariance * (1 / spread), centered),
+            unrounded(covariance, centered * (1 / spread)),
+            unrounded(covariance, centered / spread),
+        )
+    inner = grad_output * step.count - grad_offset - along
+    grad_operand = hull(
+        scale * factor / step.count * inner,
+        scale / step.count * factor * inner,
+        inner * scale * factor / step.count,
+    )
+    return grad_operand, hull(covariance * factor, covariance / np.sqrt(spread)), grad_offset
+
+
+def _reciprocal(variance: Ball, epsilon: Ball) -> Ball:
+    found = 1 / np.sqrt(variance + epsilon)
+    if epsilon.low.any() or epsilon.high.any():
+        return found
+    return hull(found, 1 / np.sqrt(variance))  # an epsilon of 0 left out: a variance of -0 stays
+
+
+def _by_reciprocal(
+    x: Ball, scale: Ball, offset: Ball, mean: Ball, variance: Ball, epsilon: Ball
+) -> Ball:
+    return scale * ((x - mean) * _reciprocal(variance, epsilon)) + offset
+
+
+def _folded_output(
+    x: Ball, scale: Ball, offset: Ball, mean: Ball, variance: Ball, epsilon: Ball
+) -> Ball:
+    factor = scale * _reciprocal(variance, epsilon)
+    return x * factor + (offset - mean * factor)
+
+
+def _one_pass_moments(x: Ball, count: Ball, axes: tuple[int, ...]) -> tuple[Ball, Ball]:
+    mean = ops.total(x, axes) / count
+    return mean, ops.total(x * x, axes) / count - mean * mean
+
+
+def _moments_of_sums(x: Ball, count: Ball, axes: tuple[int, ...]) -> tuple[Ball, Ball]:
+    total = ops.total(x, axes)
+    square = total * total * ((1 / count) * (1 / count))
+    return total / count, ops.total(x * x, axes) / count - square
+
+
+OTHERS: tuple[tuple[str, Formula, tuple[str, ...]], ...] = (
+    ("reciprocal", reciprocal_root, ALL),
+    ("order of the factors", other_orders, (GRAD,)),
+    ("contracted product", contraction, (GRAD,)),
+    ("folded normalization", folded, (INFERENCE, TRAINING)),
+    ("one-pass variance", one_pass, (TRAINING,)),
+    ("one-pass variance", one_pass_and_folded, (TRAINING,)),
+    ("one-pass variance", one_pass_of_sums, (TRAINING,)),
+    ("one-pass variance", one_pass_of_sums_and_folded, (TRAINING,)),
+)
+"""Formulas that compilers are known to evaluate: their class, and the ops that they are of."""
+
+
+def _loose(element_type: ElementType) -> Arithmetic:
+    """Quotients as products with reciprocals, and roots off by what makes 2 ulp of 1 / sqrt(x)."""
+    return Arithmetic(
+        element_type, quotient=3.0, root=4.0, flushes=has_flushing_modes(element_type)
+    )
+
+
+def _in_wider(arithmetic: Chosen) -> Iterator[Chosen]:
+    """An arithmetic of narrow types in wider ones: constants rounded or not, subnormal numbers (an
+    epsilon for one) flushed or not."""
+    for wider, whole, flushes in itertools.product((_F32, _F16), (True, False), (False, True)):
+        yield partial(_as_in, arithmetic, wider, whole, flushes)
+
+
+def _as_in(
+    arithmetic: Chosen, wider: ElementType, whole: bool, flushes: bool, element_type: ElementType
+) -> Arithmetic:
+    found = arithmetic(element_type if element_type.bits >= wider.bits else wider)
+    return replace(found, whole=whole, flushes=flushes and has_flushing_modes(found.of))
+
+
+@cache
+def of_normalization(platform: str) -> tuple[Hypothesis, ...]:
+    """Return the classes of what batch normalization gives on a `Hardware`.
+
+    The specification's formula with subnormal numbers lost, and the other formulas, in the
+    operands' type and in wider ones, from what is nearest to the text.
+    """
+    chosen = arithmetic_on(platform)
+    lost = measure_by(literal, lambda of: replace(chosen(of), flushes=has_flushing_modes(of)))
+    return Hypothesis("subnormal intermediate", lost, flushes=True), *_OTHERWISE
+
+
+def _otherwise() -> Iterator[Hypothesis]:
+    for chosen in _in_wider(in_steps):
+        yield Hypothesis("wider arithmetic", measure_by(literal, chosen, explains=True))
+    for chosen in (_loose, *_in_wider(_loose)):
+        for label, formula, names in OTHERS:
+            yield Hypothesis(label, _only(names, measure_by(formula, chosen, explains=True)))
+
+
+def _only(names: tuple[str, ...], measure: Measure) -> Measure:
+    """Return the measure for some of the ops; of any other nothing is explained."""
+
+    def chosen(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        if operation.name in names:
+            return measure(operation, operands, expected, actual)
+        return nothing(expected)
+
+    return chosen
+
+
+_OTHERWISE = tuple(_otherwise())

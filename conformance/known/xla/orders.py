@@ -1,0 +1,252 @@
+"""Reductions that took their elements in another order than the specification's.
+
+The leaves of a reduction's tree are in the lexicographic order of their indices. A backend that
+goes through the dimensions in another order gives other results where the body is not commutative,
+or where a selection has ties, which it may see between subnormal numbers, too: wrong in one way,
+which has a name of its own. So is a running fold that is done by tiles (tiles.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.known.xla.subnormals import subnormal_order
+from conformance.known.xla.windows.tiles import by_tiles
+from conformance.tolerance.bounds.reduction import reduction_bound
+from conformance.tolerance.ulp import bound_distances
+from reference.interpreter.evaluate import EvaluationError
+from reference.ir.program import Dense, Operation, attributes
+from reference.ir.types import Array
+from reference.numerics import monoids
+from reference.ops.folds import folding
+from reference.ops.folds.folding import Lanes, Rows, Schedule
+from reference.unspecified.reduction import (
+    Reduction,
+    differ,
+    one_after_the_other,
+    one_by_one,
+    taken_apart,
+)
+from reference.unspecified.table import is_open
+
+LABEL = "order of the elements"
+TILES = "order of the tiles"
+EMPTY = "source without elements"
+UNPADDED = "padding left out"
+
+_MOST = 4
+"""Dimensions of which all orders are tried: 24 then."""
+_PER_DIMENSION = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+
+Outcomes = Callable[[Operation, Operands], Iterator[Results]]
+"""outcomes(operation, operands): results of one order after the other."""
+
+
+def _of_order(label: str, outcomes: Outcomes) -> Hypothesis:
+    """Return the class of elements that are right for another order of a fold, where that matters.
+
+    It does where the body is no monoid, or selects.
+    """
+
+    def errors(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        bounds = reduction_bound(operation, operands, expected)
+        selects = operation.name == "select_and_scatter"
+        if selects and not operands[1].size:
+            return nothing(expected)
+        try:
+            parts = taken_apart(operation, operands)
+            wrong = [
+                _wrong(operation, operands, number, expected[number], actual[number], bound)
+                if selects or parts.monoid(number) is None
+                else np.zeros(actual[number].shape, np.bool_)
+                for number, bound in enumerate(bounds)
+            ]
+            if not any(mask.any() for mask in wrong):
+                return nothing(expected)
+            return told(*_explained(wrong, outcomes(operation, operands), actual, bounds))
+        except EvaluationError:
+            return nothing(expected)
+
+    return Hypothesis(label, errors, signs=True, refutes=True)
+
+
+def _explained(
+    wrong: Sequence[Array],
+    outcomes: Iterator[Results],
+    actual: Results,
+    bounds: tuple[Array | None, ...],
+) -> Iterator[Array]:
+    """Yield for each result the wrong elements that are those of some outcome."""
+    found = [np.zeros_like(mask) for mask in wrong]
+    for results in outcomes:
+        for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
+            found[number] |= ~_apart(mine, got, bounds[number])
+    yield from (mask & one for mask, one in zip(wrong, found, strict=True))
+
+
+def _in_any_order(operation: Operation, operands: Operands) -> Iterator[Results]:
+    """Yield the results in other orders of the elements, which are compared as they are or with
+    subnormal numbers taken for zeros."""
+    for one in (operation, *subnormal_order.operations(operation, operands)):
+        for outcomes in (_in_other_orders, _in_halves):
+            yield from outcomes(one, operands)
+
+
+def _in_tiles(operation: Operation, operands: Operands) -> Iterator[Results]:
+    yield from by_tiles(taken_apart(operation, operands))
+
+
+def _without_padding(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 for windows that are wrong, but right if padding took no part in them.
+
+    The specification makes padding of init values, and elements of it: where an init value is no
+    identity that shows. A window has none then, or one, or those of a running fold by tiles.
+    """
+    parts = taken_apart(operation, operands)
+    bounds = reduction_bound(operation, operands, expected)
+    found: list[Array] = []
+    for number, (want, got, bound) in enumerate(zip(expected, actual, bounds, strict=True)):
+        monoid, explained = parts.monoid(number), np.zeros(want.shape, np.bool_)
+        if monoid is not None and _apart(want, got, bound).any():
+            values, init = parts.values[number], parts.inits[number]
+            for inits in (0, 1):
+                other = monoids.fold(monoid, values, init, parts.leaves, inits, padded=False)
+                explained |= ~_apart(other, got, bound)
+            for results in by_tiles(parts):
+                explained |= ~_apart(results[number], got, bound)
+            explained &= _wrong(operation, operands, number, want, got, bound)
+        found.append(explained)
+    return told(*found)
+
+
+def _empty(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
+    """Return 0 for all that is wrong where a select_and_scatter has no source: nothing but init
+    values is right."""
+    if operation.name != "select_and_scatter" or operands[1].size:
+        return nothing(expected)
+    return told(differ(expected[0], actual[0]))
+
+
+_OF_ANY_FOLD = (_of_order(LABEL, _in_any_order), _of_order(TILES, _in_tiles))
+REDUCED = _OF_ANY_FOLD
+WINDOWED = (*_OF_ANY_FOLD, Hypothesis(UNPADDED, _without_padding, signs=True, refutes=True))
+SCATTERED = (Hypothesis(EMPTY, _empty, signs=True, refutes=True), *_OF_ANY_FOLD)
+
+
+def _wrong(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    number: int,
+    want: Array,
+    got: Array,
+    bound: Array | None,
+) -> Array:
+    """The elements of result `number` that no reading permits."""
+    found = _apart(want, got, bound)
+    if found.any():
+        found &= ~is_open(operation, operands, want, number)
+    return found
+
+
+def _apart(want: Array, got: Array, bound: Array | None) -> Array:
+    """Where two results differ by more than is permitted."""
+    found = differ(want, got)
+    if bound is not None and found.any():
+        distances = bound_distances(want.reshape(-1), got.reshape(-1), bound.reshape(-1))
+        found &= (distances > 1).reshape(want.shape)
+    return found
+
+
+def _in_other_orders(
+    operation: Operation, operands: tuple[Array, ...]
+) -> Iterator[tuple[Array, ...]]:
+    """The results when the dimensions are gone through in any other order."""
+    rank = operands[0].ndim
+    given: dict[str, Any] = dict(operation.attributes)
+    inside: Sequence[int] = sorted(given.get("dimensions", range(rank)))  # all, of windows
+    if len(inside) > _MOST:
+        return
+    for order in permutations(inside):
+        if list(order) == list(inside):
+            continue
+        places = list(range(rank))
+        for place, dimension in zip(inside, order, strict=True):
+            places[place] = dimension
+        yield from _permuted(operation, operands, tuple(places))
+
+
+def _permuted(
+    operation: Operation, operands: tuple[Array, ...], order: tuple[int, ...]
+) -> Iterator[tuple[Array, ...]]:
+    """The results when dimension i is what was dimension `order[i]`, put back in place."""
+    given: dict[str, Any] = dict(operation.attributes)
+    for name in _PER_DIMENSION:
+        if name in given:
+            given[name] = tuple(given[name][d] for d in order)
+    if "padding" in given:
+        padding: Dense = given["padding"]
+        given["padding"] = Dense.of(padding.array[list(order)], padding.type)
+    moved = tuple(x.transpose(order) if x.ndim else x for x in operands)
+    changed = replace(operation, attributes=attributes(**given))
+    back = np.argsort(order)
+    for selection, schedule in (
+        (folding.tree, folding.init_then_tree),
+        (one_by_one, one_after_the_other),
+    ):
+        parts = taken_apart(changed, moved, selection)
+        results = folding.scheduled(
+            parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule
+        )
+        if operation.name == "reduce":  # the dimensions that stay have not moved
+            yield results
+        else:
+            yield tuple(x.transpose(back) for x in results)
+
+
+def _in_halves(operation: Operation, operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
+    """The results when all of a window up to some place along one dimension comes before all that
+    is behind that place."""
+    window: tuple[int, ...] = dict[str, Any](operation.attributes).get("window_dimensions", ())
+    for axis, size in list(enumerate(window))[1:]:  # the first dimension is gone through first
+        place = np.indices(window)[axis].reshape(-1)
+        for end in range(1, size):
+            order = np.argsort(place >= end, kind="stable")
+            yield from _rearranged(operation, operands, order)
+
+
+def _rearranged(
+    operation: Operation, operands: tuple[Array, ...], order: Array
+) -> Iterator[tuple[Array, ...]]:
+    """The results when place n of every window is what was place `order[n]`."""
+
+    def selection(lanes: Callable[..., Any], rows: Rows) -> Rows:
+        return folding.tree(lanes, tuple(x[order] for x in rows))
+
+    parts = taken_apart(operation, operands, selection)
+    if operation.name == "select_and_scatter":
+        yield folding.scheduled(
+            parts.body.lanes, parts.values, parts.inits, parts.leaves, folding.init_then_tree
+        )
+        return
+    at = np.broadcast_to(order[:, None], (len(order), int(np.prod(parts.leaves.shape))))
+    for schedule in (folding.init_then_tree, one_after_the_other):
+        yield _by_places(parts, at, schedule)
+
+
+def _by_places(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:
+    """The results when leaf n of each is what was leaf `at[n]`."""
+
+    def moved(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:
+        return schedule(lanes, tuple(np.take_along_axis(x, at, axis=0) for x in rows), inits)
+
+    return folding.scheduled(parts.body.lanes, parts.values, parts.inits, parts.leaves, moved)

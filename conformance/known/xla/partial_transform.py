@@ -1,0 +1,76 @@
+"""Fourier transforms of as many elements as `fft_length` says, where dimensions have more.
+
+XLA's CPU takes the leading elements of each of the last dimensions, transforms them, and writes
+what comes out one transform behind the other at the beginning of the result's memory: what stands
+behind was there before, and may be others next time.
+
+Source: jaxlib 0.10.2 and 0.12.0, measured.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.tolerance.bounds.fft import transform_errors
+from conformance.tolerance.ulp import distances_from
+from reference.interpreter.evaluate import apply, of_shape
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from reference.numerics.alike import alike, without_subnormals
+from reference.unspecified.table import is_open
+
+LABEL = "transform of a part"
+
+
+FLUSHED = Hypothesis(
+    "subnormal intermediate", partial(transform_errors, flushes=True), flushes=True
+)
+
+
+def _of_a_part(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    (operand,), (got,) = operands, actual
+    part = _part(operation, operand)
+    if part is None:
+        return nothing(expected)
+    other, results, begun = _transformed(operation, part, got)
+    (distances,) = transform_errors(other, (part,), results, (begun,), flushes=True)
+    right = (distances <= 1) | alike(without_subnormals(results[0]), begun)
+    right |= is_open(other, (part,), results[0])
+    # what stands behind tells nothing where what stands before it is something else
+    return told(np.full(got.shape, right.all()))
+
+
+def _ulps(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
+    """Return how many ulp results are off the transform; infinite for what stands behind it."""
+    (found,), part = nothing(expected), _part(operation, operands[0])
+    if part is not None:
+        _, results, begun = _transformed(operation, part, actual[0])
+        found.reshape(-1)[: part.size] = distances_from(results[0], begun).reshape(-1)
+    return (found,)
+
+
+def _transformed(operation: Operation, part: Array, got: Array) -> tuple[Operation, Results, Array]:
+    """Return the operation that transforms a part, its results, and what a result begins with."""
+    other = of_shape(operation, part.shape)
+    return other, apply(other, (part,)), got.reshape(-1)[: part.size].reshape(part.shape)
+
+
+OF_A_PART = Hypothesis(LABEL, _of_a_part, signs=True, unsteady=True, ulps=_ulps)
+
+
+def _part(operation: Operation, operand: Array) -> Array | None:
+    """The elements that are transformed; None where they are all, or none are told apart."""
+    given: dict[str, Any] = dict(operation.attributes)
+    lengths = tuple(given["fft_length"])
+    sizes = operand.shape[operand.ndim - len(lengths) :]
+    if given["fft_type"] not in ("FFT", "IFFT") or sizes == lengths:
+        return None
+    if any(length > size for length, size in zip(lengths, sizes, strict=True)):
+        return None
+    return np.ascontiguousarray(operand[(..., *(slice(length) for length in lengths))])

@@ -1,0 +1,49 @@
+"""Replica groups that a compiler misreads: other processes stand in a group, or in another order.
+
+A mesh may have `device_ids`, "the mapping of grid coordinates to device IDs"; XLA's translation
+drops them and takes the number of a coordinate for its id. process_order.py has the other mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from conformance.known.xla.processes import process_order
+from conformance.transforms.collective import collectives_of
+from conformance.transforms.replacing import with_each
+from reference.ir.mesh import MeshGroups, mesh_groups
+from reference.ir.program import Operation, Program, attributes
+
+DEVICE_IDS = "device_ids of a mesh ignored"
+
+
+def misread(program: Program) -> Iterator[tuple[str, Program]]:
+    """Yield what a program is misread as, each with the class of the mistake.
+
+    Where both mistakes are made, the class is that of the ignored device_ids.
+    """
+    plain = without_device_ids(program)
+    if plain is not None:
+        yield DEVICE_IDS, plain
+    for label, one in ((process_order.LABEL, program), (DEVICE_IDS, plain)):
+        other = None if one is None else process_order.replica_by_replica(one)
+        if other is not None:
+            yield label, other
+
+
+def without_device_ids(program: Program) -> Program | None:
+    """Return the program with meshes whose devices are in their natural order; None if all are."""
+    changed = [(one, _plain(one)) for one in collectives_of(program)]
+    replaced = [(one, (other,)) for one, other in changed if other is not None]
+    return with_each(program, replaced) if replaced else None
+
+
+def _plain(one: Operation) -> Operation | None:
+    groups = one.attribute("replica_groups")
+    if not isinstance(groups, MeshGroups) or groups.device_ids is None:
+        return None
+    given: dict[str, Any] = dict(one.attributes)
+    given["replica_groups"] = mesh_groups(groups.mesh, groups.axes)
+    return replace(one, attributes=attributes(**given))

@@ -1,0 +1,153 @@
+"""What compilers make of sums of products, beside sums in another type (product_types.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.known.xla.product_types import in_operand_type, in_result_type
+from conformance.known.xla.windows.float_sums import ADDED_UP
+from conformance.known.xla.windows.image_overrun import IMAGE_OVERRUN
+from conformance.known.xla.windows.masked_groups import products_with_zero
+from conformance.known.xla.windows.unreversed import unreversed
+from conformance.tolerance.bounds import contraction, convolution
+from conformance.tolerance.bounds.products import (
+    Default,
+    Depth,
+    Summation,
+    bounded,
+    default_on,
+    measured,
+)
+from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.ulp import distances_from
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation
+from reference.ir.types import ELEMENT_TYPES, element_type_of
+
+FLUSHED = "subnormal intermediate"
+IN_BF16 = "sums kept in bf16"
+NOT_KEPT = "stated algorithm not kept"
+TRANSFORMED = "transformed convolution"
+
+_BF16 = ELEMENT_TYPES["bf16"]
+_FEW = 128
+"""So many roundings to bf16 may come to as much as all products together."""
+
+
+def flushing(summation: Summation, depth: Depth, default: Default) -> Hypothesis:
+    """Return the class of sums whose subnormal operands, products or partial sums become zero."""
+    lost = measured(summation, depth, default, flushes=True)
+    return Hypothesis(FLUSHED, lost, flushes=True)
+
+
+def kept_in_bf16(
+    summation: Summation, depth: Depth, default: Default
+) -> Callable[..., tuple[np.ndarray, ...]]:
+    """Return the errors of sums that are rounded to bf16 at each step, which nobody asks for.
+
+    They are off by the sum of the magnitudes at most.
+    """
+
+    def few(operation: Operation, operands: Operands) -> int:
+        return min(depth(operation, operands), _FEW)
+
+    return measured(summation, few, replace(default, sums=_BF16))
+
+
+def _of_bf16(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    if element_type_of(operands[0]) is not _BF16:
+        return nothing(expected)
+    of = contraction.summed, contraction.depth_of, Default()
+    return kept_in_bf16(*of)(operation, operands, expected, actual)
+
+
+def _without_algorithm(default: Default) -> Hypothesis:
+    """Return the class of sums as good as an operation permits that states no algorithm, of one
+    that states one.
+
+    Or sums in the type that the algorithm says, of operands that are not rounded.
+    """
+    plainly = measured(contraction.summed, contraction.depth_of, default)
+
+    def errors(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        if operation.attribute("accumulation_type") is None:
+            return nothing(expected)
+        found = (
+            plainly(other, operands, apply(other, operands), actual)[0]
+            for other in _ignoring(operation)
+        )
+        return (np.minimum(*found),)
+
+    return Hypothesis(NOT_KEPT, errors, ulps=_ulps_ignoring)
+
+
+def _ulps_ignoring(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return how many ulp results are off the sums that ignore the algorithm, rounded once."""
+    del expected
+    others = (apply(other, operands) for other in _ignoring(operation))
+    return (np.minimum(*(distances_from(other, actual[0]) for (other,) in others)),)
+
+
+def _ignoring(operation: Operation) -> tuple[Operation, Operation]:
+    """Return an operation without its algorithm, and with one that rounds no operands."""
+    plain = [pair for pair in operation.attributes if pair[0] != "accumulation_type"]
+    types = {f"{side}_precision_type": "f64" for side in ("lhs", "rhs")}
+    unrounded = [(name, types.get(name, value)) for name, value in operation.attributes]
+    return (
+        replace(operation, attributes=tuple(plain)),
+        replace(operation, attributes=tuple(unrounded)),
+    )
+
+
+@cache
+def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
+    """Return the classes of sums of products on a `Hardware`."""
+    default = default_on(platform)
+    of = contraction.summed, contraction.depth_of, default
+    kept = (Hypothesis(IN_BF16, _of_bf16),) if platform not in _PRECISE_BY_CHOICE else ()
+    return (
+        flushing(*of),
+        _without_algorithm(default),
+        in_result_type(bounded(*of)),
+        in_operand_type(bounded(*of)),
+        *kept,
+    )
+
+
+_PRECISE_BY_CHOICE = (Hardware.GPU, Hardware.TPU)
+"""Hardware that rounds operands by default, of which no sums kept in bf16 are known."""
+
+
+@cache
+def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
+    """Return the classes of convolutions on a `Hardware`.
+
+    Beside those of sums of products: exact data, of which a transform (Winograd's) makes sums that
+    are not exact, where the specification defines each result as a `dot_general`; what stands
+    behind the image in place of padding; products with zero that are left out or added; integers
+    that are added up in float64; and windows whose reversal is left out.
+    """
+    default = default_on(platform)
+    of = convolution.summed, convolution.depth_of, default
+    inexact = convolution.summed, convolution.depth_of, replace(default, exact=False)
+    return (
+        flushing(*of),
+        in_result_type(bounded(*of)),
+        in_operand_type(bounded(*of)),
+        Hypothesis(TRANSFORMED, measured(*inexact)),
+        IMAGE_OVERRUN,
+        *products_with_zero(default),
+        ADDED_UP,
+        unreversed(bounded(*of)),
+    )

@@ -1,0 +1,38 @@
+"""What compilers make of quantized operations."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.tolerance.bounds.quantization import reach_of
+from conformance.tolerance.rule import Rule
+from reference.interpreter import quantized
+from reference.ir.program import Operation
+from reference.ir.types import Array
+
+
+@cache
+def of_quantized(rule: Rule) -> tuple[Hypothesis, ...]:
+    """Return the classes of an op on quantized tensors, given the rule for the op on numbers."""
+    return (Hypothesis("reciprocal", partial(_by_merged_scales, rule)),)
+
+
+def _by_merged_scales(
+    rule: Rule, operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 for codes within reach of a product with the reciprocal of the scale, or with the
+    quotient of two scales, which rounds once more than the specification's quotient; else inf."""
+    if not quantized.on_numbers(operation) or rule.is_backward:
+        return nothing(expected)
+    found: list[Array] = []
+    reaches = reach_of(rule, operation, operands, expected, roundings=3)
+    for want, got, reach in zip(expected, actual, reaches, strict=True):
+        near = np.zeros(want.shape, np.bool_)
+        if isinstance(reach, tuple):
+            codes = got.astype(np.float64)
+            near = (codes >= reach[0]) & (codes <= reach[1])
+        found.append(np.where(near, 0.0, np.inf))
+    return tuple(found)

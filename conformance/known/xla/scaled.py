@@ -1,0 +1,71 @@
+"""What compilers make of sums of products whose operands are scaled."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results
+from conformance.known.xla.products import FLUSHED, IN_BF16, kept_in_bf16
+from conformance.tolerance.bounds.contraction import depth_of, summed
+from conformance.tolerance.bounds.products import measured, quantum_of
+from conformance.tolerance.bounds.scaled import factors_of, of_scaled, product_of
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type, element_type_of
+from reference.numerics.products import narrowed, started
+from reference.numerics.rounding import to_float64
+from reference.numerics.zeros import is_negative, is_zero
+from reference.ops.xla.scaled import BF16
+
+_F32 = element_type("f32")
+
+
+def _flushed(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return the errors of sums with what is subnormal as bf16 lost, of a side or of both.
+
+    What is lost of a side may be lost of its scales, too.
+
+    The least number of f8E8M0FNU is such a scale. A constant may be scaled when the program is
+    compiled, and keep what is lost of the other side.
+    """
+    product, default = product_of(operation, operands)
+    measure, to = measured(summed, depth_of, default, flushes=True), element_type_of(expected[0])
+    kept = factors_of(operands)
+    flushed = tuple(map(_without, factors_of(tuple(map(_without, map(to_float64, operands))))))
+    found: list[Array] = []
+    for factors in itertools.product(*zip(kept, flushed, strict=True)):
+        sums = started(summed(product, factors, False))
+        same = all(map(operator.is_, factors, kept))
+        found += measure(product, factors, (expected[0] if same else narrowed(sums, to),), actual)
+    wrong = _other_zeros(expected, actual) & (not _may_be_flushed(kept))
+    return (np.where(wrong, np.inf, np.minimum.reduce(found)),)
+
+
+def _without(numbers: Array) -> Array:
+    """Return numbers without those that are subnormal as bf16."""
+    zero = np.copysign(numbers.dtype.type(0), numbers)
+    return np.where(np.abs(numbers) < BF16.float_format.smallest_normal, zero, numbers)
+
+
+def _may_be_flushed(factors: Operands) -> bool:
+    """Tell whether a product, or a sum of some, may be subnormal: then its zero has any sign."""
+    quantum = 1.0
+    for one in factors:
+        quantum *= quantum_of(np.abs(one[np.isfinite(one)]).astype(np.float64))
+    return quantum < _F32.float_format.smallest_normal
+
+
+def _other_zeros(expected: Results, actual: Results) -> Array:
+    """Tell where a zero has the other sign."""
+    want, got = expected[0], actual[0]
+    return is_zero(want) & is_zero(got) & (is_negative(want) != is_negative(got))
+
+
+SCALED = (
+    Hypothesis(FLUSHED, _flushed, flushes=True, signs=True),
+    Hypothesis(IN_BF16, of_scaled(kept_in_bf16)),
+)

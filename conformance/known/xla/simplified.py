@@ -1,0 +1,124 @@
+"""What algebraic simplifiers make of an elementwise operation, to name what a backend does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Results, as_one_of, exactly
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.ops.table import OPS
+
+
+def _zero_left_out(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """Return 0 where the result is what remains without an operand that is zero, else infinity.
+
+    Of 0 - x that is -x.
+    """
+    lhs, rhs = operands
+    is_difference = OPS[operation.name].unrounded is np.subtract
+    remainders = (
+        (lhs, rhs == 0),
+        (OPS["negate"].evaluate(rhs) if is_difference else rhs, lhs == 0),
+    )
+    bits, found = to_bits(actual[0]), np.zeros(expected[0].shape, np.bool_)
+    for remainder, is_without in remainders:
+        same = bits == to_bits(remainder)
+        if same.ndim > found.ndim:  # the parts of complex numbers
+            same = same.all(axis=-1)
+        found |= same & is_without
+    return (np.where(found, 0.0, np.inf),)
+
+
+def _rounded_product(
+    _: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """Errors in units of what the exponential of a product makes of the product's rounding.
+
+    exp(x log(c)) with the logarithm and the product rounded to the type: relative errors of
+    2 u |x log(c)|, and u of the result (Higham, Accuracy and Stability, section 1.6). Where these
+    come to the result itself, as in types of few digits, they would explain anything.
+    """
+    element_type = element_type_of(expected[0])
+    if element_type.is_complex or not element_type.is_float:
+        return (np.full(expected[0].shape, np.inf),)
+    base, exponent, right, result = (
+        one.astype(np.float64) for one in (*operands, expected[0], actual[0])
+    )
+    unit = 2.0 ** -(element_type.float_format.mantissa_bits + 1)
+    with np.errstate(all="ignore"):
+        relative = unit * (2 * np.abs(exponent * np.log(base)) + 1)
+        error = np.abs(result - right) / (relative * np.abs(right))
+        return (np.where((base > 0) & (relative < 1), error, np.inf),)
+
+
+def _sign_kept(
+    _: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """0 where the result is a negative operand as it stands, else infinite."""
+    (operand,) = operands
+    if operand.dtype != expected[0].dtype:  # the modulus of a complex number
+        return (np.full(expected[0].shape, np.inf),)
+    found = (to_bits(actual[0]) == to_bits(operand)) & (to_bits(operand) != to_bits(expected[0]))
+    return (np.where(found, 0.0, np.inf),)
+
+
+ZERO_LEFT_OUT = Hypothesis("zero left out", _zero_left_out, signs=True, ulps=_zero_left_out)
+"""x for 0 + x and x - 0, -x for 0 - x: -0 where 0 is right, and nothing else."""
+
+ROUNDED_PRODUCT = Hypothesis("rounded product", _rounded_product)
+"""exp(x log(c)) for c to the power x."""
+
+SIGN_KEPT = Hypothesis("sign kept", _sign_kept, signs=True, ulps=_sign_kept)
+"""x for abs(x), which is not x where x is negative: x was taken for not negative."""
+
+
+def _low_bits(operation: Operation, operands: Results, expected: Results) -> Results | None:
+    """Integer powers by the low six bits of the exponent."""
+    del expected
+    base, exponent = operands
+    if not element_type_of(base).is_integer or element_type_of(base).bits < 8:
+        return None
+    cut = (exponent.astype(np.int64) & 63).astype(exponent.dtype)
+    return apply(operation, (base, cut)) if (cut != exponent).any() else None
+
+
+LOW_BITS = exactly("exponent cut to six bits", _low_bits)
+"""Powers of integers by squaring, as often as an exponent of six bits asks for.
+
+Source: jaxlib 0.10.2, measured."""
+
+
+def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
+    """Yield the base -2 of a power of two bits, and as it is read if its signs are packed with it.
+
+    Powers of other bases are right.
+    """
+    del operation
+    base = operands[0]
+    if element_type_of(base).name != "si2" or not base.size or (base.astype(np.int8) != -2).any():
+        return
+    yield (base,)
+    four = np.resize(base.astype(np.int8).ravel(), (-(-base.size // 4), 4))
+    packed = np.bitwise_or.reduce(four << np.array([0, 2, 4, 6], np.int8), axis=1).astype(np.int8)
+    read = (packed[:, None] << np.array([6, 4, 2, 0], np.int8)).astype(np.int8) >> 6
+    yield (read.ravel()[: base.size].reshape(base.shape).astype(base.dtype),)
+
+
+BASE_ITSELF = as_one_of("base for the power", _base_itself)
+"""The base in place of a power of it, in integers of two bits. jaxlib 0.10 does not cut a constant
+base to two bits when it packs four to a byte, so that signs overwrite the elements after it."""

@@ -1,0 +1,257 @@
+"""Triangular systems solved by the inverses of the blocks on the diagonal.
+
+XLA expands `triangular_solve`: it cuts the triangle T into blocks of 128 and inverts those on the
+diagonal. Columns are divided by the diagonal, S = T D^-1. The rows of the inverse of S follow from
+one another: each is -S[j] times all rows, which begin as those of -I, the first as that of I. Rows
+are divided by the diagonal again. X is the product of a block's inverse with what is left of B.
+Rows are multiplied whole, so that 0 times infinity is NaN.
+
+Numbers under 32 bits are rounded after every step, and what comes out is known to the bit: their
+sums are kept in f32, in which they are as good as exact. Of others a running error bound is kept
+(Higham, "Accuracy and Stability of Numerical Algorithms", section 3.3): each step is off by what
+any order of its sums may cost, and by what its operands are off.
+
+Source: xla/hlo/transforms/expanders/triangular_solve_expander.cc; jaxlib 0.10.2 and 0.12, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.tolerance.bounds.underflow import underflow
+from conformance.tolerance.ulp import distances_from, distances_from_other
+from reference.ir.program import Operation
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
+from reference.numerics.accumulation import unit_roundoff
+from reference.numerics.alike import without_subnormals
+from reference.numerics.arithmetic import quiet
+from reference.numerics.products import wide
+from reference.ops.linear_algebra import rounded
+
+LABEL = "product with an inverse"
+
+_BLOCK = 128
+_FEW, _SMALL = 8, 32
+"""More matrices than few that are smaller than that are solved by substitution."""
+
+_WIDE = 32
+"""Bits of the types of which no order of sums is exact."""
+
+_SINGLE = ELEMENT_TYPES["f32"].float_format
+
+_PRODUCT, _QUOTIENT = 2, 5
+"""How many u more products and quotients of complex numbers err by (Higham, lemma 3.5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """Numbers, and by how much what is computed may be off these."""
+
+    value: Array
+    error: Array
+
+    def __getitem__(self, chosen: Any) -> Off:
+        return Off(self.value[chosen], self.error[chosen])
+
+    @property
+    def turned(self) -> Off:
+        """The transposes."""
+        return Off(np.swapaxes(self.value, -1, -2), np.swapaxes(self.error, -1, -2))
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The arithmetic of a type; where it flushes, subnormal numbers are zeros."""
+
+    of: ElementType
+    flushes: bool
+    is_exact: bool
+    """Whether all steps are rounded as they are on the backend; else errors are kept."""
+
+    def exact(self, array: Array) -> Off:
+        """Return numbers that are given."""
+        return Off(array, np.zeros(array.shape))
+
+    def quotient(self, x: Off, y: Array) -> Off:
+        """Return x / y."""
+        size = np.abs(y).astype(np.float64)
+        found = x.value / y
+        units = np.sqrt(2) * _QUOTIENT if self.of.is_complex else 1.0
+        return self._made(found, x.error / size + self._unit * units * np.abs(found))
+
+    def difference(self, x: Off, y: Off) -> Off:
+        """Return x - y."""
+        found = x.value - y.value
+        return self._made(found, x.error + y.error + self._unit * np.abs(found))
+
+    def product(self, x: Off, y: Off) -> Off:
+        """Return products of matrices, added up in any order."""
+        if self.is_exact:
+            return self._made(x.value @ y.value, np.zeros(()))
+        count = x.value.shape[-1] + (_PRODUCT if self.of.is_complex else 0)
+        unit = count * self._unit
+        gamma = (np.sqrt(2) if self.of.is_complex else 1.0) * unit / (1 - unit)
+        left, right = (np.abs(one.value).astype(np.float64) for one in (x, y))
+        error = (x.error + gamma * left) @ right + (left + x.error) @ y.error
+        tiny = count * underflow(self.of, flushes=True)
+        return self._made(x.value @ y.value, error + tiny)
+
+    @property
+    def _unit(self) -> float:
+        return unit_roundoff(self.of)
+
+    def _made(self, value: Array, error: Array) -> Off:
+        """Return what a step makes: rounded where that tells; infinite where it overflows, and off
+        by anything where it may."""
+        if self.flushes and self.is_exact:  # in f32, where f8E8M0FNU is none of these
+            value = np.where(np.abs(value) < _SINGLE.smallest_normal, 0 * value, value)
+        narrow = self.flushed(rounded(value, self.of))
+        again = wide(narrow)
+        if self.is_exact:
+            return Off(again, np.zeros(again.shape))
+        kept = np.where(np.isfinite(again) & (again != 0), value, again)
+        may_overflow = np.abs(value) + error > self.of.float_format.max_finite
+        error = np.where(may_overflow & np.isfinite(again), np.inf, error)
+        return Off(kept, error.astype(np.float64))
+
+    def flushed(self, array: Array) -> Array:
+        """Return the numbers as they are read."""
+        return without_subnormals(array) if self.flushes else array
+
+
+def _nearest(
+    operation: Operation,
+    operands: Operands,
+    expected: Results,
+    actual: Results,
+    *,
+    distances: Callable[[Off, Array], Array],
+) -> Results:
+    """Return how far results are off the prediction that is nearest."""
+    (found,), a = nothing(expected), operands[0]
+    if prod(a.shape[:-2]) <= _FEW or a.shape[-1] >= _SMALL:
+        for predicted in _predictions(operation, operands):
+            found = np.minimum(found, distances(predicted, actual[0]))
+    return (found,)
+
+
+@quiet
+def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Off]:
+    of = element_type_of(operands[0])
+    for flushes, is_exact in product((False, True), _exactness(of)):
+        steps = Steps(of, flushes, is_exact)
+        a, b = (wide(steps.flushed(one)) for one in operands)
+        given: dict[str, Any] = dict(operation.attributes)
+        yield _solved(steps, a, b, **given)
+        if a.shape[-1] == 1 and not given["unit_diagonal"] and not of.is_complex:
+            yield _multiplied(replace(steps, is_exact=True), a, b)
+
+
+def _exactness(of: ElementType) -> tuple[bool, ...]:
+    """Return which predictions there are: of f16, which processors may add up in f16, both."""
+    if of.is_complex or of.bits >= _WIDE:
+        return (False,)
+    return (True, False) if of.name == "f16" else (True,)
+
+
+def _multiplied(steps: Steps, a: Array, b: Array) -> Off:
+    """Return the solution of single equations as a product with the reciprocal."""
+    reciprocal = steps.quotient(steps.exact(np.ones_like(a)), a).value
+    return steps.exact(wide(steps.flushed(rounded(b * reciprocal, steps.of))))
+
+
+def _errors(predicted: Off, got: Array) -> Array:
+    """Return how far a result is off, 1 being what is permitted."""
+    of = element_type_of(got)
+    want = rounded(predicted.value, of)
+    error = np.where(np.isnan(predicted.error), np.inf, predicted.error)
+    if of.is_complex:  # which part is NaN or infinite is a matter of formulas for quotients
+        infinite = ~np.isfinite(want) & ~np.isfinite(got)
+        return np.where(infinite, 0.0, distances_from_other(want, got, error))
+    return distances_from_other(want, got, error)
+
+
+def _distances(predicted: Off, got: Array) -> Array:
+    """Return how far a result is off, in ulp."""
+    return distances_from(rounded(predicted.value, element_type_of(got)), got)
+
+
+def _solved(
+    steps: Steps,
+    a: Array,
+    b: Array,
+    *,
+    left_side: bool,
+    lower: bool,
+    unit_diagonal: bool,
+    transpose_a: str,
+) -> Off:
+    """Return the solution as it is computed."""
+    triangle, right = (
+        np.tril(a) if lower else np.triu(a),
+        b if left_side else np.swapaxes(b, -1, -2),
+    )
+    size = a.shape[-1]
+    if unit_diagonal:
+        triangle[..., np.arange(size), np.arange(size)] = 1
+
+    def turned(one: Off) -> Off:
+        """Return a matrix as it stands to the left of the unknowns."""
+        if transpose_a == "ADJOINT":
+            one = Off(np.conj(one.value), one.error)
+        return one.turned if (transpose_a != "NO_TRANSPOSE") == left_side else one
+
+    whole = turned(steps.exact(triangle))
+    found = steps.exact(np.zeros(right.shape, right.dtype))
+    if size == 1:
+        found = steps.quotient(steps.exact(right), whole.value)
+        return found if left_side else found.turned
+    starts = range(0, size, _BLOCK)
+    is_below = lower == ((transpose_a != "NO_TRANSPOSE") != left_side)
+    known = np.zeros(size, np.bool_)
+    for start in starts if is_below else reversed(starts):
+        rows = slice(start, start + _BLOCK)
+        rest = steps.exact(right[..., rows, :])
+        if known.any():
+            before = whole[..., rows, :][..., known]
+            rest = steps.difference(rest, steps.product(before, found[..., known, :]))
+        inverse = turned(_inverse(steps, triangle[..., rows, rows], min(_BLOCK, size), lower=lower))
+        made = steps.product(inverse, rest)
+        found.value[..., rows, :], found.error[..., rows, :] = made.value, made.error
+        known[rows] = True
+    return found if left_side else found.turned
+
+
+def _inverse(steps: Steps, block: Array, size: int, *, lower: bool) -> Off:
+    """Return the inverse of a triangular block, which the identity fills up to that size."""
+    count = block.shape[-1]
+    filled = np.zeros((*block.shape[:-2], size, size), block.dtype)
+    places = np.arange(size)
+    filled[..., places, places] = 1
+    filled[..., :count, :count] = block
+    diagonal = np.diagonal(filled, axis1=-2, axis2=-1)
+    scaled = steps.quotient(steps.exact(filled), diagonal[..., None, :])
+    rows = steps.exact(np.zeros_like(filled))
+    rows.value[..., places, places] = -1
+    order = places if lower else places[::-1]
+    rows.value[..., order[0], order[0]] = 1
+    for row in order[1:]:
+        made = steps.product(scaled[..., row, None, :], rows)
+        rows.value[..., row, :], rows.error[..., row, :] = (
+            -made.value[..., 0, :],
+            made.error[..., 0, :],
+        )
+    return steps.quotient(rows, diagonal[..., :, None])[..., :count, :count]
+
+
+BY_INVERSES = Hypothesis(
+    LABEL, partial(_nearest, distances=_errors), ulps=partial(_nearest, distances=_distances)
+)

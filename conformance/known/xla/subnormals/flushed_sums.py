@@ -1,0 +1,31 @@
+"""Sums on whose way subnormal numbers are taken for zeros."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results
+from conformance.tolerance.rule import Rule
+from conformance.tolerance.ulp import bound_distances
+from reference.ir.program import Operation
+
+
+def flushing(rule: Rule) -> Hypothesis:
+    """Return the class of results off by no more than a rule's bound and its loss, where it has
+    both."""
+
+    def errors(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        assert rule.bound is not None
+        assert rule.loss is not None
+        bounds = rule.bound(operation, operands, expected)
+        losses = rule.loss(operation, operands, expected)
+        return tuple(
+            np.full(want.shape, np.inf)
+            if near is None or less is None
+            else np.where(less > 0, bound_distances(want, got, near + less), np.inf)
+            for want, got, near, less in zip(expected, actual, bounds, losses, strict=True)
+        )
+
+    return Hypothesis("subnormal intermediate", errors, flushes=True)

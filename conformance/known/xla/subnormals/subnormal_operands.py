@@ -1,0 +1,109 @@
+"""Functions of subnormal numbers that are neither those of the numbers nor those of zero.
+
+A processor that treats denormals as zeros does so within a function, too, where its formula needs
+another number. Each function has one result for all subnormal operands then, which is computed here
+to the digits that its rule asks for.
+
+Source: https://github.com/jax-ml/jax/issues/37762; jaxlib 0.10.2 and 0.12.0, measured, with the
+instructions of SSE4.2, AVX2 and AVX512 alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, exactly
+from conformance.tolerance.ulp import ulp_distances
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import is_subnormal
+from reference.numerics.rounding import round_to
+
+Prediction = tuple[Array, Array]
+"""Long doubles, and booleans: the result where an operand is subnormal, and where it is that."""
+Predict = Callable[..., Prediction]
+"""predict(name of the element type, subnormal operands, *operands as long doubles)."""
+
+LABEL = "of a subnormal operand"
+
+_HALF = {"bf16": -150, "f32": -150, "f64": -1075}
+"""Binary logarithms of half the smallest number of the type; bf16 is computed in f32.
+
+A subnormal number is scaled into the normal range by a power of two, which leaves the zero that it
+is flushed to, and its exponent is read off as if it had a leading digit."""
+
+
+def _logarithm(of: str, tiny: tuple[Array, ...], x: Array) -> Prediction:
+    """Return the logarithm of half the smallest number; in f64 it is that of zero."""
+    if of == "f64":
+        return x, np.zeros(x.shape, np.bool_)
+    return np.full(x.shape, _HALF[of] * np.log(np.longdouble(2))), tiny[0] & (x > 0)
+
+
+def _power(of: str, tiny: tuple[Array, ...], x: Array, y: Array) -> Prediction:
+    """Return the power of half the smallest number."""
+    return np.exp2(_HALF[of] * y), tiny[0] & (x > 0)
+
+
+def _cube_root(of: str, tiny: tuple[Array, ...], x: Array) -> Prediction:
+    """Return the cube root of an eighth of the smallest number, negated; in f64 it is zero."""
+    if of == "f64":
+        return x, np.zeros(x.shape, np.bool_)
+    return np.full(x.shape, -np.exp2(np.longdouble(_HALF[of] - 2) / 3)), tiny[0]
+
+
+def _angle(of: str, tiny: tuple[Array, ...], y: Array, x: Array) -> Prediction:
+    """Return 0/0 = NaN where both operands are subnormal; in f64 the angle of y = -0."""
+    if of == "f64":
+        return np.arctan2(np.full(y.shape, np.longdouble(-0.0)), x), tiny[0] & ~tiny[1]
+    return np.full(y.shape, np.longdouble(np.nan)), tiny[0] & tiny[1]
+
+
+def _of_subnormals(predict: Predict, ulps: float) -> Hypothesis:
+    """Return the class of what is predicted of subnormal operands, within so many ulp of it."""
+
+    def distances(
+        _: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        """Return the distances in ulp, infinite where nothing is predicted."""
+        of, errors = element_type_of(expected[0]), np.full(expected[0].shape, np.inf)
+        if of.name not in _HALF:
+            return (errors,)
+        tiny = tuple(map(is_subnormal, operands))
+        with np.errstate(all="ignore"):
+            found, where = predict(of.name, tiny, *(x.astype(np.longdouble) for x in operands))
+            predicted = round_to(found[where], of)
+        errors[where] = ulp_distances(predicted, actual[0][where])
+        return (errors,)
+
+    def measure(*given: Any) -> tuple[Array, ...]:
+        """Return the distances in units of `ulps`."""
+        return tuple(one / ulps for one in distances(*given))
+
+    return Hypothesis(LABEL, measure, ulps=distances)
+
+
+def _itself(
+    _: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+) -> tuple[Array, ...] | None:
+    """Return the complex operand where both parts are subnormal: its modulus is zero then, and the
+    sign of zero is itself."""
+    (z,), of = operands, element_type_of(expected[0])
+    if not of.is_complex:
+        return None
+    largest = np.maximum(np.abs(np.real(z)), np.abs(np.imag(z)))
+    return (np.where(largest < of.float_format.smallest_normal, z, expected[0]),)
+
+
+COMPLEX_SIGN = replace(exactly(LABEL, _itself), flushes=True)
+LOGARITHM = _of_subnormals(_logarithm, 3)
+POWER = _of_subnormals(_power, 1)
+CUBE_ROOT = _of_subnormals(_cube_root, 2)
+ANGLE = _of_subnormals(_angle, 3)

@@ -1,0 +1,160 @@
+"""Results of operations whose comparisons take subnormal numbers for zeros.
+
+There may be many: of elements that are found equal any may be chosen, as the order of a reduction
+or of updates is open. Those of extrema are known by their elements, those of other bodies by the
+orders that are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from conformance.tolerance.rule import Rule
+from conformance.tolerance.ulp import bound_distances
+from conformance.transforms.flushed_comparison import with_flushed_comparisons
+from conformance.transforms.outline import as_program
+from reference.interpreter.evaluate import EvaluationError, body_of, evaluate
+from reference.ir.program import Operation, Region
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.alike import has_subnormals
+from reference.numerics.rounding import to_float64
+from reference.ops.folds import folding
+from reference.ops.folds.reduction import FOLDS
+from reference.ops.indexed import update_orders
+from reference.ops.table import OPS
+from reference.unspecified.reduction import SCHEDULES, differ, one_by_one, taken_apart
+
+Operands = tuple[Array, ...]
+Results = tuple[Array, ...]
+
+
+def explained(
+    operation: Operation, operands: Operands, actual: Results, rule: Rule
+) -> tuple[Array, ...]:
+    """Which elements of the actual results come of comparisons that take subnormals for zeros, all
+    else being right: for each result a mask."""
+    found = [np.zeros(array.shape, np.bool_) for array in actual]
+    try:
+        for region in _regions(operation, operands):
+            *_, last, _ = region.operations
+            chosen = _chosen(operation, last, operands, actual)
+            for results in _outcomes(region, operation, operands):
+                right = _right(last, operands, results, actual, rule)
+                for number, want in enumerate(results):
+                    found[number] |= right[number] | (chosen[number] & _is_tiny(want))
+    except EvaluationError:  # a region names values around it, which are not known here
+        return tuple(np.zeros_like(mask) for mask in found)
+    return tuple(found)
+
+
+def operations(operation: Operation, operands: Operands) -> tuple[Operation, ...]:
+    """An operation with regions, written so that these take subnormals for zeros when they
+    compare: in all ways, none where that makes no difference."""
+    return tuple(region.operations[-2] for region in _regions(operation, operands))
+
+
+def _regions(operation: Operation, operands: Operands) -> tuple[Region, ...]:
+    """Regions of the operation's operands: its results, when comparisons are coarse."""
+    given: tuple[Any, ...] = operands  # tokens and tuples, too
+    if not any(isinstance(one, np.ndarray) and has_subnormals(one) for one in given):
+        return ()
+    arguments = tuple(dict.fromkeys(operation.operands))
+    end = Operation("return", operation.results)
+    return with_flushed_comparisons(Region(arguments, (operation, end)))
+
+
+def _is_tiny(array: Array) -> Array:
+    """Which elements are subnormal or zero."""
+    of = element_type_of(array)
+    if not of.is_float:
+        return np.zeros(array.shape, np.bool_)
+    return np.abs(to_float64(array)) < of.float_format.smallest_normal
+
+
+def _outcomes(region: Region, operation: Operation, operands: Operands) -> Iterator[Results]:
+    """The results of such a region; of a reduction in several of the orders that may be."""
+    *_, last, _ = region.operations
+    if last.name in FOLDS:
+        yield from _folded(last, operands)
+        return
+    given = dict(zip(operation.operands, operands, strict=True))  # one value may come twice
+    yield evaluate(as_program(region)[0], tuple(given.values()))
+
+
+def _folded(operation: Operation, operands: Operands) -> Iterator[Results]:
+    for selection in (folding.tree, one_by_one):
+        parts = taken_apart(operation, operands, selection)
+        for schedule in SCHEDULES:
+            yield folding.scheduled(
+                parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule
+            )
+        if operation.name != "select_and_scatter":
+            return
+
+
+def _right(
+    coarse: Operation, operands: Operands, results: Results, actual: Results, rule: Rule
+) -> tuple[Array, ...]:
+    """Which elements are right for an operation that gives `results`."""
+    found = [~differ(want, got) for want, got in zip(results, actual, strict=True)]
+    if coarse.name == "scatter":  # several updates of an element come in any order
+        parts = update_orders.taken_apart(coarse, operands, body_of(coarse.regions[0]))
+        few = (parts.counts > 1) & (parts.counts <= update_orders.MOST_ORDERED)
+        possible = few & ~update_orders.impossible(parts, actual)
+        found = [mask | possible.reshape(mask.shape) for mask in found]
+    if rule.bound is not None:
+        for number, bound in enumerate(rule.bound(coarse, operands, results)):
+            if bound is not None:
+                flat = (x.reshape(-1) for x in (results[number], actual[number], bound))
+                found[number] |= (bound_distances(*flat) <= 1).reshape(bound.shape)
+    if rule.permits is not None:
+        for number, mask in enumerate(rule.permits(coarse, operands, results, actual)):
+            found[number] |= False if mask is None else mask
+    return tuple(found)
+
+
+def _chosen(
+    operation: Operation, coarse: Operation, operands: Operands, actual: Results
+) -> tuple[Array, ...]:
+    """Which elements of the actual results may be chosen where all are found equal.
+
+    An extremum that is subnormal or zero may be any of its elements that is.
+    """
+    nothing = tuple(np.zeros(array.shape, np.bool_) for array in actual)
+    scatters = operation.name not in FOLDS
+    if not OPS[operation.name].body_types:
+        return nothing
+    found: list[Array] = []
+    for number, monoid in enumerate(folding.components(operation.regions[-1])):
+        bits = to_bits(actual[number])
+        if monoid is None or not monoid.extremum or bits.ndim > actual[number].ndim:
+            found.append(nothing[number])
+        elif scatters:
+            found.append(_is_update(operation, operands, bits, number))
+        else:
+            found.append(_is_leaf(coarse, operands, bits, number))
+    return tuple(mask & _is_tiny(got) for mask, got in zip(found, actual, strict=True))
+
+
+def _is_leaf(coarse: Operation, operands: Operands, bits: Array, number: int) -> Array:
+    """Where a reduction's result has the bits of one of its elements, or of its init value."""
+    parts = taken_apart(coarse, operands)
+    bits = bits.reshape(-1)
+    found = bits == to_bits(parts.inits[number])
+    for where, rows in parts.leaves.groups(parts.values, parts.inits):
+        found[where] |= (to_bits(rows[number]) == bits[where]).any(axis=0)
+    return found.reshape(parts.leaves.shape)
+
+
+def _is_update(operation: Operation, operands: Operands, bits: Array, number: int) -> Array:
+    """Where a scatter's result has the bits of the input's element, or of an update of it."""
+    parts = update_orders.taken_apart(operation, operands, body_of(operation.regions[0]))
+    flat = bits.reshape(-1)
+    found = flat == to_bits(parts.inputs[number])
+    targets = parts.groups.targets
+    updates = to_bits(parts.updates[number])[parts.groups.order]
+    found[targets[flat[targets] == updates]] = True
+    return found.reshape(bits.shape)

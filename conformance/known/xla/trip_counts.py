@@ -1,0 +1,111 @@
+"""Loops with one turn too few, or too many, because their turns were counted wrongly beforehand.
+
+XLA counts the turns of a loop from a constant start to a constant limit by a constant step: of `<`
+it takes limit - start over the step, of `<=` one more, divided towards zero. So a loop whose first
+step goes beyond its limit has no turn, and one that starts just beyond its limit has one. Loops of
+no turn and of one are then replaced by what they give.
+
+Source: https://github.com/openxla/xla/pull/48454; jaxlib 0.10.2, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from conformance.known.mistaken import gives_with
+from reference.ir.monoid import ADD
+from reference.ir.op import Structure
+from reference.ir.program import Dense, Operation, Program, Region
+from reference.ir.types import Array
+from reference.ops.structure import structure_of
+from reference.ops.table import OPS
+
+LABEL = "turns miscounted"
+
+Numbers = Mapping[str, int]
+"""Constant scalars by the name of their value."""
+
+
+def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
+    """Whether a program gives just what that mistake makes of its loops."""
+    body = program.main.body
+    miscounted = _miscounted(body, {})
+    if miscounted == body:
+        return False
+    return gives_with(program, inputs, actual, miscounted.operations)
+
+
+def concerns(operation: Operation) -> bool:
+    """Whether an operation is a loop, or has one in it."""
+    inside = (one for region in operation.regions for one in region.operations)
+    return structure_of(operation) is Structure.LOOPS or any(map(concerns, inside))
+
+
+def _miscounted(region: Region, around: Numbers) -> Region:
+    """The region with the limits of such loops at their start."""
+    known = {**around, **_numbers(region)}
+    operations: list[Operation] = []
+    for operation in region.operations:
+        regions = tuple(_miscounted(one, known) for one in operation.regions)
+        changed = replace(operation, regions=regions) if operation.regions else operation
+        if structure_of(operation) is Structure.LOOPS:
+            changed = _loop(changed, known)
+        operations.append(changed)
+    return replace(region, operations=tuple(operations))
+
+
+def _numbers(region: Region) -> Numbers:
+    """The constant scalars of a region itself, integers that they are."""
+    found: dict[str, int] = {}
+    for operation in region.operations:
+        value = operation.attribute("value")
+        if structure_of(operation) is Structure.CONSTANT and isinstance(value, Dense):
+            of = value.type
+            if not of.shape and of.stored.is_integer:
+                found[operation.results[0].name] = int(value.array)
+    return found
+
+
+def _loop(loop: Operation, known: Numbers) -> Operation:
+    """A loop with its start for its limit, where its turns are miscounted: `<` has none then, and
+    `<=` has one."""
+    condition, body = loop.regions
+    if len(condition.operations) < 2:
+        return loop
+    *constants, compare, end = condition.operations
+    if any(structure_of(one) is not Structure.CONSTANT for one in constants):
+        return loop
+    known = {**known, **_numbers(condition)}
+    places = {argument.name: n for n, argument in enumerate(condition.arguments)}
+    if compare.results != end.operands or len(compare.operands) != 2:
+        return loop
+    counter, limit = compare.operands
+    place = places.get(counter.name)
+    if place is None or limit.name not in known or loop.operands[place].name not in known:
+        return loop
+    step = _step(body, place, known)
+    distance = known[limit.name] - known[loop.operands[place].name]
+    direction = compare.attribute("comparison_direction")
+    jumps = 0 < distance < step if direction == "LT" else -step < distance < 0
+    if direction not in ("LT", "LE") or not jumps:
+        return loop
+    compare = replace(compare, operands=(counter, loop.operands[place]))
+    condition = replace(condition, operations=(*constants, compare, end))
+    return replace(loop, regions=(condition, body))
+
+
+def _step(body: Region, place: int, known: Numbers) -> int:
+    """By what constant a turn adds to a counter; 0 where it does something else."""
+    inside = {**known, **_numbers(body)}
+    argument, next_ = body.arguments[place], body.operations[-1].operands[place]
+    for operation in body.operations:
+        if operation.results == (next_,) and _adds(operation):
+            others = [one.name for one in operation.operands if one != argument]
+            return inside.get(others[0], 0) if len(others) == 1 else 0
+    return 0
+
+
+def _adds(operation: Operation) -> bool:
+    record = OPS.get(operation.name)
+    return record is not None and record.monoid is ADD

@@ -1,0 +1,103 @@
+"""Convolutions that read on behind the image, where its low padding is negative and its high not.
+
+Eigen's patches, by which XLA's CPU convolves images in two dimensions or one, take the places of
+the high padding for further places of the image, where as many or more were cut off before it: they
+hold what lies there in memory, in the order of batch, spatial dimensions and feature. It is the
+next row, or the next image; what lies behind the last one nobody knows. How much of such a place is
+read, all of its features or some or none, depends on the width of the processor's vectors.
+
+Source: https://github.com/openxla/xla/issues/48713; jaxlib 0.10.2, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.tolerance.bounds.convolution import geometry_of
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.products import wide
+from reference.ops.convolution import Geometry, convolved
+
+LABEL = "image read beyond its end"
+
+_MOST_DIMENSIONS = 2
+"""Spatial dimensions of the images that are made patches of."""
+
+
+def _overrun(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 for what any part of the places behind the image makes of an element."""
+    of = geometry_of(operation, operands)
+    behind = [
+        high if low < 0 < high and dilation == 1 else 0
+        for (low, high), dilation in zip(of.padding, of.lhs_dilation, strict=True)
+    ]
+    to = element_type_of(expected[0])
+    images = len(behind) <= _MOST_DIMENSIONS and operands[0].size > 0
+    if not any(behind) or not images or not to.is_float:
+        return nothing(expected)
+    rest = [(low, high - more) for (low, high), more in zip(of.padding, behind, strict=True)]
+    longer, read, unknown = _longer(operands[0], of, behind)
+    memory, kernel = (wide(one).astype(np.float64) for one in (longer, operands[1]))
+    of = replace(of, padding=tuple(rest))
+    most, least = (
+        sum(_sums(np.where(read, one, 0.0), two, of) for one, two in pairs)
+        for pairs in _pairs(memory, kernel)
+    )
+    lost = _sums(unknown * 1.0, np.ones_like(kernel), of) > 0
+    right, got = (wide(one).astype(np.float64) for one in (expected[0], actual[0]))
+    slack = 2.0 ** (1 - to.float_format.precision) * (np.abs(right) + most - least)
+    between = (got >= right + least - slack) & (got <= right + most + slack)
+    open_ = ~np.isfinite(most - least) | lost
+    infinite = np.isinf(got) & _by_padding(memory, kernel, read, of)
+    left_out = np.isnan(right) & ~np.isnan(got) & ~infinite
+    return told((between | open_) & ~left_out)
+
+
+IMAGE_OVERRUN = Hypothesis(LABEL, _overrun, unsteady=True)
+
+
+def _pairs(memory: Array, kernel: Array) -> tuple[tuple[tuple[Array, Array], ...], ...]:
+    """Factors whose products are those above 0, and those whose products are those below."""
+    above, below = np.maximum(memory, 0.0), np.minimum(memory, 0.0)
+    more, less = np.maximum(kernel, 0.0), np.minimum(kernel, 0.0)
+    return ((above, more), (below, less)), ((above, less), (below, more))
+
+
+def _by_padding(memory: Array, kernel: Array, read: Array, of: Geometry) -> Array:
+    """Which elements may be NaN by the padding alone: 0 times infinity, in the places behind.
+
+    Anything else times infinity is an infinity. What else makes NaN stays one, whatever is added.
+    """
+    infinite = _sums(read * 1.0, np.isinf(kernel) * 1.0, of) > 0
+    of_image = _sums(np.isnan(memory) & ~read, np.ones_like(kernel), of) > 0
+    of_kernel = _sums(np.ones_like(memory), np.isnan(kernel) * 1.0, of) > 0
+    return infinite & ~of_image & ~of_kernel
+
+
+def _sums(image: Array, kernel: Array, of: Geometry) -> Array:
+    return convolved(image, kernel, of, np.matmul)
+
+
+def _longer(lhs: Array, of: Geometry, behind: Sequence[int]) -> tuple[Array, Array, Array]:
+    """The image with what lies behind it in memory; which places do, and which nobody knows."""
+    stored = np.transpose(lhs, of.input_dimensions)
+    batch, *spatial, features = stored.shape
+    sizes = (batch, *(size + more for size, more in zip(spatial, behind, strict=True)), features)
+    steps = [1]
+    for size in (features, *reversed(spatial)):
+        steps.insert(0, steps[0] * size)
+    places, read = np.zeros(sizes, np.int64), np.zeros(sizes, np.bool_)
+    for index, step, size in zip(np.indices(sizes, sparse=True), steps, stored.shape, strict=True):
+        places += index * step
+        read |= index >= size
+    unknown = places >= stored.size
+    longer = stored.reshape(-1)[np.where(unknown, 0, places)]
+    back = np.argsort(of.input_dimensions)
+    return np.transpose(longer, back), np.transpose(read, back), np.transpose(unknown, back)

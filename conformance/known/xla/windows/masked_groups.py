@@ -1,0 +1,191 @@
+"""Convolutions of NaN and infinities that add up other products with 0 than the specification's.
+
+XLA's CPU computes some convolutions by a loop that leaves out products with padding and with the
+holes of dilation, though 0 * NaN and 0 * infinity are NaN. Groups become one group on the way:
+kernels of batch groups are laid over each other, each multiplied by a mask of zeros and ones, and
+kernels of feature groups of one feature become one with zeros for the features of other groups. So
+NaN and infinities of one group make NaN in the results of others.
+
+Source: jaxlib 0.10.2 and 0.12.0, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.tolerance.bounds.convolution import depth_of, geometry_of, summed
+from conformance.tolerance.bounds.products import Default, measured
+from conformance.tolerance.ulp import distances_from
+from reference.ir.program import Operation, attributes
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike, without_subnormals
+from reference.numerics.arithmetic import quiet
+from reference.numerics.products import narrowed, started, sums, wide
+from reference.numerics.rounding import to_float64
+from reference.ops.convolution import Geometry, convolved
+
+PADDING = "products with padding left out"
+BATCHES = "batch groups masked by products"
+FEATURES = "feature groups masked by products"
+LABELS = (PADDING, BATCHES, FEATURES)
+
+
+@quiet
+def sums_inside(lhs: Array, rhs: Array, of: Geometry) -> Array:
+    """Return the sums of a convolution without products with padding and holes."""
+    if not np.iscomplexobj(lhs):
+        return _real_sums(lhs, rhs, of)
+    (a, b), (c, d) = ((np.real(one), np.imag(one)) for one in (lhs, rhs))
+    real = _real_sums(a, c, of) - _real_sums(b, d, of)
+    found = np.empty(real.shape, np.result_type(real, np.complex128))
+    found.real, found.imag = real, _real_sums(a, d, of) + _real_sums(b, c, of)
+    return found
+
+
+def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
+    """Return the sums, made of the finite numbers and of counts of infinite products and NaN."""
+    x, y = (np.where(np.isfinite(wide(one)), one, np.zeros_like(one)) for one in (lhs, rhs))
+    total = convolved(x, y, of, sums)
+    lhs, rhs = to_float64(lhs), to_float64(rhs)
+
+    def has(pairs: tuple[tuple[Array, Array], ...]) -> Array:
+        counts = (convolved(x * 1.0, y * 1.0, of, np.matmul) for x, y in pairs)
+        return np.asarray(sum(counts) > 0)
+
+    all_left, all_right = np.ones(lhs.shape), np.ones(rhs.shape)
+    nan = has(
+        (
+            (np.isnan(lhs), all_right),
+            (all_left, np.isnan(rhs)),
+            (np.isinf(lhs), rhs == 0),
+            (lhs == 0, np.isinf(rhs)),
+        )
+    )
+    above, below = (
+        has(
+            (
+                (lhs == np.inf, one),
+                (lhs == -np.inf, other),
+                (np.isfinite(lhs) & (lhs > 0), one & np.isinf(rhs)),
+                (np.isfinite(lhs) & (lhs < 0), other & np.isinf(rhs)),
+            )
+        )
+        for one, other in ((rhs > 0, rhs < 0), (rhs < 0, rhs > 0))
+    )
+    total = np.where(above, np.inf, np.where(below, -np.inf, total))
+    return np.where(nan | (above & below), np.nan, total)
+
+
+def products_with_zero(default: Default) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses: products with padding left out, and others with other groups made."""
+
+    def errors(
+        operation: Operation,
+        operands: Operands,
+        expected: Results,
+        actual: Results,
+        *,
+        label: str,
+        in_ulps: bool,
+    ) -> Results:
+        (found,), of = nothing(expected), geometry_of(operation, operands)
+        if _are_finite(operands[:2]) or not _concerns(label, of, operands):
+            return (found,)
+        depth = depth_of(operation, operands)
+        for given in _flushed(operands):
+            changed = (
+                _in_one_group(operation, given, of) if label != PADDING else (operation, given)
+            )
+            for summation in (summed, _summed_inside) if label != PADDING else (_summed_inside,):
+                measure = measured(summation, lambda *_: depth, default)
+                by = distances_from if in_ulps else partial(_off, measure, changed)
+                want = narrowed(started(summation(*changed, False)), element_type_of(actual[0]))
+                found = np.minimum(found, by(want, actual[0]))
+        return (found,)
+
+    def hypothesis(label: str) -> Hypothesis:
+        in_bounds, in_ulps = (partial(errors, label=label, in_ulps=one) for one in (False, True))
+        return Hypothesis(label, in_bounds, ulps=in_ulps)
+
+    return tuple(map(hypothesis, LABELS))
+
+
+def _off(
+    measure: Callable[..., Results], given: tuple[Operation, Operands], want: Array, got: Array
+) -> Array:
+    """Return how far a result is off sums, 1 being what is permitted."""
+    return np.where(alike(want, got), 0.0, measure(*given, (want,), (got,))[0])
+
+
+def _summed_inside(
+    operation: Operation, operands: Operands, sizes: bool, padding: float = 0.0
+) -> Array:
+    """Return sums without products with padding and holes, or sums of magnitudes, where these
+    are 0."""
+    if sizes:
+        return summed(operation, operands, sizes, padding)
+    return sums_inside(operands[0], operands[1], geometry_of(operation, operands))
+
+
+def _concerns(label: str, of: Geometry, operands: tuple[Array, ...]) -> bool:
+    """Tell whether a convolution may be computed so."""
+    kernel = operands[1]
+    if label == PADDING:
+        return True
+    if not element_type_of(kernel).float_format.has_zero:
+        return False
+    if label == BATCHES:
+        return of.batch_groups > 1
+    return of.feature_groups > 1 and kernel.shape[of.kernel_input_feature] == 1
+
+
+def _are_finite(operands: tuple[Array, ...]) -> bool:
+    return all(bool(np.isfinite(wide(one)).all()) for one in operands)
+
+
+def _flushed(operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
+    """Yield the operands, and those whose subnormal numbers are zeros, if there are such."""
+    yield operands
+    factors = tuple(map(without_subnormals, operands[:2]))
+    if any(new is not old for new, old in zip(factors, operands, strict=False)):
+        yield (*factors, *operands[2:])
+
+
+def _in_one_group(
+    operation: Operation, operands: tuple[Array, ...], of: Geometry
+) -> tuple[Operation, tuple[Array, ...]]:
+    """Return the convolution whose groups are made one by products with zeros and ones."""
+    lhs, rhs, *rest = operands
+    if of.batch_groups > 1:
+        return operation, (lhs, _masked(rhs, of), *rest)
+    given = dict(operation.attributes) | {"feature_group_count": 1}
+    other = replace(operation, attributes=attributes(**given))
+    return other, (lhs, _expanded(rhs, of), *rest)
+
+
+def _masked(kernel: Array, of: Geometry) -> Array:
+    """Return the kernel, NaN where that of another batch group is not finite at that place."""
+    moved = np.moveaxis(kernel, of.kernel_output_feature, 0)
+    by_group = moved.reshape(of.batch_groups, -1, *moved.shape[1:])
+    infinite = ~np.isfinite(wide(by_group))
+    others = infinite.sum(axis=0) - infinite > 0
+    masked = np.where(others, np.full((), np.nan).astype(kernel.dtype), by_group)
+    return np.moveaxis(masked.reshape(moved.shape), 0, of.kernel_output_feature)
+
+
+def _expanded(kernel: Array, of: Geometry) -> Array:
+    """Return the kernel of all features, zeros where feature and result are of other groups."""
+    dimensions = (of.kernel_output_feature, of.kernel_input_feature)
+    moved = np.moveaxis(kernel, dimensions, (0, 1))
+    made, taken, *rest = moved.shape
+    groups = of.feature_groups
+    by_group = moved.reshape(groups, made // groups, taken, *rest)
+    whole = np.zeros((groups, made // groups, groups, taken, *rest), kernel.dtype)
+    for group in range(groups):
+        whole[group, :, group] = by_group[group]
+    return np.moveaxis(whole.reshape(made, groups * taken, *rest), (0, 1), dimensions)

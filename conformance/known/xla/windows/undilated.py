@@ -1,0 +1,75 @@
+"""Windows of one element over a dilated dimension, whose dilation is left out.
+
+XLA's CPU hands large reductions by windows that do not overlap to YNNPACK, and forgets the base
+dilation of dimensions whose window is 1. What comes out has fewer elements than the result: they
+stand at the beginning of its memory, one behind the other, and nobody knows what stands behind.
+
+Source: https://github.com/openxla/xla/issues/48714; jaxlib 0.10.2 and 0.12.0, measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.tolerance.bounds.reduction import reduction_bound
+from conformance.tolerance.ulp import distances_from_other
+from reference.interpreter.evaluate import apply, of_shape
+from reference.ir.program import Dense, Operation, attributes
+from reference.ir.types import Array
+from reference.numerics.contributions import windows_along
+
+LABEL = "dilation left out"
+
+
+def _undilated(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    other = _without(operation, operands[0].shape)
+    if other is None:
+        return nothing(expected)
+    results = apply(other, operands)
+    limits = reduction_bound(other, operands, results)
+    return tuple(map(_error, results, limits, actual))
+
+
+UNDILATED = Hypothesis(LABEL, _undilated, unsteady=True)
+
+
+def _without(operation: Operation, sizes: tuple[int, ...]) -> Operation | None:
+    """The operation without the dilation that is forgotten; None where there is none."""
+    given: dict[str, Any] = dict(operation.attributes)
+    dilations, ones = given.get("base_dilations"), (1,) * len(sizes)
+    if operation.name != "reduce_window" or dilations is None:
+        return None
+    window = given["window_dimensions"]
+    kept = tuple(1 if size == 1 else by for size, by in zip(window, dilations, strict=True))
+    if kept == dilations:
+        return None
+    padding = given.get("padding")
+    pairs = padding.array.tolist() if isinstance(padding, Dense) else [(0, 0)] * len(sizes)
+    rows = zip(
+        sizes, window, given.get("window_strides", ones), kept,
+        given.get("window_dilations", ones), map(tuple, pairs), strict=True,
+    )  # fmt: skip
+    shape = tuple(windows_along(*row) for row in rows)
+    changed = replace(operation, attributes=attributes(**{**given, "base_dilations": kept}))
+    return of_shape(changed, shape)
+
+
+def _error(result: Array, limit: Array | None, got: Array) -> Array:
+    """Errors of what was got, as elements of the smaller result and what stands behind them.
+
+    What stands behind tells nothing where the smaller result does not stand before it.
+    """
+    count = min(result.size, got.size)
+    want, have = result.reshape(-1)[:count], got.reshape(-1)[:count]
+    errors = np.zeros(got.size)
+    kept = None if limit is None else limit.reshape(-1)[:count]
+    errors[:count] = distances_from_other(want, have, kept)
+    if (errors > 1).any():
+        errors[count:] = np.inf
+    return errors.reshape(got.shape)

@@ -1,0 +1,41 @@
+"""Windows as large as the image, whose reversal is left out.
+
+A convolution of a single place, whose groups have one feature each, is a product of image and
+window added up; XLA's algebraic simplifier makes that of it, and takes the window as it stands.
+
+Source: jaxlib 0.10.2 and 0.12.0, measured; found by `hlo-conformance fuzz --seed 7708`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, by_rewriting
+from conformance.tolerance.bounds.convolution import geometry_of
+from conformance.tolerance.rule import Bound
+from reference.ir.program import Operation, attributes
+from reference.ir.types import Array
+from reference.ops.convolution import Geometry
+
+LABEL = "reversal left out"
+
+
+def unreversed(bound: Bound) -> Hypothesis:
+    """Return the hypothesis, where `bound` gives the largest permitted errors of a convolution."""
+    return by_rewriting(LABEL, _unreversed, bound)
+
+
+def _unreversed(
+    operation: Operation, operands: Operands, expected: Results
+) -> tuple[Operation, Operands] | None:
+    of = geometry_of(operation, operands)
+    if not any(of.reversal) or not _is_one_place(of, operands[1], expected[0]):
+        return None
+    given = dict(operation.attributes) | {"window_reversal": (False,) * len(of.reversal)}
+    return replace(operation, attributes=attributes(**given)), operands
+
+
+def _is_one_place(of: Geometry, kernel: Array, result: Array) -> bool:
+    places = [result.shape[dimension] for dimension in of.output_spatial]
+    plain = all(low == high == 0 for low, high in of.padding)
+    return plain and kernel.shape[of.kernel_input_feature] == 1 and all(n == 1 for n in places)

@@ -1,0 +1,75 @@
+"""Bits of constants, taken as if each narrow element had a byte, or with their signs extended."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from conformance.known.mistakes import mistaken
+from conformance.known.xla.folded_bitcasts import BY_BYTES, SIGN_ABOVE
+from conformance.stablehlo.parse import parse_module
+from reference.ir.types import Array
+
+
+def label(constant: str, of: str, to: str, got: Array) -> str:
+    text = f"""
+func.func @main() -> tensor<{to}> {{
+  %x = stablehlo.constant dense<{constant}> : tensor<{of}>
+  %0 = stablehlo.bitcast_convert %x : (tensor<{of}>) -> tensor<{to}>
+  return %0 : tensor<{to}>
+}}"""
+    return mistaken(parse_module(text), (), (got,))
+
+
+def test_an_element_under_a_byte_may_be_taken_for_a_byte() -> None:
+    def found(*got: int) -> str:
+        return label("0xE4", "ui8", "2xui4", np.array(got, ml_dtypes.uint4))
+
+    assert found(4, 0) == found(4, 9) == BY_BYTES
+    assert found(5, 14) == ""
+    pair = label("[3, 1]", "2xui4", "ui8", np.array(3, np.uint8))
+    assert pair == BY_BYTES
+    assert label("[3, 1]", "2xui4", "ui8", np.array(0x13, np.uint8)) == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "to", "storage"), [(2, "i8", np.int8), (4, "i16", np.int16), (8, "i32", np.int32)]
+)
+def test_a_sign_may_be_extended_over_the_elements_above(count: int, to: str, storage: type) -> None:
+    assert label("-5", f"{count}xi4", to, np.array(-5, storage)) == SIGN_ABOVE
+    assert label("-5", f"{count}xi4", to, np.array(-6, storage)) == ""
+    assert label("5", f"{count}xi4", to, np.array(-5, storage)) == ""
+    other = "[" + ", ".join(["-5"] * (count - 1) + ["-4"]) + "]"
+    assert label(other, f"{count}xi4", to, np.array(-5, storage)) != SIGN_ABOVE
+
+
+def test_what_is_no_constant_or_no_narrow_type_has_no_such_class() -> None:
+    text = """
+func.func @main(%x: tensor<ui8>) -> tensor<2xui4> {
+  %0 = stablehlo.bitcast_convert %x : (tensor<ui8>) -> tensor<2xui4>
+  return %0 : tensor<2xui4>
+}"""
+    program, given = parse_module(text), (np.array(0xE4, np.uint8),)
+    assert mistaken(program, given, (np.array([4, 0], ml_dtypes.uint4),)) == ""
+    assert label("0x0102", "ui16", "2xui8", np.array([2, 2], np.uint8)) == ""
+
+
+def test_programs_of_nothing_or_of_other_results_have_no_such_class() -> None:
+    nothing = """
+func.func @main() -> () {
+  return
+}"""
+    assert mistaken(parse_module(nothing), (), ()) == ""
+    other = """
+func.func @main() -> tensor<ui8> {
+  %x = stablehlo.constant dense<0xE4> : tensor<ui8>
+  %0 = stablehlo.bitcast_convert %x : (tensor<ui8>) -> tensor<2xui4>
+  return %x : tensor<ui8>
+}"""
+    assert mistaken(parse_module(other), (), (np.array(4, np.uint8),)) == ""
+
+
+def test_results_of_another_shape_have_no_such_class() -> None:
+    assert label("0xE4", "ui8", "2xui4", np.array([4], ml_dtypes.uint4)) == ""
+    assert label("0xE4", "ui8", "2xui4", np.array([4, 0], np.uint8)) == ""

@@ -1,0 +1,127 @@
+"""Convolutions that take what lies behind the image for its padding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.backends.session import open_session
+from conformance.campaign.batch import Bench, Prepared, Ran, StopWatch
+from conformance.campaign.tasks import conclude
+from conformance.catalog import Cell
+from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.judging.compare import judge
+from conformance.known.xla.windows.image_overrun import LABEL
+from conformance.known.xla.windows.masked_groups import PADDING
+from conformance.tolerance.rules import RULES
+from conformance.verdict import Verdict
+from generators.invalid.misses import tensor
+from reference.interpreter.evaluate import evaluate
+from reference.ir.constants import matrix
+from reference.ir.program import Attribute, Program, Value, single_op
+from reference.ir.types import Array, element_type
+
+F32 = element_type("f32")
+PLACES: dict[str, Attribute] = {
+    "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
+    "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
+    "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
+    "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
+    "feature_group_count": 1, "batch_group_count": 1,
+}  # fmt: skip
+
+
+def program(low: int, high: int) -> Program:
+    """Two images of 3 places and 2 features, cut or padded, under a window of one place."""
+    values = (Value("x", tensor(F32, 2, 3, 2)), Value("k", tensor(F32, 1, 2, 1)))
+    given: dict[str, Attribute] = {**PLACES, "padding": matrix([(low, high)])}
+    return single_op("convolution", values, (tensor(F32, 2, 3 + low + high, 1),), given, ())
+
+
+IMAGE = (1 + np.arange(12, dtype=np.float32)).reshape(2, 3, 2)
+KERNEL = np.ones((1, 2, 1), np.float32)
+
+
+def kind_of(
+    low: int, high: int, *changes: tuple[tuple[int, int], float], kernel: Array = KERNEL
+) -> str:
+    """The class of a result in which some places of the images have other values."""
+    subject = program(low, high)
+    expected = evaluate(subject, (IMAGE, kernel))
+    actual: Array = expected[0].copy()
+    for (image, place), value in changes:
+        actual[image, place, 0] = value
+    judged = judge(subject, (IMAGE, kernel), expected, (actual,), RULES["convolution"])
+    return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
+
+
+def test_the_next_row_in_place_of_padding() -> None:
+    assert kind_of(-2, 1, ((0, 1), 7 + 8)) == LABEL
+
+
+@pytest.mark.parametrize("value", [1e9, -1.0])
+def test_behind_the_last_row_lies_anything(value: float) -> None:
+    assert kind_of(-2, 1, ((0, 1), 7 + 8), ((1, 1), value)) == LABEL
+
+
+def test_one_feature_of_the_next_row() -> None:
+    assert kind_of(-2, 1, ((0, 1), 7)) == LABEL
+
+
+def test_anything_else_is_just_wrong() -> None:
+    assert kind_of(-2, 1, ((0, 1), 7 + 9)) == "wrong value"
+    assert kind_of(-2, 1, ((0, 1), -1)) == "wrong value"
+    assert kind_of(-2, 1, ((0, 0), 7 + 8)) == "wrong value"
+    assert kind_of(1, 1, ((0, 4), 7 + 8)) == "wrong value"  # nothing is cut off
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_kernel_that_padding_is_not_multiplied_with_is_another_matter(value: float) -> None:
+    """0 * NaN is NaN: products with the padding are left out where it is 0."""
+    kernel = np.full_like(KERNEL, value)
+    assert kind_of(-2, 1, ((0, 1), 0), ((1, 1), 0), kernel=kernel) == PADDING
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_times_what_lies_behind_is_an_infinity(value: float) -> None:
+    """Padding makes NaN of an infinite kernel, numbers that are read in its place do not."""
+    kernel = np.full_like(KERNEL, np.inf)
+    assert kind_of(-2, 1, ((0, 1), value), kernel=kernel) == LABEL
+    assert kind_of(-2, 1, ((0, 1), value), kernel=np.full_like(KERNEL, np.nan)) == "NaN"
+
+
+@pytest.mark.parametrize(
+    ("behind", "kind"),
+    [((0.0, 5.0), LABEL), ((0.0, 5.0, -3.0), LABEL), ((5.0, 7.0), LABEL), ((0.0, 0.0), "")],
+)
+def test_memory_that_happens_to_be_right_now_and_then(
+    behind: tuple[float, ...], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies behind the last row is another thing every time, and may be what is expected."""
+    subject = program(-2, 1)
+    (expected,) = evaluate(subject, (IMAGE, KERNEL))
+    rounds: list[list[list[Array]]] = []
+    for value in behind:
+        actual: Array = expected.copy()
+        actual[1, 1, 0] += value
+        rounds.append([[actual]])
+    monkeypatch.setattr(Bench, "run_alone", lambda *_: rounds)
+    cell = Cell("convolution", F32, "reference")
+    bench = Bench(open_session("reference"), RULES["convolution"], StopWatch())
+    prepared = Prepared(0, subject, [(IMAGE, KERNEL)], [(expected,)])
+    record, _ = conclude(cell, prepared, Ran(rounds[-1], [prepared]), bench)
+    assert record.kind == kind
+
+
+def test_what_no_class_explains_is_not_deterministic(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = program(-2, 1)
+    (expected,) = evaluate(subject, (IMAGE, KERNEL))
+    other: Array = expected.copy()
+    other[0, 0, 0] += 1
+    monkeypatch.setattr(Bench, "run_alone", lambda *_: [[[expected]], [[other]]])
+    bench = Bench(open_session("reference"), RULES["convolution"], StopWatch())
+    prepared = Prepared(0, subject, [(IMAGE, KERNEL)], [(expected,)])
+    record, _ = conclude(
+        Cell("convolution", F32, "reference"), prepared, Ran([[other]], [prepared]), bench
+    )
+    assert record.kind == NOT_DETERMINISTIC

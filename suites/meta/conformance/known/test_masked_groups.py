@@ -1,0 +1,113 @@
+"""Convolutions of NaN and infinities: products with 0 left out, and others made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge
+from conformance.known.xla.windows.masked_groups import BATCHES, FEATURES, PADDING
+from conformance.tolerance.rules import RULES
+from conformance.verdict import Verdict
+from generators.invalid.misses import tensor
+from reference.interpreter.evaluate import evaluate
+from reference.ir.constants import matrix
+from reference.ir.program import Attribute, Program, Value, single_op
+from reference.ir.types import Array, element_type
+
+F32 = element_type("f32")
+NAN, INF = np.nan, np.inf
+
+
+def program(
+    image: Array, kernel: Array, low: int = 0, dilation: int = 1, batch: int = 1, feature: int = 1
+) -> Program:
+    """A convolution of an image (batch, places, features) padded before, with a kernel."""
+    of = element_type("complex<f32>") if np.iscomplexobj(image) else F32
+    values = Value("x", tensor(of, *image.shape)), Value("k", tensor(of, *kernel.shape))
+    places = low + (image.shape[1] - 1) * dilation + 1 - kernel.shape[0] + 1
+    given: dict[str, Attribute] = {
+        "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
+        "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
+        "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
+        "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
+        "feature_group_count": feature, "batch_group_count": batch,
+        "lhs_dilation": (dilation,), "padding": matrix([(low, 0)]),
+    }  # fmt: skip
+    result = tensor(of, image.shape[0] // batch, places, kernel.shape[2])
+    return single_op("convolution", values, (result,), given, ())
+
+
+def kinds_of(subject: Program, image: Array, kernel: Array, actual: Sequence[complex]) -> set[str]:
+    """The classes of the elements of such a result that are wrong."""
+    (expected,) = evaluate(subject, (image, kernel))
+    got = np.array(actual, expected.dtype).reshape(expected.shape)
+    judged = judge(subject, (image, kernel), (expected,), (got,), RULES["convolution"])
+    return {kind for verdict, kind in judged.findings if verdict is Verdict.DIVERGENT}
+
+
+def image_of(*numbers: float) -> Array:
+    return np.array(numbers, np.float32).reshape(1, -1, 1)
+
+
+def kernel_of(*numbers: float) -> Array:
+    return np.array(numbers, np.float32).reshape(-1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("image", "kernel", "given", "actual", "kinds"),
+    [
+        ((1, 2), (NAN, 1), {"low": 1}, (1, NAN), {PADDING}),
+        ((1, 2), (NAN, 1), {"low": 1}, (2, NAN), {"NaN"}),
+        ((1, 2), (INF, 1), {"low": 1}, (1, INF), {PADDING}),
+        ((1, 2), (INF, 1), {"low": 1}, (1, -INF), {PADDING, "sign"}),
+        ((1, 2), (3, 1), {"low": 1}, (NAN, 5), {"NaN"}),
+        ((1, INF), (-1, 1), {"low": 1}, (1, NAN), {"NaN"}),
+        ((1, 2), (2, INF), {"dilation": 2}, (2, INF), {PADDING}),
+        ((1, 2), (2, INF), {"dilation": 2}, (3, NAN), {"NaN"}),
+        ((-1, 0), (INF,), {}, (-INF, 0), {"NaN"}),
+    ],
+)
+def test_padding(
+    image: tuple[float, ...],
+    kernel: tuple[float, ...],
+    given: dict[str, int],
+    actual: tuple[float, ...],
+    kinds: set[str],
+) -> None:
+    x, k = image_of(*image), kernel_of(*kernel)
+    assert kinds_of(program(x, k, **given), x, k, actual) == kinds
+
+
+@pytest.mark.parametrize("of", [np.float32, np.complex64])
+@pytest.mark.parametrize(
+    ("first", "kinds"),
+    [(NAN, {FEATURES}), (5, set[str]()), (INF, {"infinity"}), (6, {"wrong value"})],
+)
+def test_features_of_other_groups(first: float, kinds: set[str], of: type) -> None:
+    image, kernel = np.array([[[1, INF]]], of), np.array([[[5, 1]]], of)
+    actual = complex(first, first) if of is np.complex64 and np.isnan(first) else first
+    assert kinds_of(program(image, kernel, feature=2), image, kernel, (actual, INF)) == kinds
+
+
+def test_groups_of_several_features_stay_groups() -> None:
+    image, kernel = np.array([[[1, 2, 4, INF]]], np.float32), np.ones((1, 2, 2), np.float32)
+    assert kinds_of(program(image, kernel, feature=2), image, kernel, (NAN, INF)) == {"NaN"}
+
+
+@pytest.mark.parametrize(
+    ("actual", "kinds"),
+    [
+        ((NAN, 4, INF, 10, NAN, 6), {BATCHES}),
+        ((NAN, 4, INF, 10, NAN, NAN), {BATCHES, "NaN"}),
+        ((3, 4, NAN, 10, 9, 6), {"NaN"}),
+        ((3, 4, INF, 11, 9, 6), {"wrong value"}),
+        ((3, 4, INF, 10, 9, 6), set[str]()),
+    ],
+)
+def test_kernels_of_other_batch_groups(actual: tuple[float, ...], kinds: set[str]) -> None:
+    image = np.array([1, 2, 3], np.float32).reshape(3, 1, 1)
+    kernel = np.array([3, 4, INF, 5, 3, 2], np.float32).reshape(1, 1, 6)
+    assert kinds_of(program(image, kernel, batch=3), image, kernel, actual) == kinds

@@ -1,0 +1,211 @@
+"""Windows whose elements are taken in an order that is not the specification's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.catalog import rule_of
+from conformance.judging.compare import judge
+from conformance.known.xla.orders import LABEL, TILES, UNPADDED
+from conformance.known.xla.windows.tiles import by_tiles
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.rules import RULES
+from conformance.verdict import Verdict
+from generators.families.reduction import padding_of
+from generators.invalid.misses import program, tensor
+from generators.regions.bodies import fold_of, selector, several
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Attribute, Program, Value, single_op
+from reference.ir.types import Array, element_type
+from reference.unspecified.reduction import taken_apart
+
+UI4, UI8, UI32 = element_type("ui4"), element_type("ui8"), element_type("ui32")
+AFFINE = next(body for body in several(UI8) if body.name == "affine maps")
+"""x -> a x + b, one map after the other: associative, not commutative."""
+
+
+def running(size: int) -> Program:
+    """All maps up to each one."""
+    values = (Value("a", tensor(UI8, size)), Value("b", tensor(UI8, size)))
+    padding = padding_of(((size - 1, 0),))
+    given: dict[str, Attribute] = {"window_dimensions": (size,), "padding": padding}
+    types = (tensor(UI8, size),) * 2
+    return single_op("reduce_window", (*values, *AFFINE.identity), types, given, (AFFINE.region,))
+
+
+def composed(a: Array, b: Array, order: list[int]) -> tuple[int, int]:
+    slope, offset = 1, 0
+    for n in order:
+        slope, offset = slope * int(a[n]) % 256, (offset * int(a[n]) + int(b[n])) % 256
+    return slope, offset
+
+
+@pytest.mark.parametrize(("size", "tile"), [(17, 16), (129, 16), (70, 32)])
+def test_what_comes_before_a_tile_taken_after_it_is_named(size: int, tile: int) -> None:
+    random = np.random.default_rng(size)
+    inputs = tuple(x.astype(np.uint8) for x in random.integers(0, 128, (2, size)) * 2 + 1)
+    made = running(size)
+    expected = evaluate(made, inputs)
+    right = [composed(inputs[0], inputs[1], [*range(n + 1)]) for n in range(size)]
+    assert np.array_equal(np.stack(expected, axis=-1), right)
+    starts = [n - n % tile for n in range(size)]
+    tiled = [
+        composed(inputs[0], inputs[1], [*range(start, n + 1), *range(start)])
+        for n, start in enumerate(starts)
+    ]
+    actual = [np.array(row, np.uint8) for row in zip(*tiled, strict=True)]
+    found = judge(made, inputs, expected, actual, RULES["windowed reduction"])
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, TILES)
+    assert found.wrong == np.count_nonzero(actual[1] != expected[1])
+    actual[1][-1] += 1
+    found = judge(made, inputs, expected, actual, RULES["windowed reduction"])
+    assert (Verdict.DIVERGENT, "wrong value") in found.findings
+
+
+def test_the_last_place_of_a_dimension_after_all_others_is_named() -> None:
+    """As XLA folds windows with a padding of one at the end of their last dimension."""
+    types = (tensor(UI8, 2, 3), tensor(UI8, 2, 3))
+    values = tuple(Value(name, of) for name, of in zip("ab", types, strict=True))
+    given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
+    result = (tensor(UI8, 1, 1),) * 2
+    made = single_op("reduce_window", (*values, *AFFINE.identity), result, given, (AFFINE.region,))
+    a = np.array([[1, 3, 5], [7, 9, 11]], np.uint8)
+    expected = evaluate(made, (a, a))
+    for order, kind in (([0, 1, 3, 4, 2, 5], LABEL), ([0, 1, 4, 3, 2, 5], "wrong value")):
+        actual = [np.array([[n]], np.uint8) for n in composed(a.ravel(), a.ravel(), order)]
+        found = judge(made, (a, a), expected, actual, RULES["windowed reduction"])
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
+def test_a_selection_between_equals_in_such_an_order_is_named() -> None:
+    """Of equal elements the one whose place comes first is selected."""
+    types = {"x": tensor(UI8, 2, 3), "source": tensor(UI8, 1, 1), "init": tensor(UI8)}
+    given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
+    regions = (selector(UI8, "LE"), fold_of("add", UI8).region)
+    made = program("select_and_scatter", types, (types["x"],), regions, **given)
+    inputs = (
+        np.array([[1, 1, 0], [0, 1, 1]], np.uint8),
+        np.array([[7]], np.uint8),
+        np.array(0, np.uint8),
+    )
+    expected = evaluate(made, inputs)
+    assert expected[0].tolist() == [[0, 0, 7], [0, 0, 0]]
+    for actual, named in (([[0, 0, 0], [7, 0, 0]], True), ([[0, 7, 0], [0, 0, 0]], False)):
+        found = judge(made, inputs, expected, [np.array(actual, np.uint8)], RULES["scatter"])
+        kinds = {kind for _, kind in found.findings}
+        assert found.verdict is Verdict.DIVERGENT
+        assert ("wrong value" not in kinds) is named
+
+
+def test_tiles_of_tiles_are_in_that_order_too() -> None:
+    """Of 300 elements there are 19 tiles of 16, more than 16: their own folds are done by tiles."""
+    random = np.random.default_rng(300)
+    inputs = tuple(x.astype(np.uint8) for x in random.integers(0, 128, (2, 300)) * 2 + 1)
+    units = np.array(1, np.uint8), np.array(0, np.uint8)
+    results = next(by_tiles(taken_apart(running(300).subject, (*inputs, *units))))
+    for last, order in (
+        (5, [0, 1, 2, 3, 4, 5]),
+        (17, [16, 17, *range(16)]),
+        (288, [288, *range(256, 288), *range(256)]),
+    ):
+        assert tuple(int(row[last]) for row in results) == composed(*inputs, order)
+
+
+def ones_met(size: int, *, backwards: bool) -> list[int]:
+    """The init values 1 that meet in each sum of zeros of a running fold, in its own order."""
+    types = tensor(UI32, size)
+    given: dict[str, Attribute] = {
+        "window_dimensions": (size,),
+        "padding": padding_of(((0, size - 1) if backwards else (size - 1, 0),)),
+    }
+    values = (Value("x", types), Value("init", tensor(UI32)))
+    made = single_op("reduce_window", values, (types,), given, (fold_of("add", UI32).region,))
+    operands = (np.zeros(size, np.uint32), np.array(1, np.uint32))
+    ((result,), *_) = by_tiles(taken_apart(made.subject, operands))
+    return result[:: -1 if backwards else 1].tolist()
+
+
+def test_each_tile_of_a_running_fold_begins_with_an_init_value() -> None:
+    """The figures are XLA's own. What the last tile lacks is filled with init values, too: where
+    the fold goes backwards, they come first."""
+    assert ones_met(40, backwards=False) == [2] * 16 + [3] * 16 + [4] * 8
+    assert ones_met(32, backwards=True) == [2] * 16 + [3] * 16
+    assert ones_met(17, backwards=True) == [17] + [18] * 16
+    assert ones_met(300, backwards=False)[-1] == 22
+    assert ones_met(300, backwards=True)[-1] == 39
+
+
+def test_padding_left_out_and_init_values_met_anywhere_have_a_class() -> None:
+    """Padding is of 6 too: of what is left out of the last window, 6 to the power of 32 is 0; a
+    tile of 16 and the fold of the tiles before it begin with a 6 each."""
+    types = (tensor(UI32, 64),)
+    values = (Value("x", types[0]), Value("init", tensor(UI32)))
+    given: dict[str, Attribute] = {
+        "window_dimensions": (64,),
+        "padding": padding_of(((0, 63),)),
+    }
+    made = single_op("reduce_window", values, types, given, (fold_of("multiply", UI32).region,))
+    inputs = (np.full(64, 3, np.uint32), np.array(6, np.uint32))
+    expected = evaluate(made, inputs)
+    assert expected[0][63] == 0
+    for last, kind in ((3 * 6**2, UNPADDED), (3 * 6**5, "wrong value")):
+        actual = expected[0].copy()
+        actual[63] = last
+        found = judge(made, inputs, expected, [actual], RULES["windowed reduction"])
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
+def test_init_values_of_the_tiles_in_the_place_of_padding_have_a_class_in_narrow_types_too() -> (
+    None
+):
+    """Of 4 bits nearly any number of factors 2 is 0; where there are two, 7 * 2 * 2 is 12."""
+    types = (tensor(UI4, 100),)
+    values = (Value("x", types[0]), Value("init", tensor(UI4)))
+    given: dict[str, Attribute] = {
+        "window_dimensions": (100,),
+        "padding": padding_of(((99, 0),)),
+    }
+    made = single_op("reduce_window", values, types, given, (fold_of("multiply", UI4).region,))
+    storage = UI4.storage
+    inputs = (np.full(100, 7, storage), np.array(2, storage))
+    expected = evaluate(made, inputs)
+    for first, kind in ((12, UNPADDED), (8, "wrong value")):
+        actual = expected[0].copy()
+        actual[0] = first
+        found = judge(made, inputs, expected, [actual], RULES["windowed reduction"])
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+
+
+def test_another_order_comes_before_flushing_in_narrow_types() -> None:
+    """All numbers of f4E2M1FN are normal ones where they are computed with: an element that is 0 in
+    place of -1 was selected elsewhere, and is no subnormal number taken for zero."""
+    of = element_type("f4E2M1FN")
+    selected = parse_module(
+        """
+func.func @main(%x: tensor<2x3xF>, %y: tensor<1x2xF>) -> tensor<2x3xF> {
+  %z = stablehlo.constant dense<0.0> : tensor<F>
+  %0 = "stablehlo.select_and_scatter"(%x, %y, %z) ({
+  ^bb0(%a: tensor<F>, %b: tensor<F>):
+    %1 = stablehlo.compare GT, %a, %b : (tensor<F>, tensor<F>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<F>, %b: tensor<F>):
+    %1 = stablehlo.add %a, %b : tensor<F>
+    stablehlo.return %1 : tensor<F>
+  }) {window_dimensions = array<i64: 2, 2>}
+    : (tensor<2x3xF>, tensor<1x2xF>, tensor<F>) -> tensor<2x3xF>
+  return %0 : tensor<2x3xF>
+}
+""".replace("F>", "f4E2M1FN>")
+    )
+    x = np.array([[0, 3, 0], [3, 0, 0]]).astype(of.storage)
+    y = np.array([[-1, 0]]).astype(of.storage)
+    (expected,) = evaluate(selected, [x, y])
+    actual = np.zeros(expected.shape, of.storage)
+    actual[0, 1] = -1  # the last of equal elements, column by column
+    assert expected.astype(float)[1, 0] == -1
+    rule = rule_of(selected.subject)
+    assert rule is not None
+    found = judge(selected, [x, y], [expected], [actual], rule)
+    assert found.findings == ((Verdict.DIVERGENT, "order of the elements"),)

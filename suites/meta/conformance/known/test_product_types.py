@@ -1,0 +1,104 @@
+"""Products of results in another type: what may be rounded twice, and what may not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.catalog import rule_of
+from conformance.judging.compare import judge
+from conformance.known.xla.product_types import OPERANDS, RESULT
+from conformance.verdict import Verdict
+from generators.invalid.misses import program, tensor
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array, element_type
+from reference.ops.xla.contraction import default_dimension_numbers
+from reference.ops.xla.lowering import lowered
+
+
+def product(op: str, of: str, to: str) -> Program:
+    """Return the sum of products of four elements each, as a dot or as a convolution."""
+    from_, result = element_type(of), element_type(to)
+    if op == "dot":
+        types = {"x": tensor(from_, 4), "y": tensor(from_, 4)}
+        return program("dot", types, (tensor(result),))
+    types = {"x": tensor(from_, 1, 1, 4), "y": tensor(from_, 1, 1, 4)}
+    given = {
+        "window_strides": (1,), "padding": ((0, 0),), "feature_group_count": 1,
+        "batch_group_count": 1, "dimension_numbers": default_dimension_numbers(1),
+    }  # fmt: skip
+    made = program(
+        "ConvGeneral", types, (tensor(result, 1, 1, 1),), preferred_element_type=to, **given
+    )
+    return lowered(made)
+
+
+def judged(
+    op: str, of: str, to: str, left: list[float], right: list[float], got: float
+) -> tuple[Verdict, str]:
+    """Return verdict and class of a result."""
+    subject = product(op, of, to)
+    shape = subject.main.arguments[0].type.static_shape  # type: ignore[union-attr]
+    operands = tuple(
+        np.array(one, element_type(of).storage).reshape(shape) for one in (left, right)
+    )
+    expected = evaluate(subject, operands)
+    actual: Array = np.full(expected[0].shape, got, element_type(to).storage)
+    rule = rule_of(subject.subject)
+    assert rule is not None
+    found = judge(subject, operands, expected, (actual,), rule)
+    return found.verdict, found.kind
+
+
+EIGHTS = [1.125, 1.125, 1.125, 0.0], [8.0, 8.0, 8.0, 0.0]
+"""27 in all, which is 28 in f8E5M2; with operands rounded to that type 24."""
+
+
+@pytest.mark.parametrize("op", ["dot", "convolution"])
+def test_rounded_operands_are_a_class_and_nothing_permitted(op: str) -> None:
+    assert judged(op, "f8E4M3FN", "f8E5M2", *EIGHTS, 28.0)[0] is Verdict.PASS
+    verdict, kind = judged(op, "f8E4M3FN", "f8E5M2", *EIGHTS, 24.0)
+    assert verdict.fails
+    assert kind == OPERANDS
+    for wrong in (0.0, -28.0, -24.0, 20.0, 32.0):
+        verdict, kind = judged(op, "f8E4M3FN", "f8E5M2", *EIGHTS, wrong)
+        assert verdict.fails
+        assert kind != OPERANDS
+
+
+@pytest.mark.parametrize("op", ["dot", "convolution"])
+def test_no_operands_are_rounded_to_a_type_that_holds_them(op: str) -> None:
+    for of, to in (("f8E5M2", "f8E4M3FN"), ("bf16", "f32"), ("f32", "f32")):
+        verdict, kind = judged(op, of, to, [1, 1, 1, 0], [8, 8, 8, 0], 20.0)
+        assert verdict.fails
+        assert kind != OPERANDS
+
+
+@pytest.mark.parametrize("op", ["dot", "convolution"])
+def test_a_result_that_was_one_of_less_precision_is_a_class_too(op: str) -> None:
+    """1 + 2^-10 is a number of f16, and 1 in bf16."""
+    numbers = [1.0, 2.0**-10, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]
+    assert judged(op, "bf16", "f16", *numbers, 1 + 2.0**-10)[0] is Verdict.PASS
+    verdict, kind = judged(op, "bf16", "f16", *numbers, 1.0)
+    assert verdict.fails
+    assert kind == RESULT
+    for wrong in (0.0, -1.0, 1 + 2.0**-9, 1.0078125, 2.0):
+        verdict, kind = judged(op, "bf16", "f16", *numbers, wrong)
+        assert verdict.fails
+        assert kind != RESULT
+
+
+TWICE = [1.0, 0.5, 0.00390625, 0.0], [1.0, 0.125, 1.0, 0.0]
+"""1 + 2^-4 + 2^-8: 1.125 in f8E4M3FN, but in bf16 first a tie, which is 1 there."""
+
+
+@pytest.mark.parametrize("op", ["dot", "convolution"])
+def test_sums_may_be_rounded_to_the_operands_type_first(op: str) -> None:
+    """The page: a backend may add up in another type and convert to the preferred one."""
+    assert judged(op, "bf16", "f8E4M3FN", *TWICE, 1.125)[0] is Verdict.PASS
+    assert judged(op, "bf16", "f8E4M3FN", *TWICE, 1.0)[0] is Verdict.PASS
+    assert judged(op, "bf16", "f8E4M3FN", *TWICE, 1.25)[0].fails
+    # of f32 the sum is exact, and so is its one rounding
+    assert judged(op, "f32", "f8E4M3FN", *TWICE, 1.125)[0] is Verdict.PASS
+    assert judged(op, "f32", "f8E4M3FN", *TWICE, 1.0)[0].fails

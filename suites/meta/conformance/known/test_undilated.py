@@ -1,0 +1,98 @@
+"""Dilation that is forgotten where windows are one element."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge
+from conformance.known.xla.windows.undilated import LABEL
+from conformance.tolerance.rules import RULES
+from conformance.verdict import Verdict
+from generators.invalid.misses import tensor
+from generators.regions.bodies import fold_of
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Attribute, Program, Value, single_op
+from reference.ir.types import Array, element_type
+
+F32 = element_type("f32")
+BODY = fold_of("maximum", F32)
+X = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+def program(window: int, dilation: int) -> Program:
+    """Windows of two rows side by side, and of `window` columns of a dilated dimension."""
+    given: dict[str, Attribute] = {
+        "window_dimensions": (2, window), "window_strides": (2, 1),
+        "base_dilations": (1, dilation),
+    }  # fmt: skip
+    columns = 2 * dilation + 2 - window
+    return single_op(
+        "reduce_window",
+        (Value("x", tensor(F32, 4, 3)), *BODY.identity),
+        (tensor(F32, 2, columns),),
+        given,
+        (BODY.region,),
+    )
+
+
+def kind_of(subject: Program, actual: Array) -> str:
+    """The class of a result, "" where it is right."""
+    expected = evaluate(subject, (X,))
+    judged = judge(subject, (X,), expected, (actual,), RULES["windowed reduction"])
+    return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
+
+
+SMALLER = np.maximum(X[::2], X[1::2])
+"""What comes out without dilation."""
+
+
+@pytest.mark.parametrize("behind", [0.0, np.nan, 7.0])
+def test_the_smaller_result_and_anything_behind_it(behind: float) -> None:
+    actual = np.concatenate([SMALLER.reshape(-1), np.full(4, behind, np.float32)])
+    assert kind_of(program(1, 2), actual.reshape(2, 5)) == LABEL
+
+
+def test_anything_else_is_just_wrong() -> None:
+    right = evaluate(program(1, 2), (X,))[0]
+    assert kind_of(program(1, 2), right) == ""
+    last = right.copy()
+    last[1, 4] = np.nan  # behind a smaller result that is not there
+    assert kind_of(program(1, 2), last) == "NaN"
+    wrong = right.copy()
+    wrong[0, 0] = 99
+    assert kind_of(program(1, 2), wrong) == "wrong value"
+    wide = evaluate(program(2, 2), (X,))[0]
+    assert kind_of(program(2, 2), wide + 1) == "wrong value"  # no window of one
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_subnormals_may_be_zeros_there(zero: float) -> None:
+    small = X * np.float32(1e-44)
+    less = np.maximum(small[::2], small[1::2]).reshape(-1)
+    actual = np.concatenate([np.full_like(less, zero), np.full(4, 7.0, np.float32)])
+    subject = program(1, 2)
+    given = (small,), evaluate(subject, (small,)), (actual.reshape(2, 5),)
+    assert judge(subject, *given, RULES["windowed reduction"]).kind == LABEL
+
+
+def test_sums_of_nan_are_nan_there() -> None:
+    """Sums have bounds, in which NaN is nothing like NaN."""
+    body = fold_of("add", F32)
+    x = X.copy()
+    x[0, 1] = np.nan
+    subject = program(1, 2)
+    subject = single_op(
+        "reduce_window", (Value("x", tensor(F32, 4, 3)), *body.identity),
+        (tensor(F32, 2, 5),), dict(subject.subject.attributes), (body.region,),
+    )  # fmt: skip
+    expected, smaller = evaluate(subject, (x,)), x[::2] + x[1::2]
+
+    def kind(first: float) -> str:
+        there = smaller.reshape(-1).copy()
+        there[1] = first
+        actual = np.concatenate([there, np.full(4, 7.0, np.float32)]).reshape(2, 5)
+        return judge(subject, (x,), expected, (actual,), RULES["windowed reduction"]).kind
+
+    assert kind(np.nan) == LABEL
+    assert kind(5.0) != LABEL

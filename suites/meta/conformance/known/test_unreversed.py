@@ -1,0 +1,65 @@
+"""Windows as large as the image, whose reversal is left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge
+from conformance.known.xla.windows.unreversed import LABEL
+from conformance.tolerance.rules import RULES
+from conformance.verdict import Verdict
+from generators.invalid.misses import tensor
+from reference.interpreter.evaluate import evaluate
+from reference.ir.constants import matrix
+from reference.ir.program import Attribute, Program, Value, single_op
+from reference.ir.types import Array, element_type
+
+F32 = element_type("f32")
+KERNEL = np.array([1, 2, 4], np.float32)
+
+
+def program(sizes: int, features: int, reverse: bool, low: int = 0) -> Program:
+    """An image of so many places and features under a window of three places."""
+    values = (Value("x", tensor(F32, 1, sizes, features)), Value("k", tensor(F32, 3, features, 1)))
+    given: dict[str, Attribute] = {
+        "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
+        "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
+        "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
+        "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
+        "feature_group_count": 1, "batch_group_count": 1,
+        "window_reversal": (reverse,), "padding": matrix([(low, 0)]),
+    }  # fmt: skip
+    return single_op("convolution", values, (tensor(F32, 1, sizes + low - 2, 1),), given, ())
+
+
+def kind_of(subject: Program, actual: Array | None = None) -> str:
+    """The class of a result, by default that of the window as it stands."""
+    types = [value.type for value in subject.main.arguments]
+    sizes, features = types[0].static_shape[1:]  # type: ignore[union-attr]
+    image = (1 + np.arange(sizes * features, dtype=np.float32)).reshape(1, sizes, features)
+    kernel = np.repeat(KERNEL.reshape(3, 1, 1), features, axis=1)
+    if actual is None:
+        (actual,) = evaluate(subject, (image, kernel[::-1].copy()))
+    expected = evaluate(subject, (image, kernel))
+    judged = judge(subject, (image, kernel), expected, (actual,), RULES["convolution"])
+    return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
+
+
+def test_the_window_as_it_stands() -> None:
+    assert kind_of(program(3, 1, reverse=True)) == LABEL
+    assert kind_of(program(3, 1, reverse=True), np.full((1, 1, 1), 3.0, np.float32)) != LABEL
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        program(3, 1, reverse=False),
+        program(4, 1, reverse=True),
+        program(3, 2, reverse=True),
+        program(2, 1, reverse=True, low=1),
+    ],
+    ids=["not reversed", "several places", "several features", "padded"],
+)
+def test_anything_else_is_just_wrong(subject: Program) -> None:
+    assert kind_of(subject) == "wrong value"
