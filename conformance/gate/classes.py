@@ -77,6 +77,7 @@ CLASSES = (
     "products added one by one", "textbook formula",
     "zero point subtracted in 32 bits",
     # operations of a program together
+    "angle of zeros as a quotient",
     "common factor taken out of a sum", "constants added first", "constants multiplied first",
     "conversion left out",
     "difference undone", "exponential of a constant NaN", "exponential taken into a sum unrounded",

@@ -30,6 +30,7 @@ PRODUCT = "product of exponentials as one"
 MAGNITUDE = "root of a square as a magnitude"
 NOT_NEGATIVE = "taken for not negative"
 LEFT_OUT = "conversion left out"
+OF_ZEROS = "angle of zeros as a quotient"
 
 
 def power_of_two(matcher: Matcher, node: Node) -> bool:
@@ -47,6 +48,21 @@ def power_of_two(matcher: Matcher, node: Node) -> bool:
 def not_negative(matcher: Matcher, node: Node) -> bool:
     """Tell whether compilers take a value for not negative."""
     return isinstance(node, Value) and is_not_negative(matcher.shown, node)
+
+
+def zero_by_truth_values(matcher: Matcher, node: Node) -> bool:
+    """Tell whether a value is all zeros, made of truth values that a compiler may find out to be
+    false once it generates code."""
+    value = matcher.value(node)
+    if value is None or value.any() or matcher.is_constant(node):
+        return False
+    term = matcher.made(node) if isinstance(node, Value) else None
+    while term is not None and term.maker is not None and isinstance(term.operands[0], Value):
+        term = matcher.made(term.operands[0])  # through what moves elements
+    if term is None or len(term.operands) > 1:
+        return False
+    truth = matcher.value(term.operands[0])
+    return truth is not None and element_type_of(truth).is_boolean
 
 
 _NEVER_NEGATIVE = (("x", not_negative),)
@@ -183,6 +199,12 @@ IDENTITIES: tuple[Rewriting, ...] = (
         "(remainder x C) -> (unsigned_remainder x C)",
         kinds=(Kind.SIGNED,),
         where=(*_NEVER_NEGATIVE, *_EXACT_RECIPROCAL),
+    ),
+    *_lines(
+        OF_ZEROS,
+        "(atan2 x y) -> (divide x y)",
+        where=(("x", zero_by_truth_values), ("y", zero_by_truth_values)),
+        is_exact=True,
     ),
     *_lines(
         LEFT_OUT,

@@ -15,6 +15,7 @@ from conformance.known.identities import (
     MAGNITUDE,
     MERGED,
     OF_EXPONENTIAL,
+    OF_ZEROS,
     POWER,
     PRODUCT,
     ROOT,
@@ -305,3 +306,35 @@ def test_a_quotient_of_integers_by_a_power_is_a_product_with_a_power(
     wrong = {*range(-9, 10)} - {right}
     found = {got for got in wrong if kind_of(text, arrays, np.array([got], np.int32)) == POWER}
     assert found == {predicted} - {right}
+
+
+OF_TRUTH_VALUES = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {{
+  %p = stablehlo.compare GT, %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  %q = stablehlo.compare GT, %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  %0 = stablehlo.xor %p, %q : tensor<2xi1>
+  %1 = stablehlo.convert %0 : (tensor<2xi1>) -> tensor<2xf32>
+  %2 = stablehlo.reverse %1, dims = [0] : tensor<2xf32>
+  %3 = stablehlo.convert %p : (tensor<2xi1>) -> tensor<2xf32>
+  %r = stablehlo.atan2 {operands} : tensor<2xf32>
+  return %r : tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("operands", "got", "is_explained"),
+    [
+        ("%1, %1", (np.nan, np.nan), True),
+        ("%1, %2", (np.nan, np.nan), True),
+        ("%1, %1", (1, 1), False),
+        ("%1, %y", (np.nan, np.nan), False),
+        ("%3, %1", (np.nan, np.nan), False),
+    ],
+    ids=["zeros", "moved", "a number", "of a parameter", "not false"],
+)
+def test_an_angle_of_zeros_is_nan_where_they_are_truth_values(
+    operands: str, got: tuple[float, float], is_explained: bool
+) -> None:
+    given = [np.array([1, 2], np.float32), np.array([2, 0], np.float32)]
+    kind = kind_of(OF_TRUTH_VALUES.format(operands=operands), given, np.array(got, np.float32))
+    assert (kind == OF_ZEROS) == is_explained
