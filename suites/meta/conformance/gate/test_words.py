@@ -212,6 +212,6 @@ def test_where_is_in_the_counterexample_and_in_no_other_program(known: Expectati
     end = (Verdict(known.verdicts[0]), known.kinds[0], "the process ended with SIGSEGV")
     (backend,) = known.backends
     cell = (known.op[0], known.element_types[0], backend)
-    operations = list(unit.flat.program.walk())
+    operations = [one for each in unit.given for one in each.walk()]
     assert any(known.knows(Failure(*cell, *end, operation=one)) for one in operations)
     assert not any(known.knows(Failure(*cell, *end, operation=one)) for one in program().walk())
