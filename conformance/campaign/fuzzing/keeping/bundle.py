@@ -162,8 +162,9 @@ def _fill(own: Path, finding: Finding, versions: Mapping[str, str], command: str
 
 
 def _spelled(of: object) -> tuple[str, list[int | None]]:
+    """Return the type of an array's elements (of a quantized tensor, of its codes), and sizes."""
     assert isinstance(of, TensorType)
-    return of.element.name, list(of.shape)
+    return of.stored.name, list(of.shape)
 
 
 def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:

@@ -122,6 +122,25 @@ def test_results_of_unknown_size_are_written_too(tmp_path: Path) -> None:
     assert "RESULTS = [('f32', [None])]" in (own / "reproduce.py").read_text()
 
 
+QUANTIZED = """
+func.func @main(%x: TYPE) -> TYPE {
+  %0 = stablehlo.negate %x : TYPE
+  return %0 : TYPE
+}""".replace("TYPE", "tensor<2x!quant.uniform<i8:f32, 0.5>>")
+
+
+def test_quantized_tensors_are_written_as_their_codes(tmp_path: Path) -> None:
+    program = parse_module(QUANTIZED)
+    results = [(array([0, code], "si8"),) for code in (-2, 2)]
+    found = replace(
+        finding("f32", 5, 3), program=program, inputs=(array([0, 2], "si8"),),
+        expected=results[0], actual=results[1],
+    )  # fmt: skip
+    script = (write(tmp_path, found, {}, "") / "reproduce.py").read_text()
+    assert "ARGUMENTS = [('si8', [2])]" in script
+    assert "RESULTS = [('si8', [2])]" in script
+
+
 def test_what_comes_to_a_finding_later_is_written_into_its_folder(tmp_path: Path) -> None:
     own = write(tmp_path, finding("f32", 5, 3), {}, "")
     regroup(own, {"add f32": 2}, {"divergent | k | add f32 | add f32,f32>f32": 1}, 2)
