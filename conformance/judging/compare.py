@@ -27,6 +27,7 @@ from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
 from conformance.known.mistakes import mistaken, predicted
 from conformance.known.table import known_of
+from conformance.known.xla.other_types import Otherwise, in_other_types
 from conformance.known.xla.processes.misread_groups import misread
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.rules import DATA
@@ -270,6 +271,9 @@ def judge(
         )
     if bad is not None:
         label = mistaken(program, inputs, actual)
+        otherwise = None if label else in_other_types(program, inputs, actual)
+        if otherwise is not None:
+            return _of_other_types(otherwise, bad, rule, platform)
         kind, message = (label, f"{label}: {bad[1]}") if label else bad
         whole = Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
         masks = predicted(label, program, inputs, actual) if label else ()
@@ -289,6 +293,16 @@ def judge(
     if judgement.verdict is not Verdict.DIVERGENT:
         return judgement
     return _by_mistake(judgement, program, inputs, expected, actual)
+
+
+def _of_other_types(one: Otherwise, bad: tuple[str, str], rule: Rule, platform: str) -> Judgement:
+    """Judge results by what is computed in their types, and add that these are not the stated."""
+    judged = judge(one.program, one.inputs, one.expected, one.actual, rule, platform=platform)
+    pairs = zip(one.expected, one.actual, strict=True)
+    near = sum(int((distances_from(*pair) <= NEAR).sum()) for pair in pairs)
+    wrong = sum(got.size for got in one.actual)
+    types = Judgement(Verdict.DIVERGENT, *bad, wrong, 0, None, None, (), Errors())
+    return combine([judged, as_one(types, near)])
 
 
 def _by_mistake(
