@@ -32,7 +32,7 @@ far from them others may be."""
 
 
 def in_result_type(bound: Bound) -> Hypothesis:
-    """Return the deviation of products whose operands are rounded to a result of less precision.
+    """Return the hypothesis of products whose operands are rounded to a result of less precision.
 
     `bound` gives the largest permitted errors of a product.
     """
@@ -49,7 +49,7 @@ def in_result_type(bound: Bound) -> Hypothesis:
 
 
 def in_operand_type(bound: Bound) -> Hypothesis:
-    """Return the deviation of products that are rounded to operands of less precision first."""
+    """Return the hypothesis of products that are rounded to operands of less precision first."""
 
     def other(
         operation: Operation, operands: tuple[Array, ...], of: ElementType, to: ElementType
@@ -75,7 +75,7 @@ Distances = Callable[[Array, Array, Array], Array]
 
 
 def _hypothesis(label: str, other: Other, *, narrows: bool) -> Hypothesis:
-    """Return the deviation of results with less precision or (`narrows`) more."""
+    """Return the hypothesis of results with less precision or (`narrows`) more."""
 
     def in_bounds(predicted: Array, limit: Array, got: Array) -> Array:
         return distances_from_other(predicted, got, limit)
@@ -89,7 +89,7 @@ def _hypothesis(label: str, other: Other, *, narrows: bool) -> Hypothesis:
 
 
 def _measure(other: Other, distances: Distances, *, narrows: bool) -> Measure:
-    """Return a measure of a deviation, of results with less precision or (`narrows`) more."""
+    """Return what measures results with less precision or (`narrows`) more."""
 
     def measure(
         operation: Operation,
