@@ -18,6 +18,7 @@ from conformance.known.xla import extrema, linear_algebra, orders, partial_trans
 from conformance.known.xla.complex_numbers.table import COMPLEX
 from conformance.known.xla.indexing import narrow_bounds, out_of_bounds, treatments
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
+from conformance.known.xla.nan_in_sorts import NAN_LARGEST
 from conformance.known.xla.normalization import of_normalization
 from conformance.known.xla.products import of_contraction, of_convolution
 from conformance.known.xla.quantized import of_quantized
@@ -76,7 +77,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "ScaledDot": SCALED,
     "select_and_scatter": (*orders.SCATTERED, _FLUSHED),
     "sign": (subnormal_operands.COMPLEX_SIGN,),
-    "sort": (UNSORTED,),
+    "sort": (NAN_LARGEST, UNSORTED),
     "triangular_solve": linear_algebra.SOLVED,
 }  # fmt: skip
 """What XLA's compilers compute, and whoever does as they do."""

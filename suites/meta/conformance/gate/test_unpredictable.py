@@ -116,7 +116,6 @@ STILL_WITHOUT = {
     "solve-by-inverses-in-narrow-types",
     "solve-by-inverses-that-overflow",
     "sort-f8E5M2FNUZ",
-    "sort-of-nan-among-equals",
     "sort-of-two-bits",
     "sum-of-squares-of-a-product",
     "to-f8E8M0FNU-smallest",
