@@ -78,6 +78,7 @@ CLASSES = (
     "products added one by one", "textbook formula",
     "zero point subtracted in 32 bits",
     # operations of a program together
+    "+0 for zeros before a reduction", "other operand for NaN before a reduction",
     "angle of zeros as a quotient",
     "common factor taken out of a sum", "constants added first", "constants multiplied first",
     "conversion left out",

@@ -11,7 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from conformance.known import contraction, exponentials
+from conformance.known import before_reductions, contraction, exponentials
+from conformance.known.before_reductions import OTHER, POSITIVE
 from conformance.known.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
 from conformance.known.exponentials import OF_NAN, UNROUNDED
 from conformance.known.identities import FORMS, IDENTITIES
@@ -170,7 +171,15 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     **dict.fromkeys(("exponential", "power"), ((OF_NAN, exponentials.of_constant_nan),)),
     "dynamic_slice": ((ADDED_UP, of_slice),),
     **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, of_update),)),
-    **dict.fromkeys(("clamp", "maximum", "minimum"), ((ZEROS, of_folded_extremum),)),
+    "clamp": ((ZEROS, of_folded_extremum),),
+    **dict.fromkeys(
+        ("maximum", "minimum"),
+        ((ZEROS, of_folded_extremum), (OTHER, before_reductions.of_extremum)),
+    ),
+    **dict.fromkeys(
+        ("negate", "tanh", "sign", "exponential_minus_one", "log_plus_one"),
+        ((POSITIVE, before_reductions.of_odd_function),),
+    ),
     "add": (*_contracted(contraction.of_sum), (UNROUNDED, exponentials.of_sum)),
     "subtract": (
         *_contracted(contraction.of_difference),
