@@ -96,7 +96,7 @@ CLASSES = (
     "start clamped to the bound", "starts added up", "sum of products taken apart",
     "taken for not negative", "truth value as a selection", "turns miscounted",
     "two bits beside a negative constant", "update read while it is written",
-    "windows miscounted",
+    "what a pad cut off under windows", "windows miscounted",
     # results, and how they came about
     "expectation", "missing result", NOT_DETERMINISTIC, "only in batch", "sizes",
     "unsigned element type", "wrong element type", "wrong shape",

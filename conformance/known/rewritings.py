@@ -23,6 +23,7 @@ from conformance.known.reductions import MADE_ONE, of_reduction
 from conformance.known.slices import ADDED_UP, of_slice
 from conformance.known.updates import IN_PLACE, of_update
 from conformance.known.values import Predicted, Shown
+from conformance.known.windows import RETURNED, of_cut_operand
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of, used_by
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
@@ -185,9 +186,10 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
         *_contracted(contraction.of_difference),
         (UNROUNDED, partial(exponentials.of_sum, sign=-1)),
     ),
-    **dict.fromkeys(("convolution", "dot", "dot_general", "einsum"), ((NEGATION, _negation),)),
+    **dict.fromkeys(("dot", "dot_general", "einsum"), ((NEGATION, _negation),)),
+    "convolution": ((NEGATION, _negation), (RETURNED, of_cut_operand)),
     "reduce": (*_OF_SUMS, (MADE_ONE, of_reduction)),
-    "reduce_window": _OF_SUMS,
+    "reduce_window": (*_OF_SUMS, (RETURNED, of_cut_operand)),
 }
 """Rewritings that are no patterns, by the operation that goes wrong."""
 

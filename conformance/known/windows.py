@@ -1,0 +1,68 @@
+"""Windows over what a pad has cut, whose padding is added to theirs.
+
+A window pads what was cut off. The sum of the two gives back, in place of padding, the elements.
+
+Source: https://github.com/openxla/xla/issues/48715; jaxlib 0.10.2, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from conformance.known.values import Predicted, Shown
+from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.constants import matrix
+from reference.ir.program import Dense, Operation, Program, attributes
+from reference.ir.types import Array
+
+RETURNED = "what a pad cut off under windows"
+
+
+def of_cut_operand(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """reduce_window(pad(x)) and convolution(pad(x)) as those of x with the sum of the paddings."""
+    shown = Shown(program, values)
+    pad = shown.maker(operation.operands[0])
+    if pad is None:
+        return
+    edges: dict[str, Any] = dict(pad.attributes)
+    low, high = (edges.get(f"edge_padding_{end}") for end in ("low", "high"))
+    if low is None or high is None or min(*low, *high) >= 0:
+        return
+    operands = [shown.known(value) for value in (pad.operands[0], *operation.operands[1:])]
+    known = [one for one in operands if one is not None]
+    if len(known) < len(operands):
+        return
+    other = _with_sums(operation, low, high, edges["interior_padding"])
+    if other is None:
+        return
+    other = replace(other, operands=(pad.operands[0], *operation.operands[1:]))
+    try:
+        (result,) = apply(other, known)
+    except EvaluationError:
+        return
+    (made,) = operation.results
+    if result.shape == made.type.static_shape:  # type: ignore[union-attr]
+        yield Predicted(result)
+
+
+def _with_sums(
+    operation: Operation, low: tuple[int, ...], high: tuple[int, ...], interior: tuple[int, ...]
+) -> Operation | None:
+    """Return the operation whose windows have the padding and the dilation of a pad, too; None
+    where they have a dilation of their own."""
+    given: dict[str, Any] = dict(operation.attributes)
+    spatial = given.get("input_spatial_dimensions", tuple(range(len(low))))
+    dilation = "base_dilations" if "window_dimensions" in given else "lhs_dilation"
+    own = given.get("padding")
+    pairs = own.array.tolist() if isinstance(own, Dense) else [(0, 0)] * len(spatial)
+    if set(given.get(dilation, ())) - {1}:
+        return None
+    rows = [(a + low[d], b + high[d]) for (a, b), d in zip(pairs, spatial, strict=True)]
+    more = tuple(1 + interior[d] for d in spatial)
+    return replace(
+        operation, attributes=attributes(**{**given, "padding": matrix(rows), dilation: more})
+    )

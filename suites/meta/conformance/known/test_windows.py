@@ -1,0 +1,56 @@
+"""Windows over what a pad has cut, whose padding is added to theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.known.windows import RETURNED
+from suites.meta.support.rewriting import kind_of
+
+SUMS = """
+func.func @main(%x: tensor<3xi32>) -> tensor<3xi32> {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %p = stablehlo.pad %x, %zero, low = [{low}], high = [{high}], interior = [0]
+    : (tensor<3xi32>, tensor<i32>) -> tensor<2xi32>
+  %0 = "stablehlo.reduce_window"(%p, %zero) <{{window_dimensions = array<i64: 1>,
+    padding = dense<[[1, 0]]> : tensor<1x2xi64>}}> ({{
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }}) : (tensor<2xi32>, tensor<i32>) -> tensor<3xi32>
+  return %0 : tensor<3xi32>
+}}"""
+
+CONVOLVED = """
+func.func @main(%x: tensor<1x3x1xf32>, %k: tensor<1x1x1xf32>) -> tensor<1x3x1xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.pad %x, %zero, low = [0, -1, 0], high = [0, 0, 0], interior = [0, 0, 0]
+    : (tensor<1x3x1xf32>, tensor<f32>) -> tensor<1x2x1xf32>
+  %0 = stablehlo.convolution(%p, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
+    window = {pad = [[1, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x2x1xf32>, tensor<1x1x1xf32>) -> tensor<1x3x1xf32>
+  return %0 : tensor<1x3x1xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "got", "is_explained"),
+    [
+        (-1, 0, (5, 6, 7), True),
+        (-1, 0, (5, 6, 8), False),
+        (-1, 0, (4, 6, 7), False),
+        (0, -1, (5, 5, 6), False),
+    ],
+    ids=["back", "and another", "another", "at the other end"],
+)
+def test_sums(low: int, high: int, got: tuple[int, ...], is_explained: bool) -> None:
+    given, found = np.array([5, 6, 7], np.int32), np.array(got, np.int32)
+    assert (kind_of(SUMS.format(low=low, high=high), [given], found) == RETURNED) == is_explained
+
+
+@pytest.mark.parametrize(("first", "is_explained"), [(10, True), (9, False), (np.nan, False)])
+def test_convolutions(first: float, is_explained: bool) -> None:
+    given = [np.array([5, 6, 7], np.float32).reshape(1, 3, 1), np.full((1, 1, 1), 2, np.float32)]
+    got = np.array([first, 12, 14], np.float32).reshape(1, 3, 1)
+    assert (kind_of(CONVOLVED, given, got) == RETURNED) == is_explained
