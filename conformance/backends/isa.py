@@ -105,13 +105,16 @@ def targeted(maximum: str = "") -> frozenset[str]:
 def targeted_by(backend: str) -> frozenset[str]:
     """Return the instruction sets that XLA targets for a backend of that name, `cpu` or `cpu:AVX2`;
     none for one that is not XLA's for CPU."""
-    family, _, maximum = backend.partition(":")
-    return targeted(maximum) if family == "cpu" else frozenset()
+    return targeted(backend.partition(":")[2]) if _is_cpu(backend) else frozenset()
+
+
+def _is_cpu(backend: str) -> bool:
+    return backend.partition(":")[0] == "cpu"
 
 
 def identity(backends: Iterable[str]) -> dict[str, str]:
     """Return what identifies a run on these backends beside its versions, by what it is called."""
-    cpus = [name for name in backends if name.partition(":")[0] == "cpu"]
+    cpus = [name for name in backends if _is_cpu(name)]
     return {f"instruction sets of {name}": as_text(targeted_by(name)) for name in cpus}
 
 

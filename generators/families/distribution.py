@@ -216,9 +216,9 @@ def _reduce_scatter(
     pick: Pick,
     *,
     may_be_empty: bool = False,
-    takes_tuples: bool = False,
+    takes_several: bool = False,
 ) -> Case:
-    """Return a case of one operand, or of several for XlaBuilder's op, which `takes_tuples`."""
+    """Return a case of one operand, or of several for XlaBuilder's op, which `takes_several`."""
     grid = _grid(pick)
     part = shape(pick, min_rank=1)
     body = computation(element, pick)
@@ -231,7 +231,7 @@ def _reduce_scatter(
         part = _resized(part, dimension, 1)
     if math.prod(part) * count > LARGEST:
         part = tuple(min(n, 3) for n in part)
-    parts = _shapes(pick, part) if takes_tuples else [part]
+    parts = _shapes(pick, part) if takes_several else [part]
     wholes = [_resized(one, dimension, one[dimension] * count) for one in parts]
     given |= {"scatter_dimension": dimension, "replica_groups": groups_}
     placed, names = _folds(pick, body, wholes)
@@ -370,7 +370,7 @@ RESTATABLE: dict[str, Builder] = IN_MAIN | {
     "all_reduce": partial(_all_reduce, "all_reduce", may_be_empty=True),
     "all_to_all": partial(_all_to_all, "all_to_all", may_be_empty=True, takes_several=False),
     "reduce_scatter": partial(
-        _reduce_scatter, "reduce_scatter", may_be_empty=True, takes_tuples=True
+        _reduce_scatter, "reduce_scatter", may_be_empty=True, takes_several=True
     ),
 }
 """What builds the cases that XlaBuilder's ops restate. Some are not valid StableHLO: groups may be

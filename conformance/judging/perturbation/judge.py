@@ -71,7 +71,7 @@ def _judged(permitted: Permitted, actual: Sequence[Array]) -> Judgement:
         return judged_by_bits(expected, actual, partial(_judged, permitted))
     if bad is not None:
         return Judgement(Verdict.DIVERGENT, *bad, total, total, None, None, (), Errors())
-    permitted.only([n for n, one in enumerate(expected) if _differs(one, actual[n])])
+    _differing(permitted, actual)
     judged = [judge_result(permitted, n, actual[n]) for n in range(len(expected))]
     return combine(judged) if judged else passed(0)
 
@@ -104,10 +104,14 @@ def _differs(expected: object, actual: Array) -> bool:
 
 def in_doubt(permitted: Permitted, actual: Sequence[Array]) -> list[int]:
     """The results that are not as expected, nor within what a few evaluations come to."""
-    expected = permitted.expected
-    numbers = [n for n, one in enumerate(expected) if _differs(one, actual[n])]
+    return [n for n in _differing(permitted, actual) if not _is_reached(permitted, n, actual[n])]
+
+
+def _differing(permitted: Permitted, actual: Sequence[Array]) -> list[int]:
+    """Return the results that are not as expected, and leave the others out of evaluations."""
+    numbers = [n for n, one in enumerate(permitted.expected) if _differs(one, actual[n])]
     permitted.only(numbers)
-    return [n for n in numbers if not _is_reached(permitted, n, actual[n])]
+    return numbers
 
 
 def _is_reached(permitted: Permitted, number: int, actual: Array) -> bool:
@@ -129,8 +133,7 @@ def differs_beyond_rounding(permitted: Permitted, actual: Sequence[Array]) -> bo
 
     Results that are far from a few evaluations are told without more of them.
     """
-    numbers = [n for n, one in enumerate(permitted.expected) if _differs(one, actual[n])]
-    permitted.only(numbers)
+    numbers = _differing(permitted, actual)
     if any(_is_far(permitted, number, actual[number]) for number in numbers):
         return True
     return not all(_is_reached(permitted, number, actual[number]) for number in numbers)
@@ -138,8 +141,7 @@ def differs_beyond_rounding(permitted: Permitted, actual: Sequence[Array]) -> bo
 
 def by_distance(permitted: Permitted, actual: Sequence[Array]) -> list[int]:
     """Return the results that are not within what a few evaluations come to, far ones first."""
-    numbers = [n for n, one in enumerate(permitted.expected) if _differs(one, actual[n])]
-    permitted.only(numbers)
+    numbers = _differing(permitted, actual)
     far = [number for number in numbers if _is_far(permitted, number, actual[number])]
     others = (number for number in numbers if number not in far)
     return far + [n for n in others if not _is_reached(permitted, n, actual[n])]
