@@ -30,13 +30,14 @@ from conformance.campaign.tasks import (
 from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.gate.reading import ExpectationError
+from conformance.known.xla.sorts import LABEL as NEGATIVE
 from conformance.results.inputs import unpack_inputs
 from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import load
 from conformance.results.versions import build
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.bounds.sorting import NEGATIVE, SORTED
+from conformance.tolerance.bounds.sorting import SORTED
 from conformance.verdict import Errors, Timing, Verdict
 from generators.cells.plan import case
 from generators.values.contents import materialise

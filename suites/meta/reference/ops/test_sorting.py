@@ -12,8 +12,9 @@ import pytest
 from jax import lax
 
 from conformance.judging.compare import judge
+from conformance.known.xla.sorts import LABEL as NEGATIVE
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.bounds.sorting import NEGATIVE, SORTED, in_order, same_elements
+from conformance.tolerance.bounds.sorting import SORTED, in_order, same_elements
 from conformance.transforms.inline import with_plain_bodies
 from conformance.verdict import Verdict
 from generators.case.choices import Pick
