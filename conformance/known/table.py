@@ -14,7 +14,14 @@ from conformance.known.hypothesis import Hypothesis
 from conformance.known.interpreter.indices import SOME_UNSIGNED
 from conformance.known.interpreter.orders import COMPARED
 from conformance.known.interpreter.table import INTERPRETER
-from conformance.known.xla import extrema, linear_algebra, orders, partial_transform, simplified
+from conformance.known.xla import (
+    extrema,
+    linear_algebra,
+    misread_orders,
+    orders,
+    partial_transform,
+    simplified,
+)
 from conformance.known.xla.complex_numbers.table import COMPLEX
 from conformance.known.xla.indexing import narrow_bounds, out_of_bounds, treatments
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
@@ -77,7 +84,8 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "ScaledDot": SCALED,
     "select_and_scatter": (*orders.SCATTERED, _FLUSHED),
     "sign": (subnormal_operands.COMPLEX_SIGN,),
-    "sort": (NAN_LARGEST, UNSORTED),
+    "mhlo.topk": misread_orders.SELECTIONS,
+    "sort": (NAN_LARGEST, UNSORTED, *misread_orders.SORTS),
     "triangular_solve": linear_algebra.SOLVED,
 }  # fmt: skip
 """What XLA's compilers compute, and whoever does as they do."""

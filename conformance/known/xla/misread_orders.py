@@ -1,0 +1,115 @@
+"""Sorts and TopK that compare other numbers than their elements.
+
+TopK, and comparators in total order, compare numbers of 6 bits by their codes, as unsigned
+integers: the sign is looked for where a type of 8 bits has it. They compare f8E5M2FNUZ in f16,
+where numbers under 2^-14 are subnormal and are taken for 2^-14 of their sign.
+Source: jaxlib 0.10.2 and 0.12, measured on all numbers of these types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.tolerance.bounds.sorting import in_order, rows_of, same_elements
+from conformance.tolerance.rule import Measure
+from conformance.transforms.values import nested
+from reference.interpreter.evaluate import apply, body_of
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of, to_bits
+from reference.numerics.alike import alike
+from reference.numerics.rounding import to_float64
+from reference.ops.sorts.sorting import permutation
+
+CODES = "order of the codes"
+ROUNDED = "rounded up in f16"
+
+Seen = Callable[[Array], Array | None]
+"""seen(array): the numbers that are compared in place of these; None of any other type."""
+
+_LEAST = 2.0**-14
+"""The smallest normal number of f16."""
+
+
+def ranked_by_code(array: Array) -> Array | None:
+    """Return numbers of 6 bits that come in the order in which the codes of these come."""
+    of = element_type_of(array)
+    if not of.is_float or of.bits != 6:
+        return None
+    codes = to_bits(array).astype(np.uint8)
+    half = np.uint8(1 << (of.bits - 1))
+    return np.where(codes < half, 2 * half - 1 - codes, codes - half).view(array.dtype)
+
+
+def rounded_up(array: Array) -> Array | None:
+    """Return f8E5M2FNUZ numbers, those that are subnormal in f16 as 2^-14 of their sign."""
+    of = element_type_of(array)
+    if of.name != "f8E5M2FNUZ":
+        return None
+    number = to_float64(array)
+    is_lost = (np.abs(number) < _LEAST) & (np.abs(number) >= of.float_format.smallest_normal)
+    return np.where(is_lost, np.copysign(_LEAST, number), number).astype(array.dtype)
+
+
+def _sorts(seen: Seen) -> Measure:
+    """Return the measure of slices that are sorted, but in the order of other numbers."""
+
+    def measure(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        compares = (one.attribute("compare_type") == "TOTALORDER" for one in nested(operation))
+        if not any(compares) or not any(seen(one) is not None for one in operands):
+            return nothing(expected)
+        given: dict[str, Any] = dict(operation.attributes)
+        dimension, comparator = given["dimension"], body_of(operation.regions[0])
+        before, after = rows_of(operands, dimension), rows_of(actual, dimension)
+        if given.get("is_stable", False):
+            order = permutation(tuple(_seen(one, seen) for one in before), comparator)
+            pairs = zip(before, after, strict=True)
+            rows = [alike(np.take_along_axis(one, order, -1), got) for one, got in pairs]
+            found = np.logical_and.reduce(rows).all(axis=-1)
+        else:
+            compared = tuple(_seen(one, seen) for one in after)
+            found = same_elements(before, after) & in_order(compared, comparator)
+        found = np.expand_dims(found, dimension)
+        return told(*(np.broadcast_to(found, one.shape) for one in expected))
+
+    return measure
+
+
+def _selects(seen: Seen) -> Measure:
+    """Return the measure of rows in which a TopK takes the largest or smallest other numbers."""
+
+    def measure(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        compared = None if operation.attribute("largest") is None else seen(operands[0])
+        if compared is None:
+            return nothing(expected)
+        indices = apply(operation, (compared,))[1]
+        values = np.take_along_axis(operands[0], np.asarray(indices, np.int64), axis=-1)
+        pairs = zip((values, indices), actual, strict=True)
+        found = np.logical_and.reduce([alike(one, got).all(axis=-1) for one, got in pairs])
+        return told(*(np.broadcast_to(found[..., np.newaxis], one.shape) for one in expected))
+
+    return measure
+
+
+def _seen(array: Array, seen: Seen) -> Array:
+    """Return what is compared in place of an operand: itself, if it is of another type."""
+    other = seen(array)
+    return array if other is None else other
+
+
+def _class(label: str, errors: Measure) -> Hypothesis:
+    return Hypothesis(label, errors, signs=True, ulps=errors)
+
+
+SORTS = (_class(CODES, _sorts(ranked_by_code)), _class(ROUNDED, _sorts(rounded_up)))
+"""The classes of sorts."""
+
+SELECTIONS = (_class(CODES, _selects(ranked_by_code)), _class(ROUNDED, _selects(rounded_up)))
+"""The classes of TopK."""

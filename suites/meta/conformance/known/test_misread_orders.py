@@ -1,0 +1,104 @@
+"""Sorts and TopK in the order of other numbers: what has the class, and what has not."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge_alone
+from conformance.known.xla.misread_orders import CODES, ROUNDED, ranked_by_code, rounded_up
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+from reference.ir.types import ELEMENT_TYPES, Array, from_bits, to_bits
+from reference.numerics.rounding import to_float64
+
+_UNIT = 2.0**-18
+
+
+def _sort(of: str, order: str = "TOTALORDER", stable: str = "false") -> Program:
+    return parse_module(f"""
+func.func @main(%x: tensor<4x{of}>) -> tensor<4x{of}> {{
+  %0 = "stablehlo.sort"(%x) ({{
+  ^bb0(%a: tensor<{of}>, %b: tensor<{of}>):
+    %1 = stablehlo.compare LT, %a, %b, {order} : (tensor<{of}>, tensor<{of}>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }}) {{dimension = 0 : i64, is_stable = {stable}}} : (tensor<4x{of}>) -> tensor<4x{of}>
+  return %0 : tensor<4x{of}>
+}}""")
+
+
+def _top(of: str) -> Program:
+    return parse_module(f"""
+func.func @main(%x: tensor<4x{of}>) -> (tensor<2x{of}>, tensor<2xi32>) {{
+  %0:2 = "mhlo.topk"(%x) {{k = 2 : i64, largest = true}} : (tensor<4x{of}>)
+    -> (tensor<2x{of}>, tensor<2xi32>)
+  return %0#0, %0#1 : tensor<2x{of}>, tensor<2xi32>
+}}""")
+
+
+def _array(of: str, *numbers: float) -> Array:
+    return np.array(numbers).astype(ELEMENT_TYPES[of].storage)
+
+
+def _kind(program: Program, operand: Array, *actual: Array) -> str:
+    judged = judge_alone(program, (operand,), evaluate(program, (operand,)), actual)
+    return "" if judged.verdict is Verdict.PASS else judged.kind
+
+
+@pytest.mark.parametrize("name", ["f6E2M3FN", "f6E3M2FN"])
+def test_total_order_of_what_is_ranked_is_that_of_the_codes(name: str) -> None:
+    every = from_bits(np.arange(64, dtype=np.uint8), ELEMENT_TYPES[name])
+    ranks = ranked_by_code(every)
+    assert ranks is not None
+    assert len(set(to_bits(ranks).tolist())) == 64
+    numbers = to_float64(ranks)
+    assert (np.diff(numbers) >= 0).all()
+    assert numbers[31] == 0
+    assert np.signbit(numbers[31])
+
+
+def test_only_normal_numbers_that_f16_has_as_subnormal_ones_are_rounded_up() -> None:
+    numbers = [n * s * _UNIT for s in (1, -1) for n in (2, 4, 6, 8, 10, 12, 14, 16, 20)]
+    seen = rounded_up(_array("f8E5M2FNUZ", *numbers))
+    assert seen is not None
+    up = [2, 4, 6, 16, 16, 16, 16, 16, 20]
+    assert (to_float64(seen) / _UNIT).tolist() == [*up, *(-n for n in up)]
+
+
+def test_a_sort_of_six_bits_by_its_codes_has_the_class_and_no_other_order_has() -> None:
+    operand = _array("f6E3M2FN", 0.4375, -0.1875, -0.25, 0.875)
+    program = _sort("f6E3M2FN")
+    right = evaluate(program, (operand,))[0]
+    by_code = operand[np.argsort(to_bits(operand))]
+    kinds = {
+        tuple(to_bits(operand[list(order)]).tolist()): _kind(program, operand, operand[list(order)])
+        for order in permutations(range(4))
+    }
+    expected = {tuple(to_bits(right).tolist()): "", tuple(to_bits(by_code).tolist()): CODES}
+    assert {one: kind for one, kind in kinds.items() if kind in ("", CODES)} == expected
+
+
+@pytest.mark.parametrize(("stable", "count"), [("true", 1), ("false", 6)])
+def test_elements_rounded_up_are_equal_to_a_sort(stable: str, count: int) -> None:
+    operand = _array("f8E5M2FNUZ", 14 * _UNIT, 16 * _UNIT, 8 * _UNIT, -1.0)
+    program = _sort("f8E5M2FNUZ", stable=stable)
+    kinds = [_kind(program, operand, operand[list(order)]) for order in permutations(range(4))]
+    right = 1
+    assert kinds.count(ROUNDED) == (count if stable == "true" else count - right)
+    plain = _sort("f8E5M2FNUZ", "FLOAT", stable)
+    assert _kind(plain, operand, operand[[3, 0, 1, 2]]) not in ("", ROUNDED)
+
+
+def test_top_k_takes_the_largest_of_other_numbers() -> None:
+    operand = _array("f6E2M3FN", -7.5, 4.0, -1.0, 2.0)
+    program = _top("f6E2M3FN")
+    assert _kind(program, operand, operand[[0, 2]], np.array([0, 2], np.int32)) == CODES
+    assert _kind(program, operand, operand[[0, 1]], np.array([0, 1], np.int32)) != CODES
+    tiny = _array("f8E5M2FNUZ", 8 * _UNIT, 14 * _UNIT, 16 * _UNIT, 0.0)
+    program = _top("f8E5M2FNUZ")
+    assert _kind(program, tiny, tiny[[0, 1]], np.array([0, 1], np.int32)) == ROUNDED
+    assert _kind(program, tiny, tiny[[1, 0]], np.array([1, 0], np.int32)) != ROUNDED
