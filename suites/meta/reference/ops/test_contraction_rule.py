@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import Judgement, judge
+from conformance.known.xla.products import IN_BF16, NOT_KEPT
 from conformance.tolerance.bounds.contraction import CONTRACTED
-from conformance.tolerance.bounds.products import IN_BF16, NOT_KEPT
 from conformance.verdict import Verdict
 from generators.cells import plan
 from generators.values.contents import materialise

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.tolerance.bounds.products import IN_BF16
+from conformance.known.xla.products import IN_BF16
 from conformance.tolerance.bounds.scaled import SCALED
 from conformance.verdict import Verdict
 from generators.case.case import Case
