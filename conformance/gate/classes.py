@@ -82,7 +82,8 @@ CLASSES = (
     # operations of a program together
     "+0 for zeros before a reduction", "other operand for NaN before a reduction",
     "angle of zeros as a quotient",
-    "common factor taken out of a sum", "constants added first", "constants multiplied first",
+    "columns of a product taken from before", "common factor taken out of a sum",
+    "constants added first", "constants multiplied first",
     "conversion left out",
     "difference undone", "exponential of a constant NaN", "exponential taken into a sum unrounded",
     "kept in eight bits",

@@ -36,6 +36,10 @@ NEGATION = "negation moved out of a sum"
 IOTA = "taken for iota"
 
 ZEROS = "zeros taken for equal"
+COLUMNS = "columns of a product taken from before"
+
+_COLUMN_BYTES, _BACK = 1 << 17, 1 << 9
+"""Bytes of a row of a matrix product from which on columns are those of so many bytes before."""
 
 Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[Predicted]]
 """rewriting(program, operation, values): what the operation's result may become, as often as the
@@ -155,6 +159,26 @@ def of_folded_extremum(
         yield Predicted(other, np.zeros(result.shape))
 
 
+def of_squares(
+    program: Program, operation: Operation, values: Mapping[str, Array]
+) -> Iterator[Predicted]:
+    """The sums of the squares of a matrix product's columns, later ones those of columns before."""
+    shown = Shown(program, values)
+    squares = shown.maker(operation.operands[0])
+    given = [shown.known(value) for value in operation.operands]
+    operands = [one for one in given if one is not None]
+    if squares is None or squares.name != "multiply" or len(operands) < len(given):
+        return
+    first, second = squares.operands
+    product = shown.maker(first)
+    if first != second or product is None or product.name != "dot_general":
+        return
+    (result,) = apply(operation, operands)
+    begin, back = (size // result.dtype.itemsize for size in (_COLUMN_BYTES, _BACK))
+    if result.ndim == 1 and len(result) > begin:
+        yield Predicted(np.concatenate([result[:begin], result[begin - back : -back]]))
+
+
 def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, Rewriting], ...]:
     """Return a model of what a sum takes unrounded: of products alone first."""
     return (CONTRACTED, model), (QUOTIENT, partial(model, quotients=True))
@@ -188,7 +212,7 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     ),
     **dict.fromkeys(("dot", "dot_general", "einsum"), ((NEGATION, _negation),)),
     "convolution": ((NEGATION, _negation), (RETURNED, of_cut_operand)),
-    "reduce": (*_OF_SUMS, (MADE_ONE, of_reduction)),
+    "reduce": (*_OF_SUMS, (MADE_ONE, of_reduction), (COLUMNS, of_squares)),
     "reduce_window": (*_OF_SUMS, (RETURNED, of_cut_operand)),
 }
 """Rewritings that are no patterns, by the operation that goes wrong."""

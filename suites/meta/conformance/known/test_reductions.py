@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.known.reductions import MADE_ONE
+from conformance.known.rewritings import COLUMNS
 from suites.meta.support.rewriting import kind_of
 
 PROGRAM = """
@@ -39,3 +40,32 @@ def test_the_order_of_all_elements_decides(
     text = PROGRAM.format(first=first, last=last, init=init)
     found = kind_of(text, [np.array(numbers, np.float16)], np.array([got], np.float16))
     assert (found == MADE_ONE) == is_explained
+
+
+SQUARES = """
+func.func @main(%m: tensor<3x1xf64>, %x: tensor<20000x1xf64>) -> tensor<20000xf64> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = stablehlo.dot_general %m, %x, contracting_dims = [1] x [1]
+    : (tensor<3x1xf64>, tensor<20000x1xf64>) -> tensor<3x20000xf64>
+  %1 = stablehlo.{op} %0, %0 : tensor<3x20000xf64>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<3x20000xf64>, tensor<f64>) -> tensor<20000xf64>
+  return %2 : tensor<20000xf64>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("op", "begin", "back", "is_explained"),
+    [
+        ("multiply", 16384, 64, True),
+        ("multiply", 16384, 63, False),
+        ("multiply", 16383, 64, False),
+        ("add", 16384, 64, False),
+    ],
+)
+def test_columns_of_a_squared_product(op: str, begin: int, back: int, is_explained: bool) -> None:
+    x = np.arange(20000.0)
+    right = 3 * x**2 if op == "multiply" else 6 * x
+    got = np.concatenate([right[:begin], right[begin - back : -back]])
+    given = [np.ones((3, 1)), x.reshape(-1, 1)]
+    assert (kind_of(SQUARES.format(op=op), given, got) == COLUMNS) == is_explained
