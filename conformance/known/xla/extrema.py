@@ -145,6 +145,22 @@ def _zeros(expected: Array, actual: Array) -> Array:
     return (expected == 0) & (actual == 0)
 
 
+def _complex_from_zero(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """Return 0 for complex sums that are just those from +0, with a part that is zero."""
+    is_sum = len(operands) == _PAIR and monoid_of(operation.regions[0]) is ADD
+    if not is_sum or not element_type_of(expected[0]).is_complex:
+        return tuple(np.full(one.shape, np.inf) for one in expected)
+    (other,) = apply(operation, (operands[0], np.zeros_like(operands[1])))
+    alike = (to_bits(other) == to_bits(actual[0])).all(axis=-1)
+    zeros = [_zeros(part(expected[0]), part(actual[0])) for part in (np.real, np.imag)]
+    return (np.where(alike & (zeros[0] | zeros[1]), 0.0, np.inf),)
+
+
 _LANES = (4, 8, 16, 32, 64)
 
 
@@ -160,6 +176,7 @@ OF_REDUCTIONS = (
     ),
     _hypothesis("zeros taken for equal", _measure(_without_the_greater_zero, _zeros), signs=True),
     _hypothesis("summed from +0", _measure(_from_zero, _zeros), signs=True),
+    _hypothesis("summed from +0", _complex_from_zero, signs=True),
 )
 """An extremum of the numbers alone, of all or of those that no NaN follows; one that is the zero
 of the other sign, which is there too; and a sum that is +0 although its init value and all elements

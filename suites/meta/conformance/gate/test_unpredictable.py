@@ -102,7 +102,6 @@ STILL_WITHOUT = {
     "atan2-of-what-folds-late",
     "bitcast-i1-shape",
     "collective-extrema-of-nan-in-a-reduce",
-    "collective-sums-from-zero",
     "comparison-of-two-bits",
     "complex-tanh-accuracy",
     "constant-unsigned-bounds",

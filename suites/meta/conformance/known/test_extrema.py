@@ -117,3 +117,25 @@ def test_the_shipped_expectations_know_them_of_reductions_alone(kind: str):
     assert not ids("add", kind)
     assert not ids("reduce", "NaN")
     assert not ids("reduce", "signed zero")
+
+
+@pytest.mark.parametrize(
+    ("terms", "actual", "kind"),
+    [
+        ([complex(-0.0, 2), complex(-0.0, 3)], complex(0.0, 5), FROM_ZERO),
+        ([complex(-0.0, -0.0)] * 2, complex(0.0, 0.0), FROM_ZERO),
+        ([complex(-0.0, -0.0)] * 2, complex(0.0, -0.0), "signed zero"),
+        ([complex(0.0, 2), complex(0.0, 3)], complex(-0.0, 5), "signed zero"),
+    ],
+)
+def test_complex_sums_from_zero_are_of_the_class_in_all_parts(
+    terms: list[complex], actual: complex, kind: str
+) -> None:
+    of = element_type("complex<f32>")
+    init = np.array(complex(-0.0, -0.0), np.complex64)
+    program, inputs = reducing(
+        fold_of("add", of), (np.array(terms, np.complex64)[:, None],), (init,)
+    )
+    got = np.array([actual], np.complex64)
+    rule = CATALOG["reduce"].tolerance
+    assert judge(program, inputs, evaluate(program, inputs), [got], rule).kind == kind
