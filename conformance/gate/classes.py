@@ -67,7 +67,7 @@ CLASSES = (
     "overflow or underflow on the way", "padding left out", "product with an inverse",
     "products with padding left out",
     "result rounded to the operands' type", "reversal left out", "rounded product",
-    "rounded up in f16", "sign kept",
+    "rounded up in f16",
     "sign over the elements above", "source without elements",
     "stated algorithm not kept", "subnormal taken for -0", "summed from +0", "sums kept in bf16",
     "total order not kept", "transform of a part", "transformed convolution",

@@ -193,6 +193,7 @@ IDENTITIES: tuple[Rewriting, ...] = (
         kinds=_REAL,
         where=_NEVER_NEGATIVE,
     ),
+    *_lines(NOT_NEGATIVE, "(abs x) -> x", kinds=(Kind.SIGNED,), where=_NEVER_NEGATIVE),
     *_lines(
         NOT_NEGATIVE,
         "(divide x C) -> (unsigned_quotient x C)",

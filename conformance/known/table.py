@@ -47,7 +47,6 @@ _FLUSHED = flushing(reduction.REDUCED)
 _REDUCED = (*orders.REDUCED, _FLUSHED, *extrema.OF_REDUCTIONS)
 
 XLA: dict[str, tuple[Hypothesis, ...]] = {
-    "abs": (simplified.SIGN_KEPT,),
     **dict.fromkeys(("add", "subtract"), (simplified.ZERO_LEFT_OUT,)),
     **dict.fromkeys(("all_reduce", "collective_reduce", "reduce", "reduce_scatter"), _REDUCED),
     "atan2": (subnormal_operands.ANGLE, *_CONSTANT_NAN),

@@ -63,28 +63,11 @@ def _rounded_product(
         return (np.where((base > 0) & (relative < 1), error, np.inf),)
 
 
-def _sign_kept(
-    _: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
-    """0 where the result is a negative operand as it stands, else infinite."""
-    (operand,) = operands
-    if operand.dtype != expected[0].dtype:  # the modulus of a complex number
-        return (np.full(expected[0].shape, np.inf),)
-    found = (to_bits(actual[0]) == to_bits(operand)) & (to_bits(operand) != to_bits(expected[0]))
-    return (np.where(found, 0.0, np.inf),)
-
-
 ZERO_LEFT_OUT = Hypothesis("zero left out", _zero_left_out, signs=True, ulps=_zero_left_out)
 """x for 0 + x and x - 0, -x for 0 - x: -0 where 0 is right, and nothing else."""
 
 ROUNDED_PRODUCT = Hypothesis("rounded product", _rounded_product)
 """exp(x log(c)) for c to the power x."""
-
-SIGN_KEPT = Hypothesis("sign kept", _sign_kept, signs=True, ulps=_sign_kept)
-"""x for abs(x), which is not x where x is negative: x was taken for not negative."""
 
 
 def _low_bits(operation: Operation, operands: Results, expected: Results) -> Results | None:

@@ -16,6 +16,7 @@ from benchmarks.masking.endings import ENDINGS
 from benchmarks.masking.measuring import (
     End,
     Measured,
+    Outcome,
     Settings,
     corrupted,
     measure_endings,
@@ -62,12 +63,12 @@ def prepared(op: str, element_type: str) -> Prepared:
     return Prepared(0, case.program, sets, [evaluate(case.program, one) for one in sets])
 
 
-def test_what_is_known_of_xla_s_cpu_hides_one_in_fifty_wrong_results_and_no_other_ending() -> None:
+def test_what_is_known_of_xla_s_cpu_hides_few_wrong_results_and_no_other_ending() -> None:
     found = measured(SAMPLE, ["f32", "bf16", "si32"], Settings(expectations="cpu"))
     results = [one for one in found.outcomes if one.change in CHANGES]
     share = report.known_share(results)
     assert share.of > 200
-    assert share.percent <= 2, report.by_entry(results)
+    assert share.percent <= 0.5, report.by_entry(results)
     endings = [one for one in found.outcomes if one.change in ENDINGS]
     assert len(endings) > 200
     assert report.known_share(endings).known == 0, report.by_entry(endings)
@@ -98,6 +99,18 @@ def test_what_an_entry_without_a_prediction_hides_is_counted(tmp_path: Path) -> 
     }  # fmt: skip
     pairs = report.green_pairs(found.outcomes)
     assert {op for (op, _, _), green in pairs.items() if green} == {"reshape"}
+
+
+@pytest.mark.slow
+@pytest.mark.x86
+def test_known_divergences_of_a_real_backend_hide_few_wrong_results(tmp_path: Path) -> None:
+    """Of 455 results 3 were hidden when this was written, 1 of 24 in cases known before."""
+    out = tmp_path / "outcomes.json"
+    line = ["--cells", "150", "--seed", "12", "--jobs", "1", "--changes", *CHANGES]
+    assert main([*line, "--limit", "1.5", "--out", str(out)]) == 0
+    found = [Outcome(**one) for one in json.loads(out.read_text())["outcomes"]]
+    assert len(found) > 300
+    assert report.known_share(report.of_known_cases(found)).percent <= 10
 
 
 def test_endings_with_any_words_are_known_to_an_entry_that_takes_any(tmp_path: Path) -> None:

@@ -46,7 +46,6 @@ PREDICTED: dict[tuple[str, str], str] = {
     ("all_reduce", "summed from +0"): _ZERO,
     ("reduce_scatter", "summed from +0"): _ZERO,
     ("reduce_scatter", "zeros taken for equal"): _ZERO,
-    ("abs", "sign kept"): "predicts the magnitude with its sign lost",
     ("atan2", "of a subnormal operand"): "predicts NaN of two subnormal operands",
     ("atan2", "textbook formula"): "predicts NaN of operands that overflow on the way",
     ("batch_norm_inference", "folded normalization"): _CANCELS,

@@ -100,3 +100,25 @@ def test_quotients_by_powers_of_two_become_shifts(
     got = (bits % by if op == "remainder" else bits // by).astype(np.int8)
     found = kind_of(COUNTED.format(op=op, of=of, by=by), (), got)
     assert (found == NOT_NEGATIVE) == is_taken
+
+
+@pytest.mark.parametrize(
+    ("product", "got", "is_taken"),
+    [
+        ("%x, %x", [-112, 9], True),
+        ("%x, %x", [111, 9], False),
+        ("%x, %y", [-112, 9], False),  # a product of two is no square
+    ],
+)
+def test_the_magnitude_of_a_square_is_left_out(
+    product: str, got: list[int], is_taken: bool
+) -> None:
+    x = np.array([12, 3], np.int8)  # 12 * 12 is -112
+    text = f"""
+func.func @main(%x: tensor<2xi8>, %y: tensor<2xi8>) -> tensor<2xi8> {{
+  %square = stablehlo.multiply {product} : tensor<2xi8>
+  %0 = stablehlo.abs %square : tensor<2xi8>
+  return %0 : tensor<2xi8>
+}}"""
+    found = kind_of(text, (x, x), np.array(got, np.int8))
+    assert (found == NOT_NEGATIVE) == is_taken
