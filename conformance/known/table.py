@@ -33,6 +33,7 @@ from conformance.known.xla.scaled import SCALED
 from conformance.known.xla.sorts import UNSORTED
 from conformance.known.xla.subnormals import subnormal_operands
 from conformance.known.xla.subnormals.flushed_sums import flushing
+from conformance.known.xla.two_bits import OF_TWO_BITS
 from conformance.known.xla.windows.undilated import UNDILATED
 from conformance.tolerance.bounds import gathering, reduction
 from conformance.tolerance.hardware import Hardware
@@ -52,7 +53,8 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "atan2": (subnormal_operands.ANGLE, *_CONSTANT_NAN),
     "cbrt": (subnormal_operands.CUBE_ROOT, *_CONSTANT_NAN),
     "cholesky": linear_algebra.FACTORED,
-    "compare": (COMPARED,),
+    "clamp": (OF_TWO_BITS["clamp"],),
+    "compare": (COMPARED, OF_TWO_BITS["compare"]),
     "convert": (nan_of_powers.CONVERTED,),
     **dict.fromkeys(
         (
@@ -63,7 +65,11 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     ),
     **dict.fromkeys(("dynamic_gather", "gather"), treatments.GATHERED),
     "dynamic_slice": (SOME_UNSIGNED,),
-    "dynamic_update_slice": (SOME_UNSIGNED, narrow_bounds.CUT),
+    "dynamic_update_slice": (
+        SOME_UNSIGNED,
+        narrow_bounds.CUT,
+        OF_TWO_BITS["dynamic_update_slice"],
+    ),
     "fft": (partial_transform.FLUSHED, partial_transform.OF_A_PART),
     "log": (subnormal_operands.LOGARITHM, *_CONSTANT_NAN),
     "power": (
@@ -75,14 +81,17 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     ),
     "real_dynamic_slice": (SIGNED_LIMITS,),
     "reduce_window": (*orders.WINDOWED, _FLUSHED, *extrema.OF_REDUCTIONS, UNDILATED),
+    "remainder": (OF_TWO_BITS["remainder"],),
     "scatter": (
         *treatments.SCATTERED,
+        OF_TWO_BITS["scatter"],
         flushing(gathering.SCATTERED_UPDATES),
         out_of_bounds.READ_ELSEWHERE,
     ),
     "ScaledDot": SCALED,
-    "select_and_scatter": (*orders.SCATTERED, _FLUSHED),
+    "select_and_scatter": (*orders.SCATTERED, _FLUSHED, OF_TWO_BITS["select_and_scatter"]),
     "sign": (subnormal_operands.COMPLEX_SIGN,),
+    "maximum": (OF_TWO_BITS["maximum"],),
     "mhlo.topk": misread_orders.SELECTIONS,
     "sort": (NAN_LARGEST, UNSORTED, *misread_orders.SORTS),
     "triangular_solve": linear_algebra.SOLVED,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Results, as_one_of, exactly
+from conformance.known.xla.two_bits import negative, packed
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of, to_bits
@@ -87,19 +88,15 @@ Source: jaxlib 0.10.2, measured."""
 
 
 def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
-    """Yield the base -2 of a power of two bits, and as it is read if its signs are packed with it.
-
-    Powers of other bases are right.
-    """
-    del operation
-    base = operands[0]
-    if element_type_of(base).name != "si2" or not base.size or (base.astype(np.int8) != -2).any():
+    """Yield the base -2 of a power of two bits: packed with its signs in jaxlib 0.10, in place of
+    powers by exponents that are not negative in 0.12. Powers of other bases are right."""
+    base, exponent = operands
+    if negative(base) != -2:
         return
     yield (base,)
-    four = np.resize(base.astype(np.int8).ravel(), (-(-base.size // 4), 4))
-    packed = np.bitwise_or.reduce(four << np.array([0, 2, 4, 6], np.int8), axis=1).astype(np.int8)
-    read = (packed[:, None] << np.array([6, 4, 2, 0], np.int8)).astype(np.int8) >> 6
-    yield (read.ravel()[: base.size].reshape(base.shape).astype(base.dtype),)
+    yield (packed(base),)
+    (power,) = apply(operation, operands)
+    yield (np.where(exponent >= 0, base, power).astype(base.dtype),)
 
 
 BASE_ITSELF = as_one_of("base for the power", _base_itself)

@@ -1,0 +1,122 @@
+"""Signed integers of two bits beside a constant, all elements of which are one negative number.
+
+LLVM does not cut such a constant to its two bits. Stored into a byte, its sign overwrites the
+elements after it. Extended with zeros to be compared, it is no number of two bits. What is
+computed from other constants, or of one element, is right.
+
+Source: jaxlib 0.10.2 and 0.12, measured on all numbers of two bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from conformance.known.hypothesis import Operands, Others, Results, as_one_of
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+
+STORED = "signs of two bits over the elements after them"
+COMPARED = "negative constant compared without its sign"
+
+_IN_A_BYTE = 4
+_PLACES = np.arange(0, 8, 2, dtype=np.int8)
+"""The lowest bits of the elements of a byte."""
+
+
+def negative(array: Array) -> int | None:
+    """Return the negative number of two bits that all elements are; None if they are none."""
+    if element_type_of(array).name != "si2" or not array.size:
+        return None
+    first = int(array.reshape(-1)[0])
+    return first if first < 0 and bool((array.astype(np.int8) == first).all()) else None
+
+
+def packed(array: Array) -> Array:
+    """Return integers of two bits as they are read after they were packed with their signs."""
+    four = _bytes(array)
+    whole = np.bitwise_or.reduce(four << _PLACES, axis=1).astype(np.int8)
+    read = (whole[:, None] << _PLACES[::-1]).astype(np.int8) >> 6
+    return read.reshape(-1)[: array.size].reshape(array.shape).astype(array.dtype)
+
+
+def _bytes(array: Array) -> Array:
+    """Return the elements of each byte in a row; those behind the last are zeros."""
+    flat = array.reshape(-1).astype(np.int8)
+    return np.pad(flat, (0, -flat.size % _IN_A_BYTE)).reshape(-1, _IN_A_BYTE)
+
+
+def _stored(operation: Operation, operands: Operands, *, update: int) -> Iterator[Results]:
+    """Yield an array updated by such a constant: -1 in what follows an update in its byte.
+
+    The elements that depend on the constant are those that another one makes others.
+    """
+    constant = operands[update]
+    if negative(constant) is None:
+        return
+    (result,) = apply(operation, operands)
+    others = list(operands)
+    others[update] = np.invert(constant.astype(np.int8)).astype(constant.dtype)
+    (other,) = apply(operation, others)
+    rows, written = _bytes(result), _bytes(result) != _bytes(other)
+    follows = np.cumsum(written & (rows < 0), axis=1) > 0
+    read = np.where(follows & ~written, -1, rows).reshape(-1)[: result.size]
+    yield (read.reshape(result.shape).astype(result.dtype),)
+
+
+def _dividend(operation: Operation, operands: Operands) -> Iterator[Results]:
+    """Yield such a dividend in place of a remainder of it, packed with its signs."""
+    del operation
+    if negative(operands[0]) is not None:
+        yield (packed(operands[0]),)
+
+
+def _comparison(operation: Operation, operands: Operands) -> Iterator[Results]:
+    """Yield what an operand is never equal to a constant by.
+
+    Of c > -2 remains c != -2, and c >= -2 becomes c > -3, which is c > 1 in two bits.
+    """
+    direction = operation.attribute("comparison_direction")
+    for place, ordered in enumerate((("LT", "LE"), ("GT", "GE"))):
+        constant = negative(operands[place])
+        is_wrong = direction in ("EQ", "NE") or (constant == -2 and direction in ordered)
+        if constant is not None and is_wrong:
+            (of_equals,) = apply(operation, (operands[place], operands[place]))
+            yield (~of_equals,)
+
+
+def _maximum(operation: Operation, operands: Operands) -> Iterator[Results]:
+    """Yield -1 for a maximum with -1, and 0, which it is where it is vectorised."""
+    del operation
+    if any(negative(one) == -1 for one in operands):
+        yield from _both(operands[0])
+
+
+def _clamp(operation: Operation, operands: Operands) -> Iterator[Results]:
+    """Yield what a clamp to -1 from below makes of such a maximum."""
+    least, operand, most = operands
+    if negative(least) == -1:
+        for (one,) in _both(operand):
+            yield apply(operation, (np.full_like(least, -2), one, most))
+
+
+def _both(like: Array) -> Iterator[Results]:
+    yield (np.full_like(like, -1),)
+    yield (np.full_like(like, 0),)
+
+
+_MODELS: tuple[tuple[str, str, Others], ...] = (
+    ("dynamic_update_slice", STORED, partial(_stored, update=1)),
+    ("scatter", STORED, partial(_stored, update=-1)),
+    ("select_and_scatter", STORED, partial(_stored, update=1)),
+    ("remainder", STORED, _dividend),
+    ("compare", COMPARED, _comparison),
+    ("maximum", COMPARED, _maximum),
+    ("clamp", COMPARED, _clamp),
+)
+
+OF_TWO_BITS = {op: as_one_of(label, model) for op, label, model in _MODELS}
+"""The hypotheses about integers of two bits, by op."""

@@ -1,0 +1,114 @@
+"""Integers of two bits beside a negative constant: what XLA gives has the class, what it never
+gives has not. The results are jaxlib's."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge_alone
+from conformance.known.xla.two_bits import COMPARED, STORED
+from conformance.stablehlo.parse import parse_module
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array
+
+_TWO = ELEMENT_TYPES["si2"].storage
+_T = "tensor<4xi2>"
+
+
+def _elementwise(operation: str, constant: str, result: str = _T) -> Program:
+    types = f"({_T}, {_T}) -> {result}" if result != _T else _T
+    return parse_module(f"""
+func.func @main(%x: {_T}) -> {result} {{
+  %c = stablehlo.constant dense<{constant}> : {_T}
+  %0 = stablehlo.{operation} : {types}
+  return %0 : {result}
+}}""")
+
+
+def _kind(program: Program, given: Array, got: Array) -> str:
+    return judge_alone(program, (given,), evaluate(program, (given,)), (got,)).kind
+
+
+def _known(program: Program, label: str) -> set[tuple[int, ...]]:
+    """Return the results of that class, of -2, -1, 0 and 1."""
+    given = np.array([-2, -1, 0, 1]).astype(_TWO)
+    (right,) = evaluate(program, (given,))
+    numbers = range(2) if right.dtype == BOOLEAN[0].storage else range(-2, 2)
+    return {
+        got
+        for got in product(numbers, repeat=4)
+        if _kind(program, given, np.array(got).astype(right.dtype)) == label
+    }
+
+
+@pytest.mark.parametrize(
+    ("operation", "constant", "expected"),
+    [
+        ("compare EQ, %x, %c", -1, 0), ("compare NE, %x, %c", -2, 1),
+        ("compare GT, %x, %c", -2, 1), ("compare GE, %x, %c", -2, 0),
+        ("compare LT, %c, %x", -2, 1), ("compare LE, %c, %x", -2, 0),
+        ("compare LT, %x, %c", -1, None), ("compare GE, %x, %c", -1, None),
+        ("compare EQ, %x, %c", 1, None), ("compare LE, %x, %c", -2, None),
+    ],
+)  # fmt: skip
+def test_comparisons_with_a_negative_constant(
+    operation: str, constant: int, expected: int | None
+) -> None:
+    program = _elementwise(operation, str(constant), "tensor<4xi1>")
+    assert _known(program, COMPARED) == (set() if expected is None else {(expected,) * 4})
+
+
+@pytest.mark.parametrize(
+    ("operation", "constant", "expected"),
+    [
+        ("maximum %x, %c", "-1", {(-1,) * 4, (0,) * 4}),
+        ("maximum %c, %x", "-1", {(-1,) * 4, (0,) * 4}),
+        ("maximum %x, %c", "-2", set()),
+        ("maximum %x, %c", "[-1, -1, -1, 0]", set()),
+        ("clamp %c, %x, %x", "-1", {(-2, -1, -1, -1), (-2, -1, 0, 0)}),
+    ],
+)
+def test_extrema_with_a_negative_constant(
+    operation: str, constant: str, expected: set[tuple[int, ...]]
+) -> None:
+    assert _known(_elementwise(operation, constant), COMPARED) == expected
+
+
+def test_a_remainder_of_a_constant_is_the_constant_packed_with_its_signs() -> None:
+    program = _elementwise("remainder %c, %x", "-2")
+    given = np.array([-2, -1, 1, -2]).astype(_TWO)
+    got = np.array([-2, -1, -1, -1]).astype(_TWO)
+    assert _kind(program, given, got) == STORED
+    assert _kind(program, given, np.array([-2, -2, -2, -1]).astype(_TWO)) != STORED
+
+
+@pytest.mark.parametrize(
+    ("constant", "start", "got"),
+    [
+        (-1, 0, [-1, -1, -1, -1, 0, 1, 1, 0]),
+        (-2, 1, [0, -2, -2, -1, 0, 1, 1, 0]),
+        (-2, 3, [0, 1, 1, -2, -2, -1, -1, -1]),
+    ],
+)
+def test_signs_of_an_update_overwrite_what_follows_in_the_byte(
+    constant: int, start: int, got: list[int]
+) -> None:
+    program = parse_module(f"""
+func.func @main(%x: tensor<8xi2>) -> tensor<8xi2> {{
+  %u = stablehlo.constant dense<{constant}> : tensor<2xi2>
+  %i = stablehlo.constant dense<{start}> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %u, %i
+    : (tensor<8xi2>, tensor<2xi2>, tensor<i32>) -> tensor<8xi2>
+  return %0 : tensor<8xi2>
+}}""")
+    given = np.array([0, 1, 1, 0] * 2).astype(_TWO)
+    result = np.array(got).astype(_TWO)
+    assert _kind(program, given, result) == STORED
+    for place in range(8):
+        other = result.copy()
+        other[place] = 1 if int(result[place]) != 1 else 0
+        assert _kind(program, given, other) != STORED
