@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from conformance.known.xla.extrema import acting
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import with_operation
 from generators.regions.bodies import identity_of, number_of
-from reference.interpreter.evaluate import evaluate, given_attributes
+from reference.interpreter.evaluate import body_of, evaluate, given_attributes
 from reference.interpreter.inlining import without_calls
 from reference.interpreter.processes import current_process, visited
-from reference.ir.monoid import ADD
+from reference.ir.monoid import ADD, Monoid
 from reference.ir.processes import Process, ProcessId, processes
 from reference.ir.program import (
     Attribute,
@@ -31,6 +32,7 @@ from reference.ir.program import (
     single_op,
 )
 from reference.ir.types import BOOLEAN, Array, element_type_of
+from reference.numerics.alike import alike
 from reference.numerics.monoids import folds
 from reference.ops.distribution.distribution import Contributions, contributions
 from reference.ops.folds.folding import components
@@ -155,6 +157,7 @@ def _reduction(stacked: Array, computation: Region, expected: Array, actual: Arr
     """A reduction along the first dimension with an init value that changes nothing."""
     (monoid,) = components(computation)
     element = element_type_of(stacked)
+    monoid = monoid or _acting_on(stacked, computation)
     if monoid is None or not folds(monoid, element):
         return _flagged(stacked, computation, expected, actual)
     identity = (
@@ -163,6 +166,21 @@ def _reduction(stacked: Array, computation: Region, expected: Array, actual: Arr
     inputs = (stacked, number_of(identity, element))
     program = _reduce(inputs, (expected,), computation)
     return Part(program, inputs, (expected,), (actual,))
+
+
+def _acting_on(stacked: Array, computation: Region) -> Monoid | None:
+    """Return the extremum that a computation amounts to, whose identity changes no value there is.
+
+    None where it amounts to none.
+    """
+    element = element_type_of(stacked)
+    monoid = acting(computation) if element.is_float else None
+    if monoid is None or monoid is ADD or not folds(monoid, element):
+        return None
+    identity = np.full(stacked.size, number_of(identity_of(monoid.name, element), element))
+    values = np.ascontiguousarray(stacked).reshape(-1)
+    (same,) = body_of(computation).lanes(identity, values)
+    return monoid if bool(alike(same, values).all()) else None
 
 
 def _flagged(stacked: Array, computation: Region, expected: Array, actual: Array) -> Part:

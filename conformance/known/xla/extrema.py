@@ -85,7 +85,7 @@ def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -
         if len(operands) != _PAIR or not element_type_of(expected[0]).is_float:
             return nothing
         region = operation.regions[0]
-        monoid = monoid_of(region) or _acting(region)
+        monoid = monoid_of(region) or acting(region)
         if monoid is None:
             return nothing
         if operation.operands[0] == operation.operands[1]:
@@ -108,7 +108,7 @@ def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -
 _SIGNED = (-1.0, -0.0, 0.0, 1.0)
 
 
-def _acting(region: Region) -> Monoid | None:
+def acting(region: Region) -> Monoid | None:
     """The monoid that a body amounts to, written with other operations around: what it gives of
     zeros of both signs and of ones tells; None where it is none of those that models know."""
     first, second = (value.type for value in region.arguments)

@@ -101,7 +101,6 @@ STILL_WITHOUT = {
     "atan2-of-narrow-types-folds-late",
     "atan2-of-what-folds-late",
     "bitcast-i1-shape",
-    "collective-extrema-of-nan-in-a-reduce",
     "comparison-of-two-bits",
     "complex-tanh-accuracy",
     "constant-unsigned-bounds",

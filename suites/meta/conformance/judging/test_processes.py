@@ -16,6 +16,7 @@ from conformance.known.xla.processes import (
     operands_as_parts,
     process_order,
 )
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick
@@ -241,3 +242,41 @@ def test_operands_of_all_to_all_that_are_taken_for_parts_in_groups_of_coordinate
         program, inputs, expected, [X, X + 20, Y, Y + 20], CATALOG["all_to_all"].tolerance
     )
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, operands_as_parts.LABEL)
+
+
+IN_A_REDUCE = """
+module attributes {mhlo.num_replicas = 2 : i32} {
+  func.func @main(%x: tensor<1xf64>) -> tensor<1xf64> {
+    %0 = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+      %1 = stablehlo.reshape %a : (tensor<f64>) -> tensor<1xf64>
+      %2 = stablehlo.reshape %b : (tensor<f64>) -> tensor<1xf64>
+      %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<1xf64>, tensor<1xf64>) -> tensor<2xf64>
+      %4 = stablehlo.constant dense<LIMIT> : tensor<f64>
+      %5 = stablehlo.reduce(%3 init: %4) applies stablehlo.maximum across dimensions = [0]
+          : (tensor<2xf64>, tensor<f64>) -> tensor<f64>
+      stablehlo.return %5 : tensor<f64>
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<1xf64>) -> tensor<1xf64>
+    return %0 : tensor<1xf64>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "got", "kind"),
+    [
+        ("0xFFF0000000000000", -3.0, "NaN left out"),
+        ("0xFFF0000000000000", -2.0, "NaN"),
+        ("-1.0", -1.0, "NaN"),  # no extremum of these numbers alone
+    ],
+)
+def test_an_extremum_that_is_taken_by_a_reduce_of_both_values(
+    limit: str, got: float, kind: str
+) -> None:
+    program = parse_module(IN_A_REDUCE.replace("LIMIT", limit))
+    inputs = (np.array([np.nan]), np.array([-3.0]))
+    expected = evaluate(program, inputs)
+    actual = [np.array([got])] * 2
+    found = judge(program, inputs, expected, actual, CATALOG["all_reduce"].tolerance)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
