@@ -85,7 +85,7 @@ CLASSES = (
     "angle of zeros as a quotient",
     "columns of a product taken from before", "common factor taken out of a sum",
     "constants added first", "constants multiplied first",
-    "conversion left out",
+    "conversion left out", "disjunction with itself as false",
     "difference undone", "exponential of a constant NaN", "exponential taken into a sum unrounded",
     "kept in eight bits",
     "logarithm of a power as a product", "logarithm of an exponential as its argument",

@@ -30,6 +30,7 @@ PRODUCT = "product of exponentials as one"
 MAGNITUDE = "root of a square as a magnitude"
 NOT_NEGATIVE = "taken for not negative"
 LEFT_OUT = "conversion left out"
+CANCELLED = "disjunction with itself as false"
 OF_ZEROS = "angle of zeros as a quotient"
 
 
@@ -63,6 +64,11 @@ def zero_by_truth_values(matcher: Matcher, node: Node) -> bool:
         return False
     truth = matcher.value(term.operands[0])
     return truth is not None and element_type_of(truth).is_boolean
+
+
+def is_folded(matcher: Matcher, node: Node) -> bool:
+    """Return whether a value is a constant to a compiler."""
+    return isinstance(node, Value) and matcher.shown.is_folded(node)
 
 
 _NEVER_NEGATIVE = (("x", not_negative),)
@@ -205,6 +211,13 @@ IDENTITIES: tuple[Rewriting, ...] = (
         OF_ZEROS,
         "(atan2 x y) -> (divide x y)",
         where=(("x", zero_by_truth_values), ("y", zero_by_truth_values)),
+        is_exact=True,
+    ),
+    *_lines(
+        CANCELLED,
+        "(add x x) -> 0",
+        kinds=(Kind.BOOLEAN,),
+        where=(("x", is_folded),),
         is_exact=True,
     ),
     *_lines(

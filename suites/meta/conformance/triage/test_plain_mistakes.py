@@ -32,6 +32,7 @@ PREDICTED: dict[str, set[str]] = {
     # truth values and numbers of two bits: there are few others
     "comparison-of-what-is-not-negative": {"neighbouring number", "one", "sign lost"},
     "comparison-of-what-wraps": {"neighbouring number", "operands swapped", "sign lost", "zero"},
+    "truth-added-to-itself": {"neighbouring number", "sign lost", "zero"},
     "two-bits-beside-a-negative-constant": {"sign lost"},
     # the counterexample shows that number in place of another
     "complex-difference-undone": {"zero"},
