@@ -64,6 +64,14 @@ def _without_the_greater_zero(
     return _replaced(operand, taken, init), init
 
 
+def _without_nan_nor_zero(
+    monoid: Monoid, operand: Array, init: Array
+) -> tuple[Array, Array] | None:
+    """Leave out NaN, and of the zeros that are left those that come first in order."""
+    left = _without_nan(monoid, operand, init)
+    return None if left is None else _without_the_greater_zero(monoid, *left)
+
+
 def _from_zero(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Array] | None:
     return (operand, np.zeros_like(init)) if monoid is ADD else None
 
@@ -174,6 +182,7 @@ OF_REDUCTIONS = (
         _hypothesis("NaN left out", _measure(partial(_since_the_last_nan, lanes), _lost))
         for lanes in _LANES
     ),
+    _hypothesis("NaN left out", _measure(_without_nan_nor_zero, _lost)),
     _hypothesis("zeros taken for equal", _measure(_without_the_greater_zero, _zeros), signs=True),
     _hypothesis("summed from +0", _measure(_from_zero, _zeros), signs=True),
     _hypothesis("summed from +0", _complex_from_zero, signs=True),

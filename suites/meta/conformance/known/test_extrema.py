@@ -31,6 +31,8 @@ CASES: list[tuple[str, Sequence[Sequence[float]], float, Sequence[float], str]] 
     ("minimum", [[1, NAN], [NAN, 2], [3, 4]], INF, [1, 2], LEFT_OUT),
     ("maximum", [[NAN], [NAN]], -INF, [-INF], LEFT_OUT),
     ("maximum", [[1], [NAN]], 7, [7], LEFT_OUT),
+    ("minimum", [[-0.0], [NAN], [0.0]], INF, [0.0], LEFT_OUT),  # of equal zeros
+    ("minimum", [[-0.0], [NAN], [-0.0]], INF, [0.0], "NaN"),
     ("maximum", [[1e-40], [NAN]], -INF, [0.0], LEFT_OUT),  # and a subnormal number is lost
     ("maximum", [[1.0], [NAN]], -INF, [0.0], "NaN"),
     ("maximum", [[1], [NAN], [3]], -INF, [1], "NaN"),  # not the extremum of what is left
