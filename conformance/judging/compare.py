@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +20,7 @@ from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
 from conformance.judging.questions import NEAR, Finding, Findings
+from conformance.judging.together import Operands, Together, tracer
 from conformance.judging.wording import of_elements
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
@@ -29,20 +28,18 @@ from conformance.known.mistakes import mistaken, predicted
 from conformance.known.table import known_of
 from conformance.known.xla.other_types import Otherwise, in_other_types
 from conformance.known.xla.processes.misread_groups import misread
-from conformance.tolerance.rule import Measure, Rule
+from conformance.tolerance.rule import Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated
 from conformance.tolerance.ulp import distances_from, error_points, histogram_of
 from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import with_plain_bodies
-from conformance.transforms.substitute import self_contained
 from conformance.transforms.values import folded
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.alike import alike
-from reference.ops.structure import is_constant
 from reference.ops.xla.lowering import lowered
 
 SHOWN = 8
@@ -84,123 +81,6 @@ class Judgement:
 
 
 _WRONG = (Verdict.DIVERGENT, Verdict.INACCURATE)
-
-Operands = Callable[[], tuple[Operation, tuple[Array, ...]]]
-
-
-@dataclass(frozen=True)
-class Together:
-    """All results of a program on one set of inputs, for what is asked of them together."""
-
-    rule: Rule
-    operands: Operands
-    expected: tuple[Array, ...]
-    actual: tuple[Array, ...]
-    _errors: dict[Measure, tuple[Array, ...]] = field(
-        default_factory=dict[Measure, tuple[Array, ...]]
-    )
-
-    @cached_property
-    def _bounds(self) -> tuple[Array | None, ...]:
-        if self.rule.bound is None:
-            return (None,) * len(self.expected)
-        with np.errstate(all="ignore"):
-            return self.rule.bound(*self.operands(), self.expected)
-
-    @cached_property
-    def _permitted(self) -> tuple[Array | None, ...]:
-        if self.rule.permits is None:
-            return (None,) * len(self.expected)
-        with np.errstate(all="ignore"):
-            return self.rule.permits(*self.operands(), self.expected, self.actual)
-
-    @cached_property
-    def _measured(self) -> tuple[Array | None, ...]:
-        if self.rule.measure is None:
-            return (None,) * len(self.expected)
-        with np.errstate(all="ignore"):
-            return self.rule.measure(*self.operands(), self.expected, self.actual)
-
-    @cached_property
-    def _excluded(self) -> tuple[Sequence[tuple[str, Array]], ...]:
-        if self.rule.excludes is None:
-            return ((),) * len(self.expected)
-        with np.errstate(all="ignore"):
-            return self.rule.excludes(*self.operands(), self.expected, self.actual)
-
-    @cached_property
-    def _either(self) -> tuple[Array | None, ...]:
-        if self.rule.either_zero is None:
-            return (None,) * len(self.expected)
-        with np.errstate(all="ignore"):
-            return self.rule.either_zero(*self.operands(), self.expected)
-
-    def by_measure(self, measure: Measure, number: int) -> Array:
-        """The errors of result `number` by the measure of a hypothesis."""
-        if measure not in self._errors:
-            with np.errstate(all="ignore"):
-                found = measure(*self.operands(), self.expected, self.actual)
-            self._errors[measure] = found
-        return self._errors[measure][number]
-
-    def bound(self, number: int) -> Array | None:
-        """The largest permitted errors of result `number`, where the rule has such."""
-        return self._bounds[number]
-
-    def permitted(self, number: int) -> Array | None:
-        """Which elements of result `number` are right together with all others."""
-        return self._permitted[number]
-
-    def measured(self, number: int) -> Array | None:
-        """The errors of result `number` in units of what is permitted, if the rule measures."""
-        return self._measured[number]
-
-    def excluded(self, number: int) -> Sequence[tuple[str, Array]]:
-        """Which elements of result `number` no reading of the specification permits, and why."""
-        return self._excluded[number]
-
-    def either_zero(self, number: int) -> Array | None:
-        """Which zeros of result `number` may have either sign, where the rule has such."""
-        return self._either[number]
-
-
-def _tracer(program: Program, inputs: Sequence[Array]) -> Operands:
-    """The program's last operation and its operands, evaluated when first asked for."""
-    kept: list[tuple[Operation, tuple[Array, ...]]] = []
-
-    def operands() -> tuple[Operation, tuple[Array, ...]]:
-        if not kept:
-            main = program.main
-            last = program.subject
-            known: dict[str, Any] = {
-                of.name: array for of, array in zip(main.arguments, inputs, strict=True)
-            }
-            for operation in main.body.operations[:-2]:
-                value = operation.attribute("value")
-                known |= {of.name: getattr(value, "array", None) for of in operation.results}
-            if not all(map(is_constant, main.body.operations[:-2])):
-                known |= _all_results(program, inputs)
-            taken = tuple(known[operand.name] for operand in last.operands)
-            kept.append((self_contained(last, known), taken))
-        return kept[0]
-
-    return operands
-
-
-def _all_results(program: Program, inputs: Sequence[Array]) -> dict[str, Array]:
-    """The values of main, without those of its regions and of the functions it calls."""
-    own = {id(operation) for operation in program.main.body.operations}
-    known: dict[str, Array] = {}
-
-    def keep(operation: Operation, results: tuple[Array, ...]) -> tuple[Array, ...]:
-        if id(operation) not in own:
-            return results
-        known.update(zip((r.name for r in operation.results), results, strict=True))
-        return results
-
-    evaluate(program, inputs, on_result=keep)
-    return known
-
 
 MALFORMED = ("missing result", element_types.LABEL, "wrong element type", "wrong shape")
 """The classes of results that are not of the stated number, types and shapes."""
@@ -284,7 +164,7 @@ def judge(
         if collective is not None and collective is not program.subject:  # in some construct
             rule = (rule_of(collective) or rule).on(platform)
         return _in_either_order(program, inputs, expected, actual, rule, platform)
-    together = Together(rule, _tracer(program, inputs), tuple(expected), tuple(actual))
+    together = Together(rule, tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))
     parts = [_judge_result(program, number, rule, platform, together) for number in numbers]
     if not parts:

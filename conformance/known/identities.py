@@ -60,7 +60,7 @@ def zero_by_truth_values(matcher: Matcher, node: Node) -> bool:
     term = matcher.made(node) if isinstance(node, Value) else None
     while term is not None and term.maker is not None and isinstance(term.operands[0], Value):
         term = matcher.made(term.operands[0])  # through what moves elements
-    if term is None or len(term.operands) > 1:
+    if term is None or len(term.operands) != 1:
         return False
     truth = matcher.value(term.operands[0])
     return truth is not None and element_type_of(truth).is_boolean
