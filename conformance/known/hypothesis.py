@@ -40,7 +40,8 @@ class Hypothesis:
     computed is what is asked, with subnormal numbers taken for zeros. Where it is `unsteady` the
     elements may be others every time, as they are made of memory that is not the program's. Where
     it `refutes`, its elements are wrong however much the specification leaves open. Where it is
-    `stated`, an expectation in force says so, and it is asked before all others.
+    `stated`, an expectation in force says so, and it is asked before all others. One `of_constants`
+    is about operations whose operands are all constants to a compiler.
 
     `ulps` gives the errors in ulp of the values that are computed instead, infinite where there are
     none; None where `errors` says no more than how far results may be off.
@@ -53,6 +54,7 @@ class Hypothesis:
     unsteady: bool = False
     refutes: bool = False
     stated: bool = False
+    of_constants: bool = False
     ulps: Measure | None = None
 
 

@@ -37,7 +37,10 @@ def hypotheses_of(
     `folded` says which of its operands are constants to a compiler; None where nobody knows.
     """
     stated = (one.hypothesis for one in _IN_FORCE.get() if one.applies(operation, folded))
-    return (*stated, *known_of(operation, platform))
+    known = known_of(operation, platform)
+    if folded is not None and not all(folded):
+        known = tuple(one for one in known if not one.of_constants)
+    return (*stated, *known)
 
 
 def unpredictable_classes() -> frozenset[str]:

@@ -240,6 +240,16 @@ def power(x: Complex, y: Complex) -> Complex:
     return Complex(size * turn.cosine(), size * turn.sine())
 
 
+def power_of_constant(x: Complex, y: Complex) -> Complex:
+    """The same of a base that is a constant: a real power of it is the exponential of a product
+    with its logarithm."""
+    modulus, angle = _modulus(x), x.imag.angle(x.real)
+    logarithm = modulus.logarithm()
+    size = (y.real * logarithm).exponential() * (-y.imag * angle).exponential()
+    turn = y.real * angle + y.imag * logarithm
+    return Complex(size * turn.cosine(), size * turn.sine())
+
+
 def atan2(y: Complex, x: Complex, sides: tuple[float, float]) -> Complex:
     """-i log((x + i y) / sqrt(x^2 + y^2)), on some side of the cuts of both functions."""
     squares = _sum(multiply(x, x), multiply(y, y))

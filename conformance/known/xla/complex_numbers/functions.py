@@ -34,11 +34,16 @@ next to a power of two."""
 def stepwise(*formulas: Formula) -> tuple[Hypothesis, ...]:
     """The classes of what formulas give, from what is lost in any case to what must go wrong."""
     return (
-        _by(CANCELLATION, formulas, lambda of: (Machine(of, ranged=False),)),
+        of_any_range(*formulas),
         _by(RANGE, formulas, _in_range),
         _by(LOGARITHM, formulas, _with_few_digits),
         _by(NEGATIVE, formulas, _with_negative_zeros),
     )
+
+
+def of_any_range(*formulas: Formula) -> Hypothesis:
+    """The class of what formulas lose in any case, whatever the range of their type."""
+    return _by(CANCELLATION, formulas, lambda of: (Machine(of, ranged=False),))
 
 
 def by_reciprocal(formula: Formula) -> Hypothesis:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.xla.complex_numbers import complex_formulas, orders
 from conformance.known.xla.complex_numbers.complex_formulas import Formula
-from conformance.known.xla.complex_numbers.functions import by_reciprocal, stepwise
+from conformance.known.xla.complex_numbers.functions import by_reciprocal, of_any_range, stepwise
 
 _SIDES = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
 """Of the cuts of a square root and a logarithm, where rounding leaves open which is taken."""
@@ -21,7 +22,6 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
     "log_plus_one": (complex_formulas.log_plus_one,),
     "logistic": (complex_formulas.logistic,),
     "multiply": (complex_formulas.multiply,),
-    "power": (complex_formulas.power,),
     "rsqrt": (complex_formulas.rsqrt,),
     "sine": (complex_formulas.sine,),
     "sqrt": (complex_formulas.sqrt,),
@@ -29,12 +29,15 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
     "tanh": (complex_formulas.tanh,),
 }
 
+_POWER_OF_CONSTANT = replace(of_any_range(complex_formulas.power_of_constant), of_constants=True)
+
 COMPLEX: dict[str, tuple[Hypothesis, ...]] = {
     **{op: stepwise(*formulas) for op, formulas in _FORMULAS.items()},
     "divide": (
         *stepwise(complex_formulas.divide),
         by_reciprocal(complex_formulas.divide_by_reciprocal),
     ),
+    "power": (*stepwise(complex_formulas.power), _POWER_OF_CONSTANT),
     "clamp": (orders.BY_REAL_PART,),
     "compare": (orders.BY_REAL_PART,),
     "maximum": (orders.BY_REAL_PART,),

@@ -17,6 +17,7 @@ from conformance.known.xla.indexing.out_of_bounds import (
     treatments,
 )
 from conformance.tolerance.bounds.gathering import sum_or_product_bound
+from conformance.tolerance.bounds.reduction import rounding_operations
 from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
@@ -68,9 +69,14 @@ def _treated(
     results = parts.results()
     explained = np.ones(results[0].shape, np.bool_)
     differs = np.zeros(results[0].shape, np.bool_)
-    for want, got, other in zip(expected, actual, results, strict=True):
+    rounding = rounding_operations(operation.regions[0])
+    for want, got, other, rounds in zip(expected, actual, results, rounding, strict=True):
         differs |= ~alike(other, want.reshape(-1))
         same = alike(other, got.reshape(-1))
+        if rounds and not parts.is_sum_or_product:  # then a zero may have either sign
+            zeros = (other == 0) & (got.reshape(-1) == 0)
+            same |= zeros
+            differs |= zeros & ~alike(want, got).reshape(-1)
         if parts.is_sum_or_product:
             bound = sum_or_product_bound(parts, other)
             same |= bound_distances(other, got.reshape(-1), bound) <= 1

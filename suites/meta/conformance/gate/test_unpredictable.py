@@ -98,30 +98,15 @@ def test_a_dozen_entries_are_unpredictable_at_most() -> None:
 
 
 STILL_WITHOUT = {
-    "atan2-of-narrow-types-folds-late",
-    "atan2-of-what-folds-late",
     "bitcast-i1-shape",
-    "comparison-of-two-bits",
     "complex-tanh-accuracy",
     "constant-unsigned-bounds",
-    "constant-updates-of-two-bits",
-    "crop-into-a-window",
     "f8E5M2FNUZ-in-loops",
     "interpreter-cbrt-accuracy",
     "nan-of-powers-of-two-in-bodies",
     "negative-zero-in-loops",
     "rng-remainders",
-    "solve-by-inverses-in-narrow-types",
-    "solve-by-inverses-that-overflow",
-    "sort-f8E5M2FNUZ",
     "sort-of-two-bits",
-    "sum-of-squares-of-a-product",
-    "to-f8E8M0FNU-smallest",
-    "top-k-of-f6",
-    "total-order-of-f6-in-sort",
-    "truth-added-to-itself",
-    "ynn-maximum-before-a-sum",
-    "ynn-zeros-before-an-extremum",
 }
 """The shipped entries that know elements which nothing predicts, without saying that nothing can.
 

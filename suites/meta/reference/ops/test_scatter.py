@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.catalog import rule_of
+from conformance.judging.compare import judge
 from conformance.known.xla.indexing.out_of_bounds import BOUND, ELSEWHERE, SIGNED, WINDOW
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor
@@ -164,6 +167,32 @@ def test_a_dropped_window_read_elsewhere_is_named() -> None:
         assert judged(made, inputs, [np.array([got], "i4")]) == (Verdict.DIVERGENT, kind)
     inputs[1] = np.zeros(2, np.uint64)  # not dropped: then it is no such thing
     assert judged(made, inputs, [np.array([[1, 2, 1]], "i4")]) == (Verdict.DIVERGENT, "wrong value")
+
+
+def test_updates_at_another_place_have_zeros_of_either_sign_where_bodies_round() -> None:
+    text = """func.func @main(%x: tensor<2xf32>, %i: tensor<2x0xi64>) -> tensor<2xf32> {
+      %u = stablehlo.constant dense<[0.0, -1.0]> : tensor<2xf32>
+      %0 = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = true,
+          scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+          index_vector_dim = 1>, unique_indices = false}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %1 = stablehlo.reshape %a : (tensor<f32>) -> tensor<1xf32>
+        %2 = stablehlo.reshape %b : (tensor<f32>) -> tensor<1xf32>
+        %3 = stablehlo.dot_general %1, %2, contracting_dims = [0] x [0]
+            : (tensor<1xf32>, tensor<1xf32>) -> tensor<f32>
+        stablehlo.return %3 : tensor<f32>
+      }) : (tensor<2xf32>, tensor<2x0xi64>, tensor<2xf32>) -> tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }"""
+    made = parse_module(text)
+    inputs = [np.array([1, 0], np.float32), np.zeros((2, 0), np.int64)]
+    for zero in (0.0, -0.0):
+        got = [np.array([-1, zero], np.float32)]
+        assert judged(made, inputs, got) == (Verdict.DIVERGENT, "index vectors of no components")
+    rule = rule_of(made.subject)
+    assert rule is not None
+    (found,) = judge(made, inputs, evaluate(made, inputs), got, rule).failing
+    assert found.wrong == 2
 
 
 def test_updates_without_indices_all_go_to_one_place() -> None:
