@@ -41,6 +41,7 @@ _CHOICE = "predicts elements of the operands, zeros or sums of few of them, whic
 _ZERO = "predicts a zero of the other sign"
 
 PREDICTED: dict[tuple[str, str], str] = {
+    ("triangular_solve", "product with an inverse"): _ZERO,  # right, in an equation that is not
     ("add", "zero left out"): _ZERO,
     ("subtract", "zero left out"): _ZERO,
     ("all_reduce", "summed from +0"): _ZERO,
