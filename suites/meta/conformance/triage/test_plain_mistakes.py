@@ -35,8 +35,11 @@ PREDICTED: dict[str, set[str]] = {
     "truth-added-to-itself": {"neighbouring number", "sign lost", "zero"},
     "two-bits-beside-a-negative-constant": {"sign lost"},
     # the counterexample shows that number in place of another
+    "atan2-of-narrow-types-folds-late": {"NaN"},
+    "atan2-of-what-folds-late": {"NaN"},
     "complex-difference-undone": {"zero"},
     "product-of-exponentials": {"one"},
+    "quotient-of-integers-by-a-power": {"zero"},
     "slice-of-a-slice": {"neighbouring number"},
     "update-in-place-by-its-own-slice": {"one"},
     # a zero, or the smallest integer, whose negative it is
@@ -46,6 +49,7 @@ PREDICTED: dict[str, set[str]] = {
     "quotient-by-an-exponential": {"sign lost"},
     "truth-value-as-a-selection": {"sign lost", "zero"},
     "ynn-extremum-of-zeros": {"sign lost"},
+    "ynn-zeros-before-an-extremum": {"sign lost", "zero"},
     # terms that cancel, one of them so large that any number is within its rounding
     "reduction-of-a-reduction": {"NaN", "sign lost", "zero"},
     "sum-of-products-taken-apart": {"neighbouring number", "sign lost", "zero"},
