@@ -33,6 +33,20 @@ def test_an_element_under_a_byte_may_be_taken_for_a_byte() -> None:
     assert label("[3, 1]", "2xui4", "ui8", np.array(0x13, np.uint8)) == ""
 
 
+def test_truth_values_have_a_byte_each_and_results_of_another_shape() -> None:
+    """Two times two i1 are four bytes, which hold four times as many si2."""
+    four = "[[true, false], [true, true]]"
+
+    def found(*got: int) -> str:
+        return label(four, "2x2xi1", "2xi2", np.array(got, ml_dtypes.int2).reshape(2, 2, -1))
+
+    rest = (-1,) * 12
+    assert found(1, 0, 1, 1, *rest) == BY_BYTES
+    assert found(1, 1, 1, 1, *rest) == ""
+    pair = np.array([[1, 0]], ml_dtypes.uint4)
+    assert label("[1, 0]", "2xui4", "1xui8", pair) == ""  # only an i1 makes other shapes
+
+
 @pytest.mark.parametrize(
     ("count", "to", "storage"), [(2, "i8", np.int8), (4, "i16", np.int16), (8, "i32", np.int32)]
 )
