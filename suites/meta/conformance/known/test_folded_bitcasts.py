@@ -43,8 +43,8 @@ def test_truth_values_have_a_byte_each_and_results_of_another_shape() -> None:
     rest = (-1,) * 12
     assert found(1, 0, 1, 1, *rest) == BY_BYTES
     assert found(1, 1, 1, 1, *rest) == ""
-    pair = np.array([[1, 0]], ml_dtypes.uint4)
-    assert label("[1, 0]", "2xui4", "1xui8", pair) == ""  # only an i1 makes other shapes
+    pair = np.array([1, 0], np.uint8)
+    assert label("[1, 0]", "2xui4", "ui8", pair) == ""  # only an i1 makes other shapes
 
 
 @pytest.mark.parametrize(
