@@ -126,12 +126,14 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
 def of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about an op's results on a `Hardware`, of real or complex operands.
 
-    Those that refute results are of any hardware: what the specification leaves open depends on it.
+    Those that refute results are of any hardware, but for what only XLA does: what the
+    specification leaves open depends on them.
     """
     record = OPS.get(op)
     name = op if record is None else record.twin or op
     if platform == Hardware.INTERPRETER:
-        refuting = (one for one in XLA.get(name, ()) if one.refutes)
+        of_xla = treatments.OF_XLA
+        refuting = (one for one in XLA.get(name, ()) if one.refutes and one.label not in of_xla)
         return (*INTERPRETER.get(name, ()), *refuting)
     if name in XLA_ON:
         return XLA_ON[name](platform)

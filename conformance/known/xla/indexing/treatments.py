@@ -111,5 +111,9 @@ def _gathered(label: str) -> Hypothesis:
     return _refuting(label, explained)
 
 
+OF_XLA = frozenset({WINDOW, BOUND, NO_INDICES})
+"""What the interpreter does as it should: it drops updates out of bounds alone, and has a window
+for each index vector."""
+
 SCATTERED = tuple(map(_scattered, (WINDOW, BOUND, NO_INDICES, SIGNED)))
 GATHERED = tuple(map(_gathered, (SIGNED, BOUND)))
