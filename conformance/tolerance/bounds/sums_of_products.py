@@ -1,0 +1,58 @@
+"""The tolerance rule of sums of products, whichever op adds them up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conformance.tolerance.bounds.products import (
+    Default,
+    Depth,
+    Summation,
+    bounded,
+    default_on,
+    losing,
+    measured,
+)
+from conformance.tolerance.bounds.zeros import either_zero_of
+from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.rule import Rule
+
+_TEXT = (
+    "exact data bit for bit; otherwise within u_out |e| + (2 u_in + gamma(n)(u_acc)) S of the "
+    "exact sum e of n products whose magnitudes add up to S; 0 where S is; integers modulo 2^bits"
+)
+_SOURCE = "TOSA conformance, DOT_PRODUCT; Higham, Accuracy and Stability, sections 3.1 and 3.5"
+_BY_DEFAULT = {
+    Hardware.GPU: "DEFAULT rounds operands of f32 to TF32",
+    Hardware.TPU: "DEFAULT rounds operands of f32 to bf16, HIGH makes two bf16 of each",
+}
+
+
+def rule_of(name: str, summation: Summation, depth: Depth) -> Rule:
+    """The rule of an op's sums of products, and those of hardware that rounds operands."""
+
+    def rule(default: Default, on: str = "", text: str = "", source: str = "") -> Rule:
+        of = summation, depth, default
+        return Rule(
+            name + on,
+            _TEXT + text,
+            _SOURCE + source,
+            bound=bounded(*of),
+            measure=measured(*of),
+            loss=losing(*of),
+            either_zero=either_zero_of(*of),
+        )
+
+    by_hardware = tuple(
+        (
+            hardware,
+            rule(
+                default_on(hardware),
+                f" on a {hardware.name}",
+                f"; {text}",
+                f"; XLA:{hardware.name}'s precision",
+            ),
+        )
+        for hardware, text in _BY_DEFAULT.items()
+    )
+    return replace(rule(Default()), rounds_operands=True, by_hardware=by_hardware)
