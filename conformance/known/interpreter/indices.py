@@ -22,7 +22,7 @@ def signed(indices: Array) -> Array:
     return from_bits(to_bits(indices), element_type(f"si{of.bits}")) if of.is_unsigned else indices
 
 
-def _is_changed(index: Array) -> bool:
+def is_changed(index: Array) -> bool:
     """Whether an index is another one when it is sign-extended."""
     return element_type_of(index).is_unsigned and bool((signed(index) < 0).any())
 
@@ -30,14 +30,14 @@ def _is_changed(index: Array) -> bool:
 def _of_slices(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
     """A slice, or its update, with all of its indices sign-extended, where that changes one."""
     arrays, indices = _parts(operands)
-    if any(map(_is_changed, indices)):
+    if any(map(is_changed, indices)):
         yield apply(operation, (*arrays, *map(signed, indices)))
 
 
 def _of_some(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
     """A slice, or its update, with any of its indices sign-extended."""
     arrays, indices = _parts(operands)
-    taken = [n for n, index in enumerate(indices) if _is_changed(index)]
+    taken = [n for n, index in enumerate(indices) if is_changed(index)]
     for count in range(1, len(taken) + 1):
         for numbers in combinations(taken, count):
             others = (signed(x) if n in numbers else x for n, x in enumerate(indices))

@@ -10,14 +10,14 @@ sign-extends unsigned indices.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from conformance.known.hypothesis import exactly
 from conformance.known.interpreter.indices import LABEL as SIGNED
-from conformance.known.interpreter.indices import signed
+from conformance.known.interpreter.indices import is_changed, signed
 from generators.values.shaped_values import cast
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type, element_type_of
@@ -30,30 +30,70 @@ BOUND = "bound that the index type has no room for"
 ELSEWHERE = "dropped window read elsewhere"
 
 
-def treatments(operation: Operation, operands: Sequence[Array]) -> Iterator[tuple[str, Array]]:
-    """Those that would make a difference here: a name, and where each update goes then (a flat
-    position, -1 where it is dropped)."""
+Treatment = Callable[[Operation, Sequence[Array]], Iterator[Array]]
+"""treatment(operation, operands): where each update goes then (a flat position, -1 where it is
+dropped), as often as that makes a difference here."""
+
+
+def _places(operation: Operation, operands: Sequence[Array]) -> Array:
+    """Return where each update goes by the specification."""
+    count = len(operands) // 2
+    return update_positions(operation, operands[0], *operands[count : count + 2])
+
+
+def _as_whole(operation: Operation, places: Array) -> Array:
+    """Return the places where windows are dropped whole."""
+    dims = tuple(dict[str, Any](operation.attributes)["update_window_dims"])
+    return np.where((places < 0).any(axis=dims, keepdims=True), -1, places)
+
+
+def _windows_dropped(operation: Operation, operands: Sequence[Array]) -> Iterator[Array]:
+    places = _places(operation, operands)
+    whole = _as_whole(operation, places)
+    if (whole != places).any():
+        yield whole
+
+
+def _bounds_cut(operation: Operation, operands: Sequence[Array]) -> Iterator[Array]:
     given: dict[str, Any] = dict(operation.attributes)
     count = len(operands) // 2
     operand, indices, updates = operands[0], operands[count], operands[count + 1]
-    places = update_positions(operation, operand, indices, updates)
-    window = tuple(given["update_window_dims"])
-    outside = (places < 0).any(axis=window, keepdims=True)
-    whole = np.where(outside, -1, places)
-    if (whole != places).any():
-        yield WINDOW, whole
     of = element_type_of(indices)
     byte = element_type("si8" if of.is_signed else "ui8")
+    whole = _as_whole(operation, _places(operation, operands))
     for kept in dict.fromkeys((of, byte if of.bits < byte.bits else of)):  # stored in a byte each
         narrow = np.where(_fits(given, operand, indices, updates, kept), whole, -1)
         if (narrow != whole).any():
-            yield BOUND, narrow
-    for one in _without_indices(given, operand, updates, places):
+            yield narrow
+
+
+def _indices_read_as_signed(operation: Operation, operands: Sequence[Array]) -> Iterator[Array]:
+    count = len(operands) // 2
+    if not is_changed(operands[count]):
+        return
+    moved = (*operands[:count], signed(operands[count]), *operands[count + 1 :])
+    by_sign = _places(operation, moved)
+    if (by_sign != _places(operation, operands)).any():
+        yield by_sign
+
+
+def _updates_without_indices(operation: Operation, operands: Sequence[Array]) -> Iterator[Array]:
+    given: dict[str, Any] = dict(operation.attributes)
+    if given["scatter_dims_to_operand_dims"]:
+        return
+    places = _places(operation, operands)
+    for one in _without_indices(given, operands[0], operands[len(operands) // 2 + 1], places):
         if (one != places).any():
-            yield NO_INDICES, one
-    by_sign = update_positions(operation, operand, signed(indices), updates)
-    if (by_sign != places).any():
-        yield SIGNED, by_sign
+            yield one
+
+
+TREATMENTS: dict[str, Treatment] = {
+    WINDOW: _windows_dropped,
+    BOUND: _bounds_cut,
+    NO_INDICES: _updates_without_indices,
+    SIGNED: _indices_read_as_signed,
+}
+"""The treatments of updates by name, in the order in which they are asked."""
 
 
 def _without_indices(
@@ -63,8 +103,6 @@ def _without_indices(
 
     They are taken for one window, or the last of them is taken and the others are lost.
     """
-    if given["scatter_dims_to_operand_dims"]:
-        return
     if updates.ndim == operand.ndim and (np.array(updates.shape) <= operand.shape).all():
         all_places = np.arange(operand.size).reshape(operand.shape)
         yield all_places[tuple(slice(size) for size in updates.shape)]

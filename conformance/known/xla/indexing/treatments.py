@@ -12,9 +12,9 @@ from conformance.known.xla.indexing.out_of_bounds import (
     BOUND,
     NO_INDICES,
     SIGNED,
+    TREATMENTS,
     WINDOW,
     other_starts,
-    treatments,
 )
 from conformance.tolerance.bounds.gathering import sum_or_product_bound
 from conformance.tolerance.bounds.reduction import rounding_operations
@@ -48,10 +48,9 @@ def _scattered(label: str) -> Hypothesis:
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Array:
         body, found = body_of(operation.regions[0]), np.zeros(expected[0].shape, np.bool_)
-        for name, places in treatments(operation, operands):
-            if name == label:
-                parts = taken_apart(operation, operands, body, places)
-                found |= _treated(label, parts, operation, operands, expected, actual)
+        for places in TREATMENTS[label](operation, operands):
+            parts = taken_apart(operation, operands, body, places)
+            found |= _treated(label, parts, operation, operands, expected, actual)
         return found
 
     return _refuting(label, explained)
@@ -115,5 +114,5 @@ OF_XLA = frozenset({WINDOW, BOUND, NO_INDICES})
 """What the interpreter does as it should: it drops updates out of bounds alone, and has a window
 for each index vector."""
 
-SCATTERED = tuple(map(_scattered, (WINDOW, BOUND, NO_INDICES, SIGNED)))
+SCATTERED = tuple(map(_scattered, TREATMENTS))
 GATHERED = tuple(map(_gathered, (SIGNED, BOUND)))
