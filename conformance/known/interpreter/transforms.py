@@ -10,20 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis
+from conformance.known.hypothesis import Hypothesis, Operands, Results, told
 from reference.ir.program import Operation
-from reference.ir.types import Array
 
 _ANGLE = 20 * 2.0**-53
 """The error of a term and its angle for each place of a sum, with its share of the additions."""
 
 
 def _measure(
-    operation: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
     given: dict[str, Any] = dict(operation.attributes)
     kind, lengths = given["fft_type"], given["fft_length"]
     total = np.abs(operands[0]).sum(axis=tuple(range(-len(lengths), 0)), keepdims=True)
@@ -33,7 +29,7 @@ def _measure(
         total = total / prod(lengths)
     with np.errstate(all="ignore"):
         near = np.abs(actual[0] - expected[0]) <= _ANGLE * sum(lengths) * total
-        return (np.where(near, 0.0, np.inf),)
+        return told(near)
 
 
 DIRECT_SUM = Hypothesis("direct sum of a transform", _measure, signs=True)

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
 from conformance.tolerance.rule import Measure
 from conformance.transforms.values import free_values
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
@@ -84,31 +84,27 @@ def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -
     """0 for elements that are concerned, and are just what the compiler is thought to make."""
 
     def measure(
-        operation: Operation,
-        operands: tuple[Array, ...],
-        expected: tuple[Array, ...],
-        actual: tuple[Array, ...],
-    ) -> tuple[Array, ...]:
-        nothing = tuple(np.full(one.shape, np.inf) for one in expected)
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
         if len(operands) != _PAIR or not element_type_of(expected[0]).is_float:
-            return nothing
+            return nothing(expected)
         region = operation.regions[0]
         monoid = monoid_of(region) or acting(region)
         if monoid is None:
-            return nothing
+            return nothing(expected)
         if operation.operands[0] == operation.operands[1]:
-            return nothing  # nothing is reduced
+            return nothing(expected)  # nothing is reduced
         changed = otherwise(monoid, *operands)
         if changed is None:
-            return nothing
+            return nothing(expected)
         try:
             results = apply(operation, changed)
         except EvaluationError:
-            return nothing
+            return nothing(expected)
         alike = to_bits(results[0]) == to_bits(actual[0])
         alike |= _is_flushed(results[0], actual[0])
         alike &= concerned(to_float64(expected[0]), to_float64(actual[0]))
-        return (np.where(alike, 0.0, np.inf),)
+        return told(alike)
 
     return measure
 
@@ -154,19 +150,16 @@ def _zeros(expected: Array, actual: Array) -> Array:
 
 
 def _complex_from_zero(
-    operation: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
     """Return 0 for complex sums that are just those from +0, with a part that is zero."""
     is_sum = len(operands) == _PAIR and monoid_of(operation.regions[0]) is ADD
     if not is_sum or not element_type_of(expected[0]).is_complex:
-        return tuple(np.full(one.shape, np.inf) for one in expected)
+        return nothing(expected)
     (other,) = apply(operation, (operands[0], np.zeros_like(operands[1])))
     alike = (to_bits(other) == to_bits(actual[0])).all(axis=-1)
     zeros = [_zeros(part(expected[0]), part(actual[0])) for part in (np.real, np.imag)]
-    return (np.where(alike & (zeros[0] | zeros[1]), 0.0, np.inf),)
+    return told(alike & (zeros[0] | zeros[1]))
 
 
 _LANES = (4, 8, 16, 32, 64)

@@ -13,9 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
-from conformance.known.hypothesis import Hypothesis
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
 from conformance.tolerance.rule import Bound, Measure
 from conformance.tolerance.ulp import distances_from, distances_from_other
 from reference.interpreter.evaluate import apply
@@ -92,15 +90,12 @@ def _measure(other: Other, distances: Distances, *, narrows: bool) -> Measure:
     """Return what measures results with less precision or (`narrows`) more."""
 
     def measure(
-        operation: Operation,
-        operands: tuple[Array, ...],
-        expected: tuple[Array, ...],
-        actual: tuple[Array, ...],
-    ) -> tuple[Array, ...]:
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
         (right,), (got,) = expected, actual
         to, of = element_type_of(right), element_type_of(operands[0])
         if not (to.is_float and of.is_float) or _less(to, of) != narrows or _same(to, of):
-            return (np.full(right.shape, np.inf),)
+            return nothing(expected)
         want, limit = other(operation, operands, of, to)
         return (distances(want, limit, got),)
 

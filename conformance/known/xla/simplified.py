@@ -6,20 +6,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Results, as_one_of, exactly
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    as_one_of,
+    exactly,
+    nothing,
+    told,
+)
 from conformance.known.xla.two_bits import negative, packed
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
-from reference.ir.types import Array, element_type_of, to_bits
+from reference.ir.types import element_type_of, to_bits
 from reference.ops.table import OPS
 
 
 def _zero_left_out(
-    operation: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
     """Return 0 where the result is what remains without an operand that is zero, else infinity.
 
     Of 0 - x that is -x.
@@ -36,15 +41,12 @@ def _zero_left_out(
         if same.ndim > found.ndim:  # the parts of complex numbers
             same = same.all(axis=-1)
         found |= same & is_without
-    return (np.where(found, 0.0, np.inf),)
+    return told(found)
 
 
 def _rounded_product(
-    _: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
+    _: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
     """Errors in units of what the exponential of a product makes of the product's rounding.
 
     exp(x log(c)) with the logarithm and the product rounded to the type: relative errors of
@@ -53,7 +55,7 @@ def _rounded_product(
     """
     element_type = element_type_of(expected[0])
     if element_type.is_complex or not element_type.is_float:
-        return (np.full(expected[0].shape, np.inf),)
+        return nothing(expected)
     base, exponent, right, result = (
         one.astype(np.float64) for one in (*operands, expected[0], actual[0])
     )

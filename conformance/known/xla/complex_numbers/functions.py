@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis
+from conformance.known.hypothesis import Hypothesis, Operands, Results
 from conformance.known.xla.complex_numbers.complex_formulas import Complex, Formula
 from conformance.known.xla.complex_numbers.steps import Machine, Number, Tiny, exactly
 from reference.ir.program import Operation
@@ -75,11 +75,8 @@ def _by(
     """The class of what any of some formulas gives on any of several machines."""
 
     def measure(
-        operation: Operation,
-        operands: tuple[Array, ...],
-        expected: tuple[Array, ...],
-        actual: tuple[Array, ...],
-    ) -> tuple[Array, ...]:
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
         del operation
         of, got = element_type_of(expected[0]), actual[0]
         found = np.full(got.shape, np.inf)

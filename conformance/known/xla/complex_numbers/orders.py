@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis
+from conformance.known.hypothesis import Hypothesis, Operands, Results, told
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import alike, without_subnormals
@@ -26,17 +26,14 @@ _LOOSE = {"maximum": np.greater_equal, "minimum": np.less_equal}
 
 
 def _measure(
-    operation: Operation,
-    operands: tuple[Array, ...],
-    expected: tuple[Array, ...],
-    actual: tuple[Array, ...],
-) -> tuple[Array, ...]:
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
     """0 for each element that such an order may give, else infinite."""
     found = np.zeros(expected[0].shape, np.bool_)
     if element_type_of(operands[-1]).is_complex:
         for other in _others(operation, operands):
             found |= _is_same(other, actual[0])
-    return (np.where(found, 0.0, np.inf),)
+    return told(found)
 
 
 def _is_same(other: Array, got: Array) -> Array:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, exactly
+from conformance.known.hypothesis import Hypothesis, Operands, Results, exactly
 from conformance.tolerance.ulp import ulp_distances
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -66,12 +66,7 @@ def _angle(of: str, tiny: tuple[Array, ...], y: Array, x: Array) -> Prediction:
 def _of_subnormals(predict: Predict, ulps: float) -> Hypothesis:
     """Return the class of what is predicted of subnormal operands, within so many ulp of it."""
 
-    def distances(
-        _: Operation,
-        operands: tuple[Array, ...],
-        expected: tuple[Array, ...],
-        actual: tuple[Array, ...],
-    ) -> tuple[Array, ...]:
+    def distances(_: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
         """Return the distances in ulp, infinite where nothing is predicted."""
         of, errors = element_type_of(expected[0]), np.full(expected[0].shape, np.inf)
         if of.name not in _HALF:
