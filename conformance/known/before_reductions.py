@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.known.values import Predicted, Shown
+from conformance.known.values import Predicted, Shown, given_to
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array, element_type_of
@@ -32,9 +32,8 @@ def of_extremum(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """An extremum's second operand where its first is NaN; constants come second."""
-    given = [values.get(value.name) for value in operation.operands]
-    operands = [one for one in given if one is not None]
-    if len(operands) < len(given) or not element_type_of(operands[0]).is_float:
+    operands = given_to(operation, values)
+    if operands is None or not element_type_of(operands[0]).is_float:
         return
     if not _is_reduced(program, operation):
         return

@@ -28,7 +28,7 @@ from math import prod
 import numpy as np
 
 from conformance.known.signs import is_not_negative
-from conformance.known.values import Predicted, Shown, flushed
+from conformance.known.values import Predicted, Shown, flushed, given_to
 from conformance.tolerance.bounds.underflow import has_flushing_modes
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import ADD
@@ -299,10 +299,9 @@ def of_many_taken_apart(
 
 def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None:
     """A sum of many taken apart; None where it is no sum, or one in another type."""
-    operands = [values.get(value.name) for value in operation.operands]
-    if len(operands) != 2 or any(one is None for one in operands):
+    given = given_to(operation, values)
+    if given is None or len(given) != 2:
         return None
-    given = [one for one in operands if one is not None]
     parts = taken_apart(operation, given)
     same = parts.values[0].dtype == given[0].dtype
     return parts if same and parts.monoid(0) is ADD else None

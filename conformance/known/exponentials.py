@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.known.identities import FORMS
 from conformance.known.patterns import Matcher, retyped
-from conformance.known.values import Predicted, Shown
+from conformance.known.values import Predicted, Shown, given_to
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array, element_type_of
@@ -37,9 +37,8 @@ def of_constant_nan(
         seen = Matcher(shown, FORMS).seen(operation.operands[0], "exponential")
         if next(seen, None) is None:
             return
-    given = [values.get(value.name) for value in operation.operands]
-    operands = [one for one in given if one is not None]
-    if is_nan is None or len(operands) < len(given):
+    operands = given_to(operation, values)
+    if is_nan is None or operands is None:
         return
     yield Predicted(OPS[operation.name].evaluate(*operands), undefined=is_nan)
 

@@ -22,7 +22,7 @@ from conformance.known.patterns import predictions
 from conformance.known.reductions import MADE_ONE, of_reduction
 from conformance.known.slices import ADDED_UP, of_slice
 from conformance.known.updates import IN_PLACE, of_update
-from conformance.known.values import Predicted, Shown
+from conformance.known.values import Predicted, Shown, given_to
 from conformance.known.windows import RETURNED, of_cut_operand
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of, used_by
@@ -149,9 +149,8 @@ def of_folded_extremum(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """An extremum of what is made of constants alone, its zeros of the other sign."""
-    operands = [values.get(value.name) for value in operation.operands]
-    given = [one for one in operands if one is not None]
-    if len(given) < len(operands) or not element_type_of(given[0]).is_float:
+    given = given_to(operation, values)
+    if given is None or not element_type_of(given[0]).is_float:
         return
     if Shown(program, values).is_folded(operation.results[0]):
         (result,) = apply(operation, given)

@@ -14,6 +14,12 @@ from reference.numerics.alike import without_subnormals
 from reference.ops.structure import is_constant
 
 
+def given_to(operation: Operation, values: Mapping[str, Array]) -> tuple[Array, ...] | None:
+    """Return an operation's operands as a backend has them; None if it does not show them all."""
+    found = tuple(values[one.name] for one in operation.operands if one.name in values)
+    return found if len(found) == len(operation.operands) else None
+
+
 @dataclass(frozen=True)
 class Shown:
     """A program of one function, and the values of it that a backend has, by name."""

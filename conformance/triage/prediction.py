@@ -11,7 +11,7 @@ from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
 from conformance.known.in_force import hypotheses_of
-from conformance.known.values import Predicted
+from conformance.known.values import Predicted, given_to
 from conformance.verdict import Verdict
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -49,9 +49,8 @@ def is_modelled(operation: Operation, judgement: Judgement, platform: str) -> bo
 
 
 def _own(operation: Operation, values: Mapping[str, Array], other: Array) -> Array | None:
-    rule = rule_of(operation)
-    operands = tuple(values[value.name] for value in operation.operands if value.name in values)
-    if rule is None or len(operands) < len(operation.operands):
+    rule, operands = rule_of(operation), given_to(operation, values)
+    if rule is None or operands is None:
         return None
     with np.errstate(all="ignore"):
         (error,) = tolerances(operation, operands, (other,), rule, "cpu")

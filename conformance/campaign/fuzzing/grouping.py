@@ -83,14 +83,6 @@ def place_of(hit: Hit) -> str:
     return _joined(verdict.value, kind, words, culprit, ",".join(outcome.known))
 
 
-def variant_of(hit: Hit) -> str:
-    """Return the culprit of a hit with its element type, as expectations call it.
-
-    Empty if the culprit is unknown.
-    """
-    return hit.outcome.culprit
-
-
 def key_of(finding: Finding) -> str:
     """Return the key of a finding's cause, as far as it is known without an attribution.
 

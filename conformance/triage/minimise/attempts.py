@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -15,6 +15,13 @@ Inputs = tuple[Array, ...]
 
 Fails = Callable[[Program, Inputs], bool]
 """fails(program, inputs): whether it still fails, in the way that the first program did."""
+
+
+Smaller = Callable[[Program], Iterator[Program]]
+"""smaller(program): programs that may take its place."""
+
+Tidied = Callable[[Program, Inputs], tuple[Program, Inputs]]
+"""tidied(program, inputs): the program without what it does not need, and its inputs."""
 
 
 @dataclass(slots=True)
@@ -60,3 +67,11 @@ class Attempts:
         if fails:
             self.program, self.inputs = program, inputs
         return fails
+
+    def take_repeatedly(self, smaller: Smaller, tidied: Tidied) -> bool:
+        """Try what is made of the program, again while one of it is taken; whether one was."""
+        shrunk, going_on = False, True
+        while going_on and not self.is_over:
+            going_on = any(self.take(*tidied(one, self.inputs)) for one in smaller(self.program))
+            shrunk |= going_on
+        return shrunk

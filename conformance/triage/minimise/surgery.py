@@ -153,14 +153,7 @@ def constants_given(attempts: Attempts) -> bool:
 
 def simpler_regions(attempts: Attempts) -> bool:
     """In the regions of main's operations, values replaced by others of their type."""
-    shrunk, going_on = False, True
-    while going_on and not attempts.is_over:
-        going_on = any(
-            attempts.take(*tidy(program, attempts.inputs))
-            for program in _with_simpler_regions(attempts.program)
-        )
-        shrunk |= going_on
-    return shrunk
+    return attempts.take_repeatedly(_with_simpler_regions, tidy)
 
 
 def _with_simpler_regions(program: Program) -> Iterator[Program]:

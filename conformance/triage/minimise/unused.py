@@ -30,14 +30,7 @@ def fewer_unused(attempts: Attempts) -> bool:
     shrunk = given is not None and attempts.take(
         *pruned(returning(program, [given]), attempts.inputs)
     )
-    going_on = True
-    while going_on and not attempts.is_over:
-        going_on = any(
-            attempts.take(*pruned(smaller, attempts.inputs))
-            for smaller in _without_one(attempts.program)
-        )
-        shrunk |= going_on
-    return shrunk
+    return attempts.take_repeatedly(_without_one, pruned) or shrunk
 
 
 def _without_one(program: Program) -> Iterator[Program]:
