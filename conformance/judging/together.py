@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance.tolerance.rule import Measure, Rule
 from conformance.transforms.substitute import self_contained
-from reference.interpreter.evaluate import evaluate
+from conformance.transforms.values import evaluated
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.ops.structure import is_constant
@@ -110,24 +110,9 @@ def tracer(program: Program, inputs: Sequence[Array]) -> Operands:
                 value = operation.attribute("value")
                 known |= {of.name: getattr(value, "array", None) for of in operation.results}
             if not all(map(is_constant, main.body.operations[:-2])):
-                known |= _all_results(program, inputs)
+                known |= evaluated(program, inputs)
             taken = tuple(known[operand.name] for operand in last.operands)
             kept.append((self_contained(last, known), taken))
         return kept[0]
 
     return operands
-
-
-def _all_results(program: Program, inputs: Sequence[Array]) -> dict[str, Array]:
-    """The values of main, without those of its regions and of the functions it calls."""
-    own = {id(operation) for operation in program.main.body.operations}
-    known: dict[str, Array] = {}
-
-    def keep(operation: Operation, results: tuple[Array, ...]) -> tuple[Array, ...]:
-        if id(operation) not in own:
-            return results
-        known.update(zip((r.name for r in operation.results), results, strict=True))
-        return results
-
-    evaluate(program, inputs, on_result=keep)
-    return known

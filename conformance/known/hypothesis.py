@@ -58,6 +58,12 @@ class Hypothesis:
     ulps: Measure | None = None
 
 
+def known_values(label: str, errors: Measure, *, flushes: bool = False) -> Hypothesis:
+    """Return the class of elements whose `errors` are 0 if they are just what is computed instead,
+    zeros' signs included, and infinite if not."""
+    return Hypothesis(label, errors, flushes, signs=True, ulps=errors)
+
+
 def nothing(results: Results) -> Results:
     """Return the errors of results of which no element is predicted."""
     return tuple(np.full(result.shape, np.inf) for result in results)
@@ -79,7 +85,7 @@ def exactly(label: str, otherwise: Otherwise, *, flushes: bool = False) -> Hypot
             return nothing(expected)
         return told(*map(alike, others, actual))
 
-    return Hypothesis(label, errors, flushes, signs=True, ulps=errors)
+    return known_values(label, errors, flushes=flushes)
 
 
 def by_rewriting(label: str, rewrite: Rewrite, bound: Bound) -> Hypothesis:
@@ -107,7 +113,7 @@ def as_one_of(label: str, others: Others) -> Hypothesis:
         found = any(all(map(_same, one, actual)) for one in others(operation, operands))
         return told(*(np.full(result.shape, found) for result in expected))
 
-    return Hypothesis(label, errors, signs=True, ulps=errors)
+    return known_values(label, errors)
 
 
 def _same(other: Array, got: Array) -> bool:

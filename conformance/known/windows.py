@@ -14,7 +14,7 @@ from typing import Any
 from conformance.known.values import Predicted, Shown
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.constants import matrix
-from reference.ir.program import Dense, Operation, Program, attributes
+from reference.ir.program import Dense, Operation, Program, TensorType, attributes
 from reference.ir.types import Array
 
 RETURNED = "what a pad cut off under windows"
@@ -44,8 +44,8 @@ def of_cut_operand(
         (result,) = apply(other, known)
     except EvaluationError:
         return
-    (made,) = operation.results
-    if result.shape == made.type.static_shape:  # type: ignore[union-attr]
+    of = operation.results[0].type
+    if isinstance(of, TensorType) and result.shape == of.static_shape:
         yield Predicted(result)
 
 

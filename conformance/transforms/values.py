@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from reference.interpreter.evaluate import evaluate
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, TensorType, Value
-from reference.ir.types import ElementType
+from reference.ir.types import Array, ElementType
 from reference.ops.structure import is_constant, structure_of
 
 
@@ -60,6 +62,27 @@ def folded(program: Program) -> frozenset[str]:
         if is_constant(one) or (computes and of_folded):
             names.update(value.name for value in one.results)
     return frozenset(names)
+
+
+def evaluated(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
+    """Return the reference's values of main by name: its arguments, and what its operations make.
+
+    Those of regions and of the functions that it calls are left out.
+
+    Raises:
+        EvaluationError: when the program cannot be evaluated.
+    """
+    own = {id(operation) for operation in program.main.body.operations}
+    names = (argument.name for argument in program.main.arguments)
+    known: dict[str, Any] = dict(zip(names, inputs, strict=True))
+
+    def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        if id(operation) in own:
+            known.update(zip((value.name for value in operation.results), results, strict=True))
+        return results
+
+    evaluate(program, inputs, on_result=keep)
+    return known
 
 
 def can_be_result(value: Value) -> bool:

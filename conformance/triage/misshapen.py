@@ -13,6 +13,7 @@ from typing import Any
 from conformance.backends.base import BackendError
 from conformance.judging.compare import MALFORMED, malformed
 from conformance.transforms.extract import alone, part
+from conformance.transforms.values import evaluated
 from conformance.triage.isolate import Run
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
@@ -31,7 +32,7 @@ def misshaping(
         return None
     operations = program.main.body.operations[:-1]
     try:
-        values = _values(program, inputs)
+        values = evaluated(program, inputs)
         found = {
             number: id_
             for number, one in enumerate(operations)
@@ -56,20 +57,7 @@ def misshaping_in_isolation(
     None if the program is refused without such operations too, or has none.
     """
     found = misshaping(run, program, inputs, lambda _, kind, __: kind)
-    return None if found is None else alone(program, found[0], _values(program, inputs))
-
-
-def _values(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
-    """The values of main by name, the reference's."""
-    given = (argument.name for argument in program.main.arguments)
-    values: dict[str, Any] = dict(zip(given, inputs, strict=True))
-
-    def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        values.update(zip((value.name for value in operation.results), results, strict=True))
-        return results
-
-    evaluate(program, inputs, on_result=keep)
-    return values
+    return None if found is None else alone(program, found[0], evaluated(program, inputs))
 
 
 def _known(

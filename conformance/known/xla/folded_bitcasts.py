@@ -11,11 +11,10 @@ Source: jaxlib 0.10.2 (both) and 0.12.0 (the second), measured.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from reference.interpreter.evaluate import evaluate
+from conformance.transforms.values import evaluated
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, ElementType, element_type_of, from_bits, to_bits
 from reference.unspecified.reduction import differ
@@ -80,16 +79,9 @@ def _folded(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) 
         return None
     if not concerns(before[-1]) or end.operands != before[-1].results:
         return None
-    operation = before[-1]
-    seen: dict[str, Any] = {}
-
-    def on_result(one: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        seen.update(zip((value.name for value in one.results), results, strict=True))
-        return results
-
-    (right,) = evaluate(program, inputs, on_result=on_result)
-    constant = seen.get(operation.operands[0].name)
-    if constant is None or actual[0].dtype != right.dtype:
+    values = evaluated(program, inputs)
+    constant, right = (values[one.operands[0].name] for one in (before[-1], end))
+    if actual[0].dtype != right.dtype:
         return None
     types: list[ElementType] = [element_type_of(one) for one in (constant, actual[0])]
     if actual[0].shape != right.shape and not any(of.is_boolean for of in types):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.known.hypothesis import Operands, Results, known_values, nothing, told
 from conformance.tolerance.bounds.sorting import in_order, rows_of, same_elements
 from conformance.tolerance.rule import Measure
 from conformance.transforms.values import nested
@@ -104,12 +104,11 @@ def _seen(array: Array, seen: Seen) -> Array:
     return array if other is None else other
 
 
-def _class(label: str, errors: Measure) -> Hypothesis:
-    return Hypothesis(label, errors, signs=True, ulps=errors)
-
-
-SORTS = (_class(CODES, _sorts(ranked_by_code)), _class(ROUNDED, _sorts(rounded_up)))
+SORTS = (known_values(CODES, _sorts(ranked_by_code)), known_values(ROUNDED, _sorts(rounded_up)))
 """The classes of sorts."""
 
-SELECTIONS = (_class(CODES, _selects(ranked_by_code)), _class(ROUNDED, _selects(rounded_up)))
+SELECTIONS = (
+    known_values(CODES, _selects(ranked_by_code)),
+    known_values(ROUNDED, _selects(rounded_up)),
+)
 """The classes of TopK."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from conformance.transforms.extract import with_main
+from conformance.transforms.values import evaluated
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, Region, TensorType, Value, single_op
 from reference.ir.types import (
@@ -143,7 +143,7 @@ def _by_bytes(
         return None
     if to.is_complex or any(one.bits < _BYTE and _BYTE % one.bits for one in (of, to)):
         return None
-    operand = _operand(program, inputs, subject)
+    operand = evaluated(program, inputs)[subject.operands[0].name]
     memory, each = _packed(operand), _bits(to)
     shape = _shape(operand.shape, _bits(of), each)
     if shape is None or actual[0].shape != shape or each * actual[0].size > _BYTE * memory.size:
@@ -155,19 +155,6 @@ def _by_bytes(
     type_ = TensorType(shape, to)
     moved = single_op("optimization_barrier", (Value("x", type_),), (type_,))
     return Otherwise(moved, [predicted], [predicted], [got])
-
-
-def _operand(program: Program, inputs: Sequence[Array], subject: Operation) -> Array:
-    seen: dict[str, Any] = {
-        of.name: array for of, array in zip(program.main.arguments, inputs, strict=True)
-    }
-
-    def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        seen.update(zip((value.name for value in operation.results), results, strict=True))
-        return results
-
-    evaluate(program, inputs, on_result=keep)
-    return seen[subject.operands[0].name]
 
 
 def _bits(of: ElementType) -> int:
