@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -111,3 +114,35 @@ def test_processor_time_is_limited_beside_wall_time() -> None:
         compute()
     with interrupted(0.05, Over(), Clock.PROCESSOR):  # asleep, nothing is computed
         time.sleep(0.2)
+
+
+class _Slow:
+    def __del__(self) -> None:
+        time.sleep(0.2)
+
+
+def _finalize() -> None:
+    _Slow()
+
+
+def _collect() -> None:
+    def slowly(*_: object) -> None:
+        time.sleep(0.2)
+
+    gc.callbacks.append(slowly)
+    gc.collect()
+    gc.callbacks.remove(slowly)
+
+
+@pytest.mark.parametrize("drop", [_finalize, _collect])
+def test_a_limit_that_is_over_where_python_drops_errors_is_not_lost(
+    drop: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    last = time.monotonic() + 60
+    with pytest.raises(TooSlow), limited(0.05):
+        drop()
+        while time.monotonic() < last:
+            pass
+    assert not lost
