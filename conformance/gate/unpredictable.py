@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 
 from conformance.gate.classes import NOT_DETERMINISTIC, UNEXPLAINED
 from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
-from conformance.known.exponentials import OF_NAN
 from conformance.known.mistakes import MISTAKES
+from conformance.known.rewritings.exponentials import OF_NAN
 from conformance.known.table import EVERY
 from conformance.known.xla.orders import EMPTY
 from conformance.verdict import Verdict

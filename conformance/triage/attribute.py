@@ -20,8 +20,8 @@ from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Override
 from conformance.known.mistakes import MISTAKES, concerned, mistaken
-from conformance.known.rewritings import LABELS
-from conformance.known.values import Shown
+from conformance.known.rewritings.table import LABELS
+from conformance.known.rewritings.values import Shown
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
 from conformance.transforms.values import makers_of, used_by

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program
-from conformance.known.rewritings import rewritings_of
+from conformance.known.rewritings.table import rewritings_of
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array

@@ -11,7 +11,7 @@ from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
 from conformance.known.in_force import hypotheses_of
-from conformance.known.values import Predicted, given_to
+from conformance.known.rewritings.values import Predicted, given_to
 from conformance.verdict import Verdict
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of

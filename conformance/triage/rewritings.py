@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from conformance.judging.compare import Judgement, as_one
-from conformance.known.rewritings import rewritings_of
-from conformance.known.values import Predicted
+from conformance.known.rewritings.table import rewritings_of
+from conformance.known.rewritings.values import Predicted
 from conformance.triage.prediction import near
 from conformance.verdict import Verdict
 from reference.ir.program import Operation, Program

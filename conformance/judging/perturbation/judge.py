@@ -33,8 +33,8 @@ from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failures, is_near, within
 from conformance.judging.questions import Answer, Finding, Question, ask
 from conformance.judging.wording import of_elements
-from conformance.known.identities import LEFT_OUT
 from conformance.known.mistakes import mistaken, taken_for
+from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.ir.program import Program, TensorType

@@ -16,7 +16,7 @@ from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.gate.unpredictable import UNPREDICTABLE
-from conformance.known.rewritings import LABELS
+from conformance.known.rewritings.table import LABELS
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from reference.ir.program import Program

@@ -20,7 +20,7 @@ from conformance.gate.expectations import (
 )
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.judging.wording import beside
-from conformance.known.rewritings import LABELS
+from conformance.known.rewritings.table import LABELS
 from conformance.known.table import EVERY
 from conformance.known.xla.indexing.out_of_bounds import BOUND, WINDOW
 from conformance.known.xla.orders import EMPTY, LABEL, TILES, UNPADDED

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program
-from conformance.known.identities import LEFT_OUT
+from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.isolate import steps
 from conformance.verdict import Verdict

@@ -12,8 +12,8 @@ import pytest
 from conformance.gate.expectations import Expectation
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program
-from conformance.known.contraction import CONTRACTED
-from conformance.known.values import Shown
+from conformance.known.rewritings.contraction import CONTRACTED
+from conformance.known.rewritings.values import Shown
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.attribute import Explainer
 from conformance.triage.fault import Explained

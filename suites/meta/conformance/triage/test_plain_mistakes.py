@@ -14,7 +14,7 @@ from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import SHIPPED, read
 from conformance.judging.compare import judge
-from conformance.known.rewritings import LABELS
+from conformance.known.rewritings.table import LABELS
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.extract import alone
 from conformance.triage.rewritings import rewritten

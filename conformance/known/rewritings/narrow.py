@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from conformance.known.values import Predicted, Shown
+from conformance.known.rewritings.values import Predicted, Shown
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import MAXIMUM, MINIMUM
 from reference.ir.program import Operation, Program, Region, TensorType, Value

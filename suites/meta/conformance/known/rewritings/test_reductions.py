@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.reductions import MADE_ONE
-from conformance.known.rewritings import COLUMNS
+from conformance.known.rewritings.reductions import MADE_ONE
+from conformance.known.rewritings.table import COLUMNS
 from suites.meta.support.rewriting import kind_of
 
 PROGRAM = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.identities import IDENTITIES
-from conformance.known.patterns import Rewriting, Term, parsed, predictions
-from conformance.known.values import Shown
+from conformance.known.rewritings.identities import IDENTITIES
+from conformance.known.rewritings.patterns import Rewriting, Term, parsed, predictions
+from conformance.known.rewritings.values import Shown
 from conformance.stablehlo.parse import parse_module
 from reference.ir.types import Array
 from suites.meta.support.checking import values_of

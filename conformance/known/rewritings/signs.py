@@ -8,8 +8,8 @@ square of 12 in eight bits, the magnitude of the smallest integer and an iota be
 
 from __future__ import annotations
 
-from conformance.known.narrow import is_narrow
-from conformance.known.values import Shown
+from conformance.known.rewritings.narrow import is_narrow
+from conformance.known.rewritings.values import Shown
 from reference.ir.program import Value
 from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS

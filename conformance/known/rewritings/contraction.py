@@ -27,8 +27,8 @@ from math import prod
 
 import numpy as np
 
-from conformance.known.signs import is_not_negative
-from conformance.known.values import Predicted, Shown, flushed, given_to
+from conformance.known.rewritings.signs import is_not_negative
+from conformance.known.rewritings.values import Predicted, Shown, flushed, given_to
 from conformance.tolerance.bounds.underflow import has_flushing_modes
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import ADD

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.check.settings import Settings
 from conformance.gate.reading import load
-from conformance.known.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
+from conformance.known.rewritings.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.known.patterns import Matcher, Node, Rewriting
-from conformance.known.signs import is_not_negative
+from conformance.known.rewritings.patterns import Matcher, Node, Rewriting
+from conformance.known.rewritings.signs import is_not_negative
 from reference.ir.program import Value
 from reference.ir.types import Kind, element_type_of, to_bits
 from reference.numerics.rounding import to_float64

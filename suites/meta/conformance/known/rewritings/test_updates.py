@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.updates import IN_PLACE
+from conformance.known.rewritings.updates import IN_PLACE
 from suites.meta.support.rewriting import kind_of
 
 PROGRAM = """

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.known.values import Predicted, Shown
+from conformance.known.rewritings.values import Predicted, Shown
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.constants import matrix
 from reference.ir.program import Dense, Operation, Program, TensorType, attributes

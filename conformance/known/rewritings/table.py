@@ -11,19 +11,19 @@ from functools import partial
 
 import numpy as np
 
-from conformance.known import before_reductions, contraction, exponentials
-from conformance.known.before_reductions import OTHER, POSITIVE
-from conformance.known.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
-from conformance.known.exponentials import OF_NAN, UNROUNDED
-from conformance.known.identities import FORMS, IDENTITIES
 from conformance.known.iota import is_iota, without_signed_zeros
-from conformance.known.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
-from conformance.known.patterns import predictions
-from conformance.known.reductions import MADE_ONE, of_reduction
-from conformance.known.slices import ADDED_UP, of_slice
-from conformance.known.updates import IN_PLACE, of_update
-from conformance.known.values import Predicted, Shown, given_to
-from conformance.known.windows import RETURNED, of_cut_operand
+from conformance.known.rewritings import before_reductions, contraction, exponentials
+from conformance.known.rewritings.before_reductions import OTHER, POSITIVE
+from conformance.known.rewritings.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
+from conformance.known.rewritings.exponentials import OF_NAN, UNROUNDED
+from conformance.known.rewritings.identities import FORMS, IDENTITIES
+from conformance.known.rewritings.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
+from conformance.known.rewritings.patterns import predictions
+from conformance.known.rewritings.reductions import MADE_ONE, of_reduction
+from conformance.known.rewritings.slices import ADDED_UP, of_slice
+from conformance.known.rewritings.updates import IN_PLACE, of_update
+from conformance.known.rewritings.values import Predicted, Shown, given_to
+from conformance.known.rewritings.windows import RETURNED, of_cut_operand
 from conformance.transforms.extract import alone
 from conformance.transforms.values import makers_of, used_by
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate

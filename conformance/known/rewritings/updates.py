@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from conformance.known.interpreter.indices import signed
-from conformance.known.values import Predicted, Shown
+from conformance.known.rewritings.values import Predicted, Shown
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array

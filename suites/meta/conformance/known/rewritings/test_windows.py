@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.windows import RETURNED
+from conformance.known.rewritings.windows import RETURNED
 from suites.meta.support.rewriting import kind_of
 
 SUMS = """

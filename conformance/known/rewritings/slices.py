@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.known.values import Predicted, Shown
+from conformance.known.rewritings.values import Predicted, Shown
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.slices import ADDED_UP
+from conformance.known.rewritings.slices import ADDED_UP
 from suites.meta.support.rewriting import kind_of
 
 PROGRAM = """

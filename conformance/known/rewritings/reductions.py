@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.values import Predicted, Shown
+from conformance.known.rewritings.values import Predicted, Shown
 from conformance.tolerance.bounds.reduction import reduction_bound
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, attributes

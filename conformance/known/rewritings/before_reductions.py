@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.known.values import Predicted, Shown, given_to
+from conformance.known.rewritings.values import Predicted, Shown, given_to
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array, element_type_of

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.known.identities import FORMS
-from conformance.known.patterns import Matcher, retyped
-from conformance.known.values import Predicted, Shown, given_to
+from conformance.known.rewritings.identities import FORMS
+from conformance.known.rewritings.patterns import Matcher, retyped
+from conformance.known.rewritings.values import Predicted, Shown, given_to
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array, element_type_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.exponentials import OF_NAN
-from conformance.known.identities import (
+from conformance.known.rewritings.exponentials import OF_NAN
+from conformance.known.rewritings.identities import (
     ADDED,
     FACTOR,
     INVERSE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.identities import NOT_NEGATIVE
+from conformance.known.rewritings.identities import NOT_NEGATIVE
 from suites.meta.support.rewriting import kind_of
 
 PROGRAM = """

@@ -22,7 +22,7 @@ from functools import cache
 import numpy as np
 
 from conformance.catalog import rule_of
-from conformance.known.values import Predicted, Shown, flushed
+from conformance.known.rewritings.values import Predicted, Shown, flushed
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import apply
 from reference.ir.monoid import ADD

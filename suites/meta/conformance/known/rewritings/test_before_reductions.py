@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.before_reductions import of_extremum, of_odd_function
+from conformance.known.rewritings.before_reductions import of_extremum, of_odd_function
 from conformance.stablehlo.parse import parse_module
 from reference.ir.types import Array
 from suites.meta.support.checking import values_of

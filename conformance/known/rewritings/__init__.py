@@ -1,0 +1,1 @@
+"""What compilers make of operations among others of their program."""
