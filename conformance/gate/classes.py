@@ -77,7 +77,8 @@ CLASSES = (
     "zero left out", "zeros taken for equal",
     # elements, on StableHLO's interpreter
     "bits of another format", "constant over the largest number",
-    "direct sum of a transform", "group sizes of the first dimensions",
+    "direct sum of a transform", "function of the C library",
+    "group sizes of the first dimensions",
     "products added one by one", "textbook formula",
     "zero point subtracted in 32 bits",
     # operations of a program together

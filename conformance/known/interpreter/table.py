@@ -7,6 +7,7 @@ from conformance.known.hypothesis import Hypothesis
 from conformance.known.interpreter import (
     formulas,
     indices,
+    libm,
     orders,
     quantized,
     ragged,
@@ -20,7 +21,7 @@ _IN_F64 = (nan_of_powers.OF_FUNCTIONS,)
 
 INTERPRETER: dict[str, tuple[Hypothesis, ...]] = {
     "atan2": (*_IN_F64, formulas.ATAN2),
-    "cbrt": (*_IN_F64, formulas.CBRT),
+    "cbrt": (*_IN_F64, libm.BY_LIBRARY, formulas.CBRT),
     "ceil": (rounding.TO_WHOLE,),
     "chlo.ragged_dot": (sums.STEP_BY_STEP, ragged.MISPLACED),
     "convert": (nan_of_powers.CONVERTED,),
@@ -52,7 +53,7 @@ INTERPRETER: dict[str, tuple[Hypothesis, ...]] = {
     "sine": _IN_F64,
     "sort": (orders.SORTED,),
     "sqrt": _IN_F64,
-    "tan": _IN_F64,
-    "tanh": _IN_F64,
+    "tan": (*_IN_F64, libm.BY_LIBRARY),
+    "tanh": (*_IN_F64, libm.BY_LIBRARY),
     "uniform_dequantize": (quantized.WRAPPED,),
 }

@@ -99,10 +99,8 @@ def test_a_dozen_entries_are_unpredictable_at_most() -> None:
 
 STILL_WITHOUT = {
     "bitcast-i1-shape",
-    "complex-tanh-accuracy",
     "constant-unsigned-bounds",
     "f8E5M2FNUZ-in-loops",
-    "interpreter-cbrt-accuracy",
     "nan-of-powers-of-two-in-bodies",
     "negative-zero-in-loops",
     "rng-remainders",

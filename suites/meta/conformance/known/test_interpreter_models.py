@@ -12,7 +12,7 @@ from conformance.backends.session import Session
 from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement, judge
 from conformance.known import nan_of_powers
-from conformance.known.interpreter import indices, orders
+from conformance.known.interpreter import indices, libm, orders
 from conformance.known.interpreter.table import INTERPRETER
 from conformance.known.table import of_op
 from conformance.known.xla.products import NOT_KEPT
@@ -285,6 +285,36 @@ def test_complex_functions_by_their_formulas(session: Session, op: str) -> None:
         inputs = [np.array([number], np.complex128) for number in numbers]
         found, _ = judged(session, text, inputs)
         assert {kind for _, kind in found.findings} == {"textbook formula"}
+
+
+LIBRARY = {
+    "cbrt": ("f64", np.array([0.024752615475083655, -0.0, 8.0])),
+    "tan": ("complex<f64>", np.array([-2.408598486139618 + 3.292999666498945j, 1 + 0j])),
+    "tanh": ("complex<f64>", np.array([-3.292999666498945 - 2.408598486139618j, 1j])),
+}
+"""Functions, and numbers at whose first the C library is farther off than is permitted."""
+
+
+@pytest.mark.parametrize("op", list(LIBRARY))
+def test_functions_of_the_library_are_predicted_to_the_last_bit(session: Session, op: str) -> None:
+    of, numbers = LIBRARY[op]
+    spelled = f"tensor<{len(numbers)}x{of}>"
+    text = f"""func.func @main(%x: {spelled}) -> {spelled} {{
+      %0 = stablehlo.{op} %x : {spelled}
+      return %0 : {spelled}
+    }}"""
+    program = parse_module(text)
+    operation, expected = program.subject, evaluate(program, [numbers])
+    actual = session.compile(program).run([numbers])
+    (hypothesis,) = (one for one in INTERPRETER[op] if one.label == libm.BY_LIBRARY.label)
+    (errors,) = hypothesis.errors(operation, (numbers,), tuple(expected), tuple(actual))
+    assert not errors.any()
+    off = np.nextafter(actual[0].view(np.float64), np.inf).view(actual[0].dtype)
+    (errors,) = hypothesis.errors(operation, (numbers,), tuple(expected), (off,))
+    assert np.isinf(errors).all()
+    found, spoilt = judged(session, text, [numbers])
+    assert found.findings == ((Verdict.INACCURATE, "function of the C library"),)
+    assert len(spoilt.findings) > 1
 
 
 def test_models_are_of_the_interpreter_alone() -> None:
