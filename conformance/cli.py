@@ -22,7 +22,8 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance import options
-from conformance.commands import fuzz, reduce
+from conformance.commands import expectations as known_divergences
+from conformance.commands.campaigns import fuzz, reduce
 from conformance.errors import (
     INTERRUPTED,
     NOT_AVAILABLE,
@@ -354,54 +355,7 @@ def check(
 
 app.command()(fuzz)
 app.command()(reduce)
-
-expectations_app = typer.Typer(
-    help="Known divergences: list them, or see whether a backend still shows them.",
-    no_args_is_help=True,
-)
-app.add_typer(expectations_app, name="expectations")
-
-Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which. [default: all]")]
-ExpectationsOption = Annotated[
-    str | None, typer.Option("--expectations", help="A file or folder; else the shipped ones.")
-]
-LinesOption = Annotated[LinesFormat, typer.Option("--format", help="How to print.")]
-
-
-@expectations_app.command("list")
-def list_expectations(
-    ids: Ids = None,
-    backend: Annotated[str, typer.Option(help="Whose divergences.")] = "cpu",
-    expectations: ExpectationsOption = None,
-    format: LinesOption = LinesFormat.TEXT,  # noqa: A002 - the option's name
-) -> int:
-    """List what is known of a backend, in the versions that are installed here."""
-    from conformance.check import expectations as known
-
-    for one in known.chosen(expectations, backend, ids or ()):
-        as_json = format is LinesFormat.JSON
-        sys.stdout.write((json.dumps(known.entry(one)) if as_json else known.as_text(one)) + "\n")
-    return 0
-
-
-@expectations_app.command("check")
-def check_expectations(
-    ids: Ids = None,
-    backend: Annotated[str, typer.Option(help="The backend to run them on.")] = "cpu",
-    expectations: ExpectationsOption = None,
-    format: LinesOption = LinesFormat.TEXT,  # noqa: A002 - the option's name
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. [default: one per core]")
-    ] = None,
-    db: Annotated[
-        Path | None, typer.Option(help="A run, of which to say what each expectation explains.")
-    ] = None,
-) -> int:
-    """Replay the counterexamples; exits with 1 when one does not reproduce any more."""
-    from conformance.check import expectations as known
-
-    found, as_json = known.chosen(expectations, backend, ids or ()), format is LinesFormat.JSON
-    return known.check(found, backend, as_json=as_json, jobs=jobs or 0, db=db)
+app.add_typer(known_divergences.app, name="expectations")
 
 
 @app.command()

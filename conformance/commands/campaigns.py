@@ -1,7 +1,4 @@
-"""The commands that look for bugs by themselves: campaigns, and failing programs made smaller.
-
-`conformance.cli` has the others, and puts all together.
-"""
+"""The commands that look for bugs by themselves: campaigns, and failing programs made smaller."""
 
 from __future__ import annotations
 

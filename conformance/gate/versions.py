@@ -1,0 +1,186 @@
+"""The versions that an expectation is true of: of jaxlib, of the backend itself, of its library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from conformance.backends.base import Description
+from conformance.errors import UsageError, unknown
+from conformance.gate.expectations import Expectation, Versions
+from conformance.gate.files import ExpectationError
+
+GIVEN = "version given"
+"""What a description calls the version that `--backend-version` gave."""
+
+_RUNTIME, _LIBRARY = "runtime", "library"
+_SAID = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post)\d*)?)(?![\w.])")
+"""A version number in what a client says of itself: digits with at least one dot."""
+_OURS = frozenset({_RUNTIME, _LIBRARY, GIVEN, "instruction sets", "PJRT API", "StableHLO", "jax",
+                   "jaxlib"})  # fmt: skip
+_DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{6,64})", re.IGNORECASE)
+_SHORTEST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class OwnVersions:
+    """What is known of a backend's own version: "" where nothing is, and why that is in words."""
+
+    number: str
+    library: str
+    said: str
+
+
+def check(versions: str | Versions) -> None:
+    """Check that each condition can be read.
+
+    Raises:
+        ValueError: with the one that cannot.
+    """
+    wanted = conditions(versions)
+    for text in (wanted.jaxlib, wanted.plugin):
+        try:
+            SpecifierSet(text)
+        except InvalidSpecifier:
+            raise ValueError(f"{text!r} names no versions; write such as '<0.11'") from None
+    for digest in _digests(wanted.library):
+        if not _DIGEST.fullmatch(digest):
+            raise ValueError(
+                f"{digest!r} is no digest: write at least {_SHORTEST} hexadecimal digits of the "
+                "library's SHA-256, as `hlo-conformance backends` shows it"
+            )
+    if isinstance(versions, Versions) and versions == Versions():
+        raise ValueError("'versions' says nothing: name versions of jaxlib, plugin or library")
+
+
+def conditions(versions: str | Versions) -> Versions:
+    """Return the conditions of an entry; a text alone is about jaxlib."""
+    return Versions(jaxlib=versions) if isinstance(versions, str) else versions
+
+
+def as_text(versions: str | Versions) -> str:
+    """Return the conditions of an entry in a few words, "" for none."""
+    if isinstance(versions, str):
+        return versions
+    named = (("jaxlib", versions.jaxlib), ("plugin", versions.plugin), (_LIBRARY, versions.library))
+    return ", ".join(f"{name} {text}" for name, text in named if text)
+
+
+def _digests(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",")] if text else []
+
+
+def holds_for_jaxlib(entry: Expectation, jaxlib: str) -> bool:
+    """Tell whether an entry is true of that version of jaxlib."""
+    wanted = conditions(entry.versions).jaxlib
+    return not wanted or _contains(wanted, jaxlib)
+
+
+def _contains(specifier: str, version: str) -> bool:
+    return bool(version) and SpecifierSet(specifier).contains(version, prereleases=True)
+
+
+def asks_backend(entries: Collection[Expectation]) -> bool:
+    """Tell whether any entry depends on what only the backend itself can say."""
+    wanted = [conditions(one.versions) for one in entries]
+    return any(one.plugin or one.library for one in wanted)
+
+
+def given_versions(texts: Sequence[str], backends: Sequence[str]) -> dict[str, str]:
+    """Return what `--backend-version` gives, by the names of backends in records.
+
+    `texts` are such as `2.1`, where there is one backend, or `plugin:mine=2.1`.
+
+    Raises:
+        UsageError: when one is no version, or of no backend of these.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        if not equals:
+            if len(backends) > 1:
+                raise UsageError(
+                    f"--backend-version {text}: say of which backend, such as {backends[0]}={text}"
+                )
+            name = backends[0]
+        if name not in backends:
+            raise UsageError(f"--backend-version: {unknown('backend', name, backends)}")
+        try:
+            Version(number)
+        except InvalidVersion:
+            raise UsageError(
+                f"--backend-version: {number!r} is no version; write such as 2.1"
+            ) from None
+        found[name] = number
+    return found
+
+
+def with_given(description: Description, given: Mapping[str, str]) -> Description:
+    """Return a description with the version that was given for its backend, if any was."""
+    number = given.get(description.name)
+    if number is None:
+        return description
+    return replace(description, versions=(*description.versions, (GIVEN, number)))
+
+
+def of_description(description: Description) -> OwnVersions:
+    """Return a backend's own versions.
+
+    Its number is the one given by hand, else the one in what its client says of itself, else that
+    of the distribution that installed its library.
+    """
+    told = dict(description.versions)
+    library = told.get(_LIBRARY, "").rpartition(" ")[2]
+    said = _SAID.search(told.get(_RUNTIME, ""))
+    installed = [number for name, number in description.versions if name not in _OURS]
+    number = told.get(GIVEN) or (said[1] if said else "") or "".join(installed[:1])
+    return OwnVersions(number, library, told.get(_RUNTIME, ""))
+
+
+def true_of(
+    entries: Sequence[Expectation], described: Sequence[Description]
+) -> tuple[Expectation, ...]:
+    """Return the entries that are true of these backends, by their own versions.
+
+    An entry that is true of some of them speaks of these alone.
+
+    Raises:
+        ExpectationError: when an entry asks for a plugin's version, and the plugin has none.
+    """
+    own = {one.name: of_description(one) for one in described}
+    found: list[Expectation] = []
+    for entry in entries:
+        if not asks_backend([entry]):
+            found.append(entry)
+            continue
+        held = [
+            name for name, one in own.items() if entry.speaks_of(name) and _held(entry, name, one)
+        ]
+        if held:
+            found.append(structs.replace(entry, backends=tuple(held)))
+    return tuple(found)
+
+
+def _held(entry: Expectation, backend: str, own: OwnVersions) -> bool:
+    wanted = conditions(entry.versions)
+    if wanted.plugin and not own.number and backend.startswith("plugin:"):
+        said = f"it says {own.said!r}" if own.said else "it says none"
+        raise ExpectationError(
+            f"entry {entry.id!r} asks for the version of {backend}, which is not known ({said}): "
+            "give it by --backend-version, such as --backend-version 2.1"
+        )
+    digests = [_DIGEST.fullmatch(one) for one in _digests(wanted.library)]
+    return (not wanted.plugin or _contains(wanted.plugin, own.number)) and (
+        not digests or any(_is_digest(found[1], own.library) for found in digests if found)
+    )
+
+
+def _is_digest(wanted: str, digest: str) -> bool:
+    """Tell whether one of two digests is the beginning of the other."""
+    wanted, digest = wanted.lower(), digest.lower()
+    return bool(digest) and (digest.startswith(wanted) or wanted.startswith(digest))
