@@ -35,6 +35,7 @@ from conformance.errors import (
 )
 from conformance.options import (
     Backend,
+    BackendVersions,
     Expectations,
     Format,
     Jobs,
@@ -97,6 +98,7 @@ def run(
     shard: Annotated[str, typer.Option(help="Test the i-th of n parts, as i/n.")] = "1/1",
     jobs: Jobs = None,
     expectations: Expectations = None,
+    backend_version: BackendVersions = None,
     out: Out = DEFAULT_OUT,
     strict: Annotated[
         bool,
@@ -133,6 +135,7 @@ def run(
             timeout=timeout,
             memory_limit=int(memory_limit * (1 << 30)),
             expectations=expectations,
+            backend_versions=tuple(backend_version or ()),
             fresh=fresh,
             strict=strict,
             command=shlex.join([NAME, *sys.argv[1:]]),
@@ -320,6 +323,7 @@ def check(
     memory_limit: MemoryLimit = 6.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")] = 0,
     expectations: Expectations = None,
+    backend_version: BackendVersions = None,
     save: Annotated[
         Path | None,
         typer.Option(
@@ -346,6 +350,7 @@ def check(
         timeout=timeout,
         seed=seed,
         expectations=expectations,
+        backend_versions=tuple(backend_version or ()),
         save=save,
         as_json=format is LinesFormat.JSON,
         memory_limit=int(memory_limit * (1 << 30)),

@@ -24,7 +24,11 @@ TYPE_HELP = (
 )
 EXPECTATIONS_HELP = (
     "Known divergences: a file, a folder of <backend>.toml files, cpu for those of XLA's CPU, "
-    "or none."
+    "or none. Repeatable: files add up, in order."
+)
+BACKEND_VERSION_HELP = (
+    "The backend's own version, where it does not tell it: 2.1, or NAME=2.1 of one of several. "
+    "Repeatable. Expectations may depend on it."
 )
 
 
@@ -110,8 +114,16 @@ MemoryLimit = Annotated[
     float, typer.Option(min=0, help="GiB of memory for each worker process; 0 for no limit.")
 ]
 Expectations = Annotated[
-    str | None,
-    typer.Option(help=EXPECTATIONS_HELP, show_default="those shipped for the backend"),
+    list[str] | None,
+    typer.Option(
+        "--expectations", help=EXPECTATIONS_HELP, show_default="those shipped for the backend"
+    ),
+]
+BackendVersions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--backend-version", help=BACKEND_VERSION_HELP, show_default="what the backend says"
+    ),
 ]
 Version = Annotated[
     bool,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
+GIVEN = "version given"
+"""What a backend's description calls the version that `--backend-version` gave."""
+
 
 def of_distributions(*names: str) -> tuple[tuple[str, str], ...]:
     """The version of each of these distributions, by name."""

@@ -12,6 +12,7 @@ from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, Row, cells
 from conformance.errors import UsageError, unknown
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT
+from conformance.gate.files import Given
 from conformance.results.store import CellKey
 from generators.case.columns import Invalid
 from generators.cells.columns import miss_count
@@ -43,6 +44,7 @@ class Options:
 
     `shard` is (i, n): the i-th of n parts, counted from 1. `timeout` is the seconds that a task
     may take; a single case may take a third of it. `jobs` None chooses by the backend.
+    `backend_versions` are versions of backends, as `--backend-version` takes them.
     """
 
     out: Path
@@ -55,7 +57,8 @@ class Options:
     jobs: int | None = None
     timeout: float = 60.0
     memory_limit: int = DEFAULT_MEMORY_LIMIT
-    expectations: str | None = None
+    expectations: Given = None
+    backend_versions: tuple[str, ...] = ()
     fresh: bool = False
     strict: bool = False
     command: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from conformance.gate.files import Given
 from conformance.verdict import Record
 
 
@@ -12,14 +13,16 @@ class RecordedCase:
     """A case as a run recorded it, with what it takes to make the case again.
 
     `backend` is what to run it on, as it was asked for then, or as it is asked for now;
-    `expectations` is what the run was given by that name, None for the shipped ones.
+    `expectations` is what the run was given by that name, None for the shipped ones;
+    `version` is the backend's own, where it was given by hand.
     """
 
     record: Record
     seed: int
     profile: str
     backend: str
-    expectations: str | None = None
+    expectations: Given = None
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

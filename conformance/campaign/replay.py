@@ -6,10 +6,12 @@ The parent loads neither the reference nor a backend; a worker does (conformance
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from conformance.backends.registry import parse
+from conformance.backends.versions import GIVEN
 from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import executor_of
@@ -35,10 +37,17 @@ def find(path: Path, id: str) -> RecordedCase:  # noqa: A002 - what it is called
             meta = store.meta()
             backend = meta.get("spellings", {}).get(record.backend, record.backend)
             given = meta.get("expectation_file")
-            return RecordedCase(record, meta["seed"], meta["profile"], backend, given)
+            version = _version_given(meta.get("backends", []), record.backend)
+            return RecordedCase(record, meta["seed"], meta["profile"], backend, given, version)
         close = difflib.get_close_matches(id, store.ids(), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "its report lists the ids"
     raise UsageError(f"this run has no case {id!r}; {hint}")
+
+
+def _version_given(described: Sequence[Mapping[str, Any]], name: str) -> str:
+    """Return the version of a backend that a run was given by hand; "" where it was not."""
+    told = (one["versions"] for one in described if one["name"] == name)
+    return next((number for found in told for key, number in found if key == GIVEN), "")
 
 
 def replay(case: RecordedCase, timeout: float = 60.0, *, generic: bool = False) -> Replay:

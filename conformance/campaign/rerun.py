@@ -8,6 +8,7 @@ import numpy as np
 
 from conformance.backends.base import BackendError
 from conformance.backends.registry import parse
+from conformance.backends.session import open_session
 from conformance.campaign.batch import Prepared, Ran, Results, bench_of
 from conformance.campaign.planning import bundles, plan_of
 from conformance.campaign.recorded import RecordedCase, Replay
@@ -27,6 +28,7 @@ from conformance.executors.local import Died, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import hypotheses_of
 from conformance.gate.reading import load
+from conformance.gate.versions import asks_backend, true_of, with_given
 from conformance.known.computed import Computed
 from conformance.known.in_force import in_force
 from conformance.results.inputs import unpack_inputs
@@ -52,6 +54,10 @@ def rerun(case: RecordedCase, generic: bool) -> Replay:
     """
     name = parse(case.backend).name
     expectations = load(case.expectations, (name,), versions())
+    if asks_backend(expectations):
+        given = {name: case.version} if case.version else {}
+        described = with_given(open_session(case.backend).describe(), given)
+        expectations = true_of(expectations, [described])
     hypotheses = hypotheses_of(expectations, name)
     with in_force(hypotheses):
         return _rerun(case, hypotheses, generic)

@@ -5,7 +5,7 @@ The parent plans, stores and shows. It never loads a backend, nor computes what 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -27,7 +27,10 @@ from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
 from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
+from conformance.gate.files import Given, each
+from conformance.gate.overlaps import between_files, hint
 from conformance.gate.reading import load
+from conformance.gate.versions import asks_backend, given_versions, true_of, with_given
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import Known, RunData, exit_code, read
 from conformance.results.versions import build, versions
@@ -49,8 +52,12 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     begun = monotonic()
     planned = plan(options)
     chosen = parse_all(options.backends)
-    found = versions()
-    expectations = load(options.expectations, [choice.name for choice in chosen], found)
+    found, names = versions(), [choice.name for choice in chosen]
+    given = given_versions(options.backend_versions, names)
+    expectations = load(options.expectations, names, found)
+    watcher = watcher or Watcher()
+    if hinted := hint(between_files(options.expectations, names, expectations)):
+        watcher.say(hinted)
     path = options.out / FILE_NAME
     if options.fresh:
         discard(path)
@@ -63,9 +70,16 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
             )
             for choice in chosen
         }
-        described = None if path.exists() else _describe(opened)
+        described = None
+        if asks_backend(expectations) or not path.exists():
+            described = _describe(opened, given)
+            expectations = true_of(expectations, described)
         store = stack.enter_context(Store(path))
         _identify(store, options, planned, found)
+        finished = store.finished_tasks()
+        unfinished = any(task.id not in finished for task in planned.tasks)
+        if described or unfinished:
+            _same_backends(store, described or _describe(opened, given), options)
         store.set_meta(
             {
                 "spellings": {choice.name: choice.spelling for choice in chosen},
@@ -73,25 +87,29 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
             }
         )
         _assign(store, expectations)
-        finished = store.finished_tasks()
-        if any(task.id not in finished for task in planned.tasks):
-            _same_backends(store, described or _describe(opened), options)
+        if unfinished:
             store.set_meta({"coverage": {}})  # of what is tried now: worked out at the end
-            sitting = _Sitting(options, planned, expectations, store, watcher or Watcher(), begun)
+            sitting = _Sitting(options, planned, expectations, store, watcher, begun)
             sitting.work(opened, finished)
         return _close(store, options, expectations, opened)
 
 
-def _absolute(given: str | None) -> str | None:
+def _absolute(given: Given) -> list[str] | None:
     """Return expectations as `load` takes them in any folder: files by their absolute path."""
-    return str(Path(given).resolve()) if given is not None and Path(given).exists() else given
+    asked = each(given)
+    if asked is None:
+        return None
+    return [str(Path(one).resolve()) if Path(one).exists() else one for one in asked]
 
 
-def _describe(workers: dict[Choice, LocalExecutor]) -> list[Description]:
-    """All backends, before anything runs on any; only the first one's workers are kept."""
+def _describe(workers: dict[Choice, LocalExecutor], given: Mapping[str, str]) -> list[Description]:
+    """All backends, before anything runs on any; only the first one's workers are kept.
+
+    `given` are versions that backends do not tell themselves, by their names.
+    """
     found: list[Description] = []
     for number, (choice, executor) in enumerate(workers.items()):
-        found.append(describe(executor, choice))
+        found.append(with_given(describe(executor, choice), given))
         if number:
             executor.rest()
     return found

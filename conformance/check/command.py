@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +25,13 @@ from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.executors.limit import EVALUATIONS
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
+from conformance.gate.files import Given, each
 from conformance.judging.wording import with_class
 
 if TYPE_CHECKING:  # what the parent loads once the workers' server is on its way
+    from conformance.backends.base import Description
     from conformance.check.settings import Checked, Settings
+    from conformance.gate.expectations import Expectation
 
 NEEDED = ("conformance.check.files", "conformance.check.file")
 """What workers load once, before they are asked anything."""
@@ -44,7 +47,8 @@ class Options:
     jobs: int | None = None
     timeout: float = 240.0
     seed: int = 0
-    expectations: str | None = None
+    expectations: Given = None
+    backend_versions: tuple[str, ...] = ()
     save: Path | None = None
     as_json: bool = False
     memory_limit: int = DEFAULT_MEMORY_LIMIT
@@ -68,7 +72,8 @@ def check(options: Options) -> int:
     limit = options.memory_limit
     with executor_of(backend, jobs=jobs, memory_limit=limit, preload=NEEDED) as executor:
         settings, reasons = _settings(options, backend)
-        describe(executor, backend)
+        described = describe(executor, backend)
+        settings = replace(settings, expectations=_true_of(described, settings, options))
         return _report(_verdicts(executor, options, settings, jobs), options, reasons)
 
 
@@ -96,6 +101,16 @@ def _settings(options: Options, backend: Choice) -> tuple[Settings, dict[str, st
         backend.spelling, options.inputs, options.seed, known, seconds, options.save
     )
     return settings, {expectation.id: expectation.reason for expectation in known}
+
+
+def _true_of(
+    described: Description, settings: Settings, options: Options
+) -> tuple[Expectation, ...]:
+    """Return the expectations that are true of the backend's own version."""
+    from conformance.gate.versions import given_versions, true_of, with_given
+
+    given = given_versions(options.backend_versions, (described.name,))
+    return true_of(settings.expectations, [with_given(described, given)])
 
 
 def _can_be_written(folder: Path) -> None:
@@ -146,7 +161,10 @@ def _reduction(file: str, options: Options) -> str:
     """Return the command that minimises the program of a file, on the inputs that were given."""
     given = [file, "--backend", options.backend]
     given += ["--inputs", str(options.inputs)] if options.inputs is not None else []
-    given += ["--expectations", options.expectations] if options.expectations else []
+    for one in each(options.expectations) or ():
+        given += ["--expectations", one]
+    for one in options.backend_versions:
+        given += ["--backend-version", one]
     shown = shlex.join(given).encode("utf-8", "backslashreplace").decode()
     return f"hlo-conformance reduce {shown}"
 

@@ -8,29 +8,57 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from conformance.backends.registry import parse
 from conformance.check.counterexamples import replayed
 from conformance.check.explained import Explained, explained, failures_in
 from conformance.check.replayed import Replayed
 from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of, workers
-from conformance.gate.expectations import Expectation
+from conformance.gate.expectations import Expectation, Versions
+from conformance.gate.files import Given
+from conformance.gate.overlaps import Overlap, between_files
 from conformance.gate.reading import load
+from conformance.gate.versions import as_text as in_words
+from conformance.gate.versions import asks_backend, given_versions, true_of, with_given
 from conformance.results.versions import versions
 
 NEEDED = ("conformance.check.counterexample",)
 """What workers load once, before they are asked anything."""
 
 
-def chosen(given: str | None, name: str, ids: Sequence[str]) -> tuple[Expectation, ...]:
+def chosen(
+    given: Given, name: str, ids: Sequence[str], own_versions: Sequence[str] = ()
+) -> tuple[Expectation, ...]:
     """The expectations of a backend that are true of the versions here, all or those of `ids`.
+
+    `own_versions` are the backend's, as `--backend-version` takes them.
 
     Raises:
         ExpectationError: when the expectations make no sense.
         UsageError: when there is no such backend, or one of `ids` is not among them.
+        NotAvailable: when an entry depends on the backend's version, and it cannot be had.
     """
-    backend = parse(name).name
-    found = {one.id: one for one in load(given, (backend,), versions()) if one.speaks_of(backend)}
+    choice = parse(name)
+    backend = choice.name
+    by_hand = given_versions(own_versions, (backend,))
+    loaded = load(given, (backend,), versions())
+    if asks_backend(loaded):
+        with executor_of(choice, jobs=1) as executor:
+            loaded = true_of(loaded, [with_given(describe(executor, choice), by_hand)])
+    return picked([one for one in loaded if one.speaks_of(backend)], backend, ids)
+
+
+def picked(
+    entries: Sequence[Expectation], backend: str, ids: Sequence[str]
+) -> tuple[Expectation, ...]:
+    """Return the entries of these ids, or all where none are given.
+
+    Raises:
+        UsageError: when one of `ids` is not among them.
+    """
+    found = {one.id: one for one in entries}
     for id_ in ids:
         if id_ not in found:
             raise UsageError(f"{unknown('expectation', id_, found)} (of {backend} here)")
@@ -48,7 +76,7 @@ def entry(expectation: Expectation) -> dict[str, Any]:
         "kinds": list(expectation.kinds),
         "words": list(expectation.words),
         "where": list(expectation.where),
-        "versions": expectation.versions,
+        "versions": _versions(expectation.versions),
         "isa": expectation.isa,
         "unpredictable": expectation.unpredictable,
         "reason": expectation.reason,
@@ -58,9 +86,24 @@ def entry(expectation: Expectation) -> dict[str, Any]:
     }
 
 
+def clashing(given: Given, name: str, expectations: Sequence[Expectation]) -> tuple[Overlap, ...]:
+    """Return which of a backend's entries know what an earlier one knows.
+
+    Raises:
+        ExpectationError: when a file cannot be read.
+    """
+    return between_files(given, (parse(name).name,), expectations)
+
+
+def _versions(found: str | Versions) -> str | dict[str, str]:
+    if isinstance(found, str):
+        return found
+    return {name: text for name, text in structs.asdict(found).items() if text}
+
+
 def as_text(expectation: Expectation) -> str:
     """An expectation on one line."""
-    where = ", ".join(filter(None, (expectation.versions, expectation.isa)))
+    where = ", ".join(filter(None, (in_words(expectation.versions), expectation.isa)))
     of = f" ({where})" if where else ""
     ops, verdicts = ", ".join(expectation.op), "|".join(expectation.verdicts)
     return f"{expectation.id}{of}: {ops}: {verdicts}: {expectation.reason}"
@@ -73,6 +116,7 @@ def check(
     as_json: bool,
     jobs: int,
     db: Path | None = None,
+    clashing: Sequence[Overlap] = (),
 ) -> int:
     """Replay the counterexamples, print what became of each, and return the exit code.
 
@@ -84,6 +128,10 @@ def check(
         StoreError: when there is no such run, or it cannot be read.
         NotAvailable: when the backend cannot be had.
     """
+    asked = {one.id for one in expectations}
+    for one in clashing:
+        if one.later in asked and not as_json:
+            sys.stdout.write(f"{one}\n")
     backend = parse(name)
     failures = None if db is None else failures_in(db, backend.name)
     jobs = jobs or workers(backend)
@@ -94,7 +142,8 @@ def check(
     for expectation in expectations:
         line = _as_json if as_json else _as_text
         about = None if failures is None else explained(expectation, failures)
-        sys.stdout.write(line(expectation.id, seen.get(expectation.id), about) + "\n")
+        beside = [one for one in clashing if one.later == expectation.id]
+        sys.stdout.write(line(expectation.id, seen.get(expectation.id), about, beside) + "\n")
     stale = sum(not one.reproduces for one in seen.values())
     sys.stderr.write(
         f"{len(expectations)} expectations of {backend.name}: {len(seen) - stale} reproduce, "
@@ -103,7 +152,10 @@ def check(
     return 1 if stale else 0 if seen else NOTHING_TESTED
 
 
-def _as_text(id_: str, seen: Replayed | None, about: Explained | None) -> str:
+def _as_text(
+    id_: str, seen: Replayed | None, about: Explained | None, beside: Sequence[Overlap]
+) -> str:
+    del beside  # told before all else
     of_run = f"; {about}" if about else ""
     if seen is None:
         return f"{id_}: no counterexample{of_run}"
@@ -113,10 +165,16 @@ def _as_text(id_: str, seen: Replayed | None, about: Explained | None) -> str:
     return f"{id_}: {state}{of_run}: {told}"
 
 
-def _as_json(id_: str, seen: Replayed | None, about: Explained | None) -> str:
+def _as_json(
+    id_: str, seen: Replayed | None, about: Explained | None, beside: Sequence[Overlap]
+) -> str:
     shown: dict[str, Any] = {"id": id_, "reproduces": None if seen is None else seen.reproduces}
     if seen is not None:
         shown |= {"verdict": seen.verdict.value, "class": seen.kind, "message": seen.message}
+    if beside:
+        shown["shadowed_by"] = [id_ for one in beside if one.is_shadowed for id_ in one.earlier]
+        others = [id_ for one in beside if not one.is_shadowed for id_ in one.earlier]
+        shown["overlaps_with"] = others
     if about is not None:
         shown["run"] = {
             "programs": about.programs,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from conformance.options import Backend, Expectations, Jobs, Ops
+from conformance.options import Backend, BackendVersions, Expectations, Jobs, Ops
 
 
 def fuzz(
@@ -27,6 +27,7 @@ def fuzz(
     seed: Annotated[int, typer.Option(min=0, help="Seed of all programs.")] = 0,
     jobs: Jobs = None,
     expectations: Expectations = None,
+    backend_version: BackendVersions = None,
     corpus: Annotated[
         Path | None,
         typer.Option(
@@ -71,6 +72,7 @@ def fuzz(
             jobs=jobs,
             corpus=corpus,
             expectations=expectations,
+            backend_versions=tuple(backend_version or ()),
             timeout=timeout,
             fresh=fresh,
             seeds=seeds,
@@ -94,6 +96,7 @@ def reduce(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")] = 0,
     expectations: Expectations = None,
+    backend_version: BackendVersions = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the smaller program.")] = Path(
         "hlo-conformance-reduced"
     ),
@@ -115,6 +118,7 @@ def reduce(
             inputs=inputs,
             seed=seed,
             expectations=expectations,
+            backend_versions=tuple(backend_version or ()),
             out=out,
             budget=budget,
             timeout=timeout,

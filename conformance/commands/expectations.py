@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from conformance.options import LinesFormat
+from conformance.options import BackendVersions, Expectations, LinesFormat
 
 app = typer.Typer(
     help="Known divergences: list them, or see whether a backend still shows them.",
@@ -17,9 +17,6 @@ app = typer.Typer(
 )
 
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which. [default: all]")]
-ExpectationsOption = Annotated[
-    str | None, typer.Option("--expectations", help="A file or folder; else the shipped ones.")
-]
 LinesOption = Annotated[LinesFormat, typer.Option("--format", help="How to print.")]
 
 
@@ -27,13 +24,14 @@ LinesOption = Annotated[LinesFormat, typer.Option("--format", help="How to print
 def list_expectations(
     ids: Ids = None,
     backend: Annotated[str, typer.Option(help="Whose divergences.")] = "cpu",
-    expectations: ExpectationsOption = None,
+    expectations: Expectations = None,
+    backend_version: BackendVersions = None,
     format: LinesOption = LinesFormat.TEXT,  # noqa: A002 - the option's name
 ) -> int:
     """List what is known of a backend, in the versions that are installed here."""
     from conformance.check import expectations as known
 
-    for one in known.chosen(expectations, backend, ids or ()):
+    for one in known.chosen(expectations, backend, ids or (), backend_version or ()):
         as_json = format is LinesFormat.JSON
         sys.stdout.write((json.dumps(known.entry(one)) if as_json else known.as_text(one)) + "\n")
     return 0
@@ -43,7 +41,8 @@ def list_expectations(
 def check_expectations(
     ids: Ids = None,
     backend: Annotated[str, typer.Option(help="The backend to run them on.")] = "cpu",
-    expectations: ExpectationsOption = None,
+    expectations: Expectations = None,
+    backend_version: BackendVersions = None,
     format: LinesOption = LinesFormat.TEXT,  # noqa: A002 - the option's name
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes. [default: one per core]")
@@ -52,8 +51,19 @@ def check_expectations(
         Path | None, typer.Option(help="A run, of which to say what each expectation explains.")
     ] = None,
 ) -> int:
-    """Replay the counterexamples; exits with 1 when one does not reproduce any more."""
+    """Replay the counterexamples; exits with 1 when one does not reproduce any more.
+
+    Says of your own entries, too, which know what an earlier entry knows.
+    """
     from conformance.check import expectations as known
 
-    found, as_json = known.chosen(expectations, backend, ids or ()), format is LinesFormat.JSON
-    return known.check(found, backend, as_json=as_json, jobs=jobs or 0, db=db)
+    every = known.chosen(expectations, backend, (), backend_version or ())
+    found = known.picked(every, backend, ids or ())
+    return known.check(
+        found,
+        backend,
+        as_json=format is LinesFormat.JSON,
+        jobs=jobs or 0,
+        db=db,
+        clashing=known.clashing(expectations, backend, every),
+    )

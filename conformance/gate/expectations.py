@@ -44,6 +44,18 @@ class Counterexample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: tuple[str, ...] = ()
 
 
+class Versions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The versions that an entry is true of (conformance/gate/versions.py); "" for all.
+
+    `jaxlib` and `plugin`, the backend's own version, are conditions such as ">=2.1,<3"; `library`
+    is the beginning of the SHA-256 of a plugin's library, or several with commas.
+    """
+
+    jaxlib: str = ""
+    plugin: str = ""
+    library: str = ""
+
+
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One known divergence: a [[known]] table of a file, whose keys are these fields.
 
@@ -53,11 +65,11 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backend itself says. One of `where` must be in the operation as MLIR's generic form spells it,
     of a program without results. Both are texts in which `*` stands for any text. A program that
     ends its process without a word is known only where `where` is given. An op written "convolution
-    + maximum" is those operations going wrong only together. `versions` are those of jaxlib that it
-    is true of, such as "<0.11". An entry that is `rare` does not have all cases of its cells run in
-    processes of their own, though all that it knows is that processes end. `isa` is a condition on
-    the instruction sets that XLA's CPU compiler targets, such as "<AVX512_FP16"
-    (conformance/backends/isa.py).
+    + maximum" is those operations going wrong only together. `versions` are those that it is true
+    of: of jaxlib, such as "<0.11", or those of `Versions`. An entry that is `rare` does not have
+    all cases of its cells run in processes of their own, though all that it knows is that processes
+    end. `isa` is a condition on the instruction sets that XLA's CPU compiler targets, such as
+    "<AVX512_FP16" (conformance/backends/isa.py).
     An `unpredictable` entry is about elements that may have any value
     (conformance/gate/unpredictable.py).
     `computes` is what the backend computes in place of the op (conformance/known/template.py): the
@@ -76,7 +88,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     where: tuple[str, ...] = ()
     link: str = ""
     counterexample: Counterexample | None = None
-    versions: str = ""
+    versions: str | Versions = ""
     max_ulp: float = float("inf")
     rare: bool = False
     backends: tuple[str, ...] = ("*",)
@@ -108,7 +120,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Whether it speaks of that cell."""
         op, element_type, backend = cell
         return (
-            any(_matches(name, self.op) for name in _names(op))
+            any(_matches(name, self.op) for name in names_and_twins(op))
             and _matches(element_type, self.element_types)
             and self.speaks_of(backend)
         )
@@ -127,7 +139,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def is_where(self, operation: str) -> bool:
         """Tell whether one of `where` is in an operation."""
-        return any(_is_in(operation, pattern) for pattern in self.where)
+        return any(contains(operation, pattern) for pattern in self.where)
 
     def names(
         self, verdict: Verdict, kind: str, message: str, worst_ulp: float | None = None
@@ -143,10 +155,10 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _is_told(self, verdict: Verdict, message: str) -> bool:
         """Tell whether the message has one of the words, or none are asked for."""
         if verdict.has_results:
-            return not self.words or any(_is_in(message, pattern) for pattern in self.words)
+            return not self.words or any(contains(message, pattern) for pattern in self.words)
         said = own_words(message)
         is_silent = not said and bool(self.where)
-        return is_silent or any(_is_in(said, pattern) for pattern in self.words)
+        return is_silent or any(contains(said, pattern) for pattern in self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +187,7 @@ def _spelled(failure: Failure | Record) -> Iterator[str]:
         yield spell_operation(failure.operation)
 
 
-def _is_in(text: str, pattern: str) -> bool:
+def contains(text: str, pattern: str) -> bool:
     """Tell whether a pattern, in which `*` stands for any text, matches part of a text."""
     return _compiled(pattern).search(text) is not None
 
@@ -193,7 +205,7 @@ def failures_of(cell: CellKey, failing: Sequence[Failing], operation: Operation)
     ]
 
 
-def _names(op: str) -> tuple[str, ...]:
+def names_and_twins(op: str) -> tuple[str, ...]:
     """An op's name, and that of the op it is lowered to, whose faults are its own."""
     record = OPS.get(op)
     return (op, record.twin) if record is not None and record.twin else (op,)

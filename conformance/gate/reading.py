@@ -1,5 +1,7 @@
 """Expectation files: TOML that holds a [[known]] table for each known divergence.
 
+include = ["cpu", "ours.toml"]    # optional, above all: entries of other files, which come first
+
 [[known]]
 id = "atan2-zero-sign"            # unique in the file; what the report shows
 op = "atan2"                      # a name or a glob, or a list of them; of operations that
@@ -12,7 +14,8 @@ where = ["sort\"*dimension = -"]  # in the operation as MLIR's generic form spel
 max_ulp = 8                       # errors up to here; of any size when left out
 reason = "why this is known, in a sentence"
 link = "https://..."              # optional: where it is discussed
-versions = "<0.11"                # optional: the versions of jaxlib that it is true of
+versions = "<0.11"                # optional: the versions of jaxlib that it is true of, or
+                                  # { jaxlib = "<0.11", plugin = ">=2.1", library = "4f1d2c" }
 backends = ["cpu"]                # optional: names or globs; in a file of one backend, that one
 computes = "%0 = ..."             # optional: what is computed in place of the op; see computes.py
 within = "2 ulp"                  # of that; bit for bit when left out
@@ -33,7 +36,6 @@ inputs = ["[-0.0, nan]"]
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
@@ -42,10 +44,8 @@ from typing import Any
 
 import msgspec
 from msgspec import structs
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from conformance.backends import isa
-from conformance.backends.registry import names_of
 from conformance.errors import unknown
 from conformance.gate import computes, unpredictable
 from conformance.gate.classes import CLASSES
@@ -54,14 +54,22 @@ from conformance.gate.expectations import (
     WITHOUT_RESULTS,
     Counterexample,
     Expectation,
+    Versions,
 )
+from conformance.gate.files import (
+    EVERY,
+    ExpectationError,
+    File,
+    Given,
+    content_of,
+    files_of,
+)
+from conformance.gate.versions import check as check_versions
+from conformance.gate.versions import holds_for_jaxlib
 from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.table import OPS
-
-SHIPPED = Path(__file__).with_name("known")
-"""The folder of the files that are shipped, one per backend."""
 
 _CONSTRAINT = re.compile(r"[A-Z]\d+|exit code \d+")
 """What beside CLASSES may be a class: the id of a constraint, and how a process exits."""
@@ -69,38 +77,48 @@ _CONSTRAINT = re.compile(r"[A-Z]\d+|exit code \d+")
 _NEEDED = ("id", "op", "reason")
 
 
-class ExpectationError(Exception):
-    """An expectation file cannot be read or means nothing; the message says where, in one line."""
-
-
 def load(
-    given: str | None, backends: Sequence[str], versions: Mapping[str, str]
+    given: Given, backends: Sequence[str], versions: Mapping[str, str]
 ) -> tuple[Expectation, ...]:
     """The expectations of a run on these backends.
 
     `given` is a file, a folder of <backend>.toml files (plugin-NAME.toml for a plugin, cpu.toml for
-    cpu:AVX2 too), the name of a shipped file, such as "cpu", for all these backends, "none" for no
-    expectations, or None for the shipped ones, each for its backend. Left out is what does not hold
-    here: of the version of jaxlib in `versions`, or of the instruction sets that XLA targets.
+    cpu:AVX2 too), the name of a shipped file, such as "cpu", for all these backends, or several of
+    these, which add up in order; "none" for no expectations, or None for the shipped ones, each for
+    its backend. Left out is what does not hold here: of the version of jaxlib in `versions`, or of
+    the instruction sets that XLA targets. What holds of a backend's own version,
+    `conformance.gate.versions.true_of` tells once the backend is open.
 
     Raises:
         ExpectationError: when a file cannot be read or says something that has no meaning.
     """
-    if given == "none":
-        return ()
-    path = _path(given)
     found: list[Expectation] = []
-    if path.is_dir():
-        for file, names in _files(path, backends).items():
-            found += read(file, names)
-    else:
-        found = read(path)
-    _check_unique(path, found)
-    if path != SHIPPED and path.parent != SHIPPED:  # a test does so for the shipped ones
-        _check_instances(found)
+    where: dict[str, File] = {}
+    for file in files_of(given, backends):
+        entries = _entries(file)
+        for entry in entries:
+            if entry.id in where:
+                raise ExpectationError(
+                    f"the id {entry.id!r} is in {where[entry.id].path} and in {file.path}: "
+                    "rename one of them"
+                )
+            where[entry.id] = file
+        if not file.is_shipped:  # a test does so for the shipped ones
+            _check_instances(entries)
+        found += entries
     jaxlib = versions.get("jaxlib", "")
-    true_here = (e for e in found if not e.versions or _contains(e.versions, jaxlib))
+    true_here = (entry for entry in found if holds_for_jaxlib(entry, jaxlib))
     return tuple(e for e in map(partial(_where_targeted, backends), true_here) if e.backends)
+
+
+def paths_of(given: Given, backends: Sequence[str]) -> dict[str, Path]:
+    """Return the file of each entry that `load` reads, by id, whether it is true here or not.
+
+    Raises:
+        ExpectationError: see `load`.
+    """
+    files = files_of(given, backends)
+    return {entry.id: file.path for file in files for entry in _entries(file)}
 
 
 def _check_instances(found: Sequence[Expectation]) -> None:
@@ -116,17 +134,6 @@ def _check_instances(found: Sequence[Expectation]) -> None:
             raise ExpectationError(f"entry {one.id!r}: {error}") from None
 
 
-def _files(folder: Path, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
-    """Return the files of a folder that match these backends, each with those that it matches."""
-    found: dict[Path, tuple[str, ...]] = {}
-    for backend in dict.fromkeys(backends):
-        for name in names_of(backend):
-            file = folder / f"{name.replace(':', '-', 1)}.toml"
-            if file.exists():
-                found[file] = (*found.get(file, ()), backend)
-    return found
-
-
 def _where_targeted(backends: Sequence[str], entry: Expectation) -> Expectation:
     """Return an entry for those backends alone whose instruction sets satisfy its condition."""
     if not entry.isa:
@@ -139,41 +146,19 @@ def _where_targeted(backends: Sequence[str], entry: Expectation) -> Expectation:
     return structs.replace(entry, backends=tuple(held))
 
 
-def _path(given: str | None) -> Path:
-    """The file or folder that is meant."""
-    if given is None:
-        return SHIPPED
-    shipped = SHIPPED / f"{given}.toml"
-    return shipped if shipped.exists() and not Path(given).exists() else Path(given)
-
-
-def _contains(specifier: str, version: str) -> bool:
-    return bool(version) and SpecifierSet(specifier).contains(version, prereleases=True)
-
-
-def read(path: Path, backends: tuple[str, ...] = ("*",)) -> list[Expectation]:
+def read(path: Path, backends: tuple[str, ...] = EVERY) -> list[Expectation]:
     """The expectations of one file; `backends` are those it speaks of where an entry says nothing.
 
     Raises:
         ExpectationError: when it cannot be read or says something that has no meaning.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ExpectationError(
-            f"cannot read expectations {path}: {error.strerror or error}"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise ExpectationError(f"{path} is not a TOML file: {reason}") from error
-    wrong = sorted(content.keys() - {"known"})
-    if wrong:
-        raise ExpectationError(f"{path}: unknown key {wrong[0]!r}; a file holds [[known]] tables")
-    entries = content.get("known", [])
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise ExpectationError(f"{path}: 'known' must be tables, each headed [[known]]")
-    found = [_entry(path, number, entry, backends) for number, entry in enumerate(entries, 1)]
-    _check_unique(path, found)
+    return _entries(File(path, backends, content_of(path)))
+
+
+def _entries(file: File) -> list[Expectation]:
+    tables = enumerate(file.tables, 1)
+    found = [_entry(file.path, number, entry, file.backends) for number, entry in tables]
+    _check_unique(file.path, found)
     return found
 
 
@@ -206,7 +191,9 @@ def _entry(
 _WRONG_TYPE = re.compile(r"Expected `([^`]+)`, got `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `\$\.?([^`]*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
+_TABLES = {"counterexample": Counterexample, "versions": Versions}
 _WORDS = {
+    "str | object": "a string or a table",
     "str": "a string", "array": "a list of strings", "bool": "true or false", "float": "a number",
     "int": "a number", "object": "a table", "object | null": "a table",
 }  # fmt: skip
@@ -222,7 +209,7 @@ def _explained(error: msgspec.ValidationError) -> str:
         return f"{key!r} must be {wanted}, not {_WORDS.get(given, given)}"
     if found := _UNKNOWN.match(said):
         key, table = found.groups()
-        keys = (Counterexample if table else Expectation).__struct_fields__
+        keys = _TABLES.get(table, Expectation).__struct_fields__
         return unknown("key", key, keys) + (f" (in {table})" if table else "")
     if found := _MISSING.match(said):
         key, table = found.groups()
@@ -255,10 +242,7 @@ def _check_meaning(found: Expectation) -> None:
     _check_names("class", classes, CLASSES)
     unpredictable.check(found)
     _check_names("failing verdict", found.verdicts, FAILING, globs=False)
-    try:
-        SpecifierSet(found.versions)
-    except InvalidSpecifier:
-        raise ValueError(f"{found.versions!r} names no versions; write such as '<0.11'") from None
+    check_versions(found.versions)
     isa.check_condition(found.isa)
 
 

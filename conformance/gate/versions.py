@@ -11,12 +11,10 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from conformance.backends.base import Description
+from conformance.backends.versions import GIVEN
 from conformance.errors import UsageError, unknown
 from conformance.gate.expectations import Expectation, Versions
 from conformance.gate.files import ExpectationError
-
-GIVEN = "version given"
-"""What a description calls the version that `--backend-version` gave."""
 
 _RUNTIME, _LIBRARY = "runtime", "library"
 _SAID = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post)\d*)?)(?![\w.])")
@@ -137,8 +135,9 @@ def of_description(description: Description) -> OwnVersions:
     told = dict(description.versions)
     library = told.get(_LIBRARY, "").rpartition(" ")[2]
     said = _SAID.search(told.get(_RUNTIME, ""))
-    installed = [number for name, number in description.versions if name not in _OURS]
-    number = told.get(GIVEN) or (said[1] if said else "") or "".join(installed[:1])
+    others = [number for name, number in description.versions if name not in _OURS]
+    installed = others[:1] if library else []
+    number = told.get(GIVEN) or (said[1] if said else "") or "".join(installed)
     return OwnVersions(number, library, told.get(_RUNTIME, ""))
 
 
@@ -158,15 +157,14 @@ def true_of(
         if not asks_backend([entry]):
             found.append(entry)
             continue
-        held = [
-            name for name, one in own.items() if entry.speaks_of(name) and _held(entry, name, one)
-        ]
+        about = {name: one for name, one in own.items() if entry.speaks_of(name)}
+        held = [name for name, one in about.items() if _is_true(entry, name, one)]
         if held:
             found.append(structs.replace(entry, backends=tuple(held)))
     return tuple(found)
 
 
-def _held(entry: Expectation, backend: str, own: OwnVersions) -> bool:
+def _is_true(entry: Expectation, backend: str, own: OwnVersions) -> bool:
     wanted = conditions(entry.versions)
     if wanted.plugin and not own.number and backend.startswith("plugin:"):
         said = f"it says {own.said!r}" if own.said else "it says none"

@@ -29,7 +29,9 @@ from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
 from conformance.gate.expectations import Expectation
+from conformance.gate.files import Given
 from conformance.gate.reading import load
+from conformance.gate.versions import given_versions, true_of, with_given
 from conformance.results.versions import build, versions
 from generators.chains.links import apart, linked
 from generators.chains.seeds.fragment import Fragment
@@ -54,7 +56,8 @@ class Options:
     seed: int = 0
     jobs: int | None = None
     corpus: Path | None = None
-    expectations: str | None = None
+    expectations: Given = None
+    backend_versions: tuple[str, ...] = ()
     timeout: float = 60.0
     fresh: bool = False
     seeds: Path | None = None
@@ -84,16 +87,20 @@ def fuzz(options: Options, report: Report | None = None) -> int:
     if options.corpus is not None and options.corpus.exists() and not options.corpus.is_dir():
         raise UsageError(f"--corpus: {options.corpus} is no folder: findings are written into one")
     known = load(options.expectations, (backend.name,), versions())
+    given = given_versions(options.backend_versions, (backend.name,))
     if options.fresh:
         for ending in ("", "-wal", "-shm"):
             (options.out / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
     with Journal(options.out) as journal:
         with executor_of(backend, jobs=options.jobs, preload=NEEDED) as executor:
-            seen = asdict(describe(executor, backend))  # before anything is kept: it may be missing
+            # before anything is kept: it may be missing
+            description = with_given(describe(executor, backend), given)
+            known = true_of(known, [description])
             material = gathered(executor, options.seeds)
             _identify(journal, campaign, options, material)
             where = str(campaign.folder.resolve())
-            journal.set_meta({"backend": seen, "spelling": backend.spelling, "findings": where})
+            seen = {"backend": asdict(description), "spelling": backend.spelling}
+            journal.set_meta({**seen, "findings": where})
             shown = watcher(Console(stderr=True))
             _replay(executor, campaign, known, journal)
             seeds = str(keep(material, options.out))

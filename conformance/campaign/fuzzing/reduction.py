@@ -21,7 +21,9 @@ from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.frontends.arguments import load as load_inputs
+from conformance.gate.files import Given
 from conformance.gate.reading import load
+from conformance.gate.versions import given_versions, true_of, with_given
 from conformance.judging.wording import with_class
 from conformance.results.versions import versions
 
@@ -34,7 +36,8 @@ class Options:
     backend: str = "cpu"
     inputs: Path | None = None
     seed: int = 0
-    expectations: str | None = None
+    expectations: Given = None
+    backend_versions: tuple[str, ...] = ()
     out: Path = Path("hlo-conformance-reduced")
     budget: str = "2m"
     timeout: float = 60.0
@@ -59,9 +62,10 @@ def reduce(options: Options) -> int:
     if options.inputs is not None:
         load_inputs(options.inputs)
     known = load(options.expectations, (backend.name,), versions())
-    trial = Trial(backend.spelling, options.seed, 0, 1, frozenset(), known, options.timeout / 8)
+    given = given_versions(options.backend_versions, (backend.name,))
     with executor_of(backend, jobs=1, preload=NEEDED) as executor:
-        describe(executor, backend)
+        known = true_of(known, [with_given(describe(executor, backend), given)])
+        trial = Trial(backend.spelling, options.seed, 0, 1, frozenset(), known, options.timeout / 8)
         finding = _finding(executor, options, trial, backend, seconds)
         if finding is not None:
             finding = _explained(executor, options, trial, finding)

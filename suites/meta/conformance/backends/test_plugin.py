@@ -19,7 +19,8 @@ from conformance.backends.session import Session
 from conformance.backends.versions import of_file
 from conformance.cli import app, guarded
 from conformance.errors import NotAvailable
-from conformance.gate.reading import SHIPPED, load
+from conformance.gate.files import SHIPPED
+from conformance.gate.reading import load
 from conformance.results.summary import load as load_run
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware

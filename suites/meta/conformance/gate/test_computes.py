@@ -15,7 +15,8 @@ from conformance.check.outcome import Outcome
 from conformance.check.program import Work
 from conformance.gate import computes
 from conformance.gate.expectations import Expectation, hypotheses_of, known_by
-from conformance.gate.reading import SHIPPED, ExpectationError, load, read
+from conformance.gate.files import SHIPPED
+from conformance.gate.reading import ExpectationError, load, read
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Record
 from reference.ir.types import Array, element_type

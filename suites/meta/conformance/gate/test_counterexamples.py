@@ -13,7 +13,8 @@ from conformance.cli import app, guarded
 from conformance.errors import UsageError
 from conformance.gate.counterexamples import arrays, written
 from conformance.gate.expectations import Counterexample, Expectation
-from conformance.gate.reading import SHIPPED, read
+from conformance.gate.files import SHIPPED
+from conformance.gate.reading import read
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, bits_dtype, element_type, from_bits, to_bits

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from conformance.gate.expectations import Expectation
-from conformance.gate.reading import SHIPPED, ExpectationError, read
+from conformance.gate.files import SHIPPED
+from conformance.gate.reading import ExpectationError, read
 from conformance.gate.unpredictable import UNPREDICTABLE, check, without_prediction
 from conformance.known.computed import Computed
 from reference.ir.types import Array

@@ -21,7 +21,8 @@ from conformance.gate.expectations import (
     Failure,
     known_by,
 )
-from conformance.gate.reading import SHIPPED, load, read
+from conformance.gate.files import SHIPPED
+from conformance.gate.reading import load, read
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.verdict import Detail, Record, Verdict

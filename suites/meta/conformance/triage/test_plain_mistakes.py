@@ -12,7 +12,8 @@ import pytest
 from conformance.catalog import rule_of
 from conformance.gate.counterexamples import arrays
 from conformance.gate.expectations import Expectation
-from conformance.gate.reading import SHIPPED, read
+from conformance.gate.files import SHIPPED
+from conformance.gate.reading import read
 from conformance.judging.compare import judge
 from conformance.known.rewritings.table import LABELS
 from conformance.stablehlo.parse import parse_module

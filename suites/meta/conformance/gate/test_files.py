@@ -1,0 +1,104 @@
+"""Expectation files that add up: several given, files that include files, and what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.gate.files import SHIPPED, files_of
+from conformance.gate.reading import ExpectationError, load, paths_of, read
+
+VERSIONS = {"jaxlib": "0.10.2"}
+ENTRY = '[[known]]\nid = "{}"\nop = "add"\nreason = "r"\n'
+
+
+def written(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.toml").write_text(text)
+    return folder
+
+
+def ids(given: list[str] | str | None, backends: tuple[str, ...] = ("cpu",)) -> list[str]:
+    return [one.id for one in load(given, backends, VERSIONS)]
+
+
+def test_files_add_up_in_the_order_in_which_they_are_given(tmp_path: Path) -> None:
+    written(tmp_path, a=ENTRY.format("a"), b=ENTRY.format("b"))
+    a, b = str(tmp_path / "a.toml"), str(tmp_path / "b.toml")
+    assert ids([a, b]) == ["a", "b"]
+    assert ids([b, a]) == ["b", "a"]
+    assert ids([b, b, a]) == ["b", "a"]
+    assert ids([]) == ids(None) == ids("cpu")
+    assert ids(["cpu", a]) == [*ids("cpu"), "a"]
+
+
+def test_a_folder_adds_up_with_a_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    written(tmp_path / "folder", cpu=ENTRY.format("own"))
+    written(tmp_path, a=ENTRY.format("a"))
+    given = [str(tmp_path / "folder"), str(tmp_path / "a.toml")]
+    assert ids(given) == ["own", "a"]
+    assert ids(given, ("gpu",)) == ["a"]
+
+
+def test_a_file_includes_files_beside_it_and_shipped_ones_before_its_own(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    written(tmp_path / "more", b=ENTRY.format("b"))
+    written(tmp_path, a='include = ["cpu", "more/b.toml"]\n' + ENTRY.format("a"))
+    a = str(tmp_path / "a.toml")
+    assert ids(a) == [*ids("cpu"), "b", "a"]
+    assert ids(["cpu", a, str(tmp_path / "more" / "b.toml")]) == ids(a)  # each file once
+    assert ids(a, ("plugin:mine",)) == [*ids("cpu", ("plugin:mine",)), "b", "a"]
+    paths = paths_of(a, ("cpu",))
+    assert paths["a"] == tmp_path / "a.toml"
+    assert paths["subnormals-flushed"] == SHIPPED / "cpu.toml"
+
+
+def test_a_file_beside_is_meant_before_a_shipped_one_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "cpu").write_text(ENTRY.format("ours"))
+    written(tmp_path, a='include = ["cpu"]\n')
+    assert ids(str(tmp_path / "a.toml")) == ["ours"]
+
+
+def test_a_file_of_one_backend_that_is_included_for_all_speaks_of_all(tmp_path: Path) -> None:
+    written(tmp_path, cpu=ENTRY.format("c"), a='include = ["cpu.toml"]\n')
+    (file,) = files_of(str(tmp_path), ("cpu",))
+    assert file.backends == ("cpu",)
+    (entry,) = load([str(tmp_path), str(tmp_path / "a.toml")], ("cpu", "gpu"), VERSIONS)
+    assert entry.speaks_of("gpu")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('include = ["a.toml"]', "a.toml includes .*a.toml: a file cannot include itself"),
+        ('include = ["b.toml"]', "b.toml includes .*a.toml: a file cannot include itself"),
+        ('include = ["nothing.toml"]', "a.toml: include 'nothing.toml': there is no file .*cpu"),
+        ('include = ["sub"]', "a.toml: include 'sub' is a folder: name its files"),
+        ('include = "cpu"', "a.toml: 'include' must be a list .* include = ..cpu.."),
+        ("include = [1]", "a.toml: 'include' must be a list"),
+        ('includes = ["cpu"]', "a.toml: unknown key 'includes'; .*'include'"),
+        (ENTRY.format("c") + 'include = ["cpu"]', "unknown key 'include'"),
+        ('include = ["c.toml"]\n' + ENTRY.format("c"), "the id 'c' is in .*c.toml and in .*a.toml"),
+        ('include = ["d.toml"]', "d.toml is not a TOML file"),
+    ],
+)
+def test_what_is_wrong_with_an_include_is_a_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "sub").mkdir()
+    written(tmp_path, a=text, b='include = ["a.toml"]', c=ENTRY.format("c"), d="known = [")
+    with pytest.raises(ExpectationError, match=said) as caught:
+        load(str(tmp_path / "a.toml"), ("cpu",), VERSIONS)
+    assert "\n" not in str(caught.value)
+
+
+def test_none_stands_alone(tmp_path: Path) -> None:
+    written(tmp_path, a=ENTRY.format("a"))
+    assert ids("none") == ids(["none"]) == []
+    with pytest.raises(ExpectationError, match="--expectations none cannot stand beside others"):
+        load(["none", str(tmp_path / "a.toml")], ("cpu",), VERSIONS)
+
+
+def test_reading_one_file_is_without_what_it_includes(tmp_path: Path) -> None:
+    written(tmp_path, a='include = ["cpu"]\n' + ENTRY.format("a"))
+    assert [one.id for one in read(tmp_path / "a.toml")] == ["a"]

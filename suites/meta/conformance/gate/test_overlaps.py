@@ -1,0 +1,109 @@
+"""Entries that know the same failures: shadowed ones, overlapping ones, and those apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from conformance.cli import app, guarded
+from conformance.gate.expectations import WITH_RESULTS, Expectation
+from conformance.gate.overlaps import hint, overlaps
+
+WIDE = Expectation("wide", ("log*",), "r", ("f*",), ("divergent", "inaccurate"), ("*zero*",))
+CRASH = Expectation("crash", ("sort",), "r", verdicts=("crashed",), words=("size > 0",))
+
+
+def found(earlier: Expectation, **changes: object) -> str:
+    """What overlaps an entry that is like the earlier one but for these changes."""
+    later = structs.replace(earlier, id="later", **changes)
+    seen = list(overlaps([earlier, later]))
+    return "" if not seen else "shadowed" if seen[0].is_shadowed else "overlaps"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "shadowed"),
+        ({"op": ("log", "log_plus_one")}, "shadowed"),
+        ({"op": ("log", "sine")}, "overlaps"),
+        ({"op": ("sine",)}, ""),
+        ({"op": ("log + sine",)}, "shadowed"),  # as a name it matches "log*"
+        ({"op": ("sine + log",)}, ""),
+        ({"element_types": ("f32",)}, "shadowed"),
+        ({"element_types": ("*",)}, "overlaps"),
+        ({"element_types": ("complex<*>",)}, ""),
+        ({"verdicts": ("divergent",)}, "shadowed"),
+        ({"verdicts": WITH_RESULTS}, "overlaps"),
+        ({"verdicts": ("flushed",)}, ""),
+        ({"kinds": ("signed zero",)}, "shadowed"),
+        ({"kinds": ("*",)}, "overlaps"),
+        ({"kinds": ("sign*",)}, "overlaps"),
+        ({"kinds": ("NaN",)}, ""),
+        ({"backends": ("cpu",)}, "shadowed"),
+        ({"max_ulp": 8.0}, "shadowed"),
+        ({"words": ("expected",)}, "shadowed"),
+    ],
+)
+def test_an_entry_is_shadowed_where_all_it_knows_is_known(
+    changes: dict[str, object], said: str
+) -> None:
+    assert found(WIDE, **changes) == said
+
+
+def test_an_entry_of_smaller_errors_overlaps_with_one_of_all() -> None:
+    assert found(structs.replace(WIDE, max_ulp=8.0), max_ulp=16.0) == "overlaps"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"words": ("Check failed: size > 0",)}, "shadowed"),
+        ({"words": ("size > 0", "other")}, "overlaps"),
+        ({"words": ("other",)}, ""),
+        ({"where": ("dimension = 1",)}, "overlaps"),  # it knows what ends without a word, too
+    ],
+)
+def test_texts_are_compared_as_parts_of_each_other(changes: dict[str, object], said: str) -> None:
+    assert found(CRASH, **changes) == said
+
+
+def test_pairs_of_shipped_entries_are_left_alone() -> None:
+    later = structs.replace(WIDE, id="later")
+    third = structs.replace(WIDE, id="third", op=("log", "sine"))
+    assert [one.later for one in overlaps([WIDE, later, third])] == ["later", "third"]
+    assert [one.earlier for one in overlaps([WIDE, later, third], {"wide", "later"})] == [
+        ("wide", "later")
+    ]
+    assert hint(()) == ""
+    assert hint(list(overlaps([WIDE, later, third]))).startswith(
+        "expectations: 1 entry is shadowed by an earlier one, 1 entry is overlapping with"
+    )
+
+
+def test_the_command_and_a_run_say_what_is_shadowed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    entry = '[[known]]\nid = "{}"\nop = "{}"\nreason = "r"\n'
+    (tmp_path / "a.toml").write_text(entry.format("a", "subtract") + entry.format("b", "abs"))
+    (tmp_path / "b.toml").write_text(entry.format("c", "subtract") + entry.format("d", "cosine"))
+    given = ["--expectations", str(tmp_path / "a.toml"), "--expectations",
+             str(tmp_path / "b.toml"), "--backend", "reference"]  # fmt: skip
+
+    def called(*arguments: str) -> tuple[int, str, str]:
+        code = guarded(lambda: app([*arguments, *given], standalone_mode=False))
+        return code, *capfd.readouterr()
+
+    code, out, _ = called("expectations", "check", "--jobs", "1")
+    assert code == 4
+    assert out.splitlines()[0].startswith("c: shadowed by a, which comes first and knows all")
+    assert len(out.splitlines()) == 5
+    _, out, _ = called("expectations", "check", "c", "--jobs", "1", "--format", "json")
+    assert '"shadowed_by": ["a"]' in out
+    run = ("run", "--op", "subtract", "--element-type", "f32", "--profile", "smoke", "--jobs", "1")
+    code, _, err = called(*run, "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert "expectations: 1 entry is shadowed by an earlier one; `hlo-conformance expectations" in (
+        " ".join(err.split())
+    )

@@ -1,0 +1,161 @@
+"""Entries that are true of some versions: of jaxlib, of the backend itself, of its library."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.backends.base import Description
+from conformance.backends.versions import GIVEN
+from conformance.campaign.planning import Options
+from conformance.campaign.replay import find, replay
+from conformance.campaign.runner import run
+from conformance.errors import UsageError
+from conformance.gate.expectations import Expectation, Versions
+from conformance.gate.reading import ExpectationError, load
+from conformance.gate.versions import (
+    asks_backend,
+    given_versions,
+    of_description,
+    true_of,
+    with_given,
+)
+
+DIGEST = "4f1d2cab9012"
+ENTRY = """
+[[known]]
+id = "swapped"
+op = "subtract"
+element_types = ["f32"]
+reason = "r"
+versions = {}
+"""
+
+
+def a_plugin(*versions: tuple[str, str]) -> Description:
+    return Description("plugin:mine", "mine", "a device", versions)
+
+
+def an_entry(**versions: str) -> Expectation:
+    return Expectation("e", ("add",), "r", versions=Versions(**versions))
+
+
+@pytest.mark.parametrize(
+    ("versions", "number"),
+    [
+        ((("runtime", "cuda 12040"),), ""),
+        ((("runtime", "my_pjrt 2.1.3 (release)"),), "2.1.3"),
+        ((("runtime", "v2.1rc1"),), "2.1rc1"),
+        ((("runtime", "Built on Nov 25 2025 (17639)"),), ""),
+        ((("jaxlib", "0.10.2"), ("PJRT API", "0.90"), ("StableHLO", "1.9.0")), ""),
+        ((("jaxlib", "0.10.2"), ("my-pjrt", "3.0"), ("library", "a.so sha256 0")), "3.0"),
+        ((("jaxlib", "0.10.2"), ("numpy", "2.0")), ""),
+        ((("runtime", "my_pjrt 2.1"), ("my-pjrt", "3.0")), "2.1"),
+        ((("runtime", "my_pjrt 2.1"), (GIVEN, "4")), "4"),
+    ],
+)
+def test_a_backends_own_version_is_told_by_hand_or_by_itself_or_by_what_installed_it(
+    versions: tuple[tuple[str, str], ...], number: str
+) -> None:
+    assert of_description(a_plugin(*versions)).number == number
+
+
+@pytest.mark.parametrize(
+    ("wanted", "holds"),
+    [
+        ({"plugin": ">=2.1"}, True),
+        ({"plugin": "<2.1"}, False),
+        ({"plugin": ">=2,<3"}, True),
+        ({"library": DIGEST}, True),
+        ({"library": "sha256:" + DIGEST.upper() + "0" * 52}, True),
+        ({"library": "000000, 4f1d2c"}, True),
+        ({"library": "000000"}, False),
+        ({"plugin": ">=2.1", "library": "000000"}, False),
+        ({"jaxlib": "<1"}, True),
+    ],
+)
+def test_an_entry_is_true_of_versions_of_the_plugin_and_digests_of_its_library(
+    wanted: dict[str, str], holds: bool
+) -> None:
+    described = a_plugin(("runtime", "mine 2.1"), ("library", f"libmine.so sha256 {DIGEST}"))
+    assert bool(true_of([an_entry(**wanted)], [described])) == holds
+
+
+def test_an_entry_speaks_of_those_backends_alone_that_it_is_true_of() -> None:
+    two = [a_plugin((GIVEN, "2")), replace(a_plugin((GIVEN, "3")), name="plugin:other")]
+    (found,) = true_of([an_entry(plugin=">2.5")], two)
+    assert found.backends == ("plugin:other",)
+    cpu = Description("cpu", "cpu", "CPU", (("jaxlib", "0.10.2"),))
+    assert true_of([an_entry(plugin=">=1")], [cpu]) == ()  # no plugin, and no version given
+    assert asks_backend([an_entry(library=DIGEST)])
+    assert not asks_backend([an_entry(jaxlib="<1")])
+
+
+def test_a_plugin_that_does_not_tell_its_version_needs_it_given() -> None:
+    with pytest.raises(ExpectationError, match=r"'e' asks for the version of .*'cuda 1"):
+        true_of([an_entry(plugin=">=2")], [a_plugin(("runtime", "cuda 12040"))])
+    described = with_given(a_plugin(), {"plugin:mine": "2.0"})
+    assert true_of([an_entry(plugin=">=2")], [described])
+
+
+def test_versions_are_given_by_hand_for_one_backend_or_by_name() -> None:
+    both = ("plugin:a", "plugin:b")
+    assert given_versions(["2.1"], ["plugin:a"]) == {"plugin:a": "2.1"}
+    assert given_versions(["plugin:b=2", "plugin:a=1"], both) == {"plugin:a": "1", "plugin:b": "2"}
+    for text, said in (
+        ("2.1", "say of which backend, such as plugin:a=2.1"),
+        ("plugin:c=1", "unknown backend 'plugin:c'"),
+        ("plugin:a=x.y", "'x.y' is no version"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            given_versions([text], both)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{ plugin = ">=x" }', "'>=x' names no versions"),
+        ('{ jaxlib = "new" }', "'new' names no versions"),
+        ('{ library = "xyz" }', "'xyz' is no digest"),
+        ('{ library = "4f1d" }', "'4f1d' is no digest"),
+        ('{ plugn = "1" }', "unknown key 'plugn'; did you mean plugin"),
+        ("{}", "'versions' says nothing"),
+        ("3", "'versions' must be a string or a table, not a number"),
+        ("{ plugin = 2 }", "'versions.plugin' must be a string, not a number"),
+    ],
+)
+def test_versions_that_mean_nothing_are_a_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "e.toml").write_text(ENTRY.format(text))
+    with pytest.raises(ExpectationError, match=f"e.toml: entry 'swapped': .*{said}"):
+        load(str(tmp_path / "e.toml"), ("cpu",), {"jaxlib": "0.10.2"})
+
+
+def test_a_run_and_its_replay_take_the_version_that_was_given(tmp_path: Path) -> None:
+    computes = "computes = '''\n%0 = stablehlo.subtract %rhs, %lhs : $T\n'''\n"
+    (tmp_path / "e.toml").write_text(ENTRY.format('{ plugin = ">=2.1" }') + computes)
+    (tmp_path / "more.toml").write_text(ENTRY.format('""').replace("swapped", "never").replace(
+        "subtract", "abs"))  # fmt: skip
+    given = Options(
+        tmp_path / "new",
+        ("reference:transposed_operands",),
+        ("subtract",),
+        ("f32",),
+        "smoke",
+        jobs=1,
+        expectations=(str(tmp_path / "e.toml"), str(tmp_path / "more.toml")),
+    )
+    new = run(replace(given, backend_versions=("2.2",)))
+    failing = [one for one in new.records if one.verdict.fails]
+    assert failing
+    assert {one.known for one in failing} == {"swapped"}
+    assert dict(new.backends[0].versions)[GIVEN] == "2.2"
+    case = find(tmp_path / "new", failing[0].id)
+    assert replay(case).record.kind == failing[0].kind == "as computed by swapped"
+    assert replay(replace(case, version="2.0")).record.kind == "operands swapped"
+    for number, versions in enumerate((("2.0",), ())):
+        old = run(replace(given, out=tmp_path / f"old{number}", backend_versions=versions))
+        assert {one.known for one in old.records if one.verdict.fails} == {""}
+    with pytest.raises(UsageError, match="holds a run with backends"):
+        run(replace(given, backend_versions=("2.3",), ops=("subtract",), fresh=False))
