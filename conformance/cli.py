@@ -102,7 +102,11 @@ def run(
     out: Out = DEFAULT_OUT,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Fail also on expectations whose counterexample passes now."),
+        typer.Option(
+            "--strict",
+            help="Fail also on expectations whose counterexample does not show any more; refuse "
+            "those without a counterexample, or whose reason is TODO.",
+        ),
     ] = False,
     timeout: Annotated[
         float,

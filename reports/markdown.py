@@ -200,13 +200,13 @@ def _some(names: Sequence[str], limit: int = 6) -> str:
 
 
 def _stale(seen: View) -> str:
-    if not seen.run.stale:
-        return ""
-    return (
-        "Expectations whose counterexamples no longer reproduce: "
-        + ", ".join(map(code, seen.run.stale))
-        + "."
+    fixed = seen.run.fixed
+    other = [id_ for id_ in seen.run.stale if id_ not in fixed]
+    told = (
+        (fixed, "Fixed, as their counterexamples pass now"),
+        (other, "Expectations whose counterexamples no longer reproduce"),
     )
+    return "\n\n".join(f"{words}: {', '.join(map(code, ids))}." for ids, words in told if ids)
 
 
 def _open(seen: View) -> str:

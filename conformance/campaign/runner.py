@@ -17,24 +17,24 @@ from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.backends.registry import Choice, parse_all
 from conformance.campaign.coverage import coverage_of
+from conformance.campaign.gone import gone
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, Plan, bundles, key, plan, shortened
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.tasks import Task, TaskResult, joined, peak_rss_mb
 from conformance.catalog import Cell
-from conformance.check.counterexamples import replayed
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
 from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
 from conformance.gate.files import Given, each
 from conformance.gate.overlaps import between_files, hint
-from conformance.gate.reading import load
+from conformance.gate.reading import load, paths_of
+from conformance.gate.strict import check_finished
 from conformance.gate.versions import asks_backend, given_versions, true_of, with_given
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import Known, RunData, exit_code, read
 from conformance.results.versions import build, versions
-from conformance.verdict import Record
 
 NEEDED = ("conformance.campaign.tasks",)
 """What workers load once, before they are asked anything: what a task is made of."""
@@ -56,6 +56,8 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     given = given_versions(options.backend_versions, names)
     expectations = load(options.expectations, names, found)
     watcher = watcher or Watcher()
+    if options.strict:
+        check_finished(expectations, paths_of(options.expectations, names))
     if hinted := hint(between_files(options.expectations, names, expectations)):
         watcher.say(hinted)
     path = options.out / FILE_NAME
@@ -91,7 +93,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
             store.set_meta({"coverage": {}})  # of what is tried now: worked out at the end
             sitting = _Sitting(options, planned, expectations, store, watcher, begun)
             sitting.work(opened, finished)
-        return _close(store, options, expectations, opened)
+        return _close(store, options, expectations, opened, watcher)
 
 
 def _absolute(given: Given) -> list[str] | None:
@@ -212,41 +214,29 @@ def _close(
     options: Options,
     expectations: Sequence[Expectation],
     workers: dict[Choice, LocalExecutor],
+    watcher: Watcher,
 ) -> RunData:
     run = read(store)
     tested = {(r.op, r.element_type, r.backend) for r in run.records}
     applying = [e for e in expectations if any(map(e.applies, tested))]
-    old = _stale(applying, run.records, workers) if options.strict else []
+    found = gone(store, applying, run.records, workers)
+    if found.problem:
+        watcher.say(found.problem)
+        if options.strict:
+            raise UsageError(found.problem)
     reached = run.coverage or coverage_of(run.records, run.seed)
     parent = max(peak_rss_mb(), run.peak_rss_mb["parent"])
     store.set_meta(
         {
             "expectations": {e.id: _known(e) for e in applying},
-            "stale": old,
+            "stale": found.stale,
+            "fixed": found.fixed,
             "coverage": {op: asdict(one) for op, one in reached.items()},
             "peak_rss_mb": {"parent": parent},
-            "exit_code": exit_code(replace(run, stale=tuple(old)), strict=options.strict),
+            "exit_code": exit_code(replace(run, stale=found.stale), strict=options.strict),
         }
     )
     return read(store)
-
-
-def _stale(
-    expectations: Sequence[Expectation],
-    records: Sequence[Record],
-    workers: dict[Choice, LocalExecutor],
-) -> list[str]:
-    """The ids of those that knew none of the records, and whose counterexamples reproduce on none
-    of these backends: what was only not met is not stale."""
-    met = {id_ for record in records for id_ in record.known_by}
-    unmet = [e for e in expectations if e.id not in met]
-    seen: dict[str, bool] = {}
-    for choice, executor in workers.items():
-        speaking = [e for e in unmet if e.speaks_of(choice.name)]
-        for one in replayed(executor, speaking, choice.spelling):
-            if one is not None:
-                seen[one.id] = seen.get(one.id, False) or one.reproduces
-    return [e.id for e in unmet if seen.get(e.id) is False]
 
 
 class _Sitting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ from conformance.check.explained import Explained, explained, failures_in
 from conformance.check.replayed import Replayed
 from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of, workers
+from conformance.gate import strict
 from conformance.gate.expectations import Expectation, Versions
 from conformance.gate.files import Given
 from conformance.gate.overlaps import Overlap, between_files
-from conformance.gate.reading import load
+from conformance.gate.reading import load, paths_of
 from conformance.gate.versions import as_text as in_words
 from conformance.gate.versions import asks_backend, given_versions, true_of, with_given
 from conformance.results.versions import versions
@@ -95,6 +97,15 @@ def clashing(given: Given, name: str, expectations: Sequence[Expectation]) -> tu
     return between_files(given, (parse(name).name,), expectations)
 
 
+def check_finished(given: Given, name: str, expectations: Sequence[Expectation]) -> None:
+    """Check that each entry has a reason and a counterexample.
+
+    Raises:
+        ExpectationError: when one has not.
+    """
+    strict.check_finished(expectations, paths_of(given, (parse(name).name,)))
+
+
 def _versions(found: str | Versions) -> str | dict[str, str]:
     if isinstance(found, str):
         return found
@@ -131,7 +142,7 @@ def check(
     asked = {one.id for one in expectations}
     for one in clashing:
         if one.later in asked and not as_json:
-            sys.stdout.write(f"{one}\n")
+            sys.stderr.write(f"{one}\n")
     backend = parse(name)
     failures = None if db is None else failures_in(db, backend.name)
     jobs = jobs or workers(backend)
@@ -144,10 +155,12 @@ def check(
         about = None if failures is None else explained(expectation, failures)
         beside = [one for one in clashing if one.later == expectation.id]
         sys.stdout.write(line(expectation.id, seen.get(expectation.id), about, beside) + "\n")
-    stale = sum(not one.reproduces for one in seen.values())
+    states = Counter(one.state for one in seen.values())
+    stale = len(seen) - states[Replayed.SHOWN]
     sys.stderr.write(
-        f"{len(expectations)} expectations of {backend.name}: {len(seen) - stale} reproduce, "
-        f"{stale} do not, {len(expectations) - len(seen)} have no counterexample\n"
+        f"{len(expectations)} expectations of {backend.name}: {states[Replayed.SHOWN]} reproduce, "
+        f"{states[Replayed.FIXED]} fixed, {states[Replayed.OTHERWISE]} do not reproduce, "
+        f"{len(expectations) - len(seen)} have no counterexample\n"
     )
     return 1 if stale else 0 if seen else NOTHING_TESTED
 
@@ -161,8 +174,7 @@ def _as_text(
         return f"{id_}: no counterexample{of_run}"
     verdict = seen.verdict.value + (f" ({seen.kind})" if seen.kind else "")
     told = ": ".join(filter(None, (verdict, " ".join(seen.message.split()))))
-    state = "reproduces" if seen.reproduces else "does not reproduce"
-    return f"{id_}: {state}{of_run}: {told}"
+    return f"{id_}: {seen.state}{of_run}: {told}"
 
 
 def _as_json(
@@ -170,7 +182,12 @@ def _as_json(
 ) -> str:
     shown: dict[str, Any] = {"id": id_, "reproduces": None if seen is None else seen.reproduces}
     if seen is not None:
-        shown |= {"verdict": seen.verdict.value, "class": seen.kind, "message": seen.message}
+        shown |= {
+            "state": seen.state,
+            "verdict": seen.verdict.value,
+            "class": seen.kind,
+            "message": seen.message,
+        }
     if beside:
         shown["shadowed_by"] = [id_ for one in beside if one.is_shadowed for id_ in one.earlier]
         others = [id_ for one in beside if not one.is_shadowed for id_ in one.earlier]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from conformance.verdict import Verdict
 
@@ -17,8 +18,20 @@ class Replayed:
     `reproduces` says whether it is what the expectation speaks of.
     """
 
+    SHOWN: ClassVar[str] = "reproduces"
+    FIXED: ClassVar[str] = "fixed"
+    OTHERWISE: ClassVar[str] = "does not reproduce"
+
     id: str
     reproduces: bool
     verdict: Verdict
     kind: str = ""
     message: str = ""
+
+    @property
+    def state(self) -> str:
+        """Whether it reproduces, is fixed (it passes now), or comes to something else."""
+        if self.reproduces:
+            return self.SHOWN
+        passes = self.verdict in (Verdict.PASS, Verdict.UNSPECIFIED)
+        return self.FIXED if passes else self.OTHERWISE

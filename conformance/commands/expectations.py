@@ -50,8 +50,14 @@ def check_expectations(
     db: Annotated[
         Path | None, typer.Option(help="A run, of which to say what each expectation explains.")
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Refuse entries without a counterexample, or whose reason is TODO."
+        ),
+    ] = False,
 ) -> int:
-    """Replay the counterexamples; exits with 1 when one does not reproduce any more.
+    """Replay the counterexamples: which show, which are fixed; exits with 1 where one is not shown.
 
     Says of your own entries, too, which know what an earlier entry knows.
     """
@@ -59,6 +65,8 @@ def check_expectations(
 
     every = known.chosen(expectations, backend, (), backend_version or ())
     found = known.picked(every, backend, ids or ())
+    if strict:
+        known.check_finished(expectations, backend, found)
     return known.check(
         found,
         backend,

@@ -27,10 +27,17 @@ def lines_of(run: RunData, replay: str) -> list[str]:
         *_predicted(run.known_elements),
         *(f"note: {incident}" for incident in run.incidents),
     ]
-    if run.stale:
-        told = "expectations whose counterexamples do not reproduce"
-        lines.append(f"{told}: {', '.join(run.stale)}")
-    return [*lines, *_new(run, replay)]
+    return [*lines, *_gone(run), *_new(run, replay)]
+
+
+def _gone(run: RunData) -> list[str]:
+    """Return what is told of entries that show no more: those fixed, and the others."""
+    other = [id_ for id_ in run.stale if id_ not in run.fixed]
+    told = (
+        (run.fixed, "fixed, as their counterexamples pass now (--strict fails)"),
+        (other, "expectations whose counterexamples do not reproduce (--strict fails)"),
+    )
+    return [f"{words}: {', '.join(ids)}" for ids, words in told if ids]
 
 
 def _known(summary: Mapping[str, Any]) -> str:

@@ -49,8 +49,8 @@ class RunData:
     that the filters or the shard left out. `filters` are the options that chose: op, element_type,
     shard. `started` is UTC in ISO 8601; `seconds` is wall time, all sittings of a resumed run
     together; `peak_rss_mb` has the keys parent and worker. `expectations` has those that applied
-    to a cell of the run, by id; `stale` are ids whose
-    counterexamples no longer reproduce. `incidents` are events that
+    to a cell of the run, by id; `stale` are ids that knew nothing in it and whose counterexamples
+    no longer reproduce, `fixed` those whose counterexamples pass. `incidents` are events that
     belong to no case. `coverage` is what the cases reach of their dimensions of variation, by op.
     `exit_code` is None for a run that has not ended.
     """
@@ -72,6 +72,7 @@ class RunData:
     backends: tuple[Description, ...] = ()
     expectations: dict[str, Known] = field(default_factory=dict[str, Known])
     stale: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
     incidents: tuple[str, ...] = ()
     coverage: dict[str, Reached] = field(default_factory=dict[str, Reached])
     exit_code: int | None = None
@@ -213,6 +214,7 @@ def _summary(run: RunData) -> dict[str, Any]:
         "peak_rss_mb": {key: round(value, 1) for key, value in run.peak_rss_mb.items()},
         "timing": {key: round(value, 3) for key, value in asdict(run.timing).items()},
         "stale_expectations": list(run.stale),
+        "fixed_expectations": list(run.fixed),
         "incidents": list(run.incidents),
         "exit_code": run.exit_code,
     }

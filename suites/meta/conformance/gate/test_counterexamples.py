@@ -174,11 +174,15 @@ def test_the_command_says_which_reproduce(file: Path, capfd: pytest.CaptureFixtu
     assert code == 1
     first, second, third = out.splitlines()
     assert first.startswith("swapped: reproduces: divergent (operands swapped): ")
-    assert second == "mended: does not reproduce: pass"
+    assert second == "mended: fixed: pass"
     assert third == "bare: no counterexample"
-    assert ": 1 reproduce, 1 do not, 1 have no counterexample" in err
+    assert ": 1 reproduce, 1 fixed, 0 do not reproduce, 1 have no counterexample" in err
     assert called("check", "swapped")[0] == 0
     assert called("check", "bare")[0] == 4
+    code, _, err = called("check", "bare", "--strict")
+    assert code == 2
+    assert f"--strict: no counterexample in entry 'bare' ({file}): without one nobody sees" in err
+    assert called("check", "swapped", "--strict")[0] == 0
     code, _, err = called("check", "swaped")
     assert code == 2
     assert "unknown expectation 'swaped'; did you mean swapped?" in err

@@ -95,10 +95,11 @@ def test_the_command_and_a_run_say_what_is_shadowed(
         code = guarded(lambda: app([*arguments, *given], standalone_mode=False))
         return code, *capfd.readouterr()
 
-    code, out, _ = called("expectations", "check", "--jobs", "1")
+    code, out, err = called("expectations", "check", "--jobs", "1")
     assert code == 4
-    assert out.splitlines()[0].startswith("c: shadowed by a, which comes first and knows all")
-    assert len(out.splitlines()) == 5
+    assert err.splitlines()[0].startswith("c: shadowed by a, which comes first and knows all")
+    assert len(out.splitlines()) == 4
+    assert len(err.splitlines()) == 2
     _, out, _ = called("expectations", "check", "c", "--jobs", "1", "--format", "json")
     assert '"shadowed_by": ["a"]' in out
     run = ("run", "--op", "subtract", "--element-type", "f32", "--profile", "smoke", "--jobs", "1")

@@ -1,0 +1,74 @@
+"""Entries of a run that knew nothing in it: whether their counterexamples still show them.
+
+What became of a counterexample is kept with the run, so that a run that goes on, or is judged again
+by the same entries, need not replay it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from conformance.backends.registry import Choice
+from conformance.check.counterexamples import replayed
+from conformance.check.replayed import Replayed
+from conformance.errors import UsageError
+from conformance.executors.local import LocalExecutor
+from conformance.gate.expectations import Expectation
+from conformance.results.store import Store
+from conformance.verdict import Record
+
+_KEPT = "counterexamples"
+"""What the store calls what became of counterexamples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The ids of entries that show no more: `stale` whose counterexamples do not reproduce, and of
+    these `fixed` whose counterexamples pass. `problem` is why nothing more could be told."""
+
+    stale: tuple[str, ...]
+    fixed: tuple[str, ...]
+    problem: str = ""
+
+
+def gone(
+    store: Store,
+    expectations: Sequence[Expectation],
+    records: Sequence[Record],
+    workers: Mapping[Choice, LocalExecutor],
+) -> Gone:
+    """Return which entries knew none of the records, and show on none of these backends any more.
+
+    What was only not met in the run is not gone: its counterexample reproduces.
+    """
+    met = {id_ for record in records for id_ in record.known_by}
+    unmet = [one for one in expectations if one.id not in met and one.counterexample is not None]
+    kept: dict[str, str] = store.meta().get(_KEPT, {})
+    seen: dict[str, list[str]] = {one.id: [] for one in unmet}
+    problem = ""
+    for choice, executor in workers.items():
+        keys = {one.id: _key(one, choice) for one in unmet if one.speaks_of(choice.name)}
+        asked = [one for one in unmet if one.id in keys and keys[one.id] not in kept]
+        try:
+            for one in replayed(executor, asked, choice.spelling):
+                if one is not None:
+                    kept[keys[one.id]] = one.state
+        except UsageError as error:
+            problem = str(error)
+        for id_, key in keys.items():
+            seen[id_] += [kept[key]] if key in kept else []
+    store.set_meta({_KEPT: kept})
+    stale = [id_ for id_, states in seen.items() if states and Replayed.SHOWN not in states]
+    fixed = [id_ for id_ in stale if {*seen[id_]} == {Replayed.FIXED}]
+    return Gone(tuple(stale), tuple(fixed), problem)
+
+
+def _key(expectation: Expectation, choice: Choice) -> str:
+    """Return what tells an entry on a backend from what it was before it was edited."""
+    plain = msgspec.structs.replace(expectation, reason="", link="")
+    digest = hashlib.sha256(msgspec.json.encode(plain) + choice.spelling.encode()).hexdigest()
+    return f"{expectation.id}: {digest[:16]}"

@@ -1,0 +1,48 @@
+"""What `--strict` refuses: entries that nobody has finished writing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from conformance.gate.expectations import Expectation
+from conformance.gate.files import ExpectationError
+
+TODO = "TODO"
+"""What the reason of an entry begins with that `expectations update` made, until somebody has said
+why the divergence is known."""
+
+_MOST = 3
+"""Entries that a message names."""
+
+
+def has_reason(entry: Expectation) -> bool:
+    """Tell whether somebody has said why an entry is there."""
+    return not entry.reason.strip().upper().startswith(TODO)
+
+
+def check_finished(entries: Sequence[Expectation], paths: Mapping[str, Path]) -> None:
+    """Check that each entry has a reason and a counterexample; `paths` has the files by id.
+
+    Raises:
+        ExpectationError: when one has not, with how to mend it.
+    """
+    unexplained = [one for one in entries if not has_reason(one)]
+    if unexplained:
+        raise ExpectationError(
+            f"--strict: the reason of {_named(unexplained, paths)} is still {TODO}: "
+            "look at the divergence, and write why it is known"
+        )
+    bare = [one for one in entries if one.counterexample is None]
+    if bare:
+        raise ExpectationError(
+            f"--strict: no counterexample in {_named(bare, paths)}: without one nobody sees when "
+            "it is fixed; add [known.counterexample] with a program and its inputs"
+        )
+
+
+def _named(entries: Sequence[Expectation], paths: Mapping[str, Path]) -> str:
+    shown = [f"{one.id!r} ({paths[one.id]})" for one in entries[:_MOST]]
+    more = len(entries) - len(shown)
+    what = "entry" if len(entries) == 1 else "entries"
+    return f"{what} {', '.join(shown)}" + (f" and {more} more" if more else "")
