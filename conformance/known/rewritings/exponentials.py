@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from conformance.known.rewritings.evaluation import retyped
 from conformance.known.rewritings.identities import FORMS
-from conformance.known.rewritings.patterns import Matcher, retyped
+from conformance.known.rewritings.patterns import Matcher
 from conformance.known.rewritings.values import Predicted, Shown, given_to
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value

@@ -6,13 +6,8 @@ the class and has a counterexample.
 
 from __future__ import annotations
 
-import numpy as np
-
-from conformance.known.rewritings.patterns import Matcher, Node, Rewriting
-from conformance.known.rewritings.signs import is_not_negative
-from reference.ir.program import Value
-from reference.ir.types import Kind, element_type_of, to_bits
-from reference.numerics.rounding import to_float64
+from conformance.known.rewritings.patterns import Rewriting
+from reference.ir.types import Kind
 
 REGROUPED = "constants multiplied first"
 MERGED = "quotients made one"
@@ -34,45 +29,6 @@ CANCELLED = "disjunction with itself as false"
 OF_ZEROS = "angle of zeros as a quotient"
 
 
-def power_of_two(matcher: Matcher, node: Node) -> bool:
-    """Tell whether all elements are powers of two: of a float its reciprocal is exact."""
-    value = matcher.value(node)
-    if value is None:
-        return False
-    if element_type_of(value).is_integer:
-        bits = to_bits(value)
-        return bool(((value > 0) & (bits & (bits - 1) == 0)).all())
-    mantissa, _ = np.frexp(to_float64(value))
-    return bool((np.abs(mantissa) == 0.5).all())
-
-
-def not_negative(matcher: Matcher, node: Node) -> bool:
-    """Tell whether compilers take a value for not negative."""
-    return isinstance(node, Value) and is_not_negative(matcher.shown, node)
-
-
-def zero_by_truth_values(matcher: Matcher, node: Node) -> bool:
-    """Tell whether a value is all zeros, made of truth values that a compiler may find out to be
-    false once it generates code."""
-    value = matcher.value(node)
-    if value is None or value.any() or matcher.is_constant(node):
-        return False
-    term = matcher.made(node) if isinstance(node, Value) else None
-    while term is not None and term.maker is not None and isinstance(term.operands[0], Value):
-        term = matcher.made(term.operands[0])  # through what moves elements
-    if term is None or len(term.operands) != 1:
-        return False
-    truth = matcher.value(term.operands[0])
-    return truth is not None and element_type_of(truth).is_boolean
-
-
-def is_folded(matcher: Matcher, node: Node) -> bool:
-    """Return whether a value is a constant to a compiler."""
-    return isinstance(node, Value) and matcher.shown.is_folded(node)
-
-
-_NEVER_NEGATIVE = (("x", not_negative),)
-_EXACT_RECIPROCAL = (("C", power_of_two),)
 _REAL = (Kind.FLOAT, Kind.SIGNED, Kind.UNSIGNED)
 _NUMBERS = (Kind.FLOAT, Kind.COMPLEX)
 
@@ -93,7 +49,8 @@ FORMS: tuple[Rewriting, ...] = _lines(
     "(multiply (divide x C) D) -> (multiply x (divide D C))",
     "(divide (multiply x C) D) -> (multiply x (divide C D))",
     "(divide (divide x C) D) -> (divide x (multiply C D))",
-) + _lines("", "(divide x C) -> (multiply x (divide 1 C))", where=_EXACT_RECIPROCAL)
+    "(divide x C:power_of_two) -> (multiply x (divide 1 C))",
+)
 """The other forms in which operands are seen."""
 
 IDENTITIES: tuple[Rewriting, ...] = (
@@ -192,34 +149,25 @@ IDENTITIES: tuple[Rewriting, ...] = (
     ),
     *_lines(
         NOT_NEGATIVE,
-        "(compare.GE x 0) -> 1",
-        "(compare.LT x 0) -> 0",
-        "(compare.LE 0 x) -> 1",
-        "(compare.GT 0 x) -> 0",
+        "(compare.GE x:not_negative 0) -> 1",
+        "(compare.LT x:not_negative 0) -> 0",
+        "(compare.LE 0 x:not_negative) -> 1",
+        "(compare.GT 0 x:not_negative) -> 0",
         kinds=_REAL,
-        where=_NEVER_NEGATIVE,
     ),
-    *_lines(NOT_NEGATIVE, "(abs x) -> x", kinds=(Kind.SIGNED,), where=_NEVER_NEGATIVE),
     *_lines(
         NOT_NEGATIVE,
-        "(divide x C) -> (unsigned_quotient x C)",
-        "(remainder x C) -> (unsigned_remainder x C)",
+        "(abs x:not_negative) -> x",
+        "(divide x:not_negative C:power_of_two) -> (unsigned_quotient x C)",
+        "(remainder x:not_negative C:power_of_two) -> (unsigned_remainder x C)",
         kinds=(Kind.SIGNED,),
-        where=(*_NEVER_NEGATIVE, *_EXACT_RECIPROCAL),
     ),
     *_lines(
         OF_ZEROS,
-        "(atan2 x y) -> (divide x y)",
-        where=(("x", zero_by_truth_values), ("y", zero_by_truth_values)),
+        "(atan2 x:zero_by_truth_values y:zero_by_truth_values) -> (divide x y)",
         is_exact=True,
     ),
-    *_lines(
-        CANCELLED,
-        "(add x x) -> 0",
-        kinds=(Kind.BOOLEAN,),
-        where=(("x", is_folded),),
-        is_exact=True,
-    ),
+    *_lines(CANCELLED, "(add x:constant x) -> 0", kinds=(Kind.BOOLEAN,), is_exact=True),
     *_lines(
         LEFT_OUT,
         *(

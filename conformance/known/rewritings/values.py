@@ -65,7 +65,8 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class Predicted:
     """What the result of an operation may be, and by how much it may be off: by `error`, an
-    absolute one (of both parts of complex numbers), or within the operation's own tolerance.
+    absolute one (of both parts of complex numbers), or within the operation's own tolerance; or,
+    where `ulps` are given, by so many, signs of zeros being as predicted.
 
     `undefined` are the elements for which generated code reads no defined value: any may stand
     there, and another when the program is executed again.
@@ -74,6 +75,7 @@ class Predicted:
     result: Array
     error: Array | None = None
     undefined: Array | bool = False
+    ulps: float | None = None
 
 
 def flushed(predicted: Predicted) -> Predicted:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from conformance.known.rewritings.identities import IDENTITIES
-from conformance.known.rewritings.patterns import Rewriting, Term, parsed, predictions
+from conformance.known.rewritings.patterns import Rewriting, predictions
+from conformance.known.rewritings.terms import Term, Variable, parsed
 from conformance.known.rewritings.values import Shown
 from conformance.stablehlo.parse import parse_module
 from reference.ir.types import Array
@@ -14,7 +15,7 @@ from suites.meta.support.checking import values_of
 
 
 def test_a_pattern_is_an_operation_with_operands() -> None:
-    inner = Term("multiply", ("x", "C"))
+    inner = Term("multiply", (Variable("x"), Variable("C")))
     assert parsed("(add (multiply x C) -0.5)") == Term("add", (inner, -0.5))
 
 

@@ -1,0 +1,68 @@
+"""The conditions that names of a pattern may have, by what they are called there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from conformance.known.rewritings.evaluation import Evaluator
+from conformance.known.rewritings.signs import is_not_negative
+from conformance.known.rewritings.terms import Node
+from reference.ir.program import Value
+from reference.ir.types import element_type_of, to_bits
+from reference.numerics.rounding import to_float64
+
+Condition = Callable[[Evaluator, Node], bool]
+
+
+def _power_of_two(evaluator: Evaluator, node: Node) -> bool:
+    """Tell whether all elements are powers of two: of a float its reciprocal is exact."""
+    value = evaluator.value(node)
+    if value is None:
+        return False
+    if element_type_of(value).is_integer:
+        bits = to_bits(value)
+        return bool(((value > 0) & (bits & (bits - 1) == 0)).all())
+    mantissa, _ = np.frexp(to_float64(value))
+    return bool((np.abs(mantissa) == 0.5).all())
+
+
+def _not_negative(evaluator: Evaluator, node: Node) -> bool:
+    """Tell whether compilers take a value for not negative."""
+    return isinstance(node, Value) and is_not_negative(evaluator.shown, node)
+
+
+def _zero_by_truth_values(evaluator: Evaluator, node: Node) -> bool:
+    """Tell whether a value is all zeros, made of truth values that a compiler may find out to be
+    false once it generates code."""
+    value = evaluator.value(node)
+    if value is None or value.any() or evaluator.is_constant(node):
+        return False
+    term = evaluator.made(node) if isinstance(node, Value) else None
+    while term is not None and term.moves and isinstance(term.operands[0], Value):
+        term = evaluator.made(term.operands[0])
+    if term is None or len(term.operands) != 1:
+        return False
+    truth = evaluator.value(term.operands[0])
+    return truth is not None and element_type_of(truth).is_boolean
+
+
+def _boolean(evaluator: Evaluator, node: Node) -> bool:
+    """Tell whether a value consists of truth values."""
+    value = evaluator.value(node)
+    return value is not None and element_type_of(value).is_boolean
+
+
+def _constant(evaluator: Evaluator, node: Node) -> bool:
+    """Tell whether a value is a constant to a compiler."""
+    return isinstance(node, Value) and evaluator.is_constant(node)
+
+
+CONDITIONS: dict[str, Condition] = {
+    "boolean": _boolean,
+    "constant": _constant,
+    "not_negative": _not_negative,
+    "power_of_two": _power_of_two,
+    "zero_by_truth_values": _zero_by_truth_values,
+}

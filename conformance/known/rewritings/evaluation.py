@@ -1,0 +1,220 @@
+"""The values of terms: of what a program computes, and of what is computed in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from conformance.catalog import rule_of
+from conformance.known.rewritings.terms import PAIR, Node, Term, as_term, states_more
+from conformance.known.rewritings.values import Shown
+from conformance.tolerance.hardware import Hardware
+from reference.interpreter.evaluate import EvaluationError, apply
+from reference.interpreter.verify import violations
+from reference.ir.constraints import ConstraintViolation
+from reference.ir.monoid import ADD
+from reference.ir.program import Operation, TensorType, Value
+from reference.ir.types import Array, ElementType, element_type_of, from_bits, to_bits
+from reference.numerics.accumulation import unit_roundoff
+from reference.numerics.alike import without_subnormals
+from reference.numerics.arithmetic import quiet
+from reference.numerics.rounding import to_float64, ulp_size
+from reference.ops.table import OPS
+from reference.unspecified.reduction import taken_apart
+
+Evaluated = tuple[Array, Array]
+"""A value, and by how much functions and roundings in it may be off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """A program's values, and what is made of them."""
+
+    shown: Shown
+
+    def made(self, value: Value) -> Term | None:
+        """Return the operation that makes a value, as a term; None of a parameter."""
+        maker = self.shown.maker(value)
+        if maker is None or len(maker.results) != 1:
+            return None
+        return as_term(self._without_sum(maker))
+
+    def _without_sum(self, maker: Operation) -> Operation:
+        """Return a sum of one element each, and of zero, as a reshape; others as they are."""
+        if maker.name != "reduce" or len(maker.operands) != PAIR:
+            return maker
+        given = [self.shown.known(value) for value in maker.operands]
+        operands = [one for one in given if one is not None]
+        if len(operands) < PAIR or not bool((operands[1] == 0).all()):
+            return maker
+        parts = taken_apart(maker, operands)
+        is_one = parts.monoid(0) is ADD and bool((parts.leaves.counts == 1).all())
+        return Operation("reshape", maker.operands[:1], maker.results) if is_one else maker
+
+    def is_constant(self, node: Node) -> bool:
+        """Tell whether a node is a constant to a compiler."""
+        if isinstance(node, Value):
+            return self.shown.is_folded(node)
+        return not isinstance(node, Term) or all(map(self.is_constant, node.operands))
+
+    def value(self, node: Node) -> Array | None:
+        """Return what a node is; None of what is not known."""
+        try:
+            return self.evaluated(node, flushes=False)[0]
+        except LookupError:
+            return None
+
+    def evaluated(self, node: Node, *, flushes: bool) -> Evaluated:
+        """Return what a node is, and by how much it may be off.
+
+        What is made of constants is folded, and not flushed before it is used.
+
+        Raises:
+            LookupError: a value is not known, or an operation cannot be evaluated on its operands.
+        """
+        keeps = without_subnormals if flushes else np.asarray
+        if isinstance(node, Value):
+            array = self.shown.known(node)
+            if array is None:
+                raise LookupError(node.name)
+            return keeps(array), np.zeros(array.shape)
+        if not isinstance(node, Term):
+            raise LookupError(node)
+        flushes_within = flushes and not self.is_constant(node)
+        pairs = self._operands(node, flushes=flushes_within)
+        result, error = self._computed(node, pairs)
+        return keeps(result), error
+
+    def _operands(self, node: Term, *, flushes: bool) -> list[Evaluated]:
+        """Return the operands of a term; numbers among them are as large as the last other."""
+        found = {
+            number: self.evaluated(one, flushes=flushes)
+            for number, one in enumerate(node.operands)
+            if not isinstance(one, float)
+        }
+        if not found:
+            raise LookupError(node.op)
+        *_, (like, _) = found.values()
+        numbers = (
+            (np.full_like(like, one), np.zeros(like.shape)) if isinstance(one, float) else None
+            for one in node.operands
+        )
+        return [found[n] if one is None else one for n, one in enumerate(numbers)]
+
+    @quiet
+    def _computed(self, node: Term, pairs: list[Evaluated]) -> Evaluated:
+        """Return what an operation makes of operands that are off by so much, and what that is."""
+        arrays, errors = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        if node.moves and node.maker is not None:
+            result, error = (
+                apply(retyped(node.maker, element_type_of(one)), (one,))[0]
+                for one in (arrays[0], errors[0])
+            )
+            return result, error
+        if node.op in BUILT:
+            return BUILT[node.op](*arrays), np.zeros(arrays[0].shape)
+        if states_more(OPS.get(node.op)):
+            result = _applied(node, arrays, self.shown)
+            return result, np.zeros(result.shape)
+        result = _evaluated(node, arrays)
+        return result, _error(node, result, arrays, errors)
+
+
+def _applied(node: Term, arrays: Sequence[Array], shown: Shown) -> Array:
+    """Return what an operation of the program makes of other operands, of whatever types."""
+    if node.maker is None:
+        raise LookupError(node.op)
+    types = [TensorType(one.shape, element_type_of(one)) for one in arrays]
+    operands = tuple(Value(f"operand {number}", of) for number, of in enumerate(types))
+    operation = replace(node.maker, operands=operands)
+    if violations(operation):
+        raise LookupError(node.op)
+    try:
+        return apply(operation, arrays, shown.values if operation.regions else None)[0]
+    except EvaluationError as error:
+        raise LookupError(node.op) from error
+
+
+def _evaluated(node: Term, arrays: Sequence[Array]) -> Array:
+    """Return what an operation without attributes makes of operands, or a comparison."""
+    record, direction = OPS[node.mnemonic], node.op.partition(".")[2]
+    given: dict[str, Any] = {"comparison_direction": direction} if direction else {}
+    try:
+        record.infer(*(TensorType(one.shape, element_type_of(one)) for one in arrays), **given)
+    except ConstraintViolation as error:
+        raise LookupError(node.op) from error
+    return record.evaluate(*arrays, **given)
+
+
+def _error(node: Term, result: Array, arrays: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """Return by how much a result may be off."""
+    of = element_type_of(result)
+    if not of.is_float:
+        return np.zeros(result.shape)
+    size = np.abs(to_float64(result))
+    if node.op in ("add", "subtract"):
+        error = errors[0] + errors[1] + size * unit_roundoff(of)
+    elif node.op == "multiply":
+        x, y = (np.abs(to_float64(one)) for one in arrays)
+        error = x * errors[1] + y * errors[0] + size * unit_roundoff(of)
+    elif OPS[node.op].is_sign_only:
+        error = errors[0]
+    elif node.op == "select":
+        error = np.where(arrays[0], errors[1], errors[2])
+    else:
+        rule = rule_of(Operation(node.op))
+        budget = 0.0 if rule is None else rule.budget(of, Hardware.CPU) or 0.0
+        error = budget * ulp_size(to_float64(result), of) + size * errors[-1]
+    return np.where(np.isfinite(error), error, 0)
+
+
+def element_of(value: Value) -> ElementType | None:
+    """Return the element type of a tensor that is not quantized; None of other values."""
+    of = value.type.element_type if isinstance(value.type, TensorType) else None
+    return of if isinstance(of, ElementType) else None
+
+
+@quiet
+def _sum(x: Array, y: Array) -> Array:
+    """Return x + y, or x where y is zero: zeros are left out of sums."""
+    return OPS["add"].evaluate(x, y) if y.any() else x
+
+
+def _shifted(x: Array, divisor: Array) -> Array:
+    """Return the quotient of the bits of x, as of an unsigned integer."""
+    bits, number = to_bits(x), to_bits(divisor)
+    return from_bits((bits // number).astype(bits.dtype), element_type_of(x))
+
+
+def _low_bits(x: Array, divisor: Array) -> Array:
+    """Return the remainder of the bits of x, as of an unsigned integer."""
+    bits, number = to_bits(x), to_bits(divisor)
+    return from_bits((bits & (number - 1)).astype(bits.dtype), element_type_of(x))
+
+
+def _other_zeros(x: Array) -> Array:
+    """Return x with zeros of the other sign."""
+    return np.where(x == 0, np.negative(x), x).astype(x.dtype)
+
+
+BUILT: dict[str, Callable[..., Array]] = {
+    "sum": _sum,
+    "unsigned_quotient": _shifted,
+    "unsigned_remainder": _low_bits,
+    "other_zeros": _other_zeros,
+}
+"""What stands in replacements beside operations."""
+
+
+def retyped(maker: Operation, of: ElementType) -> Operation:
+    """Return an operation that rearranges elements of another type."""
+
+    def changed(value: Value) -> Value:
+        assert isinstance(value.type, TensorType)
+        return replace(value, type=replace(value.type, element_type=of))
+
+    operands, results = (tuple(map(changed, some)) for some in (maker.operands, maker.results))
+    return replace(maker, operands=operands, results=results)

@@ -1,0 +1,172 @@
+"""The language of rewritings: a pattern of operations, and what is computed in its place.
+
+`(multiply (multiply x C) D)` is a pattern, `(multiply x (multiply C D))` a replacement. Both are an
+operation's mnemonic and its operands, in parentheses:
+
+- a lower-case name is any value; where it stands twice it is the same value;
+- an upper-case name is a constant to a compiler; where it stands twice, both have equal elements;
+- a number is a constant all elements of which are that number;
+- a name may have a condition behind a colon: `C:power_of_two` (CONDITIONS in conditions.py);
+- a comparison has its direction behind a dot: `compare.GE`.
+
+Commutative operations are matched both ways. An operation of a replacement that has attributes or
+regions takes them from the operation of that name in the pattern: `(reverse x)`, `(reduce x y)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from reference.ir.op import Op
+from reference.ir.program import Operation, Value
+from reference.ops.table import OPS
+
+_WORDS = re.compile(r"[()]|[^\s()]+")
+_MADE_BY = "("
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name in a pattern or a replacement; in a pattern it may have a condition."""
+
+    name: str
+    condition: str = ""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it stands for constants to a compiler alone."""
+        return self.name.isupper()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An operation on values, on numbers, and on other terms; `maker` is the one that a program
+    has, where there is one."""
+
+    op: str
+    operands: tuple[Node, ...]
+    maker: Operation | None = None
+
+    @property
+    def mnemonic(self) -> str:
+        """The operation's name, without the direction of a comparison."""
+        return self.op.partition(".")[0]
+
+    @property
+    def moves(self) -> bool:
+        """Whether it only rearranges the elements of its operand."""
+        return self.maker is not None and self.op in OPS and OPS[self.op].rearranges
+
+
+Node = Term | Variable | Value | float
+"""What stands in a pattern, in a replacement, and in what is matched."""
+
+Bindings = Mapping[str, Node]
+"""What the names of a pattern stand for; and by `(op` the first operation of each mnemonic."""
+
+
+@cache
+def parsed(text: str) -> Node:
+    """Return the pattern that a text spells.
+
+    Raises:
+        ValueError: when it spells none.
+    """
+    words = _WORDS.findall(text)
+    node = _parsed(words)
+    if words:
+        raise ValueError(f"it goes on after its end: {' '.join(words)}")
+    return node
+
+
+def _parsed(words: list[str]) -> Node:
+    if not words:
+        raise ValueError("it ends before it is complete")
+    word = words.pop(0)
+    if word == ")":
+        raise ValueError("it has a closing parenthesis without an opening one")
+    if word != "(":
+        return _leaf(word)
+    op, operands = (words.pop(0) if words else ""), list[Node]()
+    if not op.partition(".")[0].isidentifier():
+        raise ValueError(f"an operation's mnemonic is missing before {op or 'the end'}")
+    while words and words[0] != ")":
+        operands.append(_parsed(words))
+    if not words:
+        raise ValueError(f"the operands of {op} lack their closing parenthesis")
+    words.pop(0)
+    return Term(op, tuple(operands))
+
+
+def _leaf(word: str) -> Node:
+    name, colon, condition = word.partition(":")
+    if name.isidentifier() and (name.isupper() or name.islower()) and bool(colon) <= bool(condition):
+        return Variable(name, condition)
+    try:
+        return float(word)
+    except ValueError:
+        raise ValueError(
+            f"{word!r} is neither a number nor a name in lower or in upper case"
+        ) from None
+
+
+def terms_in(node: Node) -> Iterator[Term]:
+    """Yield the operations of a pattern, the outermost first."""
+    if isinstance(node, Term):
+        yield node
+        for one in node.operands:
+            yield from terms_in(one)
+
+
+def variables_in(node: Node) -> Iterator[Variable]:
+    """Yield the names of a pattern, as often as they stand there."""
+    if isinstance(node, Variable):
+        yield node
+    elif isinstance(node, Term):
+        for one in node.operands:
+            yield from variables_in(one)
+
+
+def binding_key(op: str) -> str:
+    """Return the key under which bindings have the first operation of that name."""
+    return _MADE_BY + op
+
+
+def substituted(node: Node, bindings: Bindings) -> Node:
+    """Return a replacement with what its names stand for, and attributes as in the pattern."""
+    if isinstance(node, Variable):
+        return bindings[node.name]
+    if not isinstance(node, Term):
+        return node
+    operands = tuple(substituted(one, bindings) for one in node.operands)
+    like = bindings.get(binding_key(node.op)) if states_more(OPS.get(node.op)) else None
+    return replace(node, operands=operands, maker=like.maker if isinstance(like, Term) else None)
+
+
+def states_more(record: Op | None) -> bool:
+    """Tell whether an operation has attributes, regions or a result type beside its operands; but
+    for comparisons, whose direction is a part of their name here."""
+    if record is None or record.name == "compare":
+        return False
+    return bool(record.attributes or record.regions or record.needs_result)
+
+
+def as_term(operation: Operation) -> Term:
+    """Return an operation of a program as a term, a comparison with its direction."""
+    direction = operation.attribute("comparison_direction")
+    name = f"{operation.name}.{direction}" if operation.name == "compare" else operation.name
+    return Term(name, operation.operands, operation)
+
+
+def orders(term: Term) -> Iterator[tuple[Node, ...]]:
+    """Yield the operands of a term; those of a commutative operation in both orders."""
+    yield term.operands
+    record = OPS.get(term.op)
+    if record is not None and record.monoid is not None and len(term.operands) == PAIR:
+        yield term.operands[::-1]
+
+
+PAIR = 2
