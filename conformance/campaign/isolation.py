@@ -11,7 +11,7 @@ from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
-from conformance.known.computed import Computed
+from conformance.known.rewritings.stated import Stated
 from conformance.verdict import Errors, Timing, Verdict
 
 Notice = Callable[[str], None]
@@ -45,7 +45,7 @@ def run_isolated(
     timeout: float,
     notice: Notice,
     apart: Container[Cell] = (),
-    hypotheses: Sequence[Computed] = (),
+    hypotheses: Sequence[Stated] = (),
 ) -> Generator[tuple[Task, TaskResult] | None]:
     """Do the tasks of these bundles in workers and yield each with its result, as they end.
 
@@ -88,7 +88,7 @@ class _Parts:
 
     timeout: float
     notice: Notice
-    hypotheses: tuple[Computed, ...]
+    hypotheses: tuple[Stated, ...]
     lost: dict[Task, _Lost] = field(default_factory=dict["Task", "_Lost"])
 
     def of(self, bundle: Bundle, why: str) -> list[Call]:

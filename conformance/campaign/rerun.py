@@ -29,8 +29,8 @@ from conformance.executors.lost import why
 from conformance.gate.expectations import hypotheses_of
 from conformance.gate.reading import load
 from conformance.gate.versions import asks_backend, true_of, with_given
-from conformance.known.computed import Computed
 from conformance.known.in_force import in_force
+from conformance.known.rewritings.stated import Stated
 from conformance.results.inputs import unpack_inputs
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
@@ -63,7 +63,7 @@ def rerun(case: RecordedCase, generic: bool) -> Replay:
         return _rerun(case, hypotheses, generic)
 
 
-def _rerun(case: RecordedCase, hypotheses: Sequence[Computed], generic: bool) -> Replay:
+def _rerun(case: RecordedCase, hypotheses: Sequence[Stated], generic: bool) -> Replay:
     record = case.record
     cell = Cell(record.op, column(record.element_type), parse(case.backend).name)
     task = Task(cell, case.seed, record.index, record.index + 1)
@@ -96,7 +96,7 @@ def lost(case: RecordedCase, reason: Died | TimedOut) -> Replay:
 
 
 def _again_in_batch(
-    bundle: tuple[Task, ...], record: Record, hypotheses: Sequence[Computed], generic: bool
+    bundle: tuple[Task, ...], record: Record, hypotheses: Sequence[Stated], generic: bool
 ) -> Replay:
     (new,) = (
         found

@@ -29,8 +29,8 @@ from conformance.catalog import Cell
 from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
 from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.judging.compare import Judgement, combine, judge, merge_errors
-from conformance.known.computed import Computed
 from conformance.known.in_force import in_force, unpredictable_classes
+from conformance.known.rewritings.stated import Stated
 from conformance.results.inputs import pack_inputs
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.transforms.merge import merge
@@ -116,7 +116,7 @@ def run_task(task: Task) -> TaskResult:
     return run_tasks([task])[0]
 
 
-def run_tasks(tasks: Sequence[Task], hypotheses: Sequence[Computed] = ()) -> list[TaskResult]:
+def run_tasks(tasks: Sequence[Task], hypotheses: Sequence[Stated] = ()) -> list[TaskResult]:
     """Do tasks of one backend, their cases as one module where it takes that.
 
     `hypotheses` are what expectations say that it computes in place of ops.

@@ -17,6 +17,8 @@ constants = ["rhs"]               # optional: operands that must be constants to
 unpredictable = true              # optional: of the elements that its mask leaves out
 reason = "..."
 
+An entry about several operations has a pair of patterns: pairs.py.
+
 Types and attributes may be left to the operation (conformance/known/template.py). The entry knows
 the elements that are as predicted, and no others: it has no `kinds`, `words`, `where` or `max_ulp`.
 """
@@ -62,6 +64,8 @@ def completed(found: Expectation, given: Mapping[str, Any]) -> Expectation:
         for key in _OTHERS:
             if key in given:
                 raise ValueError(f"{key!r} is of entries with 'computes'")
+        if found.instead_of:
+            raise ValueError("'computes' is missing: the pattern of what replaces 'instead_of'")
         return found
     for key in _WITHOUT:
         if key in given:
@@ -79,24 +83,40 @@ def check(found: Expectation) -> None:
     Raises:
         ValueError: with what is wrong.
     """
+    check_values(found)
+    if found.computes.lstrip().startswith("("):
+        raise ValueError("'instead_of' is missing: the pattern that this 'computes' replaces")
+    for pattern in found.op:
+        if _JOINED in pattern:
+            raise ValueError(
+                f"'computes' is of one operation, and {pattern!r} is several: write 'instead_of'"
+            )
+    for name in _ops(found):
+        _check_op(found, OPS[name])
+
+
+def check_values(found: Expectation) -> None:
+    """Check what any entry says that predicts values.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
     ulps(found.within)
     wrong = [verdict for verdict in found.verdicts if verdict not in VERDICTS]
     if wrong:
         raise ValueError(f"'computes' predicts values, which are never {wrong[0]!r}")
-    for pattern in found.op:
-        if _JOINED in pattern:
-            raise ValueError(f"'computes' is of one operation, and {pattern!r} is several")
-    for name in _ops(found):
-        record = OPS[name]
-        if record.twin:
-            raise ValueError(f"'computes' is of StableHLO's op: write op = {record.twin!r}")
-        if record.structure is not Structure.COMPUTES:
-            raise ValueError(f"'computes' cannot speak of {name}: {record.structure.value}")
-        try:
-            check_names(found.computes, record)
-            _check_constants(found, record)
-        except TemplateError as error:
-            raise ValueError(f"'computes': {error}") from None
+
+
+def _check_op(found: Expectation, record: Op) -> None:
+    if record.twin:
+        raise ValueError(f"'computes' is of StableHLO's op: write op = {record.twin!r}")
+    if record.structure is not Structure.COMPUTES:
+        raise ValueError(f"'computes' cannot speak of {record.name}: {record.structure.value}")
+    try:
+        check_names(found.computes, record)
+        _check_constants(found, record)
+    except TemplateError as error:
+        raise ValueError(f"'computes': {error}") from None
 
 
 def _check_constants(found: Expectation, record: Op) -> None:
@@ -114,7 +134,7 @@ def check_instances(found: Expectation) -> None:
     Raises:
         ValueError: with the first op and element type for which it cannot, and why.
     """
-    if not found.computes:
+    if not found.computes or found.instead_of:
         return
     for name in _ops(found):
         for of in _columns(found, name):

@@ -17,6 +17,7 @@ from conformance.backends.base import ANSWERED
 from conformance.backends.registry import names_of
 from conformance.executors.lost import own_words
 from conformance.known.computed import Computed, ulps
+from conformance.known.rewritings.stated import Stated, StatedRewriting
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
 from conformance.verdict import Failing, Record, Verdict
@@ -75,7 +76,9 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `computes` is what the backend computes in place of the op (conformance/known/template.py): the
     entry knows the elements that are within `within` of that, and nothing else. Where it `flushes`,
     subnormal numbers are zeros on the way; `constants` are the operands that must be constants to
-    a compiler, by name or glob.
+    a compiler, by name or glob. Where `instead_of` is given, that and `computes` are a pair of
+    patterns (conformance/known/rewritings/terms.py): what is computed in place of several
+    operations, the last of them being `op`.
     """
 
     id: str
@@ -94,17 +97,21 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backends: tuple[str, ...] = ("*",)
     isa: str = ""
     unpredictable: bool = False
+    instead_of: str = ""
     computes: str = ""
     within: str = ""
     flushes: bool = False
     constants: tuple[str, ...] = ()
 
     @property
-    def hypothesis(self) -> Computed | None:
+    def hypothesis(self) -> Stated | None:
         """What it says that a backend computes in place of the op; None where it does not."""
         if not self.computes:
             return None
         within = ulps(self.within)
+        if self.instead_of:
+            patterns = self.instead_of, self.computes
+            return StatedRewriting(self.id, self.element_types, *patterns, within, self.flushes)
         return Computed(
             self.id,
             self.op,
@@ -215,7 +222,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def hypotheses_of(expectations: Sequence[Expectation], backend: str) -> tuple[Computed, ...]:
+def hypotheses_of(expectations: Sequence[Expectation], backend: str) -> tuple[Stated, ...]:
     """Return what expectations say that a backend computes in place of ops."""
     about = (one.hypothesis for one in expectations if one.speaks_of(backend))
     return tuple(found for found in about if found is not None)

@@ -18,6 +18,7 @@ versions = "<0.11"                # optional: the versions of jaxlib that it is 
                                   # { jaxlib = "<0.11", plugin = ">=2.1", library = "4f1d2c" }
 backends = ["cpu"]                # optional: names or globs; in a file of one backend, that one
 computes = "%0 = ..."             # optional: what is computed in place of the op; see computes.py
+instead_of = "(op x y)"           # optional: what `computes` replaces, both patterns; pairs.py
 within = "2 ulp"                  # of that; bit for bit when left out
 isa = "<AVX512_FP16"              # optional: of XLA on x86 where it targets these instructions (>=)
                                   # or does not (<); several conditions with commas
@@ -47,7 +48,7 @@ from msgspec import structs
 
 from conformance.backends import isa
 from conformance.errors import unknown
-from conformance.gate import computes, unpredictable
+from conformance.gate import computes, pairs, unpredictable
 from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import (
     FAILING,
@@ -178,6 +179,8 @@ def _entry(
     if isinstance(values.get("op"), str):
         values["op"] = (values["op"],)
     try:
+        if "op" not in values and (op := pairs.outermost(given)):
+            values["op"] = (op,)
         found = computes.completed(msgspec.convert(values, Expectation), given)
         _check_meaning(found)
         _check_words(found, given)
@@ -238,7 +241,7 @@ def _check_meaning(found: Expectation) -> None:
     classes = [kind for kind in found.kinds if not _CONSTRAINT.fullmatch(kind)]
     if found.computes:
         classes = []
-        computes.check(found)
+        (pairs if found.instead_of else computes).check(found)
     _check_names("class", classes, CLASSES)
     unpredictable.check(found)
     _check_names("failing verdict", found.verdicts, FAILING, globs=False)

@@ -93,9 +93,9 @@ class Computed:
         ]
         return bool(asked) and all(asked)
 
-    @property
-    def hypothesis(self) -> Hypothesis:
-        """The class of what it predicts, with what measures how near a result is to that."""
+    def hypothesis(self, folded: Sequence[bool] | None = None) -> Hypothesis:
+        """Return the class of what it predicts, with what measures how near a result is to that."""
+        del folded
         return Hypothesis(
             self.label,
             self._errors,
@@ -125,11 +125,11 @@ class Computed:
         actual: tuple[Array, ...],
     ) -> tuple[Array, ...]:
         """Return how far results are from the prediction, 1 being what `within` permits."""
-        distances = self._distances(operation, operands, expected, actual)
+        off = self._distances(operation, operands, expected, actual)
         if self.within:
-            errors = tuple(one / self.within for one in distances)
+            errors = tuple(one / self.within for one in off)
         else:
-            errors = tuple(np.where(one == 0, 0.0, np.inf) for one in distances)
+            errors = tuple(np.where(one == 0, 0.0, np.inf) for one in off)
         return self._without_unpredictable(operation, operands, errors)
 
     def _without_unpredictable(
@@ -156,8 +156,8 @@ class Computed:
         others, mask = _without_mask(found or (), len(actual))
         if list(map(_form, others)) != list(map(_form, actual)):
             return nothing(expected)
-        distances = (_distance(other, got) for other, got in zip(others, actual, strict=True))
-        return tuple(np.where(mask, one, np.inf) for one in distances)
+        off = (distances(other, got) for other, got in zip(others, actual, strict=True))
+        return tuple(np.where(mask, one, np.inf) for one in off)
 
 
 def _without_mask(found: tuple[Array, ...], count: int) -> tuple[tuple[Array, ...], Array]:
@@ -175,13 +175,14 @@ def _form(array: Array) -> tuple[Any, ...]:
     return array.dtype, array.shape
 
 
-def _distance(other: Array, got: Array) -> Array:
-    of, distances = element_type_of(got), distances_from(other, got)
+def distances(other: Array, got: Array) -> Array:
+    """Return how many ulp elements are off predicted ones; infinite for a zero of another sign."""
+    of, off = element_type_of(got), distances_from(other, got)
     if not (of.is_float or of.is_complex):
-        return distances
+        return off
     signs = is_negative(other) != is_negative(got)
     wrong = (signs & is_zero(other) & is_zero(got)).any(axis=-1) if of.is_complex else signs
-    return np.where(alike(other, got), 0.0, np.where(wrong, np.inf, distances))
+    return np.where(alike(other, got), 0.0, np.where(wrong, np.inf, off))
 
 
 def instantiated(text: str, operation: Operation) -> Program:

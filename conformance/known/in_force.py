@@ -11,16 +11,16 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from conformance.known.computed import Computed
 from conformance.known.hypothesis import Hypothesis
+from conformance.known.rewritings.stated import Stated, StatedRewriting
 from conformance.known.table import known_of
 from reference.ir.program import Operation
 
-_IN_FORCE: ContextVar[tuple[Computed, ...]] = ContextVar("hypotheses in force", default=())
+_IN_FORCE: ContextVar[tuple[Stated, ...]] = ContextVar("hypotheses in force", default=())
 
 
 @contextmanager
-def in_force(hypotheses: Sequence[Computed]) -> Generator[None]:
+def in_force(hypotheses: Sequence[Stated]) -> Generator[None]:
     """Judge by these hypotheses, and no others, in the block."""
     before = _IN_FORCE.set(tuple(hypotheses))
     try:
@@ -36,11 +36,16 @@ def hypotheses_of(
 
     `folded` says which of its operands are constants to a compiler; None where nobody knows.
     """
-    stated = (one.hypothesis for one in _IN_FORCE.get() if one.applies(operation, folded))
+    stated = (one.hypothesis(folded) for one in _IN_FORCE.get() if one.applies(operation, folded))
     known = known_of(operation, platform)
     if folded is not None and not all(folded):
         known = tuple(one for one in known if not one.of_constants)
     return (*stated, *known)
+
+
+def stated_rewritings() -> tuple[StatedRewriting, ...]:
+    """Return the rewritings of several operations in force."""
+    return tuple(one for one in _IN_FORCE.get() if isinstance(one, StatedRewriting))
 
 
 def unpredictable_classes() -> frozenset[str]:

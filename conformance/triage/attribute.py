@@ -20,7 +20,7 @@ from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import judge_program, passed
 from conformance.judging.perturbation.overrides import Override
 from conformance.known.mistakes import MISTAKES, concerned, mistaken
-from conformance.known.rewritings.table import LABELS
+from conformance.known.rewritings.table import is_rewriting
 from conformance.known.rewritings.values import Shown
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
@@ -150,7 +150,7 @@ class Explainer:
             if same(expected, [got]):
                 continue
             found = rewritten(program, operation, steps.values, expected, (got,), judgement)
-            ids = self.known(operation, found) if found.kind in LABELS else ()
+            ids = self.known(operation, found) if is_rewriting(found.kind) else ()
             if not ids:
                 return ()
             known |= dict.fromkeys(ids)
@@ -224,7 +224,7 @@ class Explainer:
         """
         operation, rule = found.operation, rule_of(found.operation)
         taken = alone(program, operation, values)
-        is_rewritten = found.judgement.kind in LABELS
+        is_rewritten = is_rewriting(found.judgement.kind)
         if len(found.group) < PAIR:
             named = self._as_shown(found, taken, shown)
             return named or found, is_rewritten or named is not None
@@ -243,7 +243,7 @@ class Explainer:
                 if not is_modelled(operation, judgement, self.search.platform):
                     given = (program, operation, values, expected, actual)
                     judgement = rewritten(*given, found.judgement)
-                    return replace(found, judgement=judgement), judgement.kind in LABELS
+                    return replace(found, judgement=judgement), is_rewriting(judgement.kind)
         except (BackendError, EvaluationError, KeyError):
             return found, is_rewritten
         return replace(found, judgement=judgement), True
@@ -325,7 +325,7 @@ class Explainer:
         """The expectations that know all that is wrong with an operation, or none."""
         if not self.expectations:
             return ()
-        if wrong.judgement.kind in LABELS or wrong.judgement.kind in MALFORMED:
+        if is_rewriting(wrong.judgement.kind) or wrong.judgement.kind in MALFORMED:
             return self.known(wrong.operation, wrong.judgement) or self._known_within(wrong)
         judgement = self._alone(wrong)
         if judgement is not None and judgement.verdict.fails:

@@ -10,6 +10,7 @@ from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
+from conformance.known.computed import distances
 from conformance.known.in_force import hypotheses_of
 from conformance.known.rewritings.values import Predicted, given_to
 from conformance.verdict import Verdict
@@ -30,6 +31,8 @@ def _as_predicted(
     operation: Operation, values: Mapping[str, Array], predicted: Predicted, got: Array
 ) -> Array:
     other, of = predicted.result, element_type_of(got)
+    if predicted.ulps is not None:
+        return distances(other, got) <= predicted.ulps
     if not (of.is_float or of.is_complex):
         return alike(other, got)
     error = _own(operation, values, other) if predicted.error is None else predicted.error

@@ -19,6 +19,7 @@ from conformance.backends.fake import wrong_operations as wrong
 from conformance.backends.fake.computation import Computation
 from conformance.backends.fake.wrong_operations import Wrong, all_spoiled, on_elements, spoiled
 from conformance.backends.fake.wrong_processes import PROCESS_FAULTS, WrongProcess
+from conformance.backends.fake.wrong_programs import constants_multiplied_first
 from reference.ir.program import Program
 from reference.ir.types import BOOLEAN, Array, element_type_of, to_bits
 from reference.ops.table import OPS
@@ -39,13 +40,14 @@ class Fault:
     """One way to misbehave: at most one of the functions is usually given.
 
     `compile` is called before a program is compiled, `start` before it is run, `operation` in
-    place of each operation but constants, `process` changes that in which collectives are executed,
-    `results` on what main returns. A `harmless` fault
-    stays within the specification: a backend with it must not be accused.
+    place of each operation but constants, `rewrite` gives the program that is run in place of one,
+    `process` changes that in which collectives are executed, `results` on what main returns. A
+    `harmless` fault stays within the specification: a backend with it must not be accused.
     """
 
     description: str
     operation: Wrong | None = None
+    rewrite: Callable[[Program], Program] | None = None
     process: WrongProcess | None = None
     results: Callable[[Execution], list[Array]] | None = None
     start: Callable[[Sequence[Array]], None] | None = None
@@ -232,6 +234,10 @@ _VALUES: dict[str, Fault] = {
     "complex_parts_swapped": Fault("real and imaginary parts are swapped", wrong.swap_parts),
     "bodies_read_in_part": Fault(
         "bodies that are not elementwise give their arguments", wrong.bodies_read_in_part
+    ),
+    "constants_multiplied_first": Fault(
+        "(x c) d is computed as x (c d), c and d being constants",
+        rewrite=constants_multiplied_first,
     ),
     "codes_not_converted": Fault(
         "bodies take codes of another type as they are", wrong.codes_as_they_are

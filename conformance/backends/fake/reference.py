@@ -116,6 +116,8 @@ class ReferenceExecutable:
 
     def _evaluated(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         wrong, process = self.fault.operation, self.fault.process
+        if self.fault.rewrite is not None:
+            return evaluate(self.fault.rewrite(self.program), inputs)
         if wrong is None and process is None:
             return evaluate(self.program, inputs)
         if self._inlined is None:

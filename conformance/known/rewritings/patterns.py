@@ -110,8 +110,8 @@ class Matcher:
         if pattern.condition and not CONDITIONS[pattern.condition](self.evaluator, node):
             return False
         before = bound.get(pattern.name)
-        return before is None or before == node or (
-            pattern.is_constant and self._equal(before, node)
+        return (
+            before is None or before == node or (pattern.is_constant and self._equal(before, node))
         )
 
     def _all_bound(

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from conformance.known.in_force import stated_rewritings
 from conformance.known.iota import is_iota, without_signed_zeros
 from conformance.known.rewritings import before_reductions, contraction, exponentials
 from conformance.known.rewritings.before_reductions import OTHER, POSITIVE
@@ -227,8 +228,10 @@ OF_ANY: tuple[tuple[str, Rewriting], ...] = (
 def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
     """Yield the rewritings that an operation may have met, with their classes.
 
-    Constants that are NaN come after the power of an exponential, which they are no exponential of.
+    Those that expectations in force state come first. Constants that are NaN come after the power
+    of an exponential, which they are no exponential of.
     """
+    yield from ((o.label, o.predictions) for o in stated_rewritings() if o.acts_on(operation))
     models = MODELS.get(operation.name, ())
     yield from (one for one in models if one[0] is not OF_NAN)
     for label in dict.fromkeys(one.label for one in IDENTITIES if one.acts_on(operation)):
@@ -247,6 +250,14 @@ def _identified(
             yield from predictions(shown, one, FORMS, operation)
 
 
+def is_rewriting(label: str) -> bool:
+    """Tell whether a class is that of a rewriting, known or stated by an expectation in force.
+
+    An operation that is of one of them goes wrong with those around it, not in isolation.
+    """
+    return label in LABELS or any(one.label == label for one in stated_rewritings())
+
+
 LABELS = tuple(
     dict.fromkeys(
         (
@@ -255,4 +266,4 @@ LABELS = tuple(
         )
     )
 )
-"""The classes: an operation that is of one of them goes wrong with those around it, not alone."""
+"""The classes of the rewritings that are known."""

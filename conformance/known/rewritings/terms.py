@@ -53,7 +53,7 @@ class Term:
     @property
     def mnemonic(self) -> str:
         """The operation's name, without the direction of a comparison."""
-        return self.op.partition(".")[0]
+        return self.op if self.op in OPS else self.op.partition(".")[0]
 
     @property
     def moves(self) -> bool:
@@ -103,7 +103,11 @@ def _parsed(words: list[str]) -> Node:
 
 def _leaf(word: str) -> Node:
     name, colon, condition = word.partition(":")
-    if name.isidentifier() and (name.isupper() or name.islower()) and bool(colon) <= bool(condition):
+    if (
+        name.isidentifier()
+        and (name.isupper() or name.islower())
+        and bool(colon) <= bool(condition)
+    ):
         return Variable(name, condition)
     try:
         return float(word)

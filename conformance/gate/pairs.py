@@ -1,0 +1,171 @@
+"""Entries with `instead_of`: a pair of patterns, what a backend computes in place of operations.
+
+[[known]]
+id = "constants-first"
+instead_of = "(multiply (multiply x C) F)"     # the operations that a program has
+computes = "(multiply x (multiply C F))"       # what is computed in their place
+within = "2 ulp"                               # optional, as beside any `computes`
+flushes = true
+reason = "..."
+
+conformance/known/rewritings/terms.py describes the patterns. `op` is the outermost operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from inspect import signature
+from typing import Any
+
+from conformance.errors import unknown
+from conformance.gate.computes import check_values
+from conformance.gate.expectations import Expectation
+from conformance.known.rewritings.conditions import CONDITIONS
+from conformance.known.rewritings.evaluation import BUILT
+from conformance.known.rewritings.terms import (
+    Node,
+    Term,
+    parsed,
+    states_more,
+    terms_in,
+    variables_in,
+)
+from reference.ir.op import Op, Structure
+from reference.ops.table import OPS
+
+_WITHOUT = {
+    "constants": "write constants as names in upper case, such as C",
+    "unpredictable": "a pair of patterns predicts all elements",
+}
+_DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
+_COMPARE = "compare"
+
+
+def outermost(given: Mapping[str, Any]) -> str:
+    """Return the operation that the pattern of an entry ends with; "" where it has none.
+
+    Raises:
+        ValueError: when its pattern cannot be read.
+    """
+    text = given.get("instead_of")
+    return _operation("instead_of", text).mnemonic if isinstance(text, str) and text else ""
+
+
+def check(found: Expectation) -> None:
+    """Check that both patterns mean something, and fit each other and the entry.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
+    check_values(found)
+    for key, instead in _WITHOUT.items():
+        if getattr(found, key):
+            raise ValueError(f"{key!r} cannot stand beside 'instead_of': {instead}")
+    pattern = _operation("instead_of", found.instead_of)
+    replacement = _read("computes", found.computes)
+    wrong = [one for one in found.op if not fnmatchcase(pattern.mnemonic, one)]
+    if wrong:
+        raise ValueError(
+            f"op is {wrong[0]!r}, and 'instead_of' ends with {pattern.mnemonic}: leave 'op' out"
+        )
+    for key, node in (("instead_of", pattern), ("computes", replacement)):
+        for term in terms_in(node):
+            _check_term(key, term)
+    _check_variables(pattern, replacement)
+    _check_attributes(pattern, replacement)
+    if pattern == replacement:
+        raise ValueError("'computes' is the same as 'instead_of': it predicts nothing")
+
+
+def _read(key: str, text: str) -> Node:
+    try:
+        return parsed(text)
+    except ValueError as error:
+        hint = ", in place of StableHLO" if "%" in text else ""
+        raise ValueError(f"{key!r} must be a pattern such as '(add x y)'{hint}: {error}") from None
+
+
+def _operation(key: str, text: str) -> Term:
+    node = _read(key, text)
+    if not isinstance(node, Term):
+        raise ValueError(f"{key!r} must be an operation, such as '(add x y)', not {text.strip()!r}")
+    return node
+
+
+def _check_term(key: str, term: Term) -> None:
+    """Check that an operation exists, is written as patterns have it, and has its operands."""
+    if key == "computes" and term.op in BUILT:
+        _check_number(key, term, tuple(signature(BUILT[term.op]).parameters))
+        return
+    record = OPS.get(term.mnemonic)
+    if record is None:
+        raise ValueError(f"{key!r}: {unknown('operation', term.mnemonic, OPS)}")
+    if record.twin:
+        raise ValueError(f"{key!r} has operations of StableHLO: write {record.twin!r}")
+    if record.structure is not Structure.COMPUTES or record.draws:
+        why = "its results are random" if record.draws else record.structure.value
+        raise ValueError(f"{key!r} cannot have {record.name}: {why}")
+    if record.several and not any(name.startswith("*") for name in record.operands):
+        raise ValueError(f"{key!r} cannot have {record.name}: it has several results")
+    _check_direction(key, term)
+    _check_number(key, term, record.operands)
+
+
+def _check_number(key: str, term: Term, names: Sequence[str]) -> None:
+    """Check that an operation has as many operands as it takes."""
+    starred, given = sum(name.startswith("*") for name in names), len(term.operands)
+    more = given - len(names)
+    if more == 0 or (starred and more > 0 and more % starred == 0):
+        return
+    listed = ", ".join(name.replace("*", "any number of ") for name in names)
+    raise ValueError(f"{key!r}: {term.op} takes {listed or 'no operands'}, and is given {given}")
+
+
+def _check_direction(key: str, term: Term) -> None:
+    _, dot, direction = term.op.partition(".")
+    if term.mnemonic == _COMPARE and direction not in _DIRECTIONS:
+        known = ", ".join(f"compare.{one}" for one in _DIRECTIONS)
+        raise ValueError(f"{key!r}: write {term.op} with its direction: {known}")
+    if term.mnemonic != _COMPARE and dot:
+        raise ValueError(f"{key!r}: only compare has a direction, and {term.op} has one")
+
+
+def _check_variables(pattern: Term, replacement: Node) -> None:
+    """Check conditions, and that the replacement is made of what the pattern binds."""
+    bound = {one.name for one in variables_in(pattern)}
+    for one in variables_in(pattern):
+        if one.condition and one.condition not in CONDITIONS:
+            raise ValueError(f"'instead_of': {unknown('condition', one.condition, CONDITIONS)}")
+    for one in variables_in(replacement):
+        if one.condition:
+            raise ValueError(
+                f"'computes': the condition of {one.name}:{one.condition} belongs in 'instead_of'"
+            )
+        if one.name not in bound:
+            raise ValueError(
+                f"'computes': {unknown('name', one.name, sorted(bound))} of 'instead_of'"
+            )
+    for term in terms_in(replacement):
+        if not any(True for _ in variables_in(term)):
+            raise ValueError(
+                f"'computes': {term.op} of numbers alone has no shape: write its result"
+            )
+
+
+def _check_attributes(pattern: Term, replacement: Node) -> None:
+    """Check that operations of the replacement find their attributes in the pattern."""
+    there = {one.op for one in terms_in(pattern)}
+    for one in terms_in(replacement):
+        record = OPS.get(one.mnemonic)
+        if record is not None and states_more(record) and one.op not in there:
+            raise ValueError(
+                f"'computes': {one.op} takes its {_stated(record)} from an operation of that name "
+                "in 'instead_of', and there is none"
+            )
+
+
+def _stated(record: Op) -> str:
+    if record.regions:
+        return "regions"
+    return "attributes" if record.attributes else "result type"

@@ -1,0 +1,239 @@
+"""Entries with `instead_of`: the examples of the docs, what else they may say, and errors."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.backends.session import open_session
+from conformance.campaign.tasks import Task, run_tasks
+from conformance.catalog import Cell
+from conformance.check.made import unit_of
+from conformance.check.outcome import Outcome
+from conformance.check.program import Work
+from conformance.gate.expectations import Expectation, hypotheses_of, known_by
+from conformance.gate.reading import ExpectationError, load
+from conformance.known.in_force import in_force
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Record
+from reference.ir.program import Program
+from reference.ir.types import Array, element_type
+from suites.meta.support.constructs import CONSTRUCTS
+from suites.meta.support.rewriting import kind_of
+from suites.meta.support.small_programs import array
+
+DOCS = Path(__file__).parents[4] / "docs" / "expectations.md"
+EXAMPLES = {
+    found[1]: example
+    for example in re.findall(r"```toml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    if "instead_of = " in example and (found := re.search(r'^id = "(.*)"', example, re.MULTILINE))
+}
+CONSTANTS_FIRST = "reference:constants_multiplied_first"
+
+PRODUCTS = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %c = stablehlo.constant dense<1.0e30> : tensor<2xf32>
+  %d = stablehlo.constant dense<[1.0e20, 1.0e-20]> : tensor<2xf32>
+  %0 = stablehlo.multiply %x, %c : tensor<2xf32>
+  %1 = stablehlo.multiply %0, %d : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+X = array([1e-20, 1e-20])
+
+
+def loaded(text: str, folder: Path) -> tuple[Expectation, ...]:
+    path = folder / "ours.toml"
+    path.write_text(text)
+    return load(str(path), ["reference"], {})
+
+
+def entry(given: str, folder: Path) -> tuple[Expectation, ...]:
+    return loaded(f'[[known]]\nid = "mine"\nreason = "so it is"\n{given}', folder)
+
+
+def checked(
+    program: Program, inputs: tuple[Array, ...], backend: str, known: tuple[Expectation, ...]
+) -> Outcome:
+    return Work(unit_of(program), open_session(backend), known, 60.0).judged(inputs)
+
+
+@pytest.mark.parametrize("construct", [None, *CONSTRUCTS])
+def test_it_is_known_in_every_construct(construct: str | None, tmp_path: Path) -> None:
+    program, inputs = parse_module(PRODUCTS), (X,)
+    if construct is not None:
+        place, given = CONSTRUCTS[construct]
+        program = place(program)
+        if given is not None:
+            inputs = (X, np.array(given, np.bool_ if isinstance(given, bool) else np.int32))
+    known = loaded(EXAMPLES["constants-first"], tmp_path)
+    found = checked(program, inputs, CONSTANTS_FIRST, known)
+    assert found.verdict.fails
+    assert found.known == ("constants-first",)
+
+
+@pytest.mark.parametrize("backend", ["reference:off_by_one_last_element", "reference:sign_lost"])
+def test_other_wrong_results_of_these_operations_are_new(backend: str, tmp_path: Path) -> None:
+    known = loaded(EXAMPLES["constants-first"], tmp_path)
+    program = parse_module(PRODUCTS.replace("dense<1.0e30>", "dense<-2.0>"))
+    found = checked(program, (array([1e-3, 1e-20]),), backend, known)
+    assert found.verdict.fails
+    assert found.known == ()
+
+
+REVERSED = """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.subtract %x, %y : tensor<4xf32>
+  %1 = stablehlo.reverse %0, dims = [0] : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+
+
+def kind_by(known: tuple[Expectation, ...], text: str, given: list[Array], got: Array) -> str:
+    with in_force(hypotheses_of(known, "reference")):
+        return kind_of(text, given, got)
+
+
+def test_operations_have_the_attributes_of_those_that_they_replace(tmp_path: Path) -> None:
+    known = loaded(EXAMPLES["negation-after-reversal"], tmp_path)
+    given = [array([1, 2, 3, 4]), array([5, 5, 5, 0])]
+    right = (given[0] - given[1])[::-1]
+    assert kind_by(known, REVERSED, given, -right) == "as computed by negation-after-reversal"
+    for other in (right + 1, right[::-1], -right[::-1]):
+        assert not kind_by(known, REVERSED, given, other).startswith("as computed")
+
+
+SUM = """
+func.func @main(%x: tensor<2x2xf32>) -> tensor<2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.negate %x : tensor<2x2xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.maximum across dimensions = [1]
+    : (tensor<2x2xf32>, tensor<f32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+
+
+def test_operations_have_the_regions_of_those_that_they_replace(tmp_path: Path) -> None:
+    pair = """
+    instead_of = "(reduce (negate x) y)"
+    computes = "(negate (reduce x y))"
+    """
+    given = [array([[1, 2], [-3, 4]])]
+    known = entry(pair, tmp_path)
+    assert kind_by(known, SUM, given, array([-2, -4])) == "as computed by mine"
+    assert kind_by(known, SUM, given, array([-2, -3])) != "as computed by mine"
+
+
+@pytest.mark.parametrize(("off", "is_known"), [(0, True), (1, True), (2, True), (3, False)])
+def test_results_may_be_within_so_many_ulp(off: int, is_known: bool, tmp_path: Path) -> None:
+    pair = """
+    instead_of = "(multiply (multiply x C) F)"
+    computes = "(multiply (multiply C F) (negate x))"
+    within = "2 ulp"
+    """
+    text = PRODUCTS.replace("1.0e30", "3.0").replace("[1.0e20, 1.0e-20]", "7.0")
+    x = array([0.1, 0.2])
+    got = np.float32(21) * -x
+    got.view(np.int32)[1] += off
+    assert (kind_by(entry(pair, tmp_path), text, [x], got) == "as computed by mine") is is_known
+
+
+TINY = np.float32(1e-40)
+
+
+@pytest.mark.parametrize(("flushes", "got"), [("false", 1e-10), ("true", 0.0)])
+def test_subnormal_numbers_are_zeros_where_it_says_so(
+    flushes: str, got: float, tmp_path: Path
+) -> None:
+    pair = f"""
+    instead_of = "(multiply (multiply x C) F)"
+    computes = "(divide x (divide 1 (multiply F C)))"
+    flushes = {flushes}
+    """
+    text = PRODUCTS.replace("1.0e30", "0.5").replace("[1.0e20, 1.0e-20]", "2.0e30")
+    x = array([1e-40, 1.0])
+    exact = np.array([np.float32(1e30) * TINY, 1e30], np.float32)
+    assert exact[0] > 0
+    found = np.where([True, False], np.float32(0) if got == 0 else -exact, exact)
+    kind = kind_by(entry(pair, tmp_path), text, [x], found)
+    assert (kind == "as computed by mine") is (got == 0)
+
+
+def failing(backend: str, op: str, of: str, known: tuple[Expectation, ...]) -> list[Record]:
+    task = Task(Cell(op, element_type(of), backend), 0, 0, 6)
+    (result,) = run_tasks([task], hypotheses_of(known, backend))
+    return [record for record in result.records if record.verdict.fails]
+
+
+RECIPROCAL = """
+instead_of = "(divide x y)"
+computes = "(multiply x (divide 1 y))"
+"""
+
+
+@pytest.mark.parametrize(
+    ("pair", "backend", "is_known"),
+    [
+        (RECIPROCAL, "reference:reciprocal_division", True),
+        (RECIPROCAL, "reference:reversed_elements", False),
+        (RECIPROCAL.replace(" y)", " C)"), "reference:sign_lost", False),
+        ('instead_of = "(divide C F)"\ncomputes = "C"', "reference:reciprocal_division", False),
+    ],
+)
+def test_a_pattern_of_one_operation_is_asked_in_runs(
+    pair: str, backend: str, is_known: bool, tmp_path: Path
+) -> None:
+    known = entry(pair, tmp_path)
+    records = failing(backend, "divide", "f32", known)
+    assert records
+    assert {known_by(known, record) for record in records} == {"mine" if is_known else ""}
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (
+            'instead_of = "(multply x y)"\ncomputes = "x"',
+            "unknown op 'multply'",
+        ),
+        ('instead_of = "(abs (ads x))"\ncomputes = "x"', "unknown operation 'ads'"),
+        ('instead_of = "(multiply x y"\ncomputes = "x"', "lack their closing parenthesis"),
+        ('instead_of = "(abs x))"\ncomputes = "x"', "goes on after its end: )"),
+        ('instead_of = "x"\ncomputes = "x"', "must be an operation, such as '(add x y)', not 'x'"),
+        ('instead_of = "(abs x)"\ncomputes = "y"', "unknown name 'y'; known: x of 'instead_of'"),
+        ('instead_of = "(abs x)"\ncomputes = "(add x)"', "add takes lhs, rhs, and is given 1"),
+        ('instead_of = "(abs x y)"\ncomputes = "x"', "abs takes operand, and is given 2"),
+        (
+            'op = "add"\ninstead_of = "(abs x)"\ncomputes = "x"',
+            "op is 'add', and 'instead_of' ends with abs: leave 'op' out",
+        ),
+        ('instead_of = "(abs x)"', "'computes' is missing"),
+        ('op = "abs"\ncomputes = "(negate x)"', "'instead_of' is missing"),
+        ('instead_of = "(abs x)"\ncomputes = "%0 = $op(%x)"', "in place of StableHLO: '%0'"),
+        ('instead_of = "(Abs x)"\ncomputes = "x"', "operations of StableHLO: write 'abs'"),
+        ('instead_of = "(while x)"\ncomputes = "x"', "cannot have while"),
+        ('instead_of = "(compare x y)"\ncomputes = "x"', "write compare with its direction"),
+        ('instead_of = "(abs.GE x)"\ncomputes = "x"', "only compare has a direction"),
+        ('instead_of = "(abs Xy)"\ncomputes = "0"', "'Xy' is neither a number nor a name"),
+        ('instead_of = "(abs x:odd)"\ncomputes = "x"', "unknown condition 'odd'"),
+        ('instead_of = "(abs x)"\ncomputes = "x:constant"', "belongs in 'instead_of'"),
+        ('instead_of = "(abs x)"\ncomputes = "(add 1 2)"', "add of numbers alone has no shape"),
+        ('instead_of = "(abs x)"\ncomputes = "(abs x)"', "the same as 'instead_of'"),
+        ('instead_of = "(abs x)"\ncomputes = "(reverse x)"', "reverse takes its attributes from"),
+        ('instead_of = "(abs x)"\ncomputes = "(convert x)"', "convert takes its result type from"),
+        ('instead_of = "(abs C)"\ncomputes = "C"\nconstants = ["*"]', "names in upper case"),
+        ('instead_of = "(abs x)"\ncomputes = "x"\nunpredictable = true', "predicts all elements"),
+        ('instead_of = "(abs x)"\ncomputes = "x"\nkinds = ["NaN"]', "'kinds' cannot stand beside"),
+        ('instead_of = "(abs x)"\ncomputes = "x"\nwithin = "2"', "such as '2 ulp', not '2'"),
+        ('instead_of = ["(abs x)"]\ncomputes = "x"', "'instead_of' must be a string"),
+    ],
+)
+def test_errors_are_one_line_that_names_the_entry(given: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(ExpectationError) as caught:
+        entry(given, tmp_path)
+    told = str(caught.value)
+    assert "'mine'" in told
+    assert reason in told
+    assert "\n" not in told
