@@ -87,7 +87,7 @@ def test_masked_elements_may_be_anything_where_all_others_are_as_computed(
     program, inputs = one("sqrt", [typed(3)], typed(3)), (array([4, -1, 64]),)
     rooted = Computed("mine", ("sqrt",), ("*",), ROOT, unpredictable=unpredictable)
     right = (array([2, np.nan, 8]),)
-    (errors,) = rooted.hypothesis.errors(program.subject, inputs, right, (got,))
+    (errors,) = rooted.hypothesis().errors(program.subject, inputs, right, (got,))
     assert errors.tolist() == expected
 
 
