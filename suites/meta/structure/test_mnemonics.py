@@ -43,6 +43,7 @@ REGISTRIES = {
 PATTERNS = {
     "conformance/backends/interpreter/rewriting.py": "divisions, which are made safe",
     "conformance/backends/fake/wrong_operations.py": "faults, each of particular ops",
+    "conformance/backends/fake/wrong_programs.py": "faults, each of a pattern of operations",
     "conformance/frontends/extensions.py": "constraints of particular ops, broken on purpose",
     "conformance/frontends/inputs/": "what operations around a value say of it",
     "conformance/known/interpreter/": "what the interpreter computes in place of particular ops",
