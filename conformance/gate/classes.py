@@ -65,7 +65,7 @@ CLASSES = (
     "order of the factors",
     "order of the process group", "order of the tiles", "out of range",
     "overflow or underflow on the way", "padding left out", "product with an inverse",
-    "products with padding left out",
+    "products with padding left out", "remainder of random bits",
     "result rounded to the operands' type", "reversal left out", "rounded product",
     "negative constant compared without its sign", "rounded up in f16",
     "sign over the elements above", "signs of two bits over the elements after them",

@@ -29,6 +29,7 @@ from conformance.known.xla.nan_in_sorts import NAN_LARGEST
 from conformance.known.xla.normalization import of_normalization
 from conformance.known.xla.products import of_contraction, of_convolution
 from conformance.known.xla.quantized import of_quantized
+from conformance.known.xla.remainders import REMAINDERS
 from conformance.known.xla.scaled import SCALED
 from conformance.known.xla.sorts import UNSORTED
 from conformance.known.xla.subnormals import subnormal_operands
@@ -82,6 +83,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "real_dynamic_slice": (SIGNED_LIMITS,),
     "reduce_window": (*orders.WINDOWED, _FLUSHED, *extrema.OF_REDUCTIONS, UNDILATED),
     "remainder": (OF_TWO_BITS["remainder"],),
+    "rng": (REMAINDERS,),
     "scatter": (
         *treatments.SCATTERED,
         OF_TWO_BITS["scatter"],

@@ -104,7 +104,6 @@ STILL_WITHOUT = {
     "f8E5M2FNUZ-in-loops",
     "nan-of-powers-of-two-in-bodies",
     "negative-zero-in-loops",
-    "rng-remainders",
     "sort-of-two-bits",
 }
 """The shipped entries that know elements which nothing predicts, without saying that nothing can.

@@ -1,0 +1,50 @@
+"""Uniform integers in [a, b) that are remainders of random bits by b - a.
+
+The first numbers of the range come up once more than the others, which tells where b - a is a good
+part of all integers.
+
+Source: xla/hlo/builder/lib/prng.cc; jaxlib 0.10.2 and 0.12, measured.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.tolerance.bounds.random import deviates
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.unspecified.random import is_undefined
+
+
+def _remainders(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 for all numbers if they are distributed as remainders, and not as asked."""
+    of, uniform = element_type_of(expected[0]), operation.attribute("rng_distribution") == "UNIFORM"
+    if not of.is_integer or not uniform or is_undefined(operation, operands):
+        return nothing(expected)
+    low, high = (int(one) for one in operands[:2])
+    above = np.sort(actual[0].reshape(-1)).astype(object) - low
+    if not above.size or above[0] < 0 or above[-1] >= high - low:
+        return nothing(expected)
+    as_asked, as_remainders = (
+        _fits(above, high - low, total) for total in (high - low, 1 << of.bits)
+    )
+    return told(np.full(expected[0].shape, as_remainders and not as_asked))
+
+
+def _fits(above: Array, width: int, total: int) -> bool:
+    """Return whether sorted integers may be remainders by `width` of one of `total` numbers."""
+    quotient, rest = divmod(total, width)
+
+    def below(number: Array) -> Array:
+        """Return the probability of less than each number."""
+        return ((number * quotient + np.minimum(number, rest)) / total).astype(np.float64)
+
+    return not deviates(below(above), below(above + 1))
+
+
+REMAINDERS = Hypothesis(
+    "remainder of random bits", _remainders, signs=True, refutes=True, ulps=_remainders
+)
