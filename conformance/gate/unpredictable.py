@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from conformance.gate.classes import NOT_DETERMINISTIC, UNEXPLAINED
 from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
-from conformance.known.mistakes import MISTAKES
+from conformance.known.programs import PROGRAMS
 from conformance.known.rewritings.exponentials import OF_NAN
 from conformance.known.table import EVERY
 from conformance.known.xla.orders import EMPTY
@@ -23,8 +23,7 @@ UNPREDICTABLE = frozenset(
         NOT_DETERMINISTIC,
         OF_NAN,
         EMPTY,
-        *(one.label for one in EVERY if one.unsteady),
-        *(one.label for one in MISTAKES.values() if one.unsteady),
+        *(one.label for one in (*EVERY, *PROGRAMS) if one.unsteady),
     }
 )
 """The classes of elements that may have any value, or others each time."""

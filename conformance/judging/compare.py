@@ -19,24 +19,23 @@ from conformance.judging import element_types
 from conformance.judging.classify import find, outside_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.processes import parts_of
-from conformance.judging.questions import NEAR, Finding, Findings
+from conformance.judging.questions import Finding, Findings
 from conformance.judging.together import Operands, Together, tracer
 from conformance.judging.wording import of_elements
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
-from conformance.known.mistakes import mistaken, predicted
+from conformance.known.instead import Candidate, rewritten_by
+from conformance.known.programs import explaining
 from conformance.known.table import known_of
-from conformance.known.xla.other_types import Otherwise, in_other_types
-from conformance.known.xla.processes.misread_groups import misread
+from conformance.known.xla import other_types
 from conformance.tolerance.rule import Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated
-from conformance.tolerance.ulp import distances_from, error_points, histogram_of
+from conformance.tolerance.ulp import error_points, histogram_of
 from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.values import folded
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
-from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.alike import alike
@@ -150,14 +149,13 @@ def judge(
             lambda stated: judge(program, inputs, expected, stated, rule, platform=platform),
         )
     if bad is not None:
-        label = mistaken(program, inputs, actual)
-        otherwise = None if label else in_other_types(program, inputs, actual)
-        if otherwise is not None:
-            return _of_other_types(otherwise, bad, rule, platform)
-        kind, message = (label, f"{label}: {bad[1]}") if label else bad
+        exact = _explaining_exactly(program, inputs, actual, platform)
+        other = next(rewritten_by(other_types.rewrite, program, inputs, actual), None)
+        if exact is None and other is not None:
+            return _of_other_types(other, inputs, bad, rule, platform)
+        kind, message = bad if exact is None else (exact.label, f"{exact.label}: {bad[1]}")
         whole = Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
-        masks = predicted(label, program, inputs, actual) if label else ()
-        return as_one(whole, sum(int(mask.sum()) for mask in masks))
+        return as_one(whole, 0 if exact is None else exact.near())
     program = with_plain_bodies(program)
     collective = collective_of(program)
     if program.process_count > 1 or collective is not None:
@@ -172,33 +170,26 @@ def judge(
     judgement = parts[0] if len(parts) == 1 else combine(parts)
     if judgement.verdict is not Verdict.DIVERGENT:
         return judgement
-    return _by_mistake(judgement, program, inputs, expected, actual)
+    exact = _explaining_exactly(program, inputs, actual, platform)
+    return judgement if exact is None else renamed(judgement, exact.label, exact.near(expected))
 
 
-def _of_other_types(one: Otherwise, bad: tuple[str, str], rule: Rule, platform: str) -> Judgement:
-    """Judge results by what is computed in their types, and add that these are not the stated."""
-    judged = judge(one.program, one.inputs, one.expected, one.actual, rule, platform=platform)
-    pairs = zip(one.expected, one.actual, strict=True)
-    near = sum(int((distances_from(*pair) <= NEAR).sum()) for pair in pairs)
-    wrong = sum(got.size for got in one.actual)
-    types = Judgement(Verdict.DIVERGENT, *bad, wrong, 0, None, None, (), Errors())
-    return combine([judged, as_one(types, near)])
+def _explaining_exactly(
+    program: Program, inputs: Sequence[Array], actual: Sequence[Array], platform: str
+) -> Candidate | None:
+    """Return what gives just these results in place of a program, None where nothing does."""
+    found = explaining(program, inputs, actual, platform)
+    return next((one for one in found if one.is_exact), None)
 
 
-def _by_mistake(
-    judgement: Judgement,
-    program: Program,
-    inputs: Sequence[Array],
-    expected: Sequence[Array],
-    actual: Sequence[Array],
+def _of_other_types(
+    other: Candidate, inputs: Sequence[Array], bad: tuple[str, str], rule: Rule, platform: str
 ) -> Judgement:
-    """The judgement with the class of the mistake that explains all results, if there is one."""
-    label = mistaken(program, inputs, actual)
-    if not label:
-        return judgement
-    masks = zip(expected, actual, predicted(label, program, inputs, actual), strict=True)
-    near = sum(int((mask & ~alike(want, got)).sum()) for want, got, mask in masks)
-    return renamed(judgement, label, near)
+    """Judge results by what is computed in their types, and add that these are not the stated."""
+    judged = judge(other.program, inputs, other.expected, other.actual, rule, platform=platform)
+    wrong = sum(got.size for got in other.actual)
+    types = Judgement(Verdict.DIVERGENT, *bad, wrong, 0, None, None, (), Errors())
+    return combine([judged, as_one(types, other.near())])
 
 
 def judge_alone(
@@ -229,29 +220,16 @@ def _in_either_order(
     judgement = _judge_processes(program, inputs, expected, actual, rule, platform)
     if judgement.verdict not in _WRONG:
         return judgement
-    known = _by_mistake(judgement, program, inputs, expected, actual)
-    if known is not judgement:
-        return known
-    for label, other in misread(program):
-        try:
-            moved = evaluate(other, inputs)
-        except EvaluationError:  # processes of other groups may wait for each other for ever
-            continue
-        again = _judge_processes(other, inputs, moved, actual, rule, platform)
-        known = known_of(collective_of(other) or other.subject, platform)
+    for other in explaining(program, inputs, actual, platform):
+        again = _judge_processes(
+            other.program, inputs, other.expected, other.actual, rule, platform
+        )
+        known = known_of(collective_of(other.program) or other.program.subject, platform)
         if again.kind in {one.label for one in known}:
-            return replace(again, message=f"{again.message}; and {label}")
+            return replace(again, message=f"{again.message}; and {other.label}")
         if again.verdict not in _WRONG:
-            return renamed(judgement, label, _near(expected, actual, moved))
+            return renamed(judgement, other.label, other.near(expected))
     return judgement
-
-
-def _near(expected: Sequence[Array], actual: Sequence[Array], other: Sequence[Array]) -> int:
-    """How many elements are not as expected, but within `NEAR` ulp of what they are in `other`."""
-    return sum(
-        int((~alike(want, got) & (distances_from(one, got) <= NEAR)).sum())
-        for want, got, one in zip(expected, actual, other, strict=True)
-    )
 
 
 def renamed(judgement: Judgement, kind: str, predicted: int = 0) -> Judgement:

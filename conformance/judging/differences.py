@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.judging.questions import NEAR, Predicted
-from conformance.known.hypothesis import Hypothesis
+from conformance.judging.questions import Predicted
+from conformance.known.hypothesis import NEAR, Hypothesis
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.ulp import bound_distances, distances_from, ulp_distances
 from conformance.verdict import Element

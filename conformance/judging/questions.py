@@ -19,10 +19,7 @@ Finding = tuple[Verdict, str]
 """A verdict and its class label."""
 
 Predicted = Callable[[], Array]
-"""predicted(): a mask of the elements that are within `NEAR` ulp of what a class predicts."""
-
-NEAR = 2.0
-"""How many ulp an element may be off a prediction to count as predicted."""
+"""predicted(): a mask of the elements that are near what a class predicts (by `NEAR`)."""
 
 Answer = Iterable[tuple[Verdict, str, Array] | tuple[Verdict, str, Array, Predicted]]
 """Verdicts and class labels, each with a mask of the elements that it explains. A class that
@@ -39,7 +36,7 @@ Question = Callable[[Evidence], Answer]
 class Findings:
     """What was found of each element: `table[codes[i]]`, nothing where the code is negative.
 
-    `predicted` are the elements that are as their class predicts, within `NEAR` ulp.
+    `predicted` are the elements that are as their class predicts, within `hypothesis.NEAR` ulp.
     """
 
     codes: Array

@@ -2,11 +2,14 @@
 
 A hypothesis permits nothing. An element that a rule does not permit, and that a hypothesis
 predicts, is of its class; expectation files say on which backends a class is known.
+
+One about an operation has `errors`. One about a program has `rewrite`, which makes the programs
+that are computed instead (`conformance/known/instead.py` evaluates them).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +17,7 @@ import numpy as np
 from conformance.tolerance.rule import Bound, Measure
 from conformance.tolerance.ulp import distances_from_other
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation
+from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import alike
 
@@ -28,6 +31,21 @@ Rewrite = Callable[[Operation, Operands, Results], tuple[Operation, Operands] | 
 None where it is the same."""
 Others = Callable[[Operation, Operands], Iterator[Results]]
 """others(operation, operands): each of the things that may be computed instead."""
+Rewriting = Callable[[Program], Iterator[Sequence[Program]]]
+"""rewriting(program): each of the programs that may be computed instead. Several in place of one
+differ in what lies in memory that is not the program's own: what they agree on is predicted."""
+Concerns = Callable[[Operation], bool]
+"""concerns(operation): whether a hypothesis is about the operation, or about one in it."""
+
+
+NEAR = 2.0
+"""How many ulp an element may be off a prediction to count as predicted."""
+
+
+def is_any(operation: Operation) -> bool:
+    """Return True: a hypothesis is about whatever operation."""
+    del operation
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +63,13 @@ class Hypothesis:
 
     `ulps` gives the errors in ulp of the values that are computed instead, infinite where there are
     none; None where `errors` says no more than how far results may be off.
+
+    One with `rewrite` is about programs, of one process or of `several`, on any `Hardware` or on
+    `platform`; `concerns` tells the operations of main that are computed otherwise.
     """
 
     label: str
-    errors: Measure
+    errors: Measure | None = None
     flushes: bool = False
     signs: bool = False
     unsteady: bool = False
@@ -56,6 +77,10 @@ class Hypothesis:
     stated: bool = False
     of_constants: bool = False
     ulps: Measure | None = None
+    rewrite: Rewriting | None = None
+    concerns: Concerns = is_any
+    several: bool = False
+    platform: str = ""
 
 
 def known_values(label: str, errors: Measure, *, flushes: bool = False) -> Hypothesis:

@@ -1,7 +1,6 @@
 """What each op's results are known to be in place of what is asked, by what computes them.
 
-The hypotheses about programs of several operations are in rewritings.py, those about programs as a
-whole in mistakes.py.
+The hypotheses about programs are in programs.py, rewritings of several operations in rewritings/.
 """
 
 from __future__ import annotations

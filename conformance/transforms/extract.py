@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,12 @@ def with_main(program: Program, main: Function) -> Program:
     """The program with another main, which comes first."""
     others = (f for f in program.functions if f is not program.main)
     return replace(program, functions=(main, *others))
+
+
+def with_body(program: Program, operations: Iterable[Operation]) -> Program:
+    """Return the program with other operations in its main."""
+    main = program.main
+    return with_main(program, replace(main, body=replace(main.body, operations=tuple(operations))))
 
 
 def starting_with(program: Program, name: str) -> Program:
@@ -41,12 +47,11 @@ def returning(program: Program, values: Sequence[Value]) -> Program:
 
 def prefix(program: Program, length: int) -> Program:
     """The first operations of main; it returns what of their results the others use."""
-    main = program.main
-    kept, rest = main.body.operations[:length], main.body.operations[length:]
+    operations = program.main.body.operations
+    kept, rest = operations[:length], operations[length:]
     used = {value.name for operation in rest for value in used_by(operation)}
     live = [v for one in kept for v in one.results if v.name in used and can_be_result(v)]
-    shorter = replace(main, body=replace(main.body, operations=(*kept, rest[-1])))
-    return returning(with_main(program, shorter), live)
+    return returning(with_body(program, (*kept, rest[-1])), live)
 
 
 def part(

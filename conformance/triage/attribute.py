@@ -17,9 +17,9 @@ from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, Failure, failures_of, known_by
 from conformance.judging.compare import MALFORMED, Judgement, judge, malformed, renamed
 from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import judge_program, passed
+from conformance.judging.perturbation.judge import computed_instead, judge_program, passed
 from conformance.judging.perturbation.overrides import Override
-from conformance.known.mistakes import MISTAKES, concerned, mistaken
+from conformance.known.programs import OF_PROGRAMS, concerned
 from conformance.known.rewritings.table import is_rewriting
 from conformance.known.rewritings.values import Shown
 from conformance.transforms.extract import alone, hands_on_constants, part
@@ -64,7 +64,7 @@ class Explainer:
         infeeds: Infeeds = None,
     ) -> Explained:
         """What is behind the failure of a program that gave these results on these inputs."""
-        if judgement.kind in MISTAKES:  # and that explains all of it
+        if judgement.kind in OF_PROGRAMS:  # and that explains all of it
             for operation in concerned(judgement.kind, program):
                 if ids := self.known(operation, judgement):
                     return Explained(
@@ -230,8 +230,8 @@ class Explainer:
             return named or found, is_rewritten or named is not None
         try:
             group, inputs, got = self._run(program, found.group, operation, values)
-            if (mistake := _mistake(operation, group, inputs, got)) is not None:
-                return replace(found, judgement=renamed(found.judgement, mistake)), True
+            if label := self._instead(operation, group, inputs, got):
+                return replace(found, judgement=renamed(found.judgement, label)), True
             if taken is None or rule is None:
                 return found, is_rewritten
             expected, actual = evaluate(*taken), tuple(got)
@@ -349,12 +349,20 @@ class Explainer:
             return ()
         try:
             taken = self._run(wrong.program, group, wrong.operation, wrong.values)
-            mistake = _mistake(wrong.operation, *taken)
+            label = self._instead(wrong.operation, *taken)
         except (BackendError, EvaluationError, KeyError):
-            mistake = None
-        if mistake is not None:
-            return self.known(wrong.operation, renamed(wrong.judgement, mistake))
+            label = ""
+        if label:
+            return self.known(wrong.operation, renamed(wrong.judgement, label))
         return self._ids(group, wrong.judgement)
+
+    def _instead(
+        self, operation: Operation, group: Program, inputs: Sequence[Array], got: Sequence[Array]
+    ) -> str:
+        """The class of what explains all that a group gives and is about an operation, or ""."""
+        other = computed_instead(Permitted(group, inputs, self.search.platform), got)
+        is_about = other is not None and operation in concerned(other.label, group)
+        return other.label if other is not None and is_about else ""
 
     def _run(
         self,
@@ -467,11 +475,3 @@ def group_name(group: Sequence[Operation]) -> str:
 def called(group: Sequence[Operation]) -> str:
     """What expectations call operations that go wrong together, and their element type."""
     return " ".join(filter(None, (group_name(group), column(group[-1]))))
-
-
-def _mistake(
-    operation: Operation, group: Program, inputs: Sequence[Array], got: Sequence[Array]
-) -> str | None:
-    """The class of the mistake in an operation that explains all that its group gives."""
-    label = mistaken(group, inputs, got)
-    return label if label and operation in concerned(label, group) else None

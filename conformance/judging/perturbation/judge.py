@@ -33,7 +33,8 @@ from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failures, is_near, within
 from conformance.judging.questions import Answer, Finding, Question, ask
 from conformance.judging.wording import of_elements
-from conformance.known.mistakes import mistaken, taken_for
+from conformance.known.instead import Candidate
+from conformance.known.programs import explaining
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
@@ -77,20 +78,23 @@ def _judged(permitted: Permitted, actual: Sequence[Array]) -> Judgement:
 
 
 def by_mistake(permitted: Permitted, actual: Sequence[Array], judgement: Judgement) -> Judgement:
-    """The judgement, with the class of the mistake that explains all results if there is one."""
+    """The judgement, with the class of what explains all results if there is such."""
     if judgement.verdict is not Verdict.DIVERGENT or not permitted.is_plain:
         return judgement
-    kind = mistaken(permitted.program, permitted.inputs, actual)
-    return renamed(judgement, kind or _taken_for_another(permitted, actual))
+    other = computed_instead(permitted, actual)
+    if other is None:
+        return judgement
+    return renamed(judgement, other.label, other.near(permitted.expected))
 
 
-def _taken_for_another(permitted: Permitted, actual: Sequence[Array]) -> str:
-    """The class of the program that a program was taken for, "" for none that explains results."""
-    for kind, other in taken_for(permitted.program, permitted.platform):
-        there = Permitted(other, permitted.inputs, permitted.platform)
-        if _judged(there, actual).verdict is Verdict.PASS:
-            return kind
-    return ""
+def computed_instead(permitted: Permitted, actual: Sequence[Array]) -> Candidate | None:
+    """Return what may be computed in place of a program and permits all results, if anything."""
+    program, inputs, platform = permitted.program, permitted.inputs, permitted.platform
+    for other in explaining(program, inputs, actual, platform):
+        there = Permitted(other.program, inputs, platform)
+        if other.is_exact or _judged(there, other.actual).verdict is Verdict.PASS:
+            return other
+    return None
 
 
 def passed(total: int) -> Judgement:

@@ -72,12 +72,11 @@ _INDICES: dict[str, Callable[[int], range]] = {
 """Which of so many operands hold indices."""
 
 
-def sign_extended(program: Program) -> Program:
-    """The program with all unsigned indices taken for signed ones; the same one where there are
-    none."""
-    ops = dict.fromkeys(_INDICES, _sign_extended)
-    changed = with_operations(program, ops)
-    return program if changed == program else changed
+def rewrite(program: Program) -> Iterator[tuple[Program]]:
+    """Yield the program with all unsigned indices taken for signed ones, where it has any."""
+    changed = with_operations(program, dict.fromkeys(_INDICES, _sign_extended))
+    if changed != program:
+        yield (changed,)
 
 
 def concerns(operation: Operation) -> bool:

@@ -10,19 +10,25 @@ Source: jaxlib 0.10.2 (both) and 0.12.0 (the second), measured.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
+from conformance.known.xla.memory import constant
+from conformance.known.xla.other_types import bitcast_shape
+from conformance.transforms.extract import returning, with_body
 from conformance.transforms.values import evaluated
-from reference.ir.program import Operation, Program
-from reference.ir.types import Array, ElementType, element_type_of, from_bits, to_bits
-from reference.unspecified.reduction import differ
+from reference.ir.program import Operation, Program, TensorType
+from reference.ir.types import Array, bits_dtype, element_type_of, from_bits, to_bits
 
 BY_BYTES = "one element a byte"
 SIGN_ABOVE = "sign over the elements above"
 
 _BYTE = 8
+_BEHIND = (0, 0x6B)
+"""What bytes behind a constant may be: each of their parts of 4, 2 and 1 low bits differs."""
 
 
 def concerns(operation: Operation) -> bool:
@@ -30,60 +36,65 @@ def concerns(operation: Operation) -> bool:
     return operation.name == "bitcast_convert"
 
 
-def by_bytes(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
-    """Whether a program, one bitcast of a constant, gives what stands in bytes of an element each;
-    beyond the constant's own bytes that may be anything."""
-    constant = _folded(program, inputs, actual)
-    if constant is None:
-        return False
-    (got,) = actual
-    memory, mine = (to_bits(one).reshape(-1).view(np.uint8) for one in (constant, got))
-    known = min(memory.size, mine.size)
-    low = np.uint8((1 << min(element_type_of(got).part.bits, _BYTE)) - 1)
-    return bool(((memory[:known] & low) == mine[:known]).all())
+def by_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
+    """Yield a program, one bitcast of a constant, with what stands in bytes of an element each.
+
+    Beyond the constant's own bytes that may be anything.
+    """
+    folded = _folded(program)
+    if folded is None:
+        return
+    to = _result(program).element
+    shape = bitcast_shape(folded.shape, element_type_of(folded), to)
+    if shape is None or to.is_boolean:  # an i1 has a byte in any case
+        return
+    own, low = to_bits(folded).reshape(-1).view(np.uint8), (1 << min(to.part.bits, _BYTE)) - 1
+    parts = (*shape, 2) if to.is_complex else shape
+    size = math.prod(parts) * bits_dtype(to).itemsize
+    memories = (np.append(own, np.full(size, byte, np.uint8))[:size] & low for byte in _BEHIND)
+    yield tuple(
+        _giving(program, from_bits(memory.view(bits_dtype(to)).reshape(parts), to))
+        for memory in memories
+    )
 
 
-def within_the_constant(
-    program: Program, inputs: Sequence[Array], actual: Sequence[Array]
-) -> list[Array]:
-    """Which elements are made of bytes of the constant, where each is taken for an element."""
-    constant, (got,) = _folded(program, inputs, actual), actual
-    bytes_ = 0 if constant is None else to_bits(constant).nbytes
-    each = to_bits(got).nbytes // max(got.size, 1)
-    return [(each * np.arange(1, got.size + 1) <= bytes_).reshape(got.shape)]
+def sign_above(program: Program) -> Iterator[tuple[Program]]:
+    """Yield a program, one bitcast of a constant of one negative element, with that element's sign
+    extended."""
+    folded = _folded(program)
+    if folded is None or not folded.size:
+        return
+    first, to = folded.reshape(-1)[0], _result(program)
+    is_one = element_type_of(folded).is_signed and bool((folded == first).all())
+    if is_one and int(first) < 0 and not to.element.is_complex:
+        word = int(first) & ((1 << to.element.bits) - 1)
+        bits = np.full(to.static_shape, word, bits_dtype(to.element))
+        yield (_giving(program, from_bits(bits, to.element)),)
 
 
-def sign_above(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
-    """Whether a program, one bitcast of a constant of one negative element, gives that element with
-    its sign extended."""
-    constant = _folded(program, inputs, actual)
-    if constant is None or not constant.size:
-        return False
-    of = element_type_of(constant)
-    first = constant.reshape(-1)[0]
-    if not of.is_signed or not bool((constant == first).all()) or not int(first) < 0:
-        return False
-    (got,) = actual
-    to = element_type_of(got)
-    if to.is_complex:
-        return False
-    word = np.array(int(first) & ((1 << to.bits) - 1), f"uint{max(to.bits, _BYTE)}")
-    predicted = from_bits(np.full(got.shape, word), to)
-    return not differ(predicted.reshape(-1), got.reshape(-1)).any()
-
-
-def _folded(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> Array | None:
-    """The constant of which a program of one such bitcast is the bits; None for any other."""
+def _folded(program: Program) -> Array | None:
+    """Return the constant that a program of one such bitcast is about; None for any other."""
     *before, end = program.main.body.operations
-    if not before or inputs or len(actual) != 1:
+    if not before or program.main.arguments:
         return None
     if not concerns(before[-1]) or end.operands != before[-1].results:
         return None
-    values = evaluated(program, inputs)
-    constant, right = (values[one.operands[0].name] for one in (before[-1], end))
-    if actual[0].dtype != right.dtype:
+    of = before[-1].operands[0].type
+    types = (of, _result(program))
+    if not any(isinstance(one, TensorType) and one.stored.bits < _BYTE for one in types):
         return None
-    types: list[ElementType] = [element_type_of(one) for one in (constant, actual[0])]
-    if actual[0].shape != right.shape and not any(of.is_boolean for of in types):
-        return None  # results have other shapes where XLA gives an i1 a byte
-    return constant if any(of.bits < _BYTE for of in types) else None
+    return evaluated(program, ())[before[-1].operands[0].name]
+
+
+def _result(program: Program) -> TensorType:
+    of = program.subject.results[0].type
+    assert isinstance(of, TensorType)
+    return of
+
+
+def _giving(program: Program, array: Array) -> Program:
+    """Return the program with an array as its result, in place of what its last operation makes."""
+    (result,) = program.subject.results
+    value = replace(result, type=TensorType(array.shape, element_type_of(array)))
+    *before, _, end = program.main.body.operations
+    return returning(with_body(program, (*before, constant(value, array), end)), [value])

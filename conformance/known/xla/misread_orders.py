@@ -2,7 +2,9 @@
 
 TopK, and comparators in total order, compare numbers of 6 bits by their codes, as unsigned
 integers: the sign is looked for where a type of 8 bits has it. They compare f8E5M2FNUZ in f16,
-where numbers under 2^-14 are subnormal and are taken for 2^-14 of their sign.
+where numbers under 2^-14 are subnormal and are taken for 2^-14 of their sign. TopK of jaxlib 0.10
+compares bf16 as f32, by instructions that flush: -9e-39 and -8e-40 are both -0, and the first of
+them is taken.
 Source: jaxlib 0.10.2 and 0.12, measured on all numbers of these types.
 """
 
@@ -20,12 +22,13 @@ from conformance.transforms.values import nested
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of, to_bits
-from reference.numerics.alike import alike
+from reference.numerics.alike import alike, has_subnormals
 from reference.numerics.rounding import to_float64
 from reference.ops.sorts.sorting import permutation
 
 CODES = "order of the codes"
 ROUNDED = "rounded up in f16"
+FLUSHED = "subnormal comparison"
 
 Seen = Callable[[Array], Array | None]
 """seen(array): the numbers that are compared in place of these; None of any other type."""
@@ -52,6 +55,18 @@ def rounded_up(array: Array) -> Array | None:
     number = to_float64(array)
     is_lost = (np.abs(number) < _LEAST) & (np.abs(number) >= of.float_format.smallest_normal)
     return np.where(is_lost, np.copysign(_LEAST, number), number).astype(array.dtype)
+
+
+def flushed(array: Array) -> Array | None:
+    """Return numbers with zeros of their sign for subnormal ones: -0 comes before +0."""
+    of = element_type_of(array)
+    if not of.is_float or not has_subnormals(array):
+        return None
+    number, least = to_float64(array), of.float_format.smallest
+    zero = np.where(np.signbit(number), -least, 0.0)
+    return np.where(np.abs(number) < of.float_format.smallest_normal, zero, number).astype(
+        array.dtype
+    )
 
 
 def _sorts(seen: Seen) -> Measure:
@@ -110,5 +125,6 @@ SORTS = (known_values(CODES, _sorts(ranked_by_code)), known_values(ROUNDED, _sor
 SELECTIONS = (
     known_values(CODES, _selects(ranked_by_code)),
     known_values(ROUNDED, _selects(rounded_up)),
+    known_values(FLUSHED, _selects(flushed)),
 )
 """The classes of TopK."""

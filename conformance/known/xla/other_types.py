@@ -10,67 +10,30 @@ Source: jaxlib 0.10.2 and 0.12.0, measured.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from conformance.transforms.extract import with_main
-from conformance.transforms.values import evaluated
-from reference.interpreter.evaluate import EvaluationError, evaluate
-from reference.ir.program import Operation, Program, Region, TensorType, Value, single_op
-from reference.ir.types import (
-    ELEMENT_TYPES,
-    Array,
-    ElementType,
-    bits_dtype,
-    element_type_of,
-    from_bits,
-    to_bits,
-)
+from conformance.known.xla.memory import constant
+from conformance.transforms.extract import returning, with_body
+from reference.ir.program import Operation, Program, Region, TensorType, Value, attributes
+from reference.ir.types import ELEMENT_TYPES, ElementType
 
 _BYTE = 8
+_MEMORY = ELEMENT_TYPES["ui8"]
 
 
-@dataclass(frozen=True, slots=True)
-class Otherwise:
-    """Another program, its inputs and results, and actual results in the same types."""
-
-    program: Program
-    inputs: Sequence[Array]
-    expected: Sequence[Array]
-    actual: Sequence[Array]
-
-
-def in_other_types(
-    program: Program, inputs: Sequence[Array], actual: Sequence[Array]
-) -> Otherwise | None:
-    """Return what is computed in place of a program whose results are of other types.
-
-    None if the program is not known to have such results, or has results of other types still.
-    """
-    try:
-        found = _in_narrow_body(program, inputs, actual) or _by_bytes(program, inputs, actual)
-    except EvaluationError:
-        return None
-    if found is None or len(found.expected) != len(found.actual):
-        return None
-    pairs = zip(found.expected, found.actual, strict=True)
-    return found if all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs) else None
-
-
-def _in_narrow_body(
-    program: Program, inputs: Sequence[Array], actual: Sequence[Array]
-) -> Otherwise | None:
+def rewrite(program: Program) -> Iterator[tuple[Program]]:
+    """Yield what is computed in place of a program whose results are of other types."""
     *before, subject, end = program.main.body.operations
+    if end.operands != subject.results:
+        return
     narrow = _narrowed(subject)
-    if narrow is None or end.operands != subject.results:
-        return None
-    end = replace(end, operands=narrow.results)
-    body = replace(program.main.body, operations=(*before, narrow, end))
-    types = tuple(value.type for value in narrow.results)
-    other = with_main(program, replace(program.main, body=body, result_types=types))
-    return Otherwise(other, inputs, evaluate(other, inputs), actual)
+    for others in ([narrow] if narrow else [], [*_by_bytes(subject)]):
+        if others:
+            whole = with_body(program, (*before, *others, end))
+            yield (returning(whole, others[-1].results),)
 
 
 def _narrowed(operation: Operation) -> Operation | None:
@@ -131,30 +94,36 @@ def _value_in(value: Value, changed: Mapping[ElementType, ElementType]) -> Value
     return replace(value, type=replace(value.type, element_type=changed[of]))
 
 
-def _by_bytes(
-    program: Program, inputs: Sequence[Array], actual: Sequence[Array]
-) -> Otherwise | None:
-    """Return the bytes that a bitcast from or to i1 gives, with those of the actual results."""
-    *_, subject, end = program.main.body.operations
-    if subject.name != "bitcast_convert" or end.operands != subject.results or len(actual) != 1:
-        return None
-    of, to = _element(subject.operands[0]), _element(subject.results[0])
+def _by_bytes(bitcast: Operation) -> Iterator[Operation]:
+    """Yield a bitcast from or to i1 by way of the bytes that i1 are in memory."""
+    if bitcast.name != "bitcast_convert":
+        return
+    (value,), (result,) = bitcast.operands, bitcast.results
+    of, to = _element(value), _element(result)
     if of is None or to is None or not (of.is_boolean or to.is_boolean):
-        return None
+        return
     if to.is_complex or any(one.bits < _BYTE and _BYTE % one.bits for one in (of, to)):
-        return None
-    operand = evaluated(program, inputs)[subject.operands[0].name]
-    memory, each = _packed(operand), _bits(to)
-    shape = _shape(operand.shape, _bits(of), each)
-    if shape is None or actual[0].shape != shape or each * actual[0].size > _BYTE * memory.size:
-        return None
-    predicted = _unpacked(memory, to)[: actual[0].size].reshape(shape)
-    got = (
-        actual[0].view(np.uint8) != 0 if to.is_boolean else actual[0]
-    )  # true may be any other bits
-    type_ = TensorType(shape, to)
-    moved = single_op("optimization_barrier", (Value("x", type_),), (type_,))
-    return Otherwise(moved, [predicted], [predicted], [got])
+        return
+    before = value.type
+    assert isinstance(before, TensorType)
+    shape = bitcast_shape(before.static_shape, of, to)
+    if shape is None:
+        return
+    if of.is_boolean:
+        taken = Value(f"{result.name}.taken", TensorType(before.shape, _MEMORY))
+        yield Operation("convert", (value,), (taken,))
+        value = taken
+    made = replace(result, type=TensorType(shape, to))
+    if not to.is_boolean:
+        yield Operation("bitcast_convert", (value,), (made,))
+        return
+    bytes_, zero = (
+        Value(f"{result.name}.{n}", TensorType(shape, _MEMORY)) for n in ("bytes", "no")
+    )
+    yield Operation("bitcast_convert", (value,), (bytes_,))
+    yield constant(zero, np.zeros(shape, np.uint8))
+    given = attributes(comparison_direction="NE")
+    yield Operation("compare", (bytes_, zero), (made,), given)
 
 
 def _bits(of: ElementType) -> int:
@@ -162,31 +131,11 @@ def _bits(of: ElementType) -> int:
     return _BYTE if of.is_boolean else of.bits
 
 
-def _packed(array: Array) -> Array:
-    """Return the bytes of an array in memory: elements under a byte are packed, low bits first."""
-    each = _bits(element_type_of(array))
-    found = np.ascontiguousarray(to_bits(array)).reshape(-1).view(np.uint8)
-    if each >= _BYTE:
-        return found
-    many = _BYTE // each
-    padded = np.zeros(-(-found.size // many) * many, np.uint8)
-    padded[: found.size] = found & np.uint8((1 << each) - 1)
-    shifts = np.arange(0, _BYTE, each, dtype=np.uint8)
-    return np.bitwise_or.reduce(padded.reshape(-1, many) << shifts, axis=-1).astype(np.uint8)
-
-
-def _unpacked(memory: Array, to: ElementType) -> Array:
-    """Return the elements of a type, 1-D, that such bytes are."""
-    if to.is_boolean:
-        return memory != 0
-    if to.bits < _BYTE:
-        parts = [memory >> np.uint8(shift) for shift in range(0, _BYTE, to.bits)]
-        memory = np.stack(parts, axis=-1).reshape(-1) & np.uint8((1 << to.bits) - 1)
-    return from_bits(memory.view(bits_dtype(to)), to)
-
-
-def _shape(shape: tuple[int, ...], of: int, to: int) -> tuple[int, ...] | None:
-    """Return the shape of a bitcast by the bits of its elements; None where there is none."""
-    if to <= of:
-        return shape if to == of else (*shape, of // to)
-    return shape[:-1] if shape and shape[-1] == to // of else None
+def bitcast_shape(
+    shape: tuple[int, ...], of: ElementType, to: ElementType
+) -> tuple[int, ...] | None:
+    """Return the shape of a bitcast where an i1 has a byte; None where there is none."""
+    old, new = _bits(of), _bits(to)
+    if new <= old:
+        return shape if new == old else (*shape, old // new)
+    return shape[:-1] if shape and shape[-1] == new // old else None

@@ -10,16 +10,12 @@ Source: jaxlib 0.10.2 and 0.12, measured.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 import numpy as np
 
-from conformance.known.mistaken import with_operations
-from reference.interpreter.evaluate import evaluate
-from reference.ir.errors import EvaluationError
-from reference.ir.program import Dense, Operation, Program, TensorType, Value, attributes
-from reference.ir.types import Array
-from reference.numerics.alike import alike
+from conformance.known.xla.memory import CONTENTS, Content, constant, held
+from conformance.transforms.extract import with_body
+from reference.ir.program import Operation, Program, TensorType, Value, attributes
 
 LABEL = "start clamped to the bound"
 
@@ -31,44 +27,24 @@ def concerns(operation: Operation) -> bool:
     return operation.name == _SLICES and _free(operation) is not None
 
 
-def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
-    """Whether a program gives just what such starts make of it, whatever the padding holds: what
-    is the same for zeros and for ones there must be."""
-    if not any(map(concerns, program.main.body.operations)):
-        return False
-    try:
-        zeros, ones = _padded(program, inputs)
-    except EvaluationError:
-        return False
-    return len(zeros) == len(actual) and all(map(_is_as, zeros, ones, actual))
-
-
-def predicts(program: Program, inputs: Sequence[Array], _: Sequence[Array]) -> list[Array]:
-    """Which elements of explained results depend on no padding."""
-    return list(map(alike, *_padded(program, inputs)))
-
-
-def _padded(program: Program, inputs: Sequence[Array]) -> list[Sequence[Array]]:
-    """What such starts make of a program whose padding holds zeros, and ones."""
+def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
+    """Yield the program with such starts, whatever its padding holds."""
     operations = program.main.body.operations
-    return [
-        evaluate(with_operations(program, (*_mistaken(operations, fill),)), inputs)
-        for fill in (0, 1)
-    ]
+    if any(map(concerns, operations)):
+        makers = {value.name: one for one in operations for value in one.results}
+        yield tuple(
+            with_body(program, _mistaken(operations, makers, content)) for content in CONTENTS
+        )
 
 
-def _is_as(zeros: Array, ones: Array, got: Array) -> bool:
-    if got.shape != zeros.shape or got.dtype != zeros.dtype or ones.shape != zeros.shape:
-        return False
-    return bool((alike(zeros, got) | ~alike(zeros, ones)).all())
-
-
-def _mistaken(operations: Sequence[Operation], fill: int) -> Iterator[Operation]:
-    makers = {value.name: one for one in operations for value in one.results}
-    return chain.from_iterable(
-        _late(one, fill, f"late{number}.", makers) if concerns(one) else (one,)
-        for number, one in enumerate(operations)
-    )
+def _mistaken(
+    operations: Sequence[Operation], makers: Mapping[str, Operation], content: Content
+) -> Iterator[Operation]:
+    for number, one in enumerate(operations):
+        if concerns(one):
+            yield from _late(one, content, f"late{number}.", makers)
+        else:
+            yield one
 
 
 def _room(value: Value, dimension: int, makers: Mapping[str, Operation]) -> int:
@@ -105,7 +81,7 @@ def _free(operation: Operation) -> int | None:
 
 
 def _late(
-    operation: Operation, fill: int, prefix: str, makers: Mapping[str, Operation]
+    operation: Operation, content: Content, prefix: str, makers: Mapping[str, Operation]
 ) -> Iterator[Operation]:
     """The slice of the operand with padding behind it, from a start that fits the bound."""
     operand, free = operation.operands[0], _free(operation)
@@ -117,22 +93,17 @@ def _late(
     bound, room = of.bounds[free] or 0, _room(operand, free, makers)
     full = tuple(bound if size is None else size for size in of.shape)
     padding = Value(f"{prefix}padding", TensorType(full, of.element_type))
-    yield _constant(padding, np.full(full, fill).astype(of.storage))
+    yield held(padding, content)
     twice = tuple(2 * bound if number == free else None for number in range(len(full)))
     joined = Value(f"{prefix}joined", TensorType(of.shape, of.element_type, twice))
     yield Operation("concatenate", (operand, padding), (joined,), attributes(dimension=free))
     start = operation.operands[1 + free]
     assert isinstance(start.type, TensorType)
     least, most = (Value(f"{prefix}{name}", start.type) for name in ("least", "most"))
-    yield _constant(least, np.zeros((), start.type.storage))
-    yield _constant(most, np.array(room - int(sizes[free])).astype(start.type.storage))
+    yield constant(least, np.zeros((), start.type.storage))
+    yield constant(most, np.array(room - int(sizes[free])).astype(start.type.storage))
     clamped = Value(f"{prefix}start", start.type)
     yield Operation("clamp", (least, start, most), (clamped,))
     starts = [*operation.operands[1:]]
     starts[free] = clamped
     yield Operation(_SLICES, (joined, *starts), operation.results, operation.attributes)
-
-
-def _constant(value: Value, array: Array) -> Operation:
-    assert isinstance(value.type, TensorType)
-    return Operation("constant", (), (value,), attributes(value=Dense.of(array, value.type)))

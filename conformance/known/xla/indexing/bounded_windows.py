@@ -9,19 +9,16 @@ Source: jaxlib 0.10.2 and 0.12, measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, product
+from math import prod
 from typing import Any
 
-import numpy as np
-
-from conformance.known.mistaken import alike
-from reference.interpreter.evaluate import evaluate
-from reference.ir.errors import EvaluationError
-from reference.ir.program import Operation, Program, TensorType, Value
-from reference.ir.types import Array
+from conformance.known.xla.memory import CONTENTS, Content, held
+from conformance.transforms.extract import with_body
+from reference.ir.program import Operation, Program, TensorType, Value, attributes
 from reference.ops.folds.windows import pairs_of
-from reference.ops.table import OPS
 
 LABEL = "windows miscounted"
 
@@ -37,74 +34,74 @@ def concerns(operation: Operation) -> bool:
     return bool(shape) and few != (shape, shape)
 
 
-def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
-    """Whether a program gives just that in its results that are those of such windows, or are
-    computed of them element by element; what is behind the rows may be anything."""
-    windows = _windows(program)
-    if not any(windows):
-        return False
-    try:
-        expected = evaluate(program, inputs)
-    except EvaluationError:
-        return False
-    if len(expected) != len(actual):
-        return False
-    given = zip(windows, expected, actual, strict=True)
-    return all(_is_as(*one) for one in given)
+def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
+    """Yield the program with such rows, whatever lies behind them, for each way to count."""
+    operations = program.main.body.operations
+    miscounted = _of_what_was_cut(operations)
+    for counts in product(*(list(_counts(one)) for one in miscounted)):
+        chosen = {id(one): kept for one, kept in zip(miscounted, counts, strict=True)}
+        if chosen:
+            yield tuple(
+                with_body(program, _cut_rows(operations, chosen, content)) for content in CONTENTS
+            )
 
 
-def predicts(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> list[Array]:
-    """Which elements of explained results are those of such windows."""
-    found: list[Array] = []
-    for window, right, got in zip(
-        _windows(program), evaluate(program, inputs), actual, strict=True
-    ):
-        kept = got.size if window is None else _kept(window, right, got) or 0
-        found.append((np.arange(got.size) < kept).reshape(got.shape))
-    return found
-
-
-def _is_as(window: Operation | None, right: Array, got: Array) -> bool:
-    if window is None:
-        return alike(right, got)
-    if right.shape != got.shape or right.dtype != got.dtype:
-        return False
-    return _kept(window, right, got) is not None
-
-
-def _kept(window: Operation, right: Array, got: Array) -> int | None:
-    """How many elements are kept, as the results begin with these; None where they do not."""
-    rows = (rows for rows in _rows(window, right) if alike(rows, got.reshape(-1)[: rows.size]))
-    return next((one.size for one in rows), None)
-
-
-def _rows(window: Operation, right: Array) -> Iterator[Array]:
-    """What is kept of a result, 1-D, where sizes of some dimensions were set."""
+def _counts(window: Operation) -> Iterator[tuple[int, ...]]:
+    """Yield the sizes that are kept of a result where sizes of some dimensions were set."""
+    shape = _shape(window.results[0])
     for is_padded in (True, False):
         counted = _counted(window, is_padded=is_padded)
-        fewer = [d for d, few in enumerate(counted) if few < right.shape[d]]
+        fewer = [d for d, few in enumerate(counted) if few < shape[d]]
         for some in range(1, len(fewer) + 1):
             for chosen in combinations(fewer, some):
-                kept = [slice(few if d in chosen else None) for d, few in enumerate(counted)]
-                yield right[tuple(kept)].reshape(-1)
+                yield tuple(counted[d] if d in chosen else size for d, size in enumerate(shape))
 
 
-def _windows(program: Program) -> list[Operation | None]:
-    """For each result of main the windows that it is computed of element by element, where these
-    are of what was cut; None where there are none."""
-    operations = program.main.body.operations
-    of: dict[str, Operation] = {}
+def _of_what_was_cut(operations: Sequence[Operation]) -> list[Operation]:
+    """Return the windows that may be miscounted over what a size was set of."""
     cut: set[str] = set()
+    found: list[Operation] = []
     for one in operations[:-1]:
         names = [value.name for value in one.operands]
         if one.name == _CUTS or not cut.isdisjoint(names):
             cut.update(value.name for value in one.results)
         if concerns(one) and not cut.isdisjoint(names):
-            of.update((value.name, one) for value in one.results)
-        elif one.name in OPS and OPS[one.name].elementwise:
-            found = [of[name] for name in names if name in of]
-            of.update((value.name, found[0]) for value in one.results if found)
-    return [of.get(value.name) for value in operations[-1].operands]
+            found.append(one)
+    return found
+
+
+def _cut_rows(
+    operations: Sequence[Operation], counts: Mapping[int, tuple[int, ...]], content: Content
+) -> Iterator[Operation]:
+    """Yield the operations, results of some windows being the rows that are kept, then memory."""
+    for one in operations:
+        if id(one) not in counts:
+            yield one
+            continue
+        whole = tuple(replace(value, name=f"{value.name}.whole") for value in one.results)
+        yield replace(one, results=whole)
+        for value, result in zip(whole, one.results, strict=True):
+            yield from _packed(value, result, counts[id(one)], content)
+
+
+def _packed(
+    whole: Value, result: Value, kept: tuple[int, ...], content: Content
+) -> Iterator[Operation]:
+    of, size = result.type, prod(kept)
+    assert isinstance(of, TensorType)
+    rows, flat, memory, joined = (
+        Value(f"{result.name}.{name}", TensorType(shape, of.element_type))
+        for name, shape in (
+            ("rows", kept), ("flat", (size,)), ("memory", (prod(of.static_shape) - size,)),
+            ("joined", (prod(of.static_shape),)),
+        )
+    )  # fmt: skip
+    given = attributes(start_indices=(0,) * len(kept), limit_indices=kept, strides=(1,) * len(kept))
+    yield Operation("slice", (whole,), (rows,), given)
+    yield Operation("reshape", (rows,), (flat,))
+    yield held(memory, content)
+    yield Operation("concatenate", (flat, memory), (joined,), attributes(dimension=0))
+    yield Operation("reshape", (joined,), (result,))
 
 
 def _counted(window: Operation, *, is_padded: bool) -> tuple[int, ...]:

@@ -10,12 +10,11 @@ Source: jaxlib 0.10.2 and 0.12, measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import count
 
-from conformance.known.mistaken import gives_with
+from conformance.transforms.extract import with_body
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
-from reference.ir.types import Array
 from reference.ops.dynamism import SIZE
 
 LABEL = "padding reshaped"
@@ -23,15 +22,14 @@ LABEL = "padding reshaped"
 _CUTS, _RESHAPES = "set_dimension_size", "dynamic_reshape"
 
 
-def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
-    """Whether a program gives just what that mistake makes of its reshapes."""
+def rewrite(program: Program) -> Iterator[tuple[Program]]:
+    """Yield the program with such reshapes in the place of its own, if it has any."""
     operations = program.main.body.operations
     makers = {value.name: one for one in operations for value in one.results}
     names = (f"padding{number}." for number in count())
-    mistaken = tuple(new for one in operations for new in _reshaped(one, makers, next(names)))
-    if len(mistaken) == len(operations):
-        return False
-    return gives_with(program, inputs, actual, mistaken)
+    reshaped = tuple(new for one in operations for new in _reshaped(one, makers, next(names)))
+    if len(reshaped) > len(operations):
+        yield (with_body(program, reshaped),)
 
 
 def concerns(operation: Operation) -> bool:

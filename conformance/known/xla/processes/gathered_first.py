@@ -7,33 +7,46 @@ XLA's order of the process group beside that (misread_groups.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
-from conformance.known.mistaken import gives
-from conformance.known.xla.processes.misread_groups import misread
+from conformance.known.xla.processes import misread_groups, process_order
 from conformance.transforms.collective import collective_of
-from reference.ir.processes import Process
-from reference.ir.program import Program
-from reference.ir.types import Array
-from reference.ops.distribution.distribution import all_gather
+from conformance.transforms.replacing import with_operation
+from reference.ir.program import Operation, Program, TensorType, Value, attributes
 
 LABEL = "gathered along the first dimension"
 
 
-def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
-    """Whether a program of several processes gives just what that mistake makes of its inputs."""
-    read = (program, *(other for _, other in misread(program)))
-    return any(_makes(one, inputs, actual) for one in read)
+def rewrite(program: Program) -> Iterator[tuple[Program]]:
+    """Yield a program of several processes with such blocks, its groups misread or not."""
+    misread = (misread_groups.rewrite(program), process_order.rewrite(program))
+    for (one,) in chain([(program,)], *misread):
+        collective = collective_of(one)
+        if collective is None or not collective.attribute("all_gather_dim", 0):
+            continue
+        if len(collective.operands) > 1:
+            yield (with_operation(one, collective, *_blocks(collective)),)
 
 
-def _makes(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
-    one = collective_of(program)
-    if one is None or not one.attribute("all_gather_dim", 0) or len(one.operands) < 2:
-        return False
-    given: dict[str, Any] = {**dict(one.attributes), "all_gather_dim": 0}
+def _blocks(operation: Operation) -> Iterator[Operation]:
+    """Yield the all_gather along the first dimension, its results then in the stated shapes."""
+    blocks = tuple(
+        Value(f"{result.name}.blocks", _along_the_first(operand.type, result.type))
+        for operand, result in zip(operation.operands, operation.results, strict=True)
+    )
+    given: dict[str, Any] = {**dict(operation.attributes), "all_gather_dim": 0}
+    yield replace(operation, results=blocks, attributes=attributes(**given))
+    for block, result in zip(blocks, operation.results, strict=True):
+        yield Operation("reshape", (block,), (result,))
 
-    def first(operands: tuple[Array, ...], process: Process) -> Sequence[Array]:
-        return all_gather(operands, process=process, results=(), **given)
 
-    return gives(program, inputs, actual, one, first)
+def _along_the_first(operand: object, result: object) -> TensorType:
+    assert isinstance(operand, TensorType)
+    assert isinstance(result, TensorType)
+    first, *others = operand.static_shape
+    count = math.prod(result.static_shape) // max(1, math.prod(operand.static_shape))
+    return TensorType((first * count, *others), result.element_type)

@@ -19,18 +19,13 @@ from reference.ir.program import Operation, Program, attributes
 DEVICE_IDS = "device_ids of a mesh ignored"
 
 
-def misread(program: Program) -> Iterator[tuple[str, Program]]:
-    """Yield what a program is misread as, each with the class of the mistake.
-
-    Where both mistakes are made, the class is that of the ignored device_ids.
-    """
+def rewrite(program: Program) -> Iterator[tuple[Program]]:
+    """Yield what a program is misread as where device_ids are ignored, and where its process groups
+    are in another order besides."""
     plain = without_device_ids(program)
     if plain is not None:
-        yield DEVICE_IDS, plain
-    for label, one in ((process_order.LABEL, program), (DEVICE_IDS, plain)):
-        other = None if one is None else process_order.replica_by_replica(one)
-        if other is not None:
-            yield label, other
+        yield (plain,)
+        yield from process_order.rewrite(plain)
 
 
 def without_device_ids(program: Program) -> Program | None:

@@ -7,38 +7,49 @@ the operands of the specification as those of the second form gives each process
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
-from conformance.known.mistaken import gives
 from conformance.known.xla.processes.misread_groups import without_device_ids
 from conformance.transforms.collective import collective_of
-from reference.ir.processes import Process
-from reference.ir.program import Dense, Program
-from reference.ir.types import Array
-from reference.ops.distribution.groups import by_channel, group_of, listed_ids
+from conformance.transforms.replacing import with_operation
+from reference.ir.program import Operation, Program, TensorType, Value, attributes
 
 LABEL = "operands taken for parts"
 
 
-def explains(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
-    """Whether a program of several processes gives just what that mistake makes of its inputs."""
-    plain = without_device_ids(program)
-    return any(_makes(one, inputs, actual) for one in (program, plain) if one is not None)
+def rewrite(program: Program) -> Iterator[tuple[Program]]:
+    """Yield a program of several processes with all operands as the parts of one."""
+    for one in (program, without_device_ids(program)):
+        collective = None if one is None else collective_of(one)
+        if one is None or collective is None or collective.name != "all_to_all":
+            continue
+        types = {value.type for value in collective.operands}
+        if len(types) == 1 < len(collective.operands) == collective.attribute("split_count"):
+            yield (with_operation(one, collective, *_of_one_operand(collective)),)
 
 
-def _makes(program: Program, inputs: Sequence[Array], actual: Sequence[Array]) -> bool:
-    one = collective_of(program)
-    if one is None or one.name != "all_to_all" or len(one.operands) < 2:
-        return False
-    groups, channel = one.attribute("replica_groups"), one.attribute("channel_id", 0)
-    if one.attribute("split_count") != len(one.operands):
-        return False
-    assert isinstance(groups, Dense)
-    assert isinstance(channel, int)
-    by_process = by_channel(channel)(listed_ids(groups), program.process_grid or (1, 1))
+def _of_one_operand(operation: Operation) -> Iterator[Operation]:
+    """Yield an all_to_all of one operand, whose rows are the operands."""
+    of, count = operation.operands[0].type, len(operation.operands)
+    assert isinstance(of, TensorType)
+    name, size = operation.results[0].name, math.prod(of.static_shape)
 
-    def taken(_: tuple[Array, ...], process: Process) -> Sequence[Array]:
-        group = group_of(by_process, process.id) or []
-        return [given[group.index(process.id)] for given in process.take(group)]
+    def value(what: str, *shape: int) -> Value:
+        return Value(f"{name}.{what}", TensorType(shape, of.element_type))
 
-    return gives(program, inputs, actual, one, taken)
+    rows = tuple(value(f"row{number}", 1, size) for number in range(count))
+    for operand, row in zip(operation.operands, rows, strict=True):
+        yield Operation("reshape", (operand,), (row,))
+    whole, split = value("whole", count, size), value("split", count, size)
+    yield Operation("concatenate", rows, (whole,), attributes(dimension=0))
+    given: dict[str, Any] = {**dict(operation.attributes)}
+    given |= {"split_dimension": 0, "concat_dimension": 0}
+    yield replace(operation, operands=(whole,), results=(split,), attributes=attributes(**given))
+    for number, result in enumerate(operation.results):
+        part = value(f"part{number}", 1, size)
+        limits = {"start_indices": (number, 0), "limit_indices": (number + 1, size)}
+        yield Operation("slice", (split,), (part,), attributes(**limits, strides=(1, 1)))
+        yield Operation("reshape", (part,), (result,))

@@ -6,6 +6,7 @@ the replicas of the group. XLA goes through the replicas, and in each through th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,13 @@ from reference.ops.distribution.groups import listed_ids
 from reference.ops.table import OPS
 
 LABEL = "order of the process group"
+
+
+def rewrite(program: Program) -> Iterator[tuple[Program]]:
+    """Yield the program with its process groups in XLA's order, where that is another."""
+    other = replica_by_replica(program)
+    if other is not None:
+        yield (other,)
 
 
 def replica_by_replica(program: Program) -> Program | None:

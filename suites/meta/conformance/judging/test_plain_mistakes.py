@@ -16,7 +16,7 @@ from conformance.catalog import CATALOG, Cell
 from conformance.judging import compare
 from conformance.judging.differences import Differing
 from conformance.judging.questions import Findings
-from conformance.known.mistakes import MISTAKES
+from conformance.known.programs import OF_PROGRAMS
 from conformance.known.table import of_op
 from conformance.tolerance.hardware import Hardware
 from generators.cells.plan import cases, valid_columns
@@ -54,7 +54,6 @@ PREDICTED: dict[tuple[str, str], str] = {
     ("divide", "reciprocal"): "predicts 0 where the reciprocal underflows, of complex parts alone",
     ("reduce_window", "dilation left out"): _CHOICE,
     ("select_and_scatter", "order of the elements"): _CHOICE,
-    ("select_and_scatter", "subnormal comparison"): _CHOICE,
     ("select_and_scatter", "source without elements"): _MEMORY,
 }
 """Models, by op and class, that explain plain mistakes, each with the reason."""
@@ -109,7 +108,7 @@ def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
                             case.program, inputs, expected, wrong, rule, platform=hardware
                         )
                     explained |= set(_explained(seen, name))
-                    if judgement.kind in MISTAKES:
+                    if judgement.kind in OF_PROGRAMS:
                         explained.add((judgement.kind, name))
     return explained
 

@@ -1,0 +1,112 @@
+"""Programs that may be computed in place of a program, on its inputs: what hypotheses predict.
+
+Whoever judges results judges these candidates as any other program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.known.hypothesis import NEAR, Hypothesis, Rewriting
+from conformance.tolerance.ulp import distances_from
+from reference.interpreter.evaluate import evaluate
+from reference.ir.errors import EvaluationError
+from reference.ir.program import Program
+from reference.ir.types import Array
+from reference.numerics.alike import alike
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A program that may be computed instead, and what it predicts of some results.
+
+    `actual` are these results in its own shapes. Where they are made of memory that is not the
+    program's they are as `expected`: anything may be there. `predicted` are the other elements.
+    """
+
+    label: str
+    program: Program
+    expected: tuple[Array, ...]
+    actual: tuple[Array, ...]
+    predicted: tuple[Array, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the results are bit for bit as predicted."""
+        return all(
+            bool(alike(*pair).all()) for pair in zip(self.expected, self.actual, strict=True)
+        )
+
+    def near(self, beside: Sequence[Array] | None = None) -> int:
+        """Return how many elements are within `NEAR` ulp of what is predicted.
+
+        Those that are as `beside` has them too are left out.
+        """
+        given = zip(self.predicted, self.expected, self.actual, strict=True)
+        found = [mask & (distances_from(one, got) <= NEAR) for mask, one, got in given]
+        if beside is not None:
+            unlike = (
+                ~alike(want, got.reshape(want.shape))
+                for want, got in zip(beside, self.actual, strict=True)
+            )
+            found = [mask.reshape(one.shape) & one for mask, one in zip(found, unlike, strict=True)]
+        return sum(int(mask.sum()) for mask in found)
+
+
+def candidates(
+    hypotheses: Sequence[Hypothesis],
+    program: Program,
+    inputs: Sequence[Array],
+    actual: Sequence[Array],
+    platform: str,
+) -> Iterator[Candidate]:
+    """Yield the programs that hypotheses put in a program's place, whose results have the number,
+    the element types and the sizes of the actual ones."""
+    several = program.process_count > 1
+    for one in hypotheses:
+        if one.rewrite is None or one.several is not several or one.platform not in ("", platform):
+            continue
+        yield from rewritten_by(one.rewrite, program, inputs, actual, label=one.label)
+
+
+def rewritten_by(
+    rewrite: Rewriting,
+    program: Program,
+    inputs: Sequence[Array],
+    actual: Sequence[Array],
+    *,
+    label: str = "",
+) -> Iterator[Candidate]:
+    """Yield the programs that a rewriting makes of a program, as `candidates` does."""
+    for programs in rewrite(program):
+        try:
+            first, *others = (tuple(evaluate(other, inputs)) for other in programs)
+        except EvaluationError:  # processes of other groups may wait for each other for ever
+            continue
+        shaped = _shaped(first, actual)
+        if shaped is None:
+            continue
+        predicted = tuple(
+            np.logical_and.reduce([np.ones(one.shape, np.bool_), *(alike(one, x) for x in rest)])
+            for one, *rest in zip(first, *others, strict=True)
+        )
+        given = tuple(
+            np.where(mask, got, one)
+            for mask, got, one in zip(predicted, shaped, first, strict=True)
+        )
+        yield Candidate(label, programs[0], first, given, predicted)
+
+
+def _shaped(expected: Sequence[Array], actual: Sequence[Array]) -> tuple[Array, ...] | None:
+    """Return the results in the shapes that are expected, None where they cannot be."""
+    if len(expected) != len(actual):
+        return None
+    pairs = list(zip(expected, actual, strict=True))
+    if any(want.dtype != got.dtype or want.size != got.size for want, got in pairs):
+        return None
+    # true may be any other bits than those of 1
+    numbers = (got.view(np.uint8) != 0 if got.dtype == np.bool_ else got for _, got in pairs)
+    return tuple(got.reshape(want.shape) for (want, _), got in zip(pairs, numbers, strict=True))

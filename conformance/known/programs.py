@@ -1,0 +1,72 @@
+"""What compilers are known to compute in place of a whole program: hypotheses by `rewrite`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from conformance.known.hypothesis import Hypothesis
+from conformance.known.instead import Candidate, candidates
+from conformance.known.interpreter import indices
+from conformance.known.xla import folded_bitcasts, trip_counts
+from conformance.known.xla.indexing import bounded_starts, bounded_windows, reshaped_padding
+from conformance.known.xla.processes import (
+    gathered_first,
+    misread_groups,
+    operands_as_parts,
+    process_order,
+)
+from conformance.tolerance.hardware import Hardware
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+
+PROGRAMS = (
+    Hypothesis(operands_as_parts.LABEL, rewrite=operands_as_parts.rewrite, several=True),
+    Hypothesis(gathered_first.LABEL, rewrite=gathered_first.rewrite, several=True),
+    Hypothesis(misread_groups.DEVICE_IDS, rewrite=misread_groups.rewrite, several=True),
+    Hypothesis(process_order.LABEL, rewrite=process_order.rewrite, several=True),
+    Hypothesis(
+        trip_counts.LABEL, rewrite=trip_counts.rewrite, concerns=trip_counts.concerns
+    ),
+    Hypothesis(
+        reshaped_padding.LABEL,
+        rewrite=reshaped_padding.rewrite, concerns=reshaped_padding.concerns,
+    ),
+    Hypothesis(
+        bounded_starts.LABEL, unsteady=True,
+        rewrite=bounded_starts.rewrite, concerns=bounded_starts.concerns,
+    ),
+    Hypothesis(
+        bounded_windows.LABEL, unsteady=True,
+        rewrite=bounded_windows.rewrite, concerns=bounded_windows.concerns,
+    ),
+    Hypothesis(
+        folded_bitcasts.BY_BYTES, unsteady=True,
+        rewrite=folded_bitcasts.by_bytes, concerns=folded_bitcasts.concerns,
+    ),
+    Hypothesis(
+        folded_bitcasts.SIGN_ABOVE,
+        rewrite=folded_bitcasts.sign_above, concerns=folded_bitcasts.concerns,
+    ),
+    Hypothesis(
+        indices.LABEL, rewrite=indices.rewrite, concerns=indices.concerns,
+        platform=Hardware.INTERPRETER,
+    ),
+)  # fmt: skip
+"""In the order in which they are asked: the first that explains all results gives the class."""
+
+OF_PROGRAMS = frozenset(one.label for one in PROGRAMS)
+"""Their classes, each of all results of a program."""
+
+
+def explaining(
+    program: Program, inputs: Sequence[Array], actual: Sequence[Array], platform: str
+) -> Iterator[Candidate]:
+    """Yield the programs that may be computed in place of a program; `platform` computes."""
+    return candidates(PROGRAMS, program, inputs, actual, platform)
+
+
+def concerned(label: str, program: Program) -> list[Operation]:
+    """Return the operations of main that are computed otherwise by the hypotheses of a class."""
+    hypotheses = [one for one in PROGRAMS if one.label == label]
+    operations = program.main.body.operations[:-1]
+    return [one for one in operations if any(each.concerns(one) for each in hypotheses)]

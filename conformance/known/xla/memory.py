@@ -1,0 +1,44 @@
+"""What may lie in memory that is not a program's own, as constants in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from reference.ir.program import Dense, Operation, TensorType, Value, attributes
+from reference.ir.types import Array
+
+Content = Callable[[TensorType], Array]
+"""content(type): what lies in the place of a tensor."""
+
+
+def _zeros(of: TensorType) -> Array:
+    return np.zeros(of.static_shape, of.storage)
+
+
+def _ones(of: TensorType) -> Array:
+    return np.ones(of.static_shape).astype(of.storage)
+
+
+def _largest(of: TensorType) -> Array:
+    element = of.stored
+    is_number = element.is_float or element.is_complex
+    largest = element.float_format.max_finite if is_number else element.max_integer
+    return np.full(of.static_shape, largest).astype(of.storage)
+
+
+CONTENTS: tuple[Content, ...] = (_zeros, _ones, _largest)
+"""Results that are alike with each of them depend on no such memory."""
+
+
+def held(value: Value, content: Content) -> Operation:
+    """Return the operation that makes a value of what lies in its memory."""
+    assert isinstance(value.type, TensorType)
+    return constant(value, content(value.type))
+
+
+def constant(value: Value, array: Array) -> Operation:
+    """Return the operation that makes a value of an array."""
+    assert isinstance(value.type, TensorType)
+    return Operation("constant", (), (value,), attributes(value=Dense.of(array, value.type)))
