@@ -123,6 +123,8 @@ def _check_number(key: str, term: Term, names: Sequence[str]) -> None:
 
 
 def _check_direction(key: str, term: Term) -> None:
+    if key == "computes" and term.ordered:
+        raise ValueError(f"'computes': {term.op}! belongs in 'instead_of': it says what is matched")
     _, dot, direction = term.op.partition(".")
     if term.mnemonic == _COMPARE and direction not in _DIRECTIONS:
         known = ", ".join(f"compare.{one}" for one in _DIRECTIONS)
@@ -134,14 +136,13 @@ def _check_direction(key: str, term: Term) -> None:
 def _check_variables(pattern: Term, replacement: Node) -> None:
     """Check conditions, and that the replacement is made of what the pattern binds."""
     bound = {one.name for one in variables_in(pattern)}
-    for one in variables_in(pattern):
+    for one in (*variables_in(pattern), *terms_in(pattern)):
         if one.condition and one.condition not in CONDITIONS:
             raise ValueError(f"'instead_of': {unknown('condition', one.condition, CONDITIONS)}")
-    for one in variables_in(replacement):
+    for one in (*variables_in(replacement), *terms_in(replacement)):
         if one.condition:
-            raise ValueError(
-                f"'computes': the condition of {one.name}:{one.condition} belongs in 'instead_of'"
-            )
+            raise ValueError(f"'computes': the condition {one.condition!r} belongs in 'instead_of'")
+    for one in variables_in(replacement):
         if one.name not in bound:
             raise ValueError(
                 f"'computes': {unknown('name', one.name, sorted(bound))} of 'instead_of'"

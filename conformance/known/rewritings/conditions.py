@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
 from conformance.known.rewritings.evaluation import Evaluator
 from conformance.known.rewritings.signs import is_not_negative
 from conformance.known.rewritings.terms import Node
-from reference.ir.program import Value
+from reference.ir.program import TensorType, Value
 from reference.ir.types import element_type_of, to_bits
 from reference.numerics.rounding import to_float64
+from reference.ops.table import OPS
 
 Condition = Callable[[Evaluator, Node], bool]
 
@@ -59,10 +61,40 @@ def _constant(evaluator: Evaluator, node: Node) -> bool:
     return isinstance(node, Value) and evaluator.is_constant(node)
 
 
+_REDUCED_AT_LEAST = 4096
+"""Elements that XLA's CPU has YNNPACK reduce, with the operations before them, at least."""
+
+
+def _reduced(evaluator: Evaluator, node: Node) -> bool:
+    """Tell whether some reduction of many elements takes what is made of a value."""
+    if not isinstance(node, Value):
+        return False
+    names = {node.name}
+    for one in evaluator.shown.program.main.body.operations[:-1]:
+        taken = [value for value in one.operands if value.name in names]
+        record = OPS.get(one.name)
+        if not taken or record is None:
+            continue
+        if record.elementwise or record.moves_elements:
+            names |= {value.name for value in one.results}
+            continue
+        sizes = [value.type.static_shape for value in taken if isinstance(value.type, TensorType)]
+        if any(prod(size) >= _REDUCED_AT_LEAST for size in sizes):
+            return True
+    return False
+
+
+def _variable(evaluator: Evaluator, node: Node) -> bool:
+    """Tell whether a value is no constant to a compiler."""
+    return not evaluator.is_constant(node)
+
+
 CONDITIONS: dict[str, Condition] = {
     "boolean": _boolean,
     "constant": _constant,
     "not_negative": _not_negative,
     "power_of_two": _power_of_two,
+    "reduced": _reduced,
+    "variable": _variable,
     "zero_by_truth_values": _zero_by_truth_values,
 }

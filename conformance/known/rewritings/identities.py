@@ -27,6 +27,11 @@ NOT_NEGATIVE = "taken for not negative"
 LEFT_OUT = "conversion left out"
 CANCELLED = "disjunction with itself as false"
 OF_ZEROS = "angle of zeros as a quotient"
+SELECTION = "truth value as a selection"
+NEGATION = "negation moved out of a sum"
+ZEROS = "zeros taken for equal"
+POSITIVE = "+0 for zeros before a reduction"
+OTHER = "other operand for NaN before a reduction"
 
 
 _REAL = (Kind.FLOAT, Kind.SIGNED, Kind.UNSIGNED)
@@ -54,6 +59,51 @@ FORMS: tuple[Rewriting, ...] = _lines(
 """The other forms in which operands are seen."""
 
 IDENTITIES: tuple[Rewriting, ...] = (
+    *_lines(
+        SELECTION,
+        "(multiply (convert p:boolean) x) -> (select p x 0)",
+        "(divide (convert p:boolean) x) -> (select p (divide 1 x) 0)",
+        kinds=_NUMBERS,
+        flushes=False,
+    ),
+    *_lines(
+        NEGATION,
+        *(
+            f"({op} {operands}) -> (negate ({op} x y))"
+            for op in ("convolution", "dot", "dot_general", "einsum")
+            for operands in ("(negate x) y", "x (negate y)")
+        ),
+        *(f"({op} (negate x) y) -> (negate ({op} x y))" for op in ("reduce", "reduce_window")),
+        kinds=_NUMBERS,
+        flushes=False,
+    ),
+    *_lines(
+        ZEROS,
+        "(maximum C D) -> (other_zeros (maximum C D))",
+        "(minimum C D) -> (other_zeros (minimum C D))",
+        "(clamp C D F) -> (other_zeros (clamp C D F))",
+        is_exact=True,
+        flushes=False,
+    ),
+    *_lines(
+        OTHER,  # constants come second
+        *(
+            f"({op}! {first}):reduced -> (select (compare.NE x x) y ({op} x y))"
+            for op in ("maximum", "minimum")
+            for first in ("x:variable y", "y:constant x")
+        ),
+        is_exact=True,
+        flushes=False,
+    ),
+    *_lines(
+        POSITIVE,
+        *(
+            f"({op} x):reduced -> (add 0 ({op} x))"
+            for op in ("negate", "tanh", "sign", "exponential_minus_one", "log_plus_one")
+        ),
+        is_exact=True,
+        flushes=False,
+    ),
     *_lines(
         REGROUPED,
         "(multiply (multiply x C) D) -> (multiply x (multiply C D))",

@@ -88,7 +88,9 @@ class Matcher:
     def matches(self, pattern: Term, operation: Operation) -> Iterator[Bindings]:
         """Yield what the names of a pattern stand for, in each way that an operation matches it."""
         term = as_term(operation)
-        for operands in orders(term):
+        if not self._meets(pattern.condition, operation.results[0]):
+            return
+        for operands in orders(term, pattern):
             yield from self._all_bound(pattern, operands, _with_term({}, term), DEPTH)
 
     def _bound(self, pattern: Node, node: Node, bound: Bindings, depth: int) -> Iterator[Bindings]:
@@ -99,20 +101,23 @@ class Matcher:
         elif isinstance(pattern, Variable):
             if self._may_be(pattern, node, bound):
                 yield {pattern.name: node, **bound}
-        elif isinstance(pattern, Term):
+        elif isinstance(pattern, Term) and self._meets(pattern.condition, node):
             for term in self.seen(node, pattern.op, depth):
-                for operands in orders(term):
+                for operands in orders(term, pattern):
                     yield from self._all_bound(pattern, operands, _with_term(bound, term), depth)
 
     def _may_be(self, pattern: Variable, node: Node, bound: Bindings) -> bool:
         if pattern.is_constant and not self.evaluator.is_constant(node):
             return False
-        if pattern.condition and not CONDITIONS[pattern.condition](self.evaluator, node):
+        if not self._meets(pattern.condition, node):
             return False
         before = bound.get(pattern.name)
         return (
             before is None or before == node or (pattern.is_constant and self._equal(before, node))
         )
+
+    def _meets(self, condition: str, node: Node) -> bool:
+        return not condition or CONDITIONS[condition](self.evaluator, node)
 
     def _all_bound(
         self, pattern: Term, nodes: tuple[Node, ...], bound: Bindings, depth: int

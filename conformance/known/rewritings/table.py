@@ -13,8 +13,7 @@ import numpy as np
 
 from conformance.known.in_force import stated_rewritings
 from conformance.known.iota import is_iota, without_signed_zeros
-from conformance.known.rewritings import before_reductions, contraction, exponentials
-from conformance.known.rewritings.before_reductions import OTHER, POSITIVE
+from conformance.known.rewritings import contraction, exponentials
 from conformance.known.rewritings.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
 from conformance.known.rewritings.exponentials import OF_NAN, UNROUNDED
 from conformance.known.rewritings.identities import FORMS, IDENTITIES
@@ -23,20 +22,16 @@ from conformance.known.rewritings.patterns import predictions
 from conformance.known.rewritings.reductions import MADE_ONE, of_reduction
 from conformance.known.rewritings.slices import ADDED_UP, of_slice
 from conformance.known.rewritings.updates import IN_PLACE, of_update
-from conformance.known.rewritings.values import Predicted, Shown, given_to
+from conformance.known.rewritings.values import Predicted, Shown
 from conformance.known.rewritings.windows import RETURNED, of_cut_operand
 from conformance.transforms.extract import alone
-from conformance.transforms.values import makers_of, used_by
+from conformance.transforms.values import used_by
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
-from reference.ir.program import Operation, Program, TensorType, Value
-from reference.ir.types import Array, ElementType, element_type_of
-from reference.ops.table import OPS
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
 
-SELECTION = "truth value as a selection"
-NEGATION = "negation moved out of a sum"
 IOTA = "taken for iota"
 
-ZEROS = "zeros taken for equal"
 COLUMNS = "columns of a product taken from before"
 
 _COLUMN_BYTES, _BACK = 1 << 17, 1 << 9
@@ -45,81 +40,6 @@ _COLUMN_BYTES, _BACK = 1 << 17, 1 << 9
 Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[Predicted]]
 """rewriting(program, operation, values): what the operation's result may become, as often as the
 pattern is met; `values` are those that the backend has, by name."""
-
-
-def _source(program: Program, value: Value) -> Operation | None:
-    """Return the operation that made a value, before broadcasts, slices and the like moved it."""
-    operations, makers = program.main.body.operations, makers_of(program)
-    while True:
-        number = makers.get(value.name)
-        maker = None if number is None else operations[number]
-        if maker is None or not _moves_one_operand(maker):
-            return maker
-        value = maker.operands[0]
-
-
-def _moves_one_operand(operation: Operation) -> bool:
-    """Whether all elements of the result are elements of the first operand."""
-    record = OPS.get(operation.name)
-    return record is not None and record.moves_elements and record.carries == (0,)
-
-
-def _selection(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
-    """multiply(convert(p), x) as select(p, x, 0): 0 * -1, 0 * inf and 0 * NaN become 0."""
-    for one, other in (operation.operands, operation.operands[::-1]):
-        source = _source(program, one)
-        if source is None or source.name != "convert" or not _is_boolean(source.operands[0]):
-            continue
-        if one.name in values and other.name in values:
-            factor, kept = values[one.name], values[other.name]
-            zero = np.zeros((), kept.dtype)
-            yield Predicted(np.where(factor != 0, kept, zero).astype(kept.dtype))
-
-
-def _selected_quotient(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
-    """divide(convert(p), x) as select(p, 1 / x, 0), a product with 1 / x: 0 / 0 becomes 0."""
-    one, other = operation.operands
-    source = _source(program, one)
-    if source is None or source.name != "convert" or not _is_boolean(source.operands[0]):
-        return
-    if one.name in values and other.name in values:
-        factor = values[one.name]
-        quotient = OPS["divide"].evaluate(factor, values[other.name])
-        zero = np.zeros((), factor.dtype)
-        yield Predicted(np.where(factor != 0, quotient, zero).astype(factor.dtype))
-
-
-def _is_boolean(value: Value) -> bool:
-    of = value.type.element_type if isinstance(value.type, TensorType) else None
-    return isinstance(of, ElementType) and of.is_boolean
-
-
-def _negation(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
-    """sum(-x * y) as -sum(x * y): a sum that is +0 becomes -0."""
-    taken = alone(program, operation, values)
-    if taken is None:
-        return
-    for value in operation.operands:
-        source = _source(program, value)
-        if source is None or source.name != "negate" or value.name not in values:
-            continue
-        names = [argument.name for argument in taken[0].main.arguments]
-        negate = OPS["negate"].evaluate
-        inputs = [
-            negate(array) if name == value.name else array
-            for name, array in zip(names, taken[1], strict=True)
-        ]
-        try:
-            (result,) = evaluate(taken[0], inputs)
-        except EvaluationError:
-            continue
-        yield Predicted(negate(result))
 
 
 def _of_iota(
@@ -144,19 +64,6 @@ def _of_iota(
     except EvaluationError:
         return
     yield Predicted(result)
-
-
-def of_folded_extremum(
-    program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
-    """An extremum of what is made of constants alone, its zeros of the other sign."""
-    given = given_to(operation, values)
-    if given is None or not element_type_of(given[0]).is_float:
-        return
-    if Shown(program, values).is_folded(operation.results[0]):
-        (result,) = apply(operation, given)
-        other = np.where(result == 0, np.negative(result), result).astype(result.dtype)
-        yield Predicted(other, np.zeros(result.shape))
 
 
 def of_squares(
@@ -185,33 +92,20 @@ def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, R
 
 
 _OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
-    (NEGATION, _negation),
     *_contracted(contraction.of_many),
     (TAKEN_APART, contraction.of_many_taken_apart),
 )
 
 MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
-    "multiply": ((SELECTION, _selection),),
-    "divide": ((SELECTION, _selected_quotient),),
     **dict.fromkeys(("exponential", "power"), ((OF_NAN, exponentials.of_constant_nan),)),
     "dynamic_slice": ((ADDED_UP, of_slice),),
     **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, of_update),)),
-    "clamp": ((ZEROS, of_folded_extremum),),
-    **dict.fromkeys(
-        ("maximum", "minimum"),
-        ((ZEROS, of_folded_extremum), (OTHER, before_reductions.of_extremum)),
-    ),
-    **dict.fromkeys(
-        ("negate", "tanh", "sign", "exponential_minus_one", "log_plus_one"),
-        ((POSITIVE, before_reductions.of_odd_function),),
-    ),
     "add": (*_contracted(contraction.of_sum), (UNROUNDED, exponentials.of_sum)),
     "subtract": (
         *_contracted(contraction.of_difference),
         (UNROUNDED, partial(exponentials.of_sum, sign=-1)),
     ),
-    **dict.fromkeys(("dot", "dot_general", "einsum"), ((NEGATION, _negation),)),
-    "convolution": ((NEGATION, _negation), (RETURNED, of_cut_operand)),
+    "convolution": ((RETURNED, of_cut_operand),),
     "reduce": (*_OF_SUMS, (MADE_ONE, of_reduction), (COLUMNS, of_squares)),
     "reduce_window": (*_OF_SUMS, (RETURNED, of_cut_operand)),
 }

@@ -6,11 +6,13 @@ operation's mnemonic and its operands, in parentheses:
 - a lower-case name is any value; where it stands twice it is the same value;
 - an upper-case name is a constant to a compiler; where it stands twice, both have equal elements;
 - a number is a constant all elements of which are that number;
-- a name may have a condition behind a colon: `C:power_of_two` (CONDITIONS in conditions.py);
+- a name or an operation may have a condition behind a colon: `C:power_of_two`, `(abs x):reduced`
+  (CONDITIONS in conditions.py);
 - a comparison has its direction behind a dot: `compare.GE`.
 
-Commutative operations are matched both ways. An operation of a replacement that has attributes or
-regions takes them from the operation of that name in the pattern: `(reverse x)`, `(reduce x y)`.
+Commutative operations are matched both ways; `(maximum! x y)` in this order alone. An operation of
+a replacement that has attributes or regions takes them from the operation of that name in the
+pattern: `(reverse x)`, `(reduce x y)`.
 """
 
 from __future__ import annotations
@@ -44,11 +46,14 @@ class Variable:
 @dataclass(frozen=True, slots=True)
 class Term:
     """An operation on values, on numbers, and on other terms; `maker` is the one that a program
-    has, where there is one."""
+    has, where there is one. In a pattern it may have a condition, and is `ordered` if its operands
+    are not to be swapped."""
 
     op: str
     operands: tuple[Node, ...]
     maker: Operation | None = None
+    condition: str = ""
+    ordered: bool = False
 
     @property
     def mnemonic(self) -> str:
@@ -91,6 +96,7 @@ def _parsed(words: list[str]) -> Node:
     if word != "(":
         return _leaf(word)
     op, operands = (words.pop(0) if words else ""), list[Node]()
+    op, ordered = op.removesuffix("!"), op.endswith("!")
     if not op.partition(".")[0].isidentifier():
         raise ValueError(f"an operation's mnemonic is missing before {op or 'the end'}")
     while words and words[0] != ")":
@@ -98,7 +104,8 @@ def _parsed(words: list[str]) -> Node:
     if not words:
         raise ValueError(f"the operands of {op} lack their closing parenthesis")
     words.pop(0)
-    return Term(op, tuple(operands))
+    condition = words.pop(0)[1:] if words and words[0].startswith(":") else ""
+    return Term(op, tuple(operands), condition=condition, ordered=ordered)
 
 
 def _leaf(word: str) -> Node:
@@ -165,10 +172,11 @@ def as_term(operation: Operation) -> Term:
     return Term(name, operation.operands, operation)
 
 
-def orders(term: Term) -> Iterator[tuple[Node, ...]]:
-    """Yield the operands of a term; those of a commutative operation in both orders."""
+def orders(term: Term, pattern: Term) -> Iterator[tuple[Node, ...]]:
+    """Yield the operands of a term; those of a commutative operation in both orders, unless the
+    pattern is ordered."""
     yield term.operands
-    record = OPS.get(term.op)
+    record = None if pattern.ordered else OPS.get(term.op)
     if record is not None and record.monoid is not None and len(term.operands) == PAIR:
         yield term.operands[::-1]
 

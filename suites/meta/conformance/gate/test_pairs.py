@@ -17,6 +17,7 @@ from conformance.check.program import Work
 from conformance.gate.expectations import Expectation, hypotheses_of, known_by
 from conformance.gate.reading import ExpectationError, load
 from conformance.known.in_force import in_force
+from conformance.known.rewritings.conditions import CONDITIONS
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Record
 from reference.ir.program import Program
@@ -161,6 +162,30 @@ def test_subnormal_numbers_are_zeros_where_it_says_so(
     assert (kind == "as computed by mine") is (got == 0)
 
 
+@pytest.mark.parametrize(("op", "is_known"), [("maximum", True), ("maximum!", False)])
+def test_operands_are_swapped_unless_an_operation_is_ordered(
+    op: str, is_known: bool, tmp_path: Path
+) -> None:
+    pair = f"""
+    instead_of = "({op} (negate x) y)"
+    computes = "(negate x)"
+    """
+    text = """
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.negate %x : tensor<2xf32>
+  %1 = stablehlo.maximum %y, %0 : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}"""
+    given = [array([1, 2]), array([3, 4])]
+    kind = kind_by(entry(pair, tmp_path), text, given, -given[0])
+    assert (kind == "as computed by mine") is is_known
+
+
+def test_each_condition_is_in_the_docs() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in text for name in CONDITIONS)
+
+
 def failing(backend: str, op: str, of: str, known: tuple[Expectation, ...]) -> list[Record]:
     task = Task(Cell(op, element_type(of), backend), 0, 0, 6)
     (result,) = run_tasks([task], hypotheses_of(known, backend))
@@ -219,6 +244,9 @@ def test_a_pattern_of_one_operation_is_asked_in_runs(
         ('instead_of = "(abs Xy)"\ncomputes = "0"', "'Xy' is neither a number nor a name"),
         ('instead_of = "(abs x:odd)"\ncomputes = "x"', "unknown condition 'odd'"),
         ('instead_of = "(abs x)"\ncomputes = "x:constant"', "belongs in 'instead_of'"),
+        ('instead_of = "(abs x):odd"\ncomputes = "x"', "unknown condition 'odd'"),
+        ('instead_of = "(abs x)"\ncomputes = "(negate x):reduced"', "belongs in 'instead_of'"),
+        ('instead_of = "(add x y)"\ncomputes = "(add! y x)"', "belongs in 'instead_of'"),
         ('instead_of = "(abs x)"\ncomputes = "(add 1 2)"', "add of numbers alone has no shape"),
         ('instead_of = "(abs x)"\ncomputes = "(abs x)"', "the same as 'instead_of'"),
         ('instead_of = "(abs x)"\ncomputes = "(reverse x)"', "reverse takes its attributes from"),

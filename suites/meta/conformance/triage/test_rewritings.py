@@ -10,9 +10,9 @@ import pytest
 
 from conformance.judging.perturbation.judge import passed
 from conformance.known.rewritings.exponentials import LARGEST_ARGUMENT, UNROUNDED
-from conformance.known.rewritings.identities import EXPONENTIAL, LOGARITHM, REGROUPED
+from conformance.known.rewritings.identities import EXPONENTIAL, LOGARITHM, REGROUPED, ZEROS
 from conformance.known.rewritings.narrow import KEPT, NEGATIVE
-from conformance.known.rewritings.table import IOTA, ZEROS
+from conformance.known.rewritings.table import IOTA
 from conformance.triage.prediction import is_modelled
 from conformance.verdict import Failing, Verdict
 from reference.ir.program import Operation

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.rewritings.before_reductions import of_extremum, of_odd_function
+from conformance.known.rewritings.identities import OTHER, POSITIVE
+from conformance.known.rewritings.table import rewritings_of
 from conformance.stablehlo.parse import parse_module
+from reference.ir.program import Program
 from reference.ir.types import Array
 from suites.meta.support.checking import values_of
 
@@ -31,14 +33,19 @@ SLICED = (
 )
 
 
+def predicted(label: str, program: Program, place: int, inputs: tuple[Array, ...]) -> list[Array]:
+    """Return what a class predicts of an operation of main."""
+    operation, values = program.main.body.operations[place], values_of(program, inputs)
+    rewriting = dict(rewritings_of(operation))[label]
+    return [one.result for one in rewriting(program, operation, values)]
+
+
 def predicted_maxima(operands: str, last: str = REDUCED, count: int = MANY) -> list[list[float]]:
     """The first two elements of each prediction of a maximum of [NaN, 1, ...] and [3, NaN, ...]."""
     program = parse_module(SUM.format(n=count, operands=operands, last=last.format(n=count)))
     x, y = np.ones((2, count), np.float32)
     x[0], y[0], y[1] = np.nan, 3, np.nan
-    values = values_of(program, (x, y))
-    operation = program.main.body.operations[2]
-    return [one.result[:2].tolist() for one in of_extremum(program, operation, values)]
+    return [one[:2].tolist() for one in predicted(OTHER, program, 2, (x, y))]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +76,6 @@ func.func @main(%x: tensor<{MANY}xf32>) -> tensor<f32> {{
     program = parse_module(text)
     x: Array = np.zeros(MANY, np.float32)
     x[1:3] = -0.0, 5
-    values = values_of(program, (x,))
-    (found,) = of_odd_function(program, program.main.body.operations[1], values)
-    assert found.result[:3].tolist() == [0, 0, -5]
-    assert not np.signbit(found.result[:2]).any()
+    (found,) = predicted(POSITIVE, program, 1, (x,))
+    assert found[:3].tolist() == [0, 0, -5]
+    assert not np.signbit(found[:2]).any()
