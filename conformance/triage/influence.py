@@ -19,8 +19,8 @@ from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program, Value
 from reference.ir.types import Array
 
-MOST_REPAIRS = 16
-"""Candidates that are repaired one by one; any more are taken to matter."""
+MOST_REPAIRS = 64
+"""Repairs that are tried; candidates that are left when these are spent are taken to matter."""
 
 
 def influential(
@@ -28,15 +28,26 @@ def influential(
 ) -> tuple[Override, ...]:
     """Return the candidates whose repair changes results of main by more than rounding does.
 
-    `values` are those that the backend has, by name. If no repair does so by itself, but that of
-    all together does, all are returned.
+    `values` are those that the backend has, by name. Candidates are repaired together, and halves
+    of them where that changes a result, so that a culprit among many harmless ones takes few
+    repairs. If neither half does so, but both together do, all of them are returned.
     """
-    tried, untried = candidates[:MOST_REPAIRS], candidates[MOST_REPAIRS:]
-    found = [one for one in tried if _matter(program, platform, values, [one])]
-    if found or len(candidates) == 1:
-        return (*found, *untried)
-    all_matter = bool(candidates) and _matter(program, platform, values, candidates)
-    return tuple(candidates) if all_matter else ()
+    left = MOST_REPAIRS
+
+    def found_among(some: Sequence[Override]) -> tuple[Override, ...]:
+        nonlocal left
+        if not some or left <= 0:
+            return tuple(some)
+        left -= 1
+        if not _matter(program, platform, values, some):
+            return ()
+        if len(some) == 1:
+            return tuple(some)
+        middle = len(some) // 2
+        found = (*found_among(some[:middle]), *found_among(some[middle:]))
+        return found or tuple(some)
+
+    return found_among(candidates)
 
 
 def _matter(

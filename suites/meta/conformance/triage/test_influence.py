@@ -100,6 +100,30 @@ def test_the_culprit_is_what_makes_the_result_wrong(on: Any) -> None:
     assert "tanh %t" in found.operation, found.message
 
 
+@pytest.mark.parametrize("count", [20, 100])
+def test_any_number_of_harmless_values_before_it_hide_no_culprit(on: Any, count: int) -> None:
+    lines = ["  %m0 = stablehlo.abs %x : tensor<4xf32>"]
+    for n in range(count):
+        lines += [
+            f"  %u{n} = stablehlo.add %x, %zero : tensor<4xf32>",
+            f"  %a{n} = stablehlo.abs %u{n} : tensor<4xf32>",
+            f"  %m{n + 1} = stablehlo.maximum %m{n}, %a{n} : tensor<4xf32>",
+        ]
+    text = "\n".join(
+        [
+            "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {",
+            "  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>",
+            *lines,
+            "  %t = stablehlo.tanh %x : tensor<4xf32>",
+            f"  %r = stablehlo.subtract %t, %m{count} : tensor<4xf32>",
+            "  return %r : tensor<4xf32>\n}",
+        ]
+    )
+    inputs = {"x": np.array([-0.0, 0.5, 1.0, 2.0], np.float32)}
+    found = on(text, inputs, both(minus_zero, off))
+    assert found.operation.startswith("tanh %t"), found.operation
+
+
 def test_repairs_that_matter_together_only_are_all_to_blame() -> None:
     """Each of two sums by itself leaves the larger one as it is."""
     program = parse_module("""
