@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from conformance.check.settings import INVALID
 from conformance.verdict import Verdict
 
 SECONDS = 60.0
@@ -34,4 +35,5 @@ class Replayed:
         if self.reproduces:
             return self.SHOWN
         passes = self.verdict in (Verdict.PASS, Verdict.UNSPECIFIED)
+        passes |= (self.verdict, self.kind) == (Verdict.REJECTED, INVALID)
         return self.FIXED if passes else self.OTHERWISE

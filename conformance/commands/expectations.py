@@ -75,3 +75,38 @@ def check_expectations(
         db=db,
         clashing=known.clashing(expectations, backend, every),
     )
+
+
+@app.command("update")
+def update_expectations(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    out: Annotated[Path, typer.Option("--out", help="The file to add entries to, or to make.")],
+    backend: Annotated[
+        list[str] | None,
+        typer.Option(help="Of these backends alone. Repeatable.", show_default="all of the run"),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, help="Time for minimising each counterexample.")
+    ] = 10.0,
+) -> int:
+    """Write entries for what is new in a run, each with a minimised counterexample.
+
+    They are added to what the file holds, which stays as it is. Each has the reason TODO, which
+    `run --strict` refuses. Exits with 1 where something is left that no entry can know.
+    """
+    from conformance.campaign.updating import command
+
+    return command.update(command.Options(run, out, tuple(backend or ()), seconds))
+
+
+@app.command("fmt")
+def format_expectations(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Expectation files.")],
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit with 1 where a file would change.")
+    ] = False,
+) -> int:
+    """Put the keys of entries in order and write their values in one way; comments stay."""
+    from conformance.check import formatting
+
+    return formatting.format_files(files, check_only=check)

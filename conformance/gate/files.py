@@ -97,12 +97,12 @@ def files_of(given: Given, backends: Sequence[str]) -> list[File]:
         return []
     found: dict[Path, File] = {}
     for one in asked or (None,):
-        for path, names in _named(one, backends).items():
+        for path, names in named(one, backends).items():
             _add(path, names, (), found)
     return list(found.values())
 
 
-def _named(given: str | None, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
+def named(given: str | None, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
     """Return the files that one name stands for, each with the backends that it speaks of."""
     if given is None:
         return _in_folder(SHIPPED, backends)

@@ -1,0 +1,199 @@
+"""What is new in a run, grouped into entries: by op, verdict, class and the backend's own words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from conformance.executors.lost import own_words
+from conformance.gate.classes import UNEXPLAINED
+from conformance.gate.expectations import Expectation
+from conformance.gate.strict import TODO
+from conformance.gate.unpredictable import UNPREDICTABLE
+from conformance.known.computed import label
+from conformance.stablehlo.emit import operations_in
+from conformance.verdict import Detail, Failing, Record, Verdict
+
+_VARYING = re.compile(r"tensor<[^>]*>+|0x[0-9a-fA-F]+|\d+")
+"""What a message says of one program and not of the failure: types, addresses, numbers."""
+
+_LONGEST = 160
+"""Characters of the backend's words that an entry asks for."""
+
+_NAME = re.compile(r'"(stablehlo|chlo|mhlo)\.([\w.]+)"')
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class NewFailure:
+    """A failure of a recorded case that no entry knows; `inputs` is the archive that shows it."""
+
+    record: Record
+    verdict: Verdict
+    kind: str
+    message: str
+    worst_ulp: float | None
+    inputs: bytes
+    wrong: int = 0
+    predicted: int = 0
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How large the program and its inputs are, to begin with small ones."""
+        detail = self.record.detail
+        return (detail.program.count("\n"), len(self.inputs)) if detail else (0, 0)
+
+
+@dataclass(slots=True)
+class Group:
+    """New failures of one op on one backend that are one entry: same verdict, class and words."""
+
+    op: str
+    backend: str
+    verdict: Verdict
+    kind: str
+    words: str
+    failures: list[NewFailure] = field(default_factory=list[NewFailure])
+
+    @property
+    def element_types(self) -> tuple[str, ...]:
+        """The element types, in the order of the records."""
+        return tuple(dict.fromkeys(one.record.element_type for one in self.failures))
+
+    @property
+    def cases(self) -> list[str]:
+        """The ids of the cases."""
+        return list(dict.fromkeys(one.record.id for one in self.failures))
+
+
+def new_failures(record: Record) -> list[NewFailure]:
+    """Return what fails in a record that no entry knows."""
+    detail = record.detail or Detail("", b"", 0, 0)
+    if not record.failing:
+        if not record.is_new_failure:
+            return []
+        shown = Failing(record.verdict, record.kind, record.message, 0, (), record.worst_ulp)
+        return [_failure(record, shown, detail)]
+    return [_failure(record, one, detail) for one in record.failing if not one.known]
+
+
+def _failure(record: Record, one: Failing, detail: Detail) -> NewFailure:
+    return NewFailure(
+        record, one.verdict, one.kind, one.message, one.worst_ulp, one.inputs or detail.inputs,
+        one.wrong, one.predicted,
+    )  # fmt: skip
+
+
+def grouped(records: Iterable[Record]) -> list[Group]:
+    """Return the groups of all that is new in records, in their order."""
+    found: dict[tuple[str, ...], Group] = {}
+    for record in records:
+        for one in new_failures(record):
+            words = "" if one.verdict.has_results else general(own_words(one.message))
+            key = (record.backend, record.op, one.verdict.value, one.kind, words)
+            group = Group(record.op, record.backend, one.verdict, one.kind, words)
+            found.setdefault(key, group).failures.append(one)
+    return list(found.values())
+
+
+def general(message: str) -> str:
+    """Return what a message says of all programs that fail alike: `*` for what is of one program.
+
+    It is the first line that says something, cut where it is long.
+    """
+    lines = (" ".join(line.split()) for line in message.splitlines())
+    first = next((line for line in lines if re.search(r"[A-Za-z]", line)), "")
+    if first not in message:  # spaces were more than one: no part of the message any more
+        first = next(line for line in message.splitlines() if " ".join(line.split()) == first)
+    text = re.sub(r"\*[\s*]*\*", "*", _VARYING.sub("*", first.strip()))
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST].rpartition(" ")[0] or text[:_LONGEST]
+    return text.strip("* ") and text
+
+
+def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) -> Expectation:
+    """Return the entry of a group, without a counterexample; its id is none of those taken.
+
+    `records` are all of the run.
+    """
+    results, words = group.verdict.has_results, (group.words,) if group.words else ()
+    where: tuple[str, ...] = ()
+    if not results and not words:
+        said = any(own_words(one.message) for one in group.failures)
+        words, where = (("*",), ()) if said else ((), (_operation(group),))
+    return Expectation(
+        id=_id(group, taken),
+        op=(group.op,),
+        reason=TODO,
+        element_types=group.element_types,
+        verdicts=(group.verdict.value,),
+        kinds=(group.kind,) if group.kind else ("*",),
+        words=words,
+        where=where,
+        max_ulp=_most(group),
+        rare=group.verdict is Verdict.CRASHED and _is_rare(group, records),
+        backends=(group.backend,),
+        unpredictable=results and group.kind in UNPREDICTABLE,
+    )
+
+
+def is_predicted_otherwise(group: Group) -> bool:
+    """Tell whether an entry's `computes` predicts the values, though the entry does not know them:
+    no other entry may name its class."""
+    return group.kind.startswith(label(""))
+
+
+def comments_of(group: Group) -> list[str]:
+    """Return what is said above an entry: which cases it is from, and how much is predicted."""
+    cases = group.cases
+    count = f"{len(cases)} programs" if len(cases) > 1 else "1 program"
+    lines = [f"from {count}, such as {cases[0]}"]
+    wrong = sum(one.wrong for one in group.failures)
+    if group.verdict in (Verdict.DIVERGENT, Verdict.INACCURATE) and wrong:
+        predicted = sum(one.predicted for one in group.failures)
+        lines.append(f"{predicted} of {wrong} elements are what the class says that is computed")
+        if group.kind in UNEXPLAINED:
+            lines[-1] = (
+                "the class predicts no values: say by 'computes' what is computed, if you can"
+            )
+    return lines
+
+
+def _id(group: Group, taken: Collection[str]) -> str:
+    what = group.kind if group.verdict.has_results else f"{group.verdict} {group.kind}"
+    stem = _UNSAFE.sub("-", f"{group.op} {what or group.verdict}".lower()).strip("-")
+    names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
+
+
+def _most(group: Group) -> float:
+    """Return the largest error, rounded up to two digits, of results that are just not accurate
+    enough; no limit where a class predicts them, or an error is no number."""
+    errors = [one.worst_ulp for one in group.failures]
+    if group.verdict is not Verdict.INACCURATE or group.kind not in UNEXPLAINED:
+        return math.inf
+    known = [one for one in errors if one is not None and math.isfinite(one)]
+    if len(known) < len(errors) or not known or max(known) <= 0:
+        return math.inf
+    step = 10.0 ** (math.floor(math.log10(max(known))) - 1)
+    return float(f"{math.ceil(max(known) / step) * step:.6g}")
+
+
+def _is_rare(group: Group, records: Sequence[Record]) -> bool:
+    """Tell whether few of the cases in its cells fail so."""
+    cells = {(one.record.op, one.record.element_type) for one in group.failures}
+    beside = sum((r.op, r.element_type) in cells for r in records if r.backend == group.backend)
+    return 2 * len(group.cases) < beside
+
+
+def _operation(group: Group) -> str:
+    """Return the operation that all programs of a group have, as MLIR's generic form begins it."""
+    common: list[set[str]] = []
+    for one in group.failures:
+        text = one.record.detail.program if one.record.detail else ""
+        common.append({found[0] for op in operations_in(text) for found in _NAME.finditer(op)})
+    shared = sorted(set.intersection(*common)) if common else []
+    own = f'"stablehlo.{group.op}"'
+    return own if own in shared else shared[0] if shared else "*"

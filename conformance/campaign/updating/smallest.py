@@ -1,0 +1,155 @@
+"""The smallest counterexample of an entry: found among its programs, minimised, and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import structs
+
+from conformance.backends.base import loses_process
+from conformance.backends.registry import Choice
+from conformance.campaign.fuzzing.lost import Losses, spent_on
+from conformance.campaign.fuzzing.shrinking import Shrinking
+from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial
+from conformance.campaign.tasks import ONLY_IN_BATCH
+from conformance.campaign.updating.groups import Group, NewFailure
+from conformance.check.counterexamples import replayed
+from conformance.check.known import known_loss
+from conformance.check.outcome import Outcome
+from conformance.executors.local import Call, LocalExecutor
+from conformance.gate.expectations import Counterexample, Expectation
+from conformance.results.inputs import unpack_inputs
+from conformance.verdict import Verdict
+from reference.ir.program import Program, TensorType
+from reference.ir.types import Array
+
+_TRIED = 3
+"""Programs of a group from which a counterexample is made, at most, beginning with the smallest."""
+
+_LONGEST = 20_000
+"""Characters of a counterexample that can still be read."""
+
+
+def counterexample(
+    executor: LocalExecutor, choice: Choice, group: Group, entry: Expectation, seconds: float
+) -> Counterexample | None:
+    """Return a small program that the entry, alone, knows on the backend; None where there is none.
+
+    Minimising a program takes at most so many seconds.
+    """
+    if group.kind == ONLY_IN_BATCH:
+        return None
+    for failure in sorted(group.failures, key=lambda one: one.size)[:_TRIED]:
+        made = _minimised(executor, choice, failure, entry, seconds)
+        for one in (made, _as_it_is(executor, failure)):
+            if one is not None and _shows(executor, choice, entry, one):
+                return one
+    return None
+
+
+def _minimised(
+    executor: LocalExecutor, choice: Choice, failure: NewFailure, entry: Expectation, seconds: float
+) -> Counterexample | None:
+    if failure.verdict is Verdict.ACCEPTED or failure.record.detail is None:
+        return None
+    trial = Trial(choice.spelling, 0, 0, 1, frozenset(), (entry,), seconds)
+    given = (failure.record.detail.program, failure.inputs)
+    said = Outcome(failure.verdict, failure.kind, failure.message, known=(entry.id,))
+    if not loses_process(failure.verdict, failure.kind):
+        answer = executor.one(Call("", reduced, (trial, given, said, seconds), 2 * seconds + 60))
+        return answer if isinstance(answer, Counterexample) else None
+    hit = executor.one(Call("", hit_of, (given, said), 60.0))
+    if not isinstance(hit, Hit) or hit.program.process_count > 1:
+        return None
+    small = _shrunk(executor, trial, hit, choice.name, seconds)
+    if small is None:
+        return None
+    answer = executor.one(Call("", as_counterexample, small, 60.0))
+    return answer if isinstance(answer, Counterexample) else None
+
+
+def _shrunk(
+    executor: LocalExecutor, trial: Trial, hit: Hit, backend: str, seconds: float
+) -> tuple[Program, Inputs] | None:
+    """Return the smallest program found that ends its process as a hit does, and that the entry of
+    the trial is about; None where the hit does not do so again."""
+    losses, small = Losses(executor, 6 * seconds), Shrinking(hit, 4 * seconds)
+    while (tried := small.next()) is not None:
+        if known_loss(tried[0], trial.expectations, backend, hit.outcome).known:
+            value = executor.one(losses.call("", trial, *tried))
+            small.answer(losses.is_again(hit, value), spent_on(value))
+        else:
+            small.answer(fails=False, seconds=0.0)
+    return (small.program, small.inputs) if small.fails_again else None
+
+
+def _as_it_is(executor: LocalExecutor, failure: NewFailure) -> Counterexample | None:
+    if failure.record.detail is None:
+        return None
+    given = (failure.record.detail.program, failure.inputs)
+    answer = executor.one(Call("", written_as_it_is, given, 60.0))
+    return answer if isinstance(answer, Counterexample) else None
+
+
+def _shows(
+    executor: LocalExecutor, choice: Choice, entry: Expectation, one: Counterexample
+) -> bool:
+    """Tell whether the entry knows what a program comes to, as `expectations check` asks it."""
+    if len(one.program) + sum(map(len, one.inputs)) > _LONGEST:
+        return False
+    whole = structs.replace(entry, counterexample=one)
+    seen = [found for found in replayed(executor, [whole], choice.spelling) if found is not None]
+    return any(found.reproduces for found in seen)
+
+
+# --- In workers ----------------------------------------------------------------------------------
+
+
+def hit_of(given: tuple[str, bytes], said: Outcome) -> Hit:
+    """In a worker: a recorded program with its inputs, not run."""
+    from conformance.stablehlo.parse import parse_module
+
+    program = parse_module(given[0])
+    return Hit(0, program, unpack_inputs(given[1]) if given[1] else (), said)
+
+
+def reduced(
+    trial: Trial, given: tuple[str, bytes], said: Outcome, seconds: float
+) -> Counterexample | None:
+    """In a worker: the counterexample that a recorded program comes to when it is minimised."""
+    from conformance.campaign.fuzzing import reducing
+
+    hit = hit_of(given, said)
+    if hit.program.process_count > 1:
+        return None
+    finding = reducing.reduced(trial, hit, seconds)
+    return as_counterexample(finding.program, finding.inputs) if finding.known else None
+
+
+def as_counterexample(program: Program, inputs: Sequence[Array]) -> Counterexample:
+    """In a worker: a program and its inputs as an expectation file writes them."""
+    from conformance.campaign.fuzzing.reducing import readable
+    from conformance.gate.counterexamples import written
+
+    return Counterexample(readable(program), tuple(map(written, inputs)))
+
+
+def written_as_it_is(text: str, inputs: bytes) -> Counterexample:
+    """In a worker: a recorded program with its inputs, zeros where none were kept."""
+    from conformance.frontends.modules import Unit, units_of
+    from conformance.gate.counterexamples import written
+    from conformance.stablehlo.pretty import pretty
+
+    (unit,) = units_of(text)
+    assert isinstance(unit, Unit)
+    program = unit.flat.program
+    arrays: Sequence[Array] = unpack_inputs(inputs) if inputs else ()
+    if not arrays:
+        types = [one.type for one in program.main.arguments * program.process_count]
+        arrays = [
+            np.zeros(of.static_shape, of.stored.storage)
+            for of in types
+            if isinstance(of, TensorType)
+        ]
+    return Counterexample(pretty([text])[0], tuple(map(written, arrays)))

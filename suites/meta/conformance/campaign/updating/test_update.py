@@ -1,0 +1,208 @@
+"""Entries written from what is new in a run: they make it green, and nothing else is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.planning import Options
+from conformance.campaign.runner import run
+from conformance.campaign.updating.groups import entry_of, general, grouped
+from conformance.cli import app, guarded
+from conformance.gate.expectations import Expectation, known_by
+from conformance.gate.reading import ExpectationError, read
+from conformance.verdict import Detail, Failing, Record, Verdict
+
+HAND_WRITTEN = """# ours, by hand
+
+[[known]]   # since spring
+id = "subtract-operands-swapped"
+op = "abs"
+reason = "unlike what is new"  # so said
+"""
+
+
+def options(out: Path, fault: str, **given) -> Options:
+    chosen = Options(out, (f"reference:{fault}",), ("subtract",), ("f32",), "smoke", jobs=1)
+    return replace(chosen, **given)
+
+
+def called(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    given = ["expectations", *map(str, arguments)]
+    code = guarded(lambda: app(given, standalone_mode=False))
+    return code, *capfd.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("fault", "of", "verdict", "kind", "words", "where"),
+    [
+        ("transposed_operands", "f32", "divergent", "operands swapped", (), ()),
+        ("reject", "f32", "rejected", "refused as invalid", ("refused",), ()),
+        ("internal_error", "f32", "crashed", "internal error", ("INTERNAL: broken",), ()),
+        ("abort", "si32", "crashed", "abort", (), ('"stablehlo.subtract"',)),
+        ("wrong_shape", "f32", "divergent", "wrong shape", (), ()),
+    ],
+)
+def test_a_written_entry_makes_the_run_green_and_is_shown_by_its_counterexample(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str],
+    fault: str, of: str, verdict: str, kind: str, words: tuple[str, ...], where: tuple[str, ...],
+) -> None:  # fmt: skip
+    given = options(tmp_path / "run", fault, element_types=(of,))
+    assert run(given).exit_code == 1
+    file = tmp_path / "mine.toml"
+    code, out, _ = called(capfd, "update", given.out, "--out", file, "--seconds", "5")
+    assert code == 0, out
+    assert f"{file}: with --expectations {file} nothing of the run is new" in out
+    (entry,) = read(file)
+    assert (entry.verdicts, entry.kinds) == ((verdict,), (kind,))
+    assert (entry.words, entry.where) == (words, where)
+    assert (entry.op, entry.element_types) == (("subtract",), (of,))
+    assert entry.backends == given.backends
+    shown = entry.counterexample
+    assert shown is not None
+    assert shown.program.count("stablehlo.") == 1
+    assert all(text in ("[]", "") or text.count(",") < 2 for text in shown.inputs)  # minimised
+    again = run(replace(given, expectations=str(file)))
+    assert (again.exit_code, again.stale) == (0, ())
+    code, out, _ = called(capfd, "check", "--expectations", file, "--backend", given.backends[0])
+    assert (code, f"{entry.id}: reproduces" in out) == (0, True)
+    with pytest.raises(ExpectationError, match="is still TODO"):
+        run(replace(given, expectations=str(file), strict=True))
+    code, out, _ = called(capfd, "fmt", file, "--check")
+    assert (code, out) == (0, "")  # written as `fmt` would write it
+
+
+def test_entries_are_added_to_what_was_written_by_hand(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = options(tmp_path / "run", "transposed_operands", element_types=("f32", "si32"))
+    run(given)
+    file = tmp_path / "mine.toml"
+    file.write_text(HAND_WRITTEN)
+    assert called(capfd, "update", given.out, "--out", file)[0] == 0
+    text = file.read_text()
+    assert text.startswith(HAND_WRITTEN)
+    _, entry = read(file)
+    assert entry.id == "subtract-operands-swapped-2"
+    assert set(entry.element_types) == {"f32", "si32"}
+    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    assert (code, file.read_text()) == (0, text)
+    assert out == f"nothing is new in {given.out}: {file} is left as it is\n"
+
+
+def test_a_new_file_includes_the_files_of_the_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "files").mkdir()
+    beside = tmp_path / "files" / "beside.toml"
+    beside.write_text(
+        '[[known]]\nid = "s"\nop = "subtract"\nelement_types = ["si32"]\nreason = "r"\n'
+    )
+    types = ("f32", "si32")
+    given = options(tmp_path / "run", "transposed_operands", element_types=types)
+    run(replace(given, expectations=("interpreter", str(beside))))
+    file = tmp_path / "mine.toml"
+    assert called(capfd, "update", given.out, "--out", file)[0] == 0
+    assert file.read_text().startswith('include = ["interpreter", "files/beside.toml"]\n')
+    assert run(replace(given, expectations=str(file))).exit_code == 0
+    (entry,) = read(file)
+    assert entry.element_types == ("f32",)
+    other = tmp_path / "other.toml"
+    other.write_text(HAND_WRITTEN)
+    code, _, err = called(capfd, "update", given.out, "--out", other)
+    assert code == 2  # the run is stored with mine.toml, which has an entry of that id
+    assert "the id 'subtract-operands-swapped' is in" in err
+    run(replace(given, expectations=str(beside)))
+    code, out, _ = called(capfd, "update", given.out, "--out", other)
+    assert f"with --expectations {beside} --expectations {other} nothing" in out
+
+
+def test_what_cannot_be_done_is_a_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    given = options(tmp_path / "run", "transposed_operands")
+    run(given)
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[[known]]\n")
+    for arguments, said in (
+        ((tmp_path / "none", "--out", tmp_path / "a.toml"), "there is no"),
+        ((given.out, "--out", tmp_path), "is a folder: name a file in it"),
+        ((given.out, "--out", broken), "broken.toml: entry 1: 'id' is missing"),
+        ((given.out, "--out", given.out / "results.sqlite" / "a.toml"), "cannot write"),
+        ((given.out, "--out", tmp_path / "a.toml", "--backend", "cpu"), "unknown backend 'cpu'"),
+    ):
+        code, _, err = called(capfd, "update", *arguments)
+        assert code == 2, said
+        assert said in err
+        assert err.count("\n") == 1
+    assert broken.read_text() == "[[known]]\n"
+
+
+# --- Groups --------------------------------------------------------------------------------------
+
+
+def a_record(
+    index: int, of: str, verdict: Verdict, kind: str, message: str = "", ulp: float | None = None
+) -> Record:
+    detail = Detail('"stablehlo.sort"(%0) : (tensor<3xf32>) -> tensor<3xf32>', b"", 1, 1)
+    return Record(
+        "sort", of, "plugin:mine", index, "", verdict, kind, message, worst_ulp=ulp, detail=detail
+    )
+
+
+def test_failures_are_grouped_by_verdict_class_and_the_backends_words() -> None:
+    ended = "the process ended with SIGABRT: "
+    crashed, divergent = Verdict.CRASHED, Verdict.DIVERGENT
+    records = [
+        a_record(0, "f32", crashed, "abort", f"{ended}a.cc:12] Check failed: size > 0 (3 vs. 0)"),
+        a_record(1, "bf16", crashed, "abort", f"{ended}a.cc:19] Check failed: size > 0 (7 vs. 0)"),
+        a_record(2, "f32", crashed, "abort", f"{ended}b.cc:1] Check failed: rank"),
+        a_record(3, "f32", divergent, "NaN"),
+        a_record(4, "f32", Verdict.PASS, ""),
+    ]
+    groups = grouped(records)
+    assert [one.element_types for one in groups] == [("f32", "bf16"), ("f32",), ("f32",)]
+    entries: list[Expectation] = []
+    for one in groups:
+        entries.append(entry_of(one, records, {entry.id for entry in entries}))
+    assert entries[0].words == ("a.cc:*] Check failed: size > * (* vs. *)",)
+    assert [one.id for one in entries] == [
+        "sort-crashed-abort", "sort-crashed-abort-2", "sort-nan"
+    ]  # fmt: skip
+    assert [known_by(entries, one) for one in records] == [
+        "sort-crashed-abort", "sort-crashed-abort", "sort-crashed-abort-2", "sort-nan", ""
+    ]  # fmt: skip
+    assert [one.rare for one in entries] == [True, True, False]  # of five cases
+    assert not entry_of(groups[0], records[:3], ()).rare
+
+
+def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
+    failing = (
+        Failing(Verdict.DIVERGENT, "NaN", "", 3, known="x"),
+        Failing(Verdict.INACCURATE, "accuracy", "", 2, worst_ulp=12.3),
+    )
+    record = replace(a_record(0, "f32", Verdict.INACCURATE, "accuracy"), failing=failing)
+    (group,) = grouped([record])
+    assert (group.verdict, group.kind) == (Verdict.INACCURATE, "accuracy")
+    entry = entry_of(group, [record], ())
+    assert entry.max_ulp == 13
+    assert not entry.knows(replace(record, worst_ulp=64.0))
+    assert not entry.unpredictable
+
+
+def test_a_class_that_nothing_predicts_is_said_to_be_unpredictable() -> None:
+    (group,) = grouped([a_record(0, "f32", Verdict.DIVERGENT, "not deterministic")])
+    assert entry_of(group, [], ()).unpredictable
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("", ""),
+        ("INTERNAL: no tensor<3x4xcomplex<f32>> at 0x7ffc12", "INTERNAL: no * at *"),
+        ("\n  12\n second  line 3\n", "second  line *"),
+        ("a " * 100, ("a " * 80).strip()),
+    ],
+)
+def test_words_are_those_of_all_programs_that_fail_alike(said: str, words: str) -> None:
+    assert general(said) == words
