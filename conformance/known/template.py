@@ -6,6 +6,7 @@ operand of which there may be any number is `%inputs` where there is one of it, 
 
 $lhs                    the type of that operand
 $lhs.E, $lhs.S          its element type, its sizes: `tensor<$lhs.Sxf32>` is of its shape
+$inputs.0, $inputs.1.E  the same of one operand of several
 $T, $E, $S              the same of the (first) result
 $dimension              the value of that attribute of the operation
 $op(%a, %b)             the operation itself, attributes and regions included, on other operands
@@ -34,7 +35,8 @@ _ITSELF = "op"
 _OPERAND = r"%[\w.$-]+"
 _PLACEHOLDER = re.compile(
     rf"\$(?:(?P<itself>{_ITSELF})\s*\((?P<given>[^()]*)\)"
-    r"|(?P<result>[TES])(?P<of_result>x?)|(?P<name>[a-z]\w*)(?:\.(?P<part>[ES])(?P<of_part>x?))?)"
+    r"|(?P<result>[TES])(?P<of_result>x?)"
+    r"|(?P<name>[a-z]\w*)(?P<number>\.\d+)?(?:\.(?P<part>[ES])(?P<of_part>x?))?)"
 )
 _ASSIGNED = re.compile(rf"\s*({_OPERAND})\s*=[^=]")
 _RETURNS = re.compile(r"\s*(?:func\.)?return\b")
@@ -78,7 +80,11 @@ def check_names(text: str, record: Op) -> None:
             continue
         if name == _ITSELF:
             raise TemplateError("'$op' must be followed by operands, such as $op(%lhs, %rhs)")
-        if name not in operands and (found["part"] or name not in record.attributes):
+        is_attribute = name in record.attributes and not found["part"]
+        is_numbered = f"*{name}" in record.operands or is_attribute
+        if found["number"] and not is_numbered and name in operands:
+            raise TemplateError(f"{record.name} takes one {name!r}: write ${name}")
+        if name not in operands and not is_attribute:
             known = (*_RESULT, _ITSELF, *operands, *record.attributes)
             raise TemplateError(f"{unknown('placeholder', name, known)} (of {record.name})")
 
@@ -134,6 +140,8 @@ def _last(body: str) -> str:
 def _replaced(text: str, operation: Operation, names: Sequence[str]) -> str:
     """Return the text with the types, attributes and operations that placeholders stand for."""
     values = dict(zip(names, operation.operands, strict=True))
+    record = OPS.get(operation.name)
+    operands = () if record is None else [name.removeprefix("*") for name in record.operands]
 
     def replacement(found: re.Match[str]) -> str:
         if found["itself"]:
@@ -141,11 +149,13 @@ def _replaced(text: str, operation: Operation, names: Sequence[str]) -> str:
         if found["result"]:
             value = operation.results[0] if operation.results else None
             return _type(value, found["result"], found["of_result"])
-        name = found["name"]
-        value = values.get(name, values.get(f"{name}.0"))
+        name, number = found["name"], found["number"] or ""
+        value = values.get(name + number) or values.get(name + (number or ".0"))
         if value is not None:
             return _type(value, found["part"] or "T", found["of_part"] or "")
-        return _attribute(operation, name)
+        if name in operands:
+            raise TemplateError(f"this {operation.name} has no operand {name + number!r}")
+        return _attribute(operation, name) + number
 
     return _PLACEHOLDER.sub(replacement, text)
 

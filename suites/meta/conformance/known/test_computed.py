@@ -9,11 +9,12 @@ from conformance.catalog import CATALOG
 from conformance.judging.compare import Judgement, judge
 from conformance.known.computed import Computed, instantiated, ulps
 from conformance.known.in_force import in_force
-from conformance.known.template import TemplateError, module_text
+from conformance.known.template import TemplateError, check_names, module_text
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Dense, Program
 from reference.ir.types import Array
+from reference.ops.table import OPS
 from suites.meta.support.small_programs import array, one, typed
 
 SQUARE = "%0 = stablehlo.multiply %operand, %operand : $T"
@@ -85,6 +86,29 @@ def test_what_has_no_meaning_is_an_error_of_one_line(text: str, reason: str) -> 
         instantiated(text, a_tanh(2).subject)
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def a_concatenate(*sizes: int) -> Program:
+    return one("concatenate", [typed(size) for size in sizes], typed(sum(sizes)), dimension=0)
+
+
+def test_each_of_several_operands_has_a_type_of_its_own() -> None:
+    text = """
+    %a = stablehlo.negate %inputs.0 : $inputs.0
+    %w = stablehlo.convert %inputs.1 : ($inputs.1) -> tensor<$inputs.1.Sxf64>
+    %b = stablehlo.convert %w : (tensor<$inputs.1.Sxf64>) -> tensor<$inputs.1.Sx$inputs.1.E>
+    %0 = $op(%a, %b)
+    """
+    found = computed(a_concatenate(1, 2), text, array([1.0]), array([2.0, 3.0]))
+    assert found.tolist() == [-1.0, 2.0, 3.0]
+    with pytest.raises(TemplateError, match=r"this concatenate has no operand 'inputs\.1'"):
+        module_text(
+            text.replace("%inputs.0 : $inputs.0", "%inputs : $inputs"), a_concatenate(3).subject
+        )
+    # a point after the value of an attribute is the text's own
+    assert "dense<0.0>" in module_text("%0 = f dense<$dimension.0>", a_concatenate(3).subject)
+    with pytest.raises(TemplateError, match=r"tanh takes one 'operand': write \$operand"):
+        check_names("%0 = stablehlo.abs %operand : $operand.0", OPS["tanh"])
 
 
 def judged(program: Program, inputs: list[Array], actual: Array, *known: Computed) -> Judgement:
