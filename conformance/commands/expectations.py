@@ -9,7 +9,12 @@ from typing import Annotated
 
 import typer
 
-from conformance.options import BackendVersions, Expectations, LinesFormat
+from conformance.options import (
+    EXPECTATIONS_HELP,
+    BackendVersions,
+    Expectations,
+    LinesFormat,
+)
 
 app = typer.Typer(
     help="Known divergences: list them, or see whether a backend still shows them.",
@@ -97,6 +102,29 @@ def update_expectations(
     from conformance.campaign.updating import command
 
     return command.update(command.Options(run, out, tuple(backend or ()), seconds))
+
+
+@app.command("why")
+def explain_case(
+    case: Annotated[str, typer.Argument(metavar="CASE", help="A case, such as add-f32-cpu-3.")],
+    db: Annotated[Path, typer.Option(help="The folder of the run, or its results.sqlite.")] = Path(
+        "hlo-conformance-results"
+    ),
+    expectations: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--expectations", help=EXPECTATIONS_HELP, show_default="what the run was given"
+        ),
+    ] = None,
+) -> int:
+    """Say which entry knows what fails in a recorded case, and by what; or why none does.
+
+    Of each entry about its op and element type the first condition is named that does not hold.
+    Exits with 1 where something is new.
+    """
+    from conformance.campaign import why
+
+    return why.explain(case, db, tuple(expectations) if expectations else None)
 
 
 @app.command("fmt")

@@ -141,7 +141,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (
             self.names(failure.verdict, failure.kind, failure.message, failure.worst_ulp)
             and self.applies((failure.op, failure.element_type, failure.backend))
-            and (not self.where or any(map(self.is_where, _spelled(failure))))
+            and (not self.where or any(map(self.is_where, spelled(failure))))
         )
 
     def is_where(self, operation: str) -> bool:
@@ -155,11 +155,11 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (
             verdict.value in self.verdicts
             and _matches(kind, self.kinds)
-            and self._is_told(verdict, message)
+            and self.is_told(verdict, message)
             and (worst_ulp or 0.0) <= self.max_ulp
         )
 
-    def _is_told(self, verdict: Verdict, message: str) -> bool:
+    def is_told(self, verdict: Verdict, message: str) -> bool:
         """Tell whether the message has one of the words, or none are asked for."""
         if verdict.has_results:
             return not self.words or any(contains(message, pattern) for pattern in self.words)
@@ -186,7 +186,7 @@ class Failure:
     operation: Operation | None = None
 
 
-def _spelled(failure: Failure | Record) -> Iterator[str]:
+def spelled(failure: Failure | Record) -> Iterator[str]:
     """Yield the operations that may have failed, as MLIR's generic form spells them."""
     if isinstance(failure, Record):
         yield from operations_in(failure.detail.program) if failure.detail else ()

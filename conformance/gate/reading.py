@@ -112,14 +112,23 @@ def load(
     return tuple(e for e in map(partial(_where_targeted, backends), true_here) if e.backends)
 
 
-def paths_of(given: Given, backends: Sequence[str]) -> dict[str, Path]:
-    """Return the file of each entry that `load` reads, by id, whether it is true here or not.
+def entries_of(given: Given, backends: Sequence[str]) -> list[tuple[Path, Expectation]]:
+    """Return each entry that `load` reads with its file, whether it is true here or not.
 
     Raises:
         ExpectationError: see `load`.
     """
     files = files_of(given, backends)
-    return {entry.id: file.path for file in files for entry in _entries(file)}
+    return [(file.path, entry) for file in files for entry in _entries(file)]
+
+
+def paths_of(given: Given, backends: Sequence[str]) -> dict[str, Path]:
+    """Return the file of each entry that `load` reads, by id.
+
+    Raises:
+        ExpectationError: see `load`.
+    """
+    return {entry.id: path for path, entry in entries_of(given, backends)}
 
 
 def _check_instances(found: Sequence[Expectation]) -> None:

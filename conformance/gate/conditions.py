@@ -1,0 +1,118 @@
+"""Why an entry does not know a failure: the first of its conditions that does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from msgspec import structs
+
+from conformance.backends import isa
+from conformance.backends.base import Description
+from conformance.executors.lost import own_words
+from conformance.gate.expectations import Expectation, Failure, spelled
+from conformance.gate.files import EVERY
+from conformance.gate.versions import (
+    as_text,
+    conditions,
+    holds_for_jaxlib,
+    of_description,
+    true_of,
+)
+from conformance.verdict import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What entries are asked under: the version of jaxlib, and what the backend said it is."""
+
+    jaxlib: str
+    described: Description | None
+
+
+def is_about(entry: Expectation, failure: Failure | Record) -> bool:
+    """Tell whether the op and element type of a failure are the entry's, on whatever backend."""
+    anywhere = structs.replace(entry, backends=EVERY)
+    return anywhere.applies((failure.op, failure.element_type, failure.backend))
+
+
+def unmet(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+    """Return the first condition of an entry that a failure does not meet; "" where it knows it.
+
+    The failure is of an op and element type that the entry is about.
+    """
+    checks = (
+        _of_backend, _of_versions, _of_isa, _of_verdict, _of_class, _of_words, _of_size, _of_where
+    )  # fmt: skip
+    return next((told for check in checks if (told := check(entry, failure, under))), "")
+
+
+def _of_backend(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+    del under
+    if entry.speaks_of(failure.backend):
+        return ""
+    return f"it is about the backends {_listed(entry.backends)}, and this is {failure.backend}"
+
+
+def _of_versions(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+    del failure
+    wanted = as_text(entry.versions)
+    if not holds_for_jaxlib(entry, under.jaxlib):
+        return (
+            f"it is true of jaxlib {conditions(entry.versions).jaxlib}, and this is {under.jaxlib}"
+        )
+    if under.described is None or true_of([entry], [under.described]):
+        return ""
+    own = of_description(under.described)
+    found = ", ".join(filter(None, (own.number, own.library and f"library {own.library}")))
+    return f"it is true of {wanted}, and the backend is {found or 'of no known version'}"
+
+
+def _of_isa(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+    del under
+    if not entry.isa or isa.satisfies(isa.targeted_by(failure.backend), entry.isa):
+        return ""
+    return f"it is true where XLA's CPU compiler targets {entry.isa}, which is not so here"
+
+
+def _of_verdict(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+    del under
+    if failure.verdict.value in entry.verdicts:
+        return ""
+    return f"it knows what is {_listed(entry.verdicts)}, and this is {failure.verdict.value}"
+
+
+def _of_class(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+    del under
+    if any(fnmatchcase(failure.kind, kind) for kind in entry.kinds):
+        return ""
+    if entry.computes:
+        return f"what it computes does not predict these values, which are {failure.kind!r}"
+    return f"it knows the class {_listed(entry.kinds)}, and this is {failure.kind!r}"
+
+
+def _of_words(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+    del under
+    if entry.is_told(failure.verdict, failure.message):
+        return ""
+    said = failure.message if failure.verdict.has_results else own_words(failure.message)
+    return f"it asks for the words {_listed(entry.words)}, and what is said is {said!r}"
+
+
+def _of_size(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+    del under
+    if (failure.worst_ulp or 0.0) <= entry.max_ulp:
+        return ""
+    return f"it knows errors up to {entry.max_ulp:g} ulp, and this is {failure.worst_ulp:g}"
+
+
+def _of_where(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+    del under
+    if not entry.where or any(map(entry.is_where, spelled(failure))):
+        return ""
+    return f"it asks for an operation with {_listed(entry.where)}, and there is none"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return ", ".join(map(repr, texts)) or "none"

@@ -1,0 +1,78 @@
+"""Why an entry does not know a failure: its first condition that does not hold."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import structs
+
+from conformance.backends.base import Description
+from conformance.gate.conditions import Circumstances, is_about, unmet
+from conformance.gate.expectations import Expectation, Versions
+from conformance.verdict import Detail, Record, Verdict
+
+UNDER = Circumstances("0.10.2", Description("plugin:mine", "mine", "d", (("runtime", "mine 2.1"),)))
+ENTRY = Expectation(
+    "e", ("log*",), "r", ("f32",), ("inaccurate",), ("accuracy",), max_ulp=8,
+    backends=("plugin:*",),
+)  # fmt: skip
+RECORD = Record(
+    "log", "f32", "plugin:mine", 0, "", Verdict.INACCURATE, "accuracy", "4 ulp", worst_ulp=4.0
+)
+CRASH = Record(
+    "log", "f32", "plugin:mine", 0, "", Verdict.CRASHED, "abort",
+    "the process ended with SIGABRT: Check failed: rank",
+    detail=Detail('%0 = "stablehlo.log"(%x) : (tensor<f32>) -> tensor<f32>', b"", 0, 0),
+)  # fmt: skip
+CRASHED = structs.replace(
+    ENTRY, verdicts=("crashed",), kinds=("abort",), words=("rank",), max_ulp=float("inf")
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        ({"backends": ("cpu",)}, "it is about the backends 'cpu', and this is plugin:mine"),
+        ({"versions": "<0.10"}, "it is true of jaxlib <0.10, and this is 0.10.2"),
+        ({"versions": Versions(plugin="<2")}, "it is true of plugin <2, and the backend is 2.1"),
+        ({"versions": Versions(plugin=">=2")}, ""),
+        ({"isa": ">=AVX2"}, "XLA's CPU compiler targets >=AVX2, which is not so here"),
+        ({"verdicts": ("divergent", "flushed")}, "what is 'divergent', 'flushed', and this is in"),
+        ({"kinds": ("sign*",)}, "it knows the class 'sign*', and this is 'accuracy'"),
+        ({"kinds": ("as computed by e",), "computes": "x"}, "what it computes does not predict"),
+        ({"words": ("5 ulp",)}, "it asks for the words '5 ulp', and what is said is '4 ulp'"),
+        ({"max_ulp": 2.0}, "it knows errors up to 2 ulp, and this is 4"),
+        ({"verdicts": ("flushed",), "max_ulp": 2.0}, "it knows what is 'flushed'"),  # the first
+    ],
+)
+def test_the_first_condition_that_does_not_hold_is_told(
+    changes: dict[str, object], said: str
+) -> None:
+    entry = structs.replace(ENTRY, **changes)
+    assert is_about(entry, RECORD)
+    told = unmet(entry, RECORD, UNDER)
+    assert said in told
+    assert bool(told) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        ({"words": ("size",)}, "the words 'size', and what is said is 'Check failed: rank'"),
+        ({"where": ('"stablehlo.log"',)}, ""),
+        ({"where": ("reduce",)}, "it asks for an operation with 'reduce', and there is none"),
+    ],
+)
+def test_words_and_operations_of_a_crash_are_conditions(
+    changes: dict[str, object], said: str
+) -> None:
+    entry = structs.replace(CRASHED, **changes)
+    assert said in unmet(entry, CRASH, UNDER)
+    assert entry.knows(CRASH) == (not said)
+
+
+def test_an_entry_of_another_op_or_type_is_not_about_a_failure() -> None:
+    assert not is_about(structs.replace(ENTRY, op=("sine",)), RECORD)
+    assert not is_about(structs.replace(ENTRY, element_types=("bf16",)), RECORD)
+    assert is_about(structs.replace(ENTRY, backends=("cpu",)), RECORD)
