@@ -1,9 +1,9 @@
 """The command line. See `hlo-conformance --help`.
 
-Exit codes: 0 conforms, 1 new divergence, 2 usage, 3 backend not available, 4 nothing was tested,
-130 interrupted. Whatever goes wrong is one line on standard error; with HLO_CONFORMANCE_DEBUG=1 in
-the environment it is a traceback. Modules are imported by the commands that need them: a worker
-process loads this file too.
+Exit codes: 0 conforms, 1 new divergence or loss, 2 usage, 3 backend not available, 4 nothing was
+tested, 130 interrupted. Whatever goes wrong is one line on standard error; with
+HLO_CONFORMANCE_DEBUG=1 in the environment it is a traceback. Modules are imported by the commands
+that need them: a worker process loads this file too.
 """
 
 from __future__ import annotations
@@ -12,18 +12,24 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from conformance import options
 from conformance.commands import expectations as known_divergences
 from conformance.commands.campaigns import fuzz, reduce
+from conformance.commands.reporting import (
+    DEFAULT_OUT,
+    baseline_app,
+    print_lines,
+    report,
+    write_reports,
+)
 from conformance.errors import (
     INTERRUPTED,
     NOT_AVAILABLE,
@@ -34,8 +40,10 @@ from conformance.errors import (
     unknown,
 )
 from conformance.options import (
+    AtLeast,
     Backend,
     BackendVersions,
+    Baseline,
     Expectations,
     Format,
     Jobs,
@@ -47,10 +55,8 @@ from conformance.options import (
 
 if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must not wait for
     from conformance.campaign.planning import Options
-    from conformance.results.summary import RunData
 
 NAME = "hlo-conformance"
-DEFAULT_OUT = Path("hlo-conformance-results")
 
 app = typer.Typer(
     name=NAME,
@@ -104,10 +110,13 @@ def run(
         bool,
         typer.Option(
             "--strict",
-            help="Fail also on expectations whose counterexample does not show any more; refuse "
-            "those without a counterexample, or whose reason is TODO.",
+            help="Fail also on expectations whose counterexample does not show any more, and on "
+            "divergences that only the baseline knows; refuse expectations without a "
+            "counterexample, or whose reason is TODO.",
         ),
     ] = False,
+    baseline: Baseline = None,
+    at_least: AtLeast = None,
     timeout: Annotated[
         float,
         typer.Option(
@@ -122,9 +131,11 @@ def run(
     """Test a backend: generated programs of every op and element type, against the reference.
 
     A run that was interrupted goes on when the same command is given again. Exits with 1 when
-    something diverges that no expectation knows.
+    something diverges that no expectation knows; with --baseline when something is new or lost.
     """
     from conformance.campaign.planning import Options
+    from conformance.gate.baseline import read_baseline
+    from conformance.gate.conclusion import parse_share
 
     return _run(
         Options(
@@ -142,6 +153,8 @@ def run(
             backend_versions=tuple(backend_version or ()),
             fresh=fresh,
             strict=strict,
+            baseline=None if baseline is None else read_baseline(baseline),
+            at_least=None if at_least is None else parse_share(at_least),
             command=shlex.join([NAME, *sys.argv[1:]]),
         )
     )
@@ -158,12 +171,24 @@ def _run(options: Options) -> int:
     from conformance.campaign import runner
     from conformance.campaign.planning import plan
     from conformance.campaign.progress import watcher
+    from conformance.gate.comparison import compare
+    from conformance.gate.conclusion import closing_lines
+    from conformance.results.lines import lines_of
 
     if not plan(options).cells:
         raise _NothingTestedError("no op has a cell of that element type: nothing was tested")
     data = runner.run(options, watcher(Console(stderr=True)))
-    _write_reports(data, options.out)
-    _print_result(data, options.out)
+    where = "" if options.out == DEFAULT_OUT else f" --db {shlex.quote(str(options.out))}"
+    replaying = f"{NAME} replay {{}}{where}"
+    comparison = None if options.baseline is None else compare(data, options.baseline)
+    write_reports(data, options.out, comparison)
+    print_lines(
+        [
+            *lines_of(data, replaying, is_compared=comparison is not None),
+            *closing_lines(data, comparison, options.at_least, replaying),
+            f"report: {options.out / 'index.html'}",
+        ]
+    )
     if data.exit_code == NOTHING_TESTED:
         raise _NothingTestedError("the backend supports none of these cases: nothing was tested")
     return data.exit_code or 0
@@ -173,81 +198,8 @@ class _NothingTestedError(_RefusedError):
     """Exit code 4."""
 
 
-def _write_reports(data: RunData, out: Path, baseline: RunData | None = None) -> None:
-    from conformance.results.summary import write_json
-    from reports import html, junit, markdown
-
-    try:
-        with Console(stderr=True).status("writing the reports"):  # the pictures take seconds
-            write_json(data, out / "summary.json")
-            html.render(data, out, baseline)
-            junit.render(data, out)
-            markdown.render(data, out, baseline)
-    except OSError as error:
-        raise _RefusedError(
-            f"cannot write the reports to {out}: {error.strerror or error}; the results are "
-            f"stored, {NAME} report writes the reports again"
-        ) from error
-
-
-def _print_result(data: RunData, out: Path) -> None:
-    from conformance.results.lines import lines_of
-
-    where = "" if out == DEFAULT_OUT else f" --db {shlex.quote(str(out))}"
-    _print([*lines_of(data, f"{NAME} replay {{}}{where}"), f"report: {out / 'index.html'}"])
-
-
-def _print(lines: Iterable[str]) -> None:
-    console = Console()
-    for line in lines:
-        console.print(Text(line), soft_wrap=True)
-
-
-@app.command()
-def report(
-    db: Annotated[Path, typer.Argument(help="The folder of a run or a campaign, or its database.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write to.", show_default="the run's own")
-    ] = None,
-    baseline: Annotated[
-        Path | None,
-        typer.Option(
-            help="An earlier run to compare with: its folder, or its results.sqlite.",
-            show_default="none",
-        ),
-    ] = None,
-) -> int:
-    """Write the reports of a run again: HTML, JUnit, Markdown, JSON; of a campaign its HTML."""
-    from conformance.campaign.fuzzing.keeping.summary import is_campaign
-    from conformance.campaign.fuzzing.keeping.summary import load as load_campaign
-    from conformance.results.difference import changes, in_words
-    from conformance.results.summary import load
-    from reports.campaigns.page import write_to
-
-    folder = out or (db if db.is_dir() else db.parent)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _RefusedError(f"cannot make {folder}: {error.strerror or error}") from error
-    if is_campaign(db):
-        _print([f"report: {write_to(load_campaign(db), folder)}"])
-        return 0
-    data = load(db)
-    other = None if baseline is None else _load_baseline(baseline)
-    _write_reports(data, folder, other)
-    since = [] if other is None else [f"since the baseline: {in_words(changes(data, other))}"]
-    _print([*since, f"report: {folder / 'index.html'}"])
-    return 0
-
-
-def _load_baseline(path: Path) -> RunData:
-    from conformance.results.store import StoreError
-    from conformance.results.summary import load
-
-    try:
-        return load(path)
-    except StoreError as error:
-        raise _RefusedError(f"--baseline: {error}") from error
+app.command()(report)
+app.add_typer(baseline_app, name="baseline")
 
 
 @app.command()
@@ -287,7 +239,7 @@ def replay(
 
         kept = findings.read(Path(id))
         rows = findings.replayed(kept, backend or (), timeout)
-        _print(findings.lines(kept, rows))
+        print_lines(findings.lines(kept, rows))
         return findings.exit_code(rows)
     if len(Path(id).parts) > 1:
         raise _RefusedError(f"there is no folder {id}: give that of a finding, or the id of a case")
@@ -295,7 +247,7 @@ def replay(
     fails = False
     for name in backend or [case.backend]:
         replayed = replaying.replay(replace(case, backend=name), timeout, generic=generic)
-        _print(replaying.lines(replayed, case.record))
+        print_lines(replaying.lines(replayed, case.record))
         fails |= replayed.record.verdict.fails
     return 1 if fails else 0
 
@@ -459,6 +411,7 @@ def _complain(line: str) -> None:
 
 def _explain(error: Exception) -> tuple[int, str]:
     from conformance.frontends.arguments import InputsError
+    from conformance.gate.baseline_file import BaselineError
     from conformance.gate.reading import ExpectationError
     from conformance.results.store import StoreError
 
@@ -469,7 +422,8 @@ def _explain(error: Exception) -> tuple[int, str]:
         return NOT_AVAILABLE, str(error)
     if isinstance(error, _NothingTestedError):
         return NOTHING_TESTED, str(error)
-    if isinstance(error, (_RefusedError, UsageError, ExpectationError, InputsError, StoreError)):
+    ours = (_RefusedError, UsageError, BaselineError, ExpectationError, InputsError, StoreError)
+    if isinstance(error, ours):
         return USAGE, str(error)
     return 1, (
         f"internal error, {type(error).__name__}: {error}; "

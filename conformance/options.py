@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -123,6 +124,22 @@ BackendVersions = Annotated[
     list[str] | None,
     typer.Option(
         "--backend-version", help=BACKEND_VERSION_HELP, show_default="what the backend says"
+    ),
+]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(
+        help="Compare with a file of `baseline write`, or an earlier run: exit with 1 when "
+        "something is new or lost.",
+        show_default="none",
+    ),
+]
+AtLeast = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Exit with 1 when a smaller share of the planned cells was tested, such as 95%.",
+        show_default="no floor",
     ),
 ]
 Version = Annotated[

@@ -18,9 +18,11 @@ from typing import Any
 
 import jinja2
 
+from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
+from conformance.gate.conclusion import Group as ChangedGroup
+from conformance.gate.conclusion import grouped, scope
 from conformance.judging.wording import beside
 from conformance.results.agreement import open_cases
-from conformance.results.difference import Change, changes, differences, in_words
 from conformance.results.store import CellKey
 from conformance.results.summary import RunData
 from conformance.verdict import Verdict
@@ -36,30 +38,30 @@ FULL_PER_REPORT = 400
 IDS_PER_GROUP = 60
 PROGRAM_LIMIT, MESSAGE_LIMIT, EXPANDED_LIMIT = 3_000, 600, 6_000
 GALLERY = 6
-CHANGES, CHANGES_OPEN = 500, 12
-"""Changes listed, and how many may stand open above the matrix."""
+CHANGES = 200
+"""Groups of changes listed of each kind."""
 
 
-def render(run: RunData, out: Path, baseline: RunData | None = None) -> None:
-    """Write `out`/index.html, with what changed since `baseline` where one is given.
+def render(run: RunData, out: Path, comparison: Comparison | None = None) -> None:
+    """Write `out`/index.html, with what changed since a baseline where one was compared.
 
     Raises:
         OSError: when the folder cannot be written.
     """
-    seen = view.build(run, findings.db_of(out))
+    seen = view.build(run, findings.db_of(out), comparison)
     with ThreadPoolExecutor(1) as beside:  # a worker prints programs while we draw pictures
         pretty = beside.submit(pretty_forms, [*_programs(seen)])
-        page = _html(seen, baseline, pretty.result)
+        page = _html(seen, pretty.result)
     # a lone surrogate is no text: it becomes its escape, in the markup and in the data alike
     (out / "index.html").write_bytes(page.encode("utf-8", "backslashreplace"))
 
 
-def html(run: RunData, db: str = "", baseline: RunData | None = None) -> str:
+def html(run: RunData, db: str = "", comparison: Comparison | None = None) -> str:
     """The report as one HTML document, with programs as they are stored.
 
     `db` is the folder that `replay` is to be told.
     """
-    return _html(view.build(run, db), baseline, dict)
+    return _html(view.build(run, db, comparison), dict)
 
 
 def _programs(seen: View) -> Iterator[str]:
@@ -70,7 +72,7 @@ def _programs(seen: View) -> Iterator[str]:
                 yield finding.record.detail.program
 
 
-def _html(seen: View, baseline: RunData | None, pretty: Callable[[], Mapping[str, str]]) -> str:
+def _html(seen: View, pretty: Callable[[], Mapping[str, str]]) -> str:
     """The page; programs in their `pretty` forms, which are asked for once all else is there."""
     sections = [
         _op_section(seen, number, op) for number, op in enumerate(seen.ops) if op.is_planned
@@ -80,7 +82,7 @@ def _html(seen: View, baseline: RunData | None, pretty: Callable[[], Mapping[str
         run=seen.run,
         totals=seen.totals,
         facts=_facts(seen),
-        compared=None if baseline is None else _compared(seen, baseline),
+        compared=None if seen.comparison is None else _compared(seen, seen.comparison),
         matrices=[_matrix(seen, backend) for backend in seen.backends],
         strip=_strip(seen),
         statuses=_statuses(seen),
@@ -179,24 +181,62 @@ def _is_planned_type(seen: View, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """What changed since a baseline; `rows` are (change, its cell's address, "" where no link)."""
+class ChangedRow:
+    """A group of changes; `links` are its element types with the addresses of their cells."""
 
-    words: str
+    group: ChangedGroup
+    links: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedKind:
+    """What changed in one way: how much, and the groups that are listed out of `total`."""
+
+    name: str
+    anchor: str
+    count: int
+    is_failure: bool
+    about: str
+    rows: tuple[ChangedRow, ...]
     total: int
-    rows: tuple[tuple[Change, str], ...]
-    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison with a baseline as the page tells it."""
+
+    kinds: tuple[ChangedKind, ...]
+    scope: str
+    unexplained: int
     differences: tuple[tuple[str, str, str], ...]
 
 
-def _compared(seen: View, baseline: RunData) -> Compared:
-    found = changes(seen.run, baseline)
-    rows: list[tuple[Change, str]] = []
-    for change in found[:CHANGES]:
-        cell = seen.cells.get(change.key)
-        rows.append((change, "" if cell is None else cell.address))
-    differ = tuple(differences(seen.run, baseline))
-    return Compared(in_words(found), len(found), tuple(rows), len(found) <= CHANGES_OPEN, differ)
+ABOUT = {
+    Kind.NEW: "fail, no expectation knows that, and did not fail so in the baseline",
+    Kind.LOST: "gave results in the baseline; now unsupported, rejected, crashed or not run",
+    Kind.FIXED: "failed in the baseline, and pass",
+    Kind.GAINED: "were not supported in the baseline, and give results",
+    Kind.CHANGED: "are wrong in another way than in the baseline",
+}
+
+
+def _compared(seen: View, comparison: Comparison) -> Compared:
+    kinds = tuple(_changed(seen, comparison, kind) for kind in Kind)
+    said = text.sentence(scope(comparison))
+    return Compared(kinds, said, comparison.unexplained, comparison.differences)
+
+
+def _changed(seen: View, comparison: Comparison, kind: Kind) -> ChangedKind:
+    count, groups = comparison.counts[kind], grouped(comparison.of(kind))
+    rows = tuple(ChangedRow(group, _links(seen, group)) for group in groups[:CHANGES])
+    anchor = f"changes-{text.slug(kind.value)}"
+    is_failure = kind in REGRESSIONS and count > 0
+    return ChangedKind(kind.value, anchor, count, is_failure, ABOUT[kind], rows, len(groups))
+
+
+def _links(seen: View, group: ChangedGroup) -> tuple[tuple[str, str], ...]:
+    keys = ((group.op, of, group.backend) for of in group.element_types)
+    return tuple((key[1], seen.cells[key].address) for key in keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from junitparser import Failure, JUnitXml, Property, Skipped, TestCase, TestSuite
 
+from conformance.gate.comparison import REGRESSIONS, Change, Comparison
+from conformance.gate.conclusion import outcome_words
 from conformance.judging.wording import beside
 from conformance.results.summary import RunData
 from conformance.verdict import Record, Verdict
@@ -17,21 +19,23 @@ FAILURES_PER_CELL = 20
 TEXT_LIMIT = 4_000
 
 
-def render(run: RunData, out: Path) -> None:
+def render(run: RunData, out: Path, comparison: Comparison | None = None) -> None:
     """Write `out`/junit.xml.
 
-    A cell with new failures fails, once per record; one that is unsupported or untested is
-    skipped; known divergences are named in the case's output. Cells filtered out are left out.
+    A cell with new failures fails, once per record, and once per case that it lost where the run
+    was compared with a baseline, which also says what is new. A cell that fails in known ways
+    alone, or is unsupported or untested, is skipped, with the reason. Cells filtered out are left
+    out.
 
     Raises:
         OSError: when the folder cannot be written.
     """
-    document(run, findings.db_of(out)).write(str(out / "junit.xml"), pretty=True)
+    document(run, findings.db_of(out), comparison).write(str(out / "junit.xml"), pretty=True)
 
 
-def document(run: RunData, db: str = "") -> JUnitXml:
+def document(run: RunData, db: str = "", comparison: Comparison | None = None) -> JUnitXml:
     """The report as junitparser's document; `db` is the folder that `replay` is to be told."""
-    seen = view.build(run, db)
+    seen = view.build(run, db, comparison)
     root = JUnitXml("hlo-conformance")
     for op in seen.ops:
         if op.is_planned:
@@ -50,21 +54,54 @@ def _suite(seen: View, op: OpResults) -> TestSuite:
     }  # fmt: skip
     for name, value in facts.items():
         suite.append(Property(text.one_line(name), text.one_line(value)))
-    suite.add_testcases([_case(c, seen.db) for c in op.cells if c.state != squares.FILTERED])
+    suite.add_testcases([_case(c, seen) for c in op.cells if c.state != squares.FILTERED])
     return suite
 
 
-def _case(cell: Square, db: str) -> TestCase:
+def _case(cell: Square, seen: View) -> TestCase:
     name = text.visible(f"{cell.op}[{cell.element_type}]@{cell.backend}")
-    case = TestCase(name, f"conformance.{text.slug(cell.backend)}.{text.slug(cell.op)}", 0.0)
-    new = [record for record in cell.records if record.is_new_failure]
-    if new:
-        case.result = [_failure(record, db) for record in new[:FAILURES_PER_CELL]]
+    seconds = round(seen.run.cell_seconds.get(cell.key, 0.0), 3)
+    case = TestCase(name, f"conformance.{text.slug(cell.backend)}.{text.slug(cell.op)}", seconds)
+    failures = _failures(cell, seen)
+    if failures:
+        case.result = [*failures[:FAILURES_PER_CELL]]
+    elif cell.failing:
+        case.result = [Skipped(text.one_line(_why_accepted(cell, seen)), "known")]
     elif cell.state in (Verdict.UNSUPPORTED, squares.UNTESTED):
         reason = cell.records[0].message if cell.records else squares.MEANINGS[squares.UNTESTED]
         case.result = [Skipped(f"{cell.state}: {text.one_line(reason)}", cell.state)]
-    case.system_out = _output(cell, len(new))
+    case.system_out = _output(cell, len(failures))
     return case
+
+
+def _failures(cell: Square, seen: View) -> list[Failure]:
+    """Return what fails the cell: new failures, or what is new or lost against the baseline."""
+    if seen.comparison is None:
+        return [_failure(record, seen.db) for record in cell.records if record.is_new_failure]
+    changes = seen.comparison.by_cell.get(cell.key, [])
+    return [_worse(change, seen.db) for change in changes if change.kind in REGRESSIONS]
+
+
+def _worse(change: Change, db: str) -> Failure:
+    """Return the failure of a case that is new or lost against the baseline."""
+    before = f"{outcome_words(change.before)} in the baseline, " if change.before else ""
+    said = text.one_line(f"{change.kind.value}: {before}{outcome_words(change.after)}")
+    if change.record is not None:
+        found = _failure(change.record, db)
+        found.message = f"{said}: {text.one_line(change.record.message)}"
+    else:
+        found = Failure(f"{said}: case {change.index}" if change.index is not None else said)
+    found.type = change.kind.value
+    return found
+
+
+def _why_accepted(cell: Square, seen: View) -> str:
+    """Return why a cell that fails does not fail the run."""
+    ids = dict.fromkeys(id_ for record in cell.records for id_ in record.known_by)
+    reasons = [f"{id_}: {findings.explanation(seen.run, id_)[0]}" for id_ in ids]
+    if any(record.is_new_failure for record in cell.records):
+        reasons.append("fails as in the baseline, and no expectation knows why")
+    return "; ".join(reasons)
 
 
 def _failure(record: Record, db: str) -> Failure:
@@ -87,10 +124,10 @@ def _failure(record: Record, db: str) -> Failure:
     return found
 
 
-def _output(cell: Square, new: int) -> str:
+def _output(cell: Square, failures: int) -> str:
     lines = [text.visible(cell.label)]
-    if new > FAILURES_PER_CELL:
-        lines.append(f"{new - FAILURES_PER_CELL} more new failures are in results.sqlite")
+    if failures > FAILURES_PER_CELL:
+        lines.append(f"{failures - FAILURES_PER_CELL} more failures are in results.sqlite")
     known = [r for r in cell.records if r.known and r.verdict.fails][:FAILURES_PER_CELL]
     lines += [text.one_line(f"known by {r.known}: {r.id}: {r.message}") for r in known]
     return "\n".join(lines)

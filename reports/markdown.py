@@ -7,8 +7,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
+from conformance.gate.conclusion import Group as ChangedGroup
+from conformance.gate.conclusion import grouped, scope
 from conformance.results.agreement import open_cases
-from conformance.results.difference import Change, changes, differences, in_words
 from conformance.results.summary import RunData
 from reports import findings, squares, text, view
 from reports.findings import Group
@@ -20,21 +22,21 @@ WORST = 15
 CHANGES = 20
 
 
-def render(run: RunData, out: Path, baseline: RunData | None = None) -> None:
-    """Write `out`/summary.md, with what changed since `baseline` where one is given.
+def render(run: RunData, out: Path, comparison: Comparison | None = None) -> None:
+    """Write `out`/summary.md, with what changed since a baseline where one was compared.
 
     Raises:
         OSError: when the folder cannot be written.
     """
-    (out / "summary.md").write_text(markdown(run, baseline), encoding="utf-8")
+    (out / "summary.md").write_text(markdown(run, comparison), encoding="utf-8")
 
 
-def markdown(run: RunData, baseline: RunData | None = None) -> str:
+def markdown(run: RunData, comparison: Comparison | None = None) -> str:
     """The summary as Markdown (GitHub's, with tables)."""
-    seen = view.build(run)
+    seen = view.build(run, comparison=comparison)
     parts = [
         f"# {inert(seen.headline)}", _about(seen),
-        "" if baseline is None else _changes(run, baseline), _totals(seen), _verdicts(seen),
+        "" if comparison is None else _changes(comparison), _totals(seen), _verdicts(seen),
         _divergences("New divergences", seen, findings.NEW),
         _divergences("Known divergences", seen, findings.KNOWN), _open(seen), _stale(seen),
         _accuracy(seen),
@@ -80,36 +82,33 @@ def _about(seen: View) -> str:
     return "\n".join(lines)
 
 
-def _changes(run: RunData, baseline: RunData) -> str:
-    found = changes(run, baseline)
-    said = f"{text.plural(len(found), 'cell')} changed: {in_words(found)}."
-    parts = ["## What changed since the baseline", said if found else "No cell changed."]
-    differ = [
-        f"{inert(name)} {code(before or '–')} → {code(after or '–')}"
-        for name, before, after in differences(run, baseline)
+def _changes(comparison: Comparison) -> str:
+    parts = [
+        "## Against the baseline",
+        f"**{text.changes(comparison.counts, Kind)}.**",
+        inert(text.sentence(scope(comparison)), 2_000),
     ]
-    if differ:
-        parts.append("The runs differ in " + ", ".join(differ) + ".")
-    if found:
-        head = ("op", "element type", "backend", "change", "baseline", "this run")
-        parts.append(_table(head, [_changed(change) for change in found[:CHANGES]], 6))
-    if len(found) > CHANGES:
-        parts.append(f"{len(found) - CHANGES} more are in index.html.")
+    if comparison.unexplained:
+        count = text.plural(comparison.unexplained, "case fails", "cases fail")
+        parts.append(f"{count} as in the baseline, and no expectation knows why.")
+    for kind in Kind:
+        groups = grouped(comparison.of(kind))
+        if groups:
+            parts += [f"### {kind.value.capitalize()}", _changed(kind, groups)]
     return "\n\n".join(parts)
 
 
-def _changed(change: Change) -> tuple[str, ...]:
-    kind = "other" if change.worse is None else "worse" if change.worse else "better"
-    before, after = (
-        squares.words(verdict) + (f", {text.count(new)} new" if new else "")
-        for verdict, new in (
-            (change.before, change.new_before),
-            (change.after, change.new_after),
-        )
-    )
-    return (
-        inert(change.op), inert(change.element_type), inert(change.backend), kind, before, after,
-    )  # fmt: skip
+def _changed(kind: Kind, groups: Sequence[ChangedGroup]) -> str:
+    shown = groups[: CHANGES if kind in REGRESSIONS else CHANGES // 2]
+    rows = [
+        (inert(one.op), _some(one.element_types), inert(one.backend),
+         inert(one.before) if one.changes[0].before else "–", inert(one.after),
+         inert(one.message), one.cases)
+        for one in shown
+    ]  # fmt: skip
+    head = ("op", "element types", "backend", "baseline", "this run", "message", "changed")
+    left = len(groups) - len(shown)
+    return _table(head, rows, 6) + (f"\n\n{left} more are in index.html." if left else "")
 
 
 def _coverage(seen: View) -> list[tuple[str, str, str]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
+
+from conformance.gate.comparison import Kind
 
 MINUS = "−"
 
@@ -51,6 +53,16 @@ def duration(seconds: float) -> str:
     if whole < 7200:
         return f"{whole // 60} min {whole % 60:02} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def changes(counts: Mapping[Kind, int], kinds: Iterable[Kind]) -> str:
+    """Return how many cases changed in these ways: 1 new, 40 lost."""
+    return ", ".join(f"{count(counts[kind])} {kind.value}" for kind in kinds)
+
+
+def sentence(line: str) -> str:
+    """Return a line as a sentence, with its capital and full stop."""
+    return f"{line[:1].upper()}{line[1:]}."
 
 
 def plural(number: int, noun: str, many: str = "") -> str:

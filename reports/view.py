@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from conformance.catalog import CATALOG
+from conformance.gate.comparison import REGRESSIONS, Comparison
 from conformance.results.cells import FILTERED, UNTESTED
 from conformance.results.store import CellKey
 from conformance.results.summary import RunData
@@ -75,10 +76,13 @@ class View:
     groups: tuple[Group, ...]
     totals: Totals
     db: str = ""
+    comparison: Comparison | None = None
 
     @property
     def status(self) -> str:
         """Does it conform? "empty", "fails", "partial", "known" or "conforms"."""
+        if self.comparison is not None and self.comparison.is_failure:
+            return "fails"
         if self.totals.tested == 0:
             return "empty"
         if self.totals.new:
@@ -90,6 +94,10 @@ class View:
     @property
     def headline(self) -> str:
         """The answer in one sentence."""
+        since = self.comparison
+        if since is not None and since.is_failure:
+            worse = text.changes(since.counts, filter(since.counts.get, REGRESSIONS))
+            return f"{' and '.join(self.backends)}: {worse} since the baseline."
         totals, several = self.totals, len(self.backends) > 1
         who = f"The {' and '.join(self.backends)} backend{'s' if several else ''}"
         verb, denial = ("conform", "do not") if several else ("conforms", "does not")
@@ -99,6 +107,8 @@ class View:
         if self.status == "fails":
             where = f"{text.count(totals.cells_new)} of {text.plural(totals.tested, 'cell')} tested"
             new = text.plural(totals.new, "new divergence")
+            if since is not None:
+                new = text.plural(totals.new, "divergence") + " that the baseline has"
             return f"{who} {denial} conform: {new} in {where}."
         if self.status == "partial":
             tail = f" beyond {known}" if totals.known else ""
@@ -109,14 +119,18 @@ class View:
         return f"{who} {verb} in every cell tested."
 
 
-def build(run: RunData, db: str = "") -> View:
-    """Work out everything that the reports show of a run; `db` is where `replay` finds it."""
+def build(run: RunData, db: str = "", comparison: Comparison | None = None) -> View:
+    """Work out everything that the reports show of a run, and of its comparison with a baseline.
+
+    `db` is where `replay` finds it.
+    """
     cells = {key: square_of(cell) for key, cell in run.cells.items()}
     ops = _ops(cells.values())
     described = [backend.name for backend in run.backends]
     backends = tuple(dict.fromkeys([*described, *(name for _, _, name in cells)]))
     types = tuple(sorted({cell.element_type for cell in cells.values()}, key=type_order))
-    return View(run, ops, cells, backends, types, groups(run, db), _totals(run, ops, cells), db)
+    totals = _totals(run, ops, cells)
+    return View(run, ops, cells, backends, types, groups(run, db), totals, db, comparison)
 
 
 def _ops(cells: Iterable[Square]) -> tuple[OpResults, ...]:

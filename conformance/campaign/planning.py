@@ -12,6 +12,7 @@ from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, Row, cells
 from conformance.errors import UsageError, unknown
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT
+from conformance.gate.baseline import ReadBaseline
 from conformance.gate.files import Given
 from conformance.results.store import CellKey
 from generators.case.columns import Invalid
@@ -44,7 +45,8 @@ class Options:
 
     `shard` is (i, n): the i-th of n parts, counted from 1. `timeout` is the seconds that a task
     may take; a single case may take a third of it. `jobs` None chooses by the backend.
-    `backend_versions` are versions of backends, as `--backend-version` takes them.
+    `backend_versions` are versions of backends, as `--backend-version` takes them. The run is
+    compared with `baseline`; `at_least` is the share of planned cells that must be tested.
     """
 
     out: Path
@@ -61,6 +63,8 @@ class Options:
     backend_versions: tuple[str, ...] = ()
     fresh: bool = False
     strict: bool = False
+    baseline: ReadBaseline | None = None
+    at_least: float | None = None
     command: str = ""
 
 

@@ -26,6 +26,8 @@ from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
+from conformance.gate.comparison import compare, renamed
+from conformance.gate.conclusion import exit_code
 from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
 from conformance.gate.files import Given, each
 from conformance.gate.overlaps import between_files, hint
@@ -33,7 +35,7 @@ from conformance.gate.reading import load, paths_of
 from conformance.gate.strict import check_finished
 from conformance.gate.versions import asks_backend, given_versions, true_of, with_given
 from conformance.results.store import FILE_NAME, Store, discard
-from conformance.results.summary import Known, RunData, exit_code, read
+from conformance.results.summary import Known, RunData, read
 from conformance.results.versions import build, versions
 
 NEEDED = ("conformance.campaign.tasks",)
@@ -48,6 +50,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         NotAvailable: when a backend cannot be had here.
         ExpectationError: when the expectations make no sense.
         StoreError: when the results cannot be stored.
+        BaselineError: when nothing of the run is in the baseline.
     """
     begun = monotonic()
     planned = plan(options)
@@ -56,6 +59,8 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     given = given_versions(options.backend_versions, names)
     expectations = load(options.expectations, names, found)
     watcher = watcher or Watcher()
+    if options.baseline is not None:  # before hours of work that nothing could be compared with
+        renamed(options.baseline, names, map(key, planned.cells))
     if options.strict:
         check_finished(expectations, paths_of(options.expectations, names))
     if hinted := hint(between_files(options.expectations, names, expectations)):
@@ -233,7 +238,12 @@ def _close(
             "fixed": found.fixed,
             "coverage": {op: asdict(one) for op, one in reached.items()},
             "peak_rss_mb": {"parent": parent},
-            "exit_code": exit_code(replace(run, stale=found.stale), strict=options.strict),
+            "exit_code": exit_code(
+                replace(run, stale=found.stale),
+                strict=options.strict,
+                comparison=None if options.baseline is None else compare(run, options.baseline),
+                at_least=options.at_least,
+            ),
         }
     )
     return read(store)

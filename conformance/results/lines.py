@@ -13,21 +13,26 @@ MOST_NEW = 10
 """New divergences that are printed."""
 
 
-def lines_of(run: RunData, replay: str) -> list[str]:
-    """What a run came to; `replay` is the command that shows a record again, {} being its id."""
+def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[str]:
+    """What a run came to; `replay` is the command that shows a record again, {} being its id.
+
+    What is new is left to the comparison of a run that is compared with a baseline.
+    """
     summary = run.summary
     counts = summary["denominators"]
     verdicts = [f"{name} {count}" for name, count in summary["verdicts"].items() if count]
     cells = f"{counts['cells_tested']} of {counts['cells_planned']} cells tested"
     work = f"{summary['cases']} programs, {summary['pairs']} input sets, {summary['values']} values"
+    unknown = "that no expectation knows" if is_compared else "new"
     lines = [
         f"{cells}, {work} in {run.seconds:.0f} s",
         *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
-        f"{', '.join(verdicts)}; {_known(summary)}, {summary['new_failures']} new",
+        f"{', '.join(verdicts)}; {_known(summary)}, {summary['new_failures']} {unknown}",
         *_predicted(run.known_elements),
         *(f"note: {incident}" for incident in run.incidents),
     ]
-    return [*lines, *_gone(run), *_new(run, replay)]
+    lines += _gone(run)
+    return lines if is_compared else [*lines, *_new(run, replay)]
 
 
 def _gone(run: RunData) -> list[str]:

@@ -262,6 +262,15 @@ class Store:
         timing = Timing(*(math.fsum(seconds) for seconds in parts))
         return timing, sum(row[1] for row in found), max((row[2] for row in found), default=0.0)
 
+    def cell_seconds(self) -> dict[CellKey, float]:
+        """The seconds spent on each cell that has results, its tasks together."""
+        query = "SELECT op, element_type, backend, timing FROM tasks ORDER BY id"
+        found: dict[CellKey, list[float]] = {}
+        with _explained(self.path):
+            for op, element_type, backend, timing in self._connection.execute(query):
+                found.setdefault((op, element_type, backend), []).extend(json.loads(timing))
+        return {key: math.fsum(seconds) for key, seconds in found.items()}
+
 
 def discard(path: Path) -> None:
     """Delete a store, in whatever state it is; harmless where there is none.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -52,6 +52,7 @@ class RunData:
     to a cell of the run, by id; `stale` are ids that knew nothing in it and whose counterexamples
     no longer reproduce, `fixed` those whose counterexamples pass. `incidents` are events that
     belong to no case. `coverage` is what the cases reach of their dimensions of variation, by op.
+    `identity` is all that a run must have in common with what it continues.
     `exit_code` is None for a run that has not ended.
     """
 
@@ -69,12 +70,14 @@ class RunData:
     modules: int = 0
     peak_rss_mb: dict[str, float] = field(default_factory=dict[str, float])
     timing: Timing = field(default_factory=Timing)
+    cell_seconds: dict[CellKey, float] = field(default_factory=dict[CellKey, float])
     backends: tuple[Description, ...] = ()
     expectations: dict[str, Known] = field(default_factory=dict[str, Known])
     stale: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     incidents: tuple[str, ...] = ()
     coverage: dict[str, Reached] = field(default_factory=dict[str, Reached])
+    identity: dict[str, Any] = field(default_factory=dict[str, Any])
     exit_code: int | None = None
 
     @cached_property
@@ -140,7 +143,7 @@ def read(store: Store) -> RunData:
         generation=timing.generation + stored.get("planning_seconds", 0.0),
         storage=stored.get("storage_seconds", 0.0),
     )
-    given |= {"timing": timing, "modules": modules}
+    given |= {"timing": timing, "modules": modules, "cell_seconds": store.cell_seconds()}
     place = {cell: number for number, cell in enumerate(given["planned"])}
     records = store.records()
     records.sort(key=lambda r: (place.get((r.op, r.element_type, r.backend), len(place)), r.index))
@@ -237,22 +240,13 @@ def denominators(run: RunData) -> dict[str, int]:
     }
 
 
-def exit_code(run: RunData, *, strict: bool = False) -> int:
-    """0 the backends conform, 1 something new diverges (or is stale, if strict), 4 nothing tested.
+def write_json(run: RunData, path: Path, more: Mapping[str, Any] | None = None) -> None:
+    """Write summary.json, with `more` beside what is in every one.
 
-    A cell left without records by something other than its backend also counts as a failure:
-    what was asked for was not tested.
+    It is written in one step: a reader sees the old file or the new, never half of one.
     """
-    if any(r.is_new_failure for r in run.records):
-        return 1
-    if all(r.verdict is Verdict.UNSUPPORTED for r in run.records):
-        return 4
-    untested = any(cell.state == UNTESTED for cell in run.cells.values())
-    return 1 if untested or (strict and run.stale) else 0
-
-
-def write_json(run: RunData, path: Path) -> None:
-    """Write summary.json, in one step: a reader sees the old file or the new, never half of one."""
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(run.summary, indent=1) + "\n", encoding="utf-8")
+    partial.write_text(
+        json.dumps({**run.summary, **(more or {})}, indent=1) + "\n", encoding="utf-8"
+    )
     partial.replace(path)

@@ -104,6 +104,12 @@ def _refuse(kind: type[Exception], message: str) -> Callable[[object], NoReturn]
     return refuse
 
 
+def _refuse_op(refuse: Callable[[Program], None], op: str, program: Program) -> None:
+    """Refuse a program that has an operation of this op, as `refuse` does any program."""
+    if any(operation.name == op for operation in program.walk()):
+        refuse(program)
+
+
 def _print(_: object) -> None:
     print("a backend that talks", flush=True)
     print("a backend that complains", file=sys.stderr, flush=True)
@@ -313,8 +319,8 @@ FAULTS: dict[str, Fault] = {**_HARMLESS, **_VALUES, **_ANSWERS}
 def chosen(name: str) -> Fault:
     """Return the fault of that name.
 
-    `NAME@OP` is confined to operations of that op; `NAME@OP+NAME@OP` has several, each in the
-    results that the one before gives.
+    `NAME@OP` is confined to operations of that op, or to programs that have one; `NAME@OP+NAME@OP`
+    has several, each in the results that the one before gives.
 
     Raises:
         KeyError: when there is no such fault, with the names there are, or it cannot be confined or
@@ -345,7 +351,9 @@ def _confined(name: str) -> Fault:
         raise KeyError(f"unknown fault {fault!r}; known: {', '.join(FAULTS)}")
     if not at:
         return FAULTS[fault]
-    wrong = FAULTS[fault].operation
+    wrong, refuse = FAULTS[fault].operation, FAULTS[fault].compile
+    if op in OPS and refuse is not None:
+        return replace(FAULTS[fault], compile=partial(_refuse_op, refuse, op))
     if wrong is None or op not in OPS:
         raise KeyError(f"fault {fault!r} cannot be confined to operations {op!r}")
 

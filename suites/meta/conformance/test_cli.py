@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -58,6 +59,7 @@ def test_a_run_leaves_five_files(call, tmp_path: Path) -> None:
     assert summary["cases"] == PROFILES["smoke"]
     assert summary["verdicts"]["pass"] == PROFILES["smoke"]
     assert summary["cells"][0]["op"] == "add"
+    assert re.search(r'<testcase [^>]*time="0\.0*[1-9]', (tmp_path / "junit.xml").read_text())
     assert summary["exit_code"] == 0
     assert {"parent", "worker"} == summary["peak_rss_mb"].keys()
     assert {"jax", "jaxlib", "numpy", "python"} <= summary["versions"].keys()
@@ -203,19 +205,83 @@ def test_reports_are_written_again(call, finished: Path, tmp_path: Path) -> None
             assert again == (finished / name).read_text()
 
 
-def test_a_report_tells_what_changed_since_a_baseline(call, finished: Path, tmp_path: Path) -> None:
-    again = ("report", finished, "--out", tmp_path / "again", "--baseline")
-    code, out, _ = call(*again, finished / FILE_NAME)
+def test_a_run_is_the_same_as_its_own_baseline(call, finished: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "baseline.txt"
+    code, out, _ = call("baseline", "write", finished, "--out", path)
+    assert (code, out) == (0, f"baseline: {path}: 1 cells, 2 cases\n")
+    for baseline in (path, finished, finished / FILE_NAME):
+        given = ("--out", tmp_path / "again", "--baseline", baseline)
+        code, out, _ = call("report", finished, *given)
+        assert code == 0
+        same = "against the baseline: 0 new, 0 lost, 0 fixed, 0 gained, 0 changed in error\n"
+        assert same in out
+        assert f"compared with {baseline}: 2 cases one by one\n" in out
+        assert 'class="against"' in (tmp_path / "again" / "index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("unsupported", "lost: add f32 on reference:unsupported, 2 cases: pass → unsupported"),
+        ("unsupported@add", "0 new, 2 lost, 0 fixed"),
+        ("reject", "0 new, 2 lost, 0 fixed"),
+        ("abort_on_compile@add", "0 new, 2 lost, 0 fixed"),
+        ("off_by_100_ulp", "2 new, 0 lost, 0 fixed"),
+        ("unsupported@exponential", "0 new, 0 lost, 0 fixed"),
+    ],
+)
+def test_a_run_is_compared_with_a_baseline(
+    call, finished: Path, tmp_path: Path, fault: str, said: str
+) -> None:
+    code, out, _ = run_here(call, tmp_path, f"reference:{fault}", "--baseline", finished)
+    assert code == (0 if "0 new, 0 lost" in said else 1)
+    assert said in out
+    again = ("report", tmp_path, "--baseline", finished)
+    assert (call(*again)[0], call("report", tmp_path)[0]) == (code, 0)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["exit_code"] == code
+    code, out, _ = call("report", finished, "--out", tmp_path / "back", "--baseline", tmp_path)
     assert code == 0
-    assert "since the baseline: 0 worse, 0 better\n" in out
-    assert "What changed since the baseline" in (tmp_path / "again" / "index.html").read_text()
+    assert "0 new, 0 lost" in out
+
+
+def test_a_baseline_that_cannot_be_is_refused_before_the_run(call, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    assert call("run", "--backend", "reference", "--op", "or", "--element-type", "i1", "--profile",
+                "smoke", "--out", other, "--jobs", 1)[0] == 0  # fmt: skip
     (tmp_path / FILE_NAME).write_bytes(b"damaged" * 1000)
-    for baseline, said in ((tmp_path / "none", "there is no"), (tmp_path, "is damaged")):
-        code, _, errors = call(*again, baseline)
+    (tmp_path / "text").write_text("nothing\n")
+    for baseline, said in (
+        (tmp_path / "none", "there is no baseline"),
+        (tmp_path, "is damaged"),
+        (tmp_path / "text", "is no baseline of hlo-conformance"),
+        (other, "nothing can be compared with the baseline"),
+    ):
+        code, _, errors = run_here(call, tmp_path / "run", "reference", "--baseline", baseline)
         assert code == 2
         assert said in errors
-        assert errors.startswith("hlo-conformance: --baseline: ")
         assert errors.count("\n") == 1
+        assert not (tmp_path / "run" / FILE_NAME).exists()
+    code, _, errors = call("baseline", "write", tmp_path / "none", "--out", tmp_path / "written")
+    assert code == 2
+    assert "there is no" in errors
+    code, _, errors = call("baseline", "write", other, "--out", tmp_path / "text" / "written")
+    assert code == 2
+    assert "choose another --out" in errors
+
+
+def test_a_floor_fails_a_run_that_tests_too_little(call, tmp_path: Path) -> None:
+    both = ("--op", "exponential", "--profile", "smoke", "--element-type", "f32")
+    given = ("run", "--backend", "reference:unsupported@exponential", *both, "--op", "add",
+             "--out", tmp_path, "--jobs", 1, "--at-least")  # fmt: skip
+    code, out, _ = call(*given, "95%")
+    assert code == 1
+    assert "too few cells: 1 of 2 planned cells tested on reference:" in out
+    assert call(*given, "50%")[0] == 0
+    assert call("report", tmp_path, "--at-least", "0.95")[0] == 1
+    code, _, errors = call(*given, "95")
+    assert code == 2
+    assert "--at-least takes a share such as 95%" in errors
 
 
 def test_ops_are_listed(call) -> None:

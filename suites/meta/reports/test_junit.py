@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 from junitparser import Failure, JUnitXml, Skipped
@@ -15,7 +16,8 @@ def test_junit_counts_and_kinds(tmp_path, runs):
     parsed = JUnitXml.fromfile(str(tmp_path / "junit.xml"))
     totals = view.build(runs["full"]).totals
     assert parsed.tests == totals.planned
-    assert parsed.skipped == totals.unsupported + totals.untested
+    known = totals.cells_failing - totals.cells_new
+    assert parsed.skipped == totals.unsupported + totals.untested + known
     suites = list(parsed)
     assert [suite.name for suite in suites] == list(CATALOG)
     cases = [case for suite in suites for case in suite]
@@ -24,11 +26,10 @@ def test_junit_counts_and_kinds(tmp_path, runs):
     assert len(failing) == totals.cells_new
     assert sum(len(case.result) for case in failing) == totals.new
     skipped = {r.type for c in cases for r in c.result if isinstance(r, Skipped)}
-    assert skipped == {"unsupported", "untested"}
-    known = next(
-        c for c in cases if "known by f8-rounding" in (c.system_out or "") and not c.result
-    )
-    assert known.name
+    assert skipped == {"unsupported", "untested", "known"}
+    reasons = [r.message for c in cases for r in c.result if r.type == "known"]
+    assert any(reason.startswith("f8-rounding: ") for reason in reasons)
+    assert any("known by f8-rounding" in (c.system_out or "") for c in cases)
     assert "replay: hlo-conformance replay" in failing[0].result[0].text
 
 
@@ -48,3 +49,10 @@ def test_junit_leaves_out_what_was_filtered(tmp_path, runs):
     assert [case.get("name") for case in root.iter("testcase")] == [
         "add[bf16]@cpu", "add[f32]@cpu", "exponential[bf16]@cpu", "exponential[f32]@cpu",
     ]  # fmt: skip
+
+
+def test_junit_has_the_seconds_of_each_cell(runs):
+    run = replace(runs["passing"], cell_seconds={("add", "f32", "cpu"): 1.23456})
+    seconds = {case.name: case.time for suite in junit.document(run) for case in suite}
+    assert seconds["add[f32]@cpu"] == 1.235
+    assert sum(seconds.values()) == 1.235

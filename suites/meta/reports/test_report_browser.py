@@ -155,6 +155,32 @@ def test_loads_without_errors_or_requests(browser, folder, size, name):
     assert scroll <= client <= size[0]
 
 
+def test_counts_against_a_baseline_are_links_on_the_first_screen(browser, tmp_path, size):
+    (tmp_path / "worse").mkdir()
+    (tmp_path / "worse" / "index.html").write_text(synthetic.worse_page())
+    go(browser, tmp_path, "worse")
+    links = browser.find_elements(By.CSS_SELECTOR, ".against a")
+    kinds = ["new", "lost", "fixed", "gained", "changed in error"]
+    assert [link.text.partition(" ")[2] for link in links] == kinds
+    assert all(
+        link.rect["y"] > 0 and link.rect["y"] + link.rect["height"] < size[1] for link in links
+    )
+    for link in links[:3]:
+        assert int(link.text.partition(" ")[0].replace(",", "")) > 0
+        browser.execute_script("scrollTo(0, 0)")
+        link.click()
+        target = link.get_attribute("href").partition("#")[2]
+        body = "return document.getElementById(arguments[0]).getBoundingClientRect().top"
+        assert 0 <= script(browser, body, target) < size[1]
+    row = browser.find_element(By.CSS_SELECTOR, "#changes .changes a")
+    browser.execute_script("arguments[0].click()", row)
+    wait(browser, "document.getElementById('cell').open")
+    scroll, client = script(browser, "const d = document.documentElement;"
+                                     "return [d.scrollWidth, d.clientWidth]")  # fmt: skip
+    assert scroll <= client
+    assert browser.get_log("browser") == []
+
+
 def test_policy_forbids_fetching_and_inline_handlers_stay_dead(browser, folder):
     go(browser, folder, "passing")
     blocked = script(

@@ -9,6 +9,8 @@ import numpy as np
 
 from conformance.backends.base import Description
 from conformance.catalog import CATALOG
+from conformance.gate.baseline import ReadBaseline, baseline_of
+from conformance.gate.comparison import compare
 from conformance.results.inputs import pack_inputs
 from conformance.results.summary import Known, RunData
 from conformance.verdict import HISTOGRAM_EDGES, Detail, Element, Errors, Record, Timing, Verdict
@@ -203,6 +205,17 @@ def nasty_run() -> RunData:
         filters={"op": list(NASTY)}, incidents=NASTY,
         backends=(Description(NASTY[0], NASTY[1], NASTY[2], ((NASTY[3], NASTY[4]),)),),
     )  # fmt: skip
+
+
+def worse_page() -> str:
+    """The report of the full run against one in which all was well, but for what is fixed now."""
+    now = run("full")
+    then = [
+        replace(one, verdict=Verdict.DIVERGENT if n % 97 == 0 else Verdict.PASS, known="")
+        for n, one in enumerate(now.records)
+    ]
+    was_well = baseline_of(replace(now, records=then))
+    return html.html(now, "", compare(now, ReadBaseline("ci/baseline.txt", was_well)))
 
 
 RUNS = {"full": full_run, "passing": passing_run, "empty": empty_run, "nasty": nasty_run}

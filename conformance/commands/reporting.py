@@ -1,0 +1,137 @@
+"""The commands that read stored runs: `report` and `baseline`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from conformance.errors import UsageError
+from conformance.options import AtLeast, Baseline
+
+if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
+    from conformance.gate.comparison import Comparison
+    from conformance.results.summary import RunData
+
+DEFAULT_OUT = Path("hlo-conformance-results")
+
+baseline_app = typer.Typer(no_args_is_help=True)
+
+
+@baseline_app.callback()
+def baselines() -> None:
+    """Keep what a backend supports in a file, to compare later runs with."""
+
+
+@baseline_app.command("write")
+def write_baseline(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The folder of a run, or its results.sqlite.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The file to write, to be committed.")],
+) -> int:
+    """Write how every case of a run ended to a small text file.
+
+    `run --baseline FILE` and `report --baseline FILE` compare later runs with it.
+    """
+    from conformance.gate.baseline import baseline_of
+    from conformance.gate.baseline_file import write
+    from conformance.results.cells import UNTESTED
+    from conformance.results.summary import load
+
+    data = load(run)
+    if not data.records:
+        raise UsageError(f"{run} has no results: a baseline is of a run that tested something")
+    made = baseline_of(data)
+    write(made, out)
+    cases = sum(map(len, made.cells.values()))
+    lines = [f"baseline: {out}: {len(made.cells)} cells, {cases} cases"]
+    untested = sum(cell.state == UNTESTED for cell in data.cells.values())
+    if untested:
+        lines.append(f"note: {untested} planned cells were not run and are not in the baseline")
+    print_lines(lines)
+    return 0
+
+
+def report(
+    db: Annotated[Path, typer.Argument(help="The folder of a run or a campaign, or its database.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write to.", show_default="the run's own")
+    ] = None,
+    baseline: Baseline = None,
+    at_least: AtLeast = None,
+) -> int:
+    """Write the reports of a run again: HTML, JUnit, Markdown, JSON; of a campaign its HTML.
+
+    Exits with 1 when something is new or lost against --baseline, or fewer cells than --at-least
+    were tested.
+    """
+    from conformance.campaign.fuzzing.keeping.summary import is_campaign
+    from conformance.campaign.fuzzing.keeping.summary import load as load_campaign
+    from conformance.gate.baseline import read_baseline
+    from conformance.gate.comparison import compare
+    from conformance.gate.conclusion import closing_lines, exit_code, parse_share
+    from conformance.results.summary import load
+    from reports.campaigns.page import write_to
+
+    given = None if baseline is None else read_baseline(baseline)
+    floor = None if at_least is None else parse_share(at_least)
+    folder = out or (db if db.is_dir() else db.parent)
+    _make(folder)
+    if is_campaign(db):
+        print_lines([f"report: {write_to(load_campaign(db), folder)}"])
+        return 0
+    data = load(db)
+    comparison = None if given is None else compare(data, given)
+    write_reports(data, folder, comparison)
+    at = db if db.is_dir() else db.parent
+    where = "" if at == DEFAULT_OUT else f" --db {shlex.quote(str(at))}"
+    replaying = f"hlo-conformance replay {{}}{where}"
+    lines = closing_lines(data, comparison, floor, replaying)
+    print_lines([*lines, f"report: {folder / 'index.html'}"])
+    if comparison is None and floor is None:
+        return 0
+    return exit_code(data, comparison=comparison, at_least=floor)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines as they are: what looks like markup is none."""
+    console = Console()
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make {folder}: {error.strerror or error}") from error
+
+
+def write_reports(data: RunData, out: Path, comparison: Comparison | None = None) -> None:
+    """Write the reports of a run, with what changed since a baseline where it was compared.
+
+    Raises:
+        UsageError: when the folder cannot be written.
+    """
+    from conformance.gate.conclusion import as_json
+    from conformance.results.summary import write_json
+    from reports import html, junit, markdown
+
+    more = None if comparison is None else {"comparison": as_json(comparison)}
+    try:
+        with Console(stderr=True).status("writing the reports"):  # the pictures take seconds
+            write_json(data, out / "summary.json", more)
+            html.render(data, out, comparison)
+            junit.render(data, out, comparison)
+            markdown.render(data, out, comparison)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write the reports to {out}: {error.strerror or error}; the results are "
+            "stored, hlo-conformance report writes the reports again"
+        ) from error

@@ -1,0 +1,83 @@
+"""Baselines: how each case of a run ended, for later runs to be compared with.
+
+`conformance/gate/baseline_file.py` has their form as a text file, `conformance/gate/comparison.py`
+the comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conformance.gate import baseline_file
+from conformance.gate.baseline_file import Baseline, BaselineError, Case, Outcome
+from conformance.results.store import FILE_NAME, CellKey, StoreError
+from conformance.results.summary import RunData, load
+from conformance.verdict import Record, Verdict
+
+
+def baseline_of(run: RunData) -> Baseline:
+    """Return the baseline that a run is."""
+    cells: dict[CellKey, dict[int, Case]] = {}
+    for record in run.records:
+        key = (record.op, record.element_type, record.backend)
+        cells.setdefault(key, {})[record.index] = case_of(record)
+    names = dict.fromkeys([backend.name for backend in run.backends])
+    names |= dict.fromkeys(backend for _, _, backend in cells)
+    described = {backend.name: dict(backend.versions) for backend in run.backends}
+    return Baseline(
+        profile=run.profile,
+        seed=run.seed,
+        build=str(run.identity.get("build of hlo-conformance", "")),
+        versions=dict(run.versions),
+        backends={name: described.get(name, {}) for name in names},
+        cells=cells,
+    )
+
+
+def case_of(record: Record) -> Case:
+    """Return what a baseline keeps of a record."""
+    return Case(record.digest[: baseline_file.DIGEST_DIGITS], outcome_of(record))
+
+
+def outcome_of(record: Record) -> Outcome:
+    """Return how a case ended, without what varies from machine to machine."""
+    verdict = record.verdict
+    if verdict is Verdict.UNSPECIFIED:
+        return Outcome(Verdict.PASS)  # the specification permits both
+    if not verdict.fails:
+        return Outcome(verdict)
+    return Outcome(verdict, record.kind, bool(record.known), _worst_error(record))
+
+
+def _worst_error(record: Record) -> float | None:
+    """Return the largest error of the class that is shown, to three digits."""
+    shown = [f for f in record.failing if (f.verdict, f.kind) == (record.verdict, record.kind)]
+    errors = [one.worst_ulp for one in shown if one.worst_ulp is not None]
+    if not errors and record.verdict is Verdict.INACCURATE and record.worst_ulp is not None:
+        errors = [record.worst_ulp]
+    finite = [error for error in errors if math.isfinite(error)]
+    return float(f"{max(finite):.3g}") if finite else None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBaseline:
+    """A baseline with the path that it was read from, as the user typed it."""
+
+    path: str
+    baseline: Baseline = field(repr=False)
+
+
+def read_baseline(path: Path) -> ReadBaseline:
+    """Read a baseline file, or the run that a folder or a results.sqlite holds.
+
+    Raises:
+        BaselineError: when there is none, or it cannot be read, with what helps.
+    """
+    if path.is_dir() or path.suffix == Path(FILE_NAME).suffix:
+        try:
+            return ReadBaseline(str(path), baseline_of(load(path)))
+        except StoreError as error:
+            raise BaselineError(f"--baseline: {error}") from error
+    return ReadBaseline(str(path), baseline_file.read(path))

@@ -1,0 +1,265 @@
+"""A baseline as a text file, made to be committed: a line for each cell and each case that failed.
+
+    # hlo-conformance baseline, format 1
+    profile "smoke"
+    seed 0
+    backend "cpu"
+      version "jaxlib" "0.10.2"
+    cell "add" "bf16" 8402 61e8
+      1 flushed known "subnormal result" 2
+    total 1 cells, 2 cases
+
+Cells follow their backend, in the order of their names. A cell has the first digits of the digest
+of each case, by which another program at the same index is recognised, and `-` for an index without
+a case. Below it are the cases that did not pass, by index: the verdict; of a failure whether an
+expectation knew it, its class, and its largest error where there is one. The last line tells a
+whole file from a part of one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from conformance.results.store import CellKey
+from conformance.verdict import Verdict
+
+DIGEST_DIGITS = 4
+FORMAT = 1
+_TITLE = "# hlo-conformance baseline, format "
+_ABOUT = "# written by `hlo-conformance baseline write`: write it again rather than edit it"
+_AGAIN = "write it again with `hlo-conformance baseline write RUN --out {}`"
+_STRING = r'("(?:[^"\\]|\\.)*")'
+
+
+class BaselineError(Exception):
+    """A baseline cannot be had or used; the message says in one line why and what helps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a case ended: the verdict and, of a failure, its class and largest error.
+
+    `known` says whether an expectation knew the failure.
+    """
+
+    verdict: Verdict
+    kind: str = ""
+    known: bool = False
+    error: float | None = None
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether it failed and no expectation knew it."""
+        return self.verdict.fails and not self.known
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case: the first digits of its program's digest, and how it ended."""
+
+    digest: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """How every case of a run ended, and what the run was of.
+
+    `build` tells the sources of hlo-conformance, which decide what is planned; `backends` are
+    their own versions by name; `cells` has the cases by index.
+    """
+
+    profile: str
+    seed: int
+    build: str
+    versions: dict[str, str]
+    backends: dict[str, dict[str, str]]
+    cells: dict[CellKey, dict[int, Case]] = field(repr=False)
+
+
+def as_text(baseline: Baseline) -> str:
+    """Return the content of the file: the same for the same baseline."""
+    return "\n".join(_lines(baseline)) + "\n"
+
+
+def write(baseline: Baseline, path: Path) -> None:
+    """Write the file in one step, and its folder.
+
+    Raises:
+        BaselineError: when it cannot be written.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(as_text(baseline), encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        reason = error.strerror or error
+        raise BaselineError(f"cannot write {path}: {reason}; choose another --out") from error
+
+
+def _lines(baseline: Baseline) -> Iterator[str]:
+    yield f"{_TITLE}{FORMAT}"
+    yield _ABOUT
+    yield f"profile {json.dumps(baseline.profile)}"
+    yield f"seed {baseline.seed}"
+    yield f"build {json.dumps(baseline.build)}"
+    for name, version in sorted(baseline.versions.items()):
+        yield f"version {json.dumps(name)} {json.dumps(version)}"
+    for backend, versions in sorted(baseline.backends.items()):
+        yield f"backend {json.dumps(backend)}"
+        for name, version in sorted(versions.items()):
+            yield f"  version {json.dumps(name)} {json.dumps(version)}"
+        for key in sorted(key for key in baseline.cells if key[2] == backend):
+            yield from _cell_lines(key, baseline.cells[key])
+    cases = sum(map(len, baseline.cells.values()))
+    yield f"total {len(baseline.cells)} cells, {cases} cases"
+
+
+def _cell_lines(key: CellKey, cases: dict[int, Case]) -> Iterator[str]:
+    last = max(cases, default=-1)
+    digests = [cases[index].digest if index in cases else "-" for index in range(last + 1)]
+    yield " ".join(["cell", json.dumps(key[0]), json.dumps(key[1]), *digests])
+    for index in sorted(cases):
+        outcome = cases[index].outcome
+        if outcome.verdict.fails:
+            known = "known" if outcome.known else "unexplained"
+            error = "" if outcome.error is None else f" {outcome.error:g}"
+            yield f"  {index} {outcome.verdict.value} {known} {json.dumps(outcome.kind)}{error}"
+        elif outcome.verdict is not Verdict.PASS:
+            yield f"  {index} {outcome.verdict.value}"
+
+
+def read(path: Path) -> Baseline:
+    """Read a baseline file.
+
+    Raises:
+        BaselineError: when there is none, it is of another format, or damaged, and where.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        said = f"there is no baseline {path}"
+        raise BaselineError(f"{said}: {_AGAIN.format(path)}") from None
+    except OSError as error:
+        raise BaselineError(f"cannot read the baseline {path}: {error.strerror}") from error
+    except UnicodeDecodeError:
+        text = ""
+    lines = text.splitlines()
+    if not lines or not lines[0].startswith(_TITLE):
+        said = f"{path} is no baseline of hlo-conformance"
+        raise BaselineError(f"{said}: give such a file or the folder of a run, or {_again(path)}")
+    if lines[0] != f"{_TITLE}{FORMAT}":
+        of = lines[0].removeprefix(_TITLE)[:20]
+        said = f"{path} has format {of}, this hlo-conformance reads {FORMAT}"
+        raise BaselineError(f"{said}: {_again(path)}, or use the version that wrote it")
+    return _Reader(path).read(lines)
+
+
+def _again(path: Path) -> str:
+    return _AGAIN.format(path)
+
+
+class _Reader:
+    """The lines of a file, read one by one into a baseline."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._made = Baseline("", 0, "", {}, {}, {})
+        self._backend: str | None = None
+        self._cases: dict[int, Case] = {}
+        self._is_whole = False
+        self._readers: list[tuple[re.Pattern[str], Callable[..., None]]] = [
+            (re.compile(pattern.replace("STRING", _STRING)), read)
+            for pattern, read in (
+                (r"#.*|\s*", lambda: None),
+                (r"profile STRING", self._profile),
+                (r"seed (-?\d+)", self._seed),
+                (r"build STRING", self._build),
+                (r"(  )?version STRING STRING", self._version),
+                (r"backend STRING", self._open_backend),
+                (r"cell STRING STRING((?: (?:[0-9a-f]+|-))*)", self._cell),
+                (r"  (\d+) (\w+)(?: (known|unexplained) STRING(?: (\S+))?)?", self._case),
+                (r"total (\d+) cells, (\d+) cases", self._total),
+            )
+        ]
+
+    def read(self, lines: list[str]) -> Baseline:
+        for number, line in enumerate(lines, 1):
+            if self._is_whole and line.strip():
+                raise self._damaged(number, line)
+            try:
+                self._line(line)
+            except (ValueError, KeyError):
+                raise self._damaged(number, line) from None
+        if not self._is_whole:
+            said = f"{self._path} is damaged: its last line is missing"
+            raise BaselineError(f"{said}; take it from version control, or {_again(self._path)}")
+        return self._made
+
+    def _damaged(self, number: int, line: str) -> BaselineError:
+        is_conflict = line.startswith(("<<<<<<<", "=======", ">>>>>>>"))
+        what = "is a merge conflict" if is_conflict else f"cannot be: {line.strip()[:60]!r}"
+        said = f"{self._path} is damaged: line {number} {what}"
+        return BaselineError(f"{said}; take it from version control, or {_again(self._path)}")
+
+    def _line(self, line: str) -> None:
+        for pattern, read in self._readers:
+            match = pattern.fullmatch(line)
+            if match is not None:
+                return read(*match.groups())
+        raise ValueError(line)
+
+    def _profile(self, stated: str) -> None:
+        self._made = replace(self._made, profile=json.loads(stated))
+
+    def _seed(self, stated: str) -> None:
+        self._made = replace(self._made, seed=int(stated))
+
+    def _build(self, stated: str) -> None:
+        self._made = replace(self._made, build=json.loads(stated))
+
+    def _version(self, indented: str | None, name: str, version: str) -> None:
+        of = self._made.versions if indented is None else self._made.backends[self._backend or ""]
+        of[json.loads(name)] = json.loads(version)
+
+    def _open_backend(self, name: str) -> None:
+        self._backend = json.loads(name)
+        self._made.backends[self._backend or ""] = {}
+
+    def _cell(self, op: str, element_type: str, digests: str) -> None:
+        if self._backend is None:
+            raise ValueError("a cell without a backend")
+        self._cases = {
+            index: Case(digest, Outcome(Verdict.PASS))
+            for index, digest in enumerate(digests.split())
+            if digest != "-"
+        }
+        key = (json.loads(op), json.loads(element_type), self._backend)
+        if key in self._made.cells:
+            raise ValueError("a cell twice")
+        self._made.cells[key] = self._cases
+
+    def _case(
+        self, index: str, verdict: str, known: str | None, kind: str | None, error: str | None
+    ) -> None:
+        found = Verdict(verdict)
+        if found.fails != (kind is not None):
+            raise ValueError("a failure without a class, or a class without a failure")
+        outcome = Outcome(
+            found,
+            "" if kind is None else json.loads(kind),
+            known == "known",
+            None if error is None else float(error),
+        )
+        self._cases[int(index)] = replace(self._cases[int(index)], outcome=outcome)
+
+    def _total(self, cells: str, cases: str) -> None:
+        counted = (len(self._made.cells), sum(map(len, self._made.cells.values())))
+        if (int(cells), int(cases)) != counted:
+            raise ValueError("lines are missing")
+        self._is_whole = True

@@ -1,0 +1,340 @@
+"""A run against a baseline: what is new, lost, fixed, gained, or changed in error, case by case.
+
+A case is the same where the seed, its cell, its index and its program are. What has no such partner
+is compared by its cell, where the runs share none of the cell's cases.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from conformance.gate.baseline import ReadBaseline, baseline_of
+from conformance.gate.baseline_file import Baseline, BaselineError, Case, Outcome
+from conformance.results.cells import FILTERED
+from conformance.results.store import CellKey
+from conformance.results.summary import RunData
+from conformance.verdict import Record, Verdict
+
+
+class Kind(StrEnum):
+    """What has become of a case since the baseline, in the order in which it is told."""
+
+    NEW = "new"
+    """It fails, no expectation knows that, and it did not fail so before."""
+    LOST = "lost"
+    """The backend gave results, and now gives none, or the case was not run."""
+    FIXED = "fixed"
+    """It failed, and passes."""
+    GAINED = "gained"
+    """The backend did not support it, and now gives results."""
+    CHANGED = "changed in error"
+    """It is wrong in another way, which fails nothing by itself."""
+
+
+REGRESSIONS = (Kind.NEW, Kind.LOST)
+"""What fails a run."""
+
+_ERROR_GROWTH = 2.0
+"""The factor from which on a larger error counts: less than that varies with instruction sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A case that is not what it was, or a whole cell, whose index is None.
+
+    `after` is None where the case was not run; `record` is that of this run, where there is one.
+    """
+
+    kind: Kind
+    op: str
+    element_type: str
+    backend: str
+    index: int | None
+    before: Outcome | None
+    after: Outcome | None
+    record: Record | None = None
+
+    @property
+    def key(self) -> CellKey:
+        """Op, element type, backend."""
+        return (self.op, self.element_type, self.backend)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that changed, in the order in which it is told, and how much was compared.
+
+    `differences` are those of the runs themselves, as (what, the baseline's, this run's).
+    `same` counts cases that were compared one by one, `wholes` cells that were compared as such,
+    `unmatched` cases of the baseline without a partner in this run, `added` the reverse.
+    `unexplained` counts the cases that fail as in the baseline, and that no expectation knows.
+    """
+
+    path: str
+    changes: tuple[Change, ...]
+    differences: tuple[tuple[str, str, str], ...]
+    same: int
+    wholes: int
+    unmatched: int
+    added: int
+    unexplained: int
+
+    @cached_property
+    def counts(self) -> dict[Kind, int]:
+        """How many cases, or whole cells, changed in each way."""
+        found = Counter(change.kind for change in self.changes)
+        return {kind: found[kind] for kind in Kind}
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether something is new or lost."""
+        return any(self.counts[kind] for kind in REGRESSIONS)
+
+    def of(self, kind: Kind) -> tuple[Change, ...]:
+        """Return what changed in one way."""
+        return tuple(change for change in self.changes if change.kind is kind)
+
+    @cached_property
+    def by_cell(self) -> dict[CellKey, list[Change]]:
+        """What changed, by cell."""
+        found: dict[CellKey, list[Change]] = {}
+        for change in self.changes:
+            found.setdefault(change.key, []).append(change)
+        return found
+
+
+def compare(run: RunData, given: ReadBaseline) -> Comparison:
+    """Compare a run with a baseline.
+
+    Raises:
+        BaselineError: when they have no cell in common.
+    """
+    names = [backend.name for backend in run.backends]
+    names += [backend for _, _, backend in run.cells]
+    baseline = renamed(given, tuple(dict.fromkeys(names)), run.planned)
+    matching = _Matching(run, baseline)
+    changes = sorted(matching.changes(), key=_order_in(run))
+    return Comparison(
+        given.path,
+        tuple(changes),
+        tuple(_differences(baseline_of(run), given.baseline)),
+        matching.same,
+        matching.wholes,
+        matching.unmatched,
+        matching.added,
+        matching.unexplained,
+    )
+
+
+def renamed(given: ReadBaseline, backends: Sequence[str], planned: Iterable[CellKey]) -> Baseline:
+    """Return the baseline under the names of a run's backends.
+
+    A run of one backend can be compared with a baseline of one other.
+
+    Raises:
+        BaselineError: when nothing of it can be compared with these cells.
+    """
+    baseline = given.baseline
+    cells = baseline.cells
+    if len(backends) == 1 and len(baseline.backends) == 1:
+        cells = {(op, of, backends[0]): cases for (op, of, _), cases in cells.items()}
+    if cells.keys().isdisjoint(planned):
+        theirs, ours = ", ".join(baseline.backends) or "nothing", ", ".join(backends)
+        raise BaselineError(
+            f"nothing can be compared with the baseline {given.path}: none of its "
+            f"{len(cells)} cells, on {theirs}, are in this run, on {ours}; "
+            "give a baseline of the same backends, ops and element types"
+        )
+    return Baseline(
+        baseline.profile,
+        baseline.seed,
+        baseline.build,
+        baseline.versions,
+        baseline.backends,
+        cells,
+    )
+
+
+class _Matching:
+    """The cells of two runs side by side, and counts of what was compared."""
+
+    def __init__(self, run: RunData, baseline: Baseline) -> None:
+        self._run, self._then = run, baseline
+        self._now = baseline_of(run)
+        self._has_same_seed = baseline.seed == run.seed
+        self._has_same_plan = (
+            self._has_same_seed
+            and baseline.profile == run.profile
+            and baseline.build == self._now.build
+        )
+        self.same = self.wholes = self.unmatched = self.added = self.unexplained = 0
+
+    def changes(self) -> Iterator[Change]:
+        """Yield what changed in all cells that this run was to test."""
+        for key, cell in self._run.cells.items():
+            if cell.state == FILTERED:
+                self.unmatched += len(self._then.cells.get(key, {}))
+                continue
+            records = {record.index: record for record in cell.records}
+            yield from self._cell(key, self._then.cells.get(key, {}), records)
+        absent = self._then.cells.keys() - self._run.cells.keys()  # the catalog has them no more
+        self.unmatched += sum(len(self._then.cells[key]) for key in absent)
+
+    def _cell(
+        self, key: CellKey, before: Mapping[int, Case], records: Mapping[int, Record]
+    ) -> Iterator[Change]:
+        after = self._now.cells.get(key, {})
+        shared = [index for index in before if self._is_same(before[index], after.get(index))]
+        self.same += len(shared)
+        for index in shared:
+            outcomes = (before[index].outcome, after[index].outcome)
+            yield from self._change(key, index, *outcomes, records[index])
+        missing = [index for index in before if index not in after]
+        others = [index for index in after if index not in shared]
+        if self._has_same_plan:
+            for index in missing:
+                yield from self._change(key, index, before[index].outcome, None, None)
+            missing = []
+        elif before and not shared:
+            self.wholes += 1
+            yield from self._whole(key, before, after, records)
+        self.unmatched += len(before) - len(shared) if not self._has_same_plan else 0
+        self.added += len(others)
+        alike = {} if shared else {_way(case.outcome): case.outcome for case in before.values()}
+        for index in others:
+            outcome = after[index].outcome
+            if outcome.is_unexplained:
+                known_before = alike.get(_way(outcome))
+                yield from self._change(key, index, known_before, outcome, records[index])
+
+    def _is_same(self, before: Case, after: Case | None) -> bool:
+        return self._has_same_seed and after is not None and before.digest == after.digest
+
+    def _change(
+        self,
+        key: CellKey,
+        index: int,
+        before: Outcome | None,
+        after: Outcome | None,
+        record: Record | None,
+    ) -> Iterator[Change]:
+        kind = kind_of(before, after)
+        if kind is not None:
+            yield Change(kind, *key, index, before, after, record)
+        elif after is not None and after.is_unexplained:
+            self.unexplained += 1
+
+    def _whole(
+        self,
+        key: CellKey,
+        before: Mapping[int, Case],
+        after: Mapping[int, Case],
+        records: Mapping[int, Record],
+    ) -> Iterator[Change]:
+        """Compare cells that have no case in common by the worst and the best of their cases."""
+        then = [case.outcome for case in before.values()]
+        now = [case.outcome for case in after.values()]
+        kind: Kind | None = None
+        if any(o.verdict.has_results for o in then) and not any(o.verdict.has_results for o in now):
+            kind = Kind.LOST
+        elif all(o.verdict is Verdict.UNSUPPORTED for o in then):
+            kind = Kind.GAINED if any(_is_accepted(o) for o in now) else None
+        elif any(o.verdict.fails for o in then) and all(o.verdict is Verdict.PASS for o in now):
+            kind = Kind.FIXED
+        if kind is not None:
+            shown = max(records.values(), key=lambda r: r.verdict.severity, default=None)
+            yield Change(kind, *key, None, _worst(then), _worst(now), shown)
+
+
+def kind_of(before: Outcome | None, after: Outcome | None) -> Kind | None:
+    """Return what became of a case, None where it ended as it did.
+
+    `before` is None for a case that the baseline lacks, `after` for one that was not run.
+    """
+    if after is None:
+        is_unsupported = before is None or before.verdict is Verdict.UNSUPPORTED
+        return None if is_unsupported else Kind.LOST
+    if before is not None and before.verdict.has_results and not after.verdict.has_results:
+        return Kind.LOST
+    if after.is_unexplained:
+        return _kind_of_unexplained(before, after)
+    if before is None:
+        return None
+    if before.verdict is Verdict.UNSUPPORTED:
+        return None if after.verdict is Verdict.UNSUPPORTED else Kind.GAINED
+    if after.verdict is Verdict.PASS:
+        return Kind.FIXED if before.verdict.fails else None
+    has_moved = _way(before) != _way(after) or _growth(before, after) != 0
+    return Kind.CHANGED if has_moved else None
+
+
+def _kind_of_unexplained(before: Outcome | None, after: Outcome) -> Kind | None:
+    """Return what became of a case whose failure no expectation knows."""
+    if before is None or not before.is_unexplained or _way(before) != _way(after):
+        return Kind.NEW
+    growth = _growth(before, after)
+    if growth > 0:
+        return Kind.NEW
+    return Kind.CHANGED if growth < 0 else None
+
+
+def _way(outcome: Outcome) -> tuple[Verdict, str]:
+    """Return in which way a case ended."""
+    return outcome.verdict, outcome.kind
+
+
+def _growth(before: Outcome, after: Outcome) -> int:
+    """Return 1 where the error has grown by the factor that counts, -1 where it shrank, else 0."""
+    then, now = before.error, after.error
+    if then is None or now is None or then == now:
+        return 0
+    if now >= then * _ERROR_GROWTH:
+        return 1
+    return -1 if then >= now * _ERROR_GROWTH else 0
+
+
+def _is_accepted(outcome: Outcome) -> bool:
+    return outcome.verdict.has_results and not outcome.is_unexplained
+
+
+def _worst(outcomes: Sequence[Outcome]) -> Outcome | None:
+    return max(outcomes, key=lambda outcome: outcome.verdict.severity, default=None)
+
+
+def _order_in(run: RunData) -> Callable[[Change], tuple[int, int, int]]:
+    """Return the order in which changes are told: by kind, then as the run has its cells."""
+    place = {key: number for number, key in enumerate(run.cells)}
+    kinds = list(Kind)
+
+    def order(change: Change) -> tuple[int, int, int]:
+        return kinds.index(change.kind), place[change.key], change.index or 0
+
+    return order
+
+
+def _differences(now: Baseline, then: Baseline) -> Iterator[tuple[str, str, str]]:
+    """Yield in what the runs themselves differ: what they were of, with which versions."""
+    stated = _circumstances(now), _circumstances(then)
+    for name in dict.fromkeys((*stated[0], *stated[1])):
+        ours, theirs = (one.get(name, "") for one in stated)
+        if ours != theirs:
+            yield name, theirs, ours
+
+
+def _circumstances(run: Baseline) -> dict[str, str]:
+    found = {
+        "backends": ", ".join(sorted(run.backends)),
+        "profile": run.profile,
+        "seed": str(run.seed),
+        "build of hlo-conformance": run.build,
+        **run.versions,
+    }
+    has_one = len(run.backends) == 1  # which may be compared under another name
+    for backend, versions in run.backends.items():
+        for name, version in versions.items():
+            found[f"{'backend' if has_one else backend}: {name}"] = version
+    return found

@@ -1,0 +1,241 @@
+"""How a run ends: its exit code, and in words what it lost and gained against a baseline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from conformance.errors import NOTHING_TESTED, UsageError
+from conformance.gate.baseline_file import Outcome
+from conformance.gate.comparison import REGRESSIONS, Change, Comparison, Kind
+from conformance.results.cells import FILTERED, UNTESTED
+from conformance.results.summary import RunData
+from conformance.verdict import Verdict
+
+MOST_TOLD = 10
+"""Groups of changes that are printed of each kind."""
+
+
+def exit_code(
+    run: RunData,
+    *,
+    strict: bool = False,
+    comparison: Comparison | None = None,
+    at_least: float | None = None,
+) -> int:
+    """Return 0 where the backends conform, 1 where something is worse, 4 where nothing was tested.
+
+    Worse is a divergence that no expectation knows. Against a baseline it is what is new or lost;
+    `strict` then also fails divergences that no expectation knows and that the baseline has. A
+    cell that was planned and not run counts as worse too, as do expectations without effect where
+    `strict`, and a share of tested cells under `at_least`.
+    """
+    unexplained = any(record.is_new_failure for record in run.records)
+    if comparison is not None and not strict:
+        unexplained = False
+    if unexplained or (comparison is not None and comparison.is_failure):
+        return 1
+    if all(record.verdict is Verdict.UNSUPPORTED for record in run.records):
+        return NOTHING_TESTED
+    if strict and run.stale:
+        return 1
+    untested = any(cell.state == UNTESTED for cell in run.cells.values())
+    return 1 if untested or (at_least is not None and below(run, at_least)) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The planned cells of a backend, and how many were tested."""
+
+    backend: str
+    tested: int
+    planned: int
+
+
+def below(run: RunData, at_least: float) -> list[Share]:
+    """Return the backends of whose planned cells a smaller share was tested than this."""
+    planned = [cell for cell in run.cells.values() if cell.state != FILTERED]
+    counts = Counter(cell.backend for cell in planned)
+    tested = Counter(cell.backend for cell in planned if cell.is_tested)
+    shares = [Share(backend, tested[backend], count) for backend, count in counts.items()]
+    return [share for share in shares if share.tested < at_least * share.planned]
+
+
+def parse_share(stated: str) -> float:
+    """Return a share given as a percentage, such as 95%, or a part of 1, such as 0.95.
+
+    Raises:
+        UsageError: when it is neither.
+    """
+    try:
+        number = float(stated.removesuffix("%"))
+    except ValueError:
+        number = -1.0
+    share = number / 100 if stated.endswith("%") else number
+    if not 0 <= share <= 1:
+        raise UsageError(f"--at-least takes a share such as 95% or 0.95, not {stated!r}")
+    return share
+
+
+def floor_lines(run: RunData, at_least: float | None) -> list[str]:
+    """Return a line for each backend that misses the floor of tested cells."""
+    if at_least is None:
+        return []
+    return [
+        f"too few cells: {share.tested} of {share.planned} planned cells tested on "
+        f"{share.backend} ({100 * share.tested / share.planned:.1f} %), "
+        f"--at-least asks for {100 * at_least:g} %"
+        for share in below(run, at_least)
+    ]
+
+
+def closing_lines(
+    run: RunData, comparison: Comparison | None, at_least: float | None, replay: str
+) -> list[str]:
+    """Return what is printed of a comparison, where there is one, and of a missed floor."""
+    compared = [] if comparison is None else comparison_lines(comparison, replay)
+    return [*compared, *floor_lines(run, at_least)]
+
+
+def tally(comparison: Comparison) -> str:
+    """Return the counts as prose, in the order in which they are told."""
+    return ", ".join(f"{count} {kind.value}" for kind, count in comparison.counts.items())
+
+
+def scope(comparison: Comparison) -> str:
+    """Return in one line what was compared with what, and what could not be."""
+    differing = ", ".join(
+        f"{what} {then or 'none'} there, {now or 'none'} here"
+        for what, then, now in comparison.differences
+    )
+    compared = [f"{comparison.same} cases one by one"]
+    if comparison.wholes:
+        compared.append(f"{comparison.wholes} cells as wholes, for their cases are others")
+    apart = (
+        f"{count} cases {where}"
+        for count, where in (
+            (comparison.unmatched, "of the baseline that this run lacks"),
+            (comparison.added, "of this run that the baseline lacks"),
+        )
+        if count
+    )
+    left = ", ".join(apart)
+    return (
+        f"compared with {comparison.path}: {' and '.join(compared)}"
+        + (f"; not compared: {left}" if left else "")
+        + (f"; the baseline is of another run: {differing}" if differing else "")
+    )
+
+
+def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
+    """Return what is printed of a comparison; `replay` is a command in which {} is a case's id."""
+    lines = [f"against the baseline: {tally(comparison)}", scope(comparison)]
+    if comparison.unexplained:
+        lines.append(
+            f"{comparison.unexplained} cases fail as they did in the baseline and no expectation "
+            "knows them; --strict fails on them"
+        )
+    for kind in Kind:
+        groups = grouped(comparison.of(kind))
+        told = groups[:MOST_TOLD] if kind in REGRESSIONS else groups[:3]
+        lines += [_group_line(group, replay) for group in told]
+        left = len(groups) - len(told)
+        if left:
+            lines.append(f"{kind.value}: {left} more groups in the report")
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Changes of one kind and op on one backend that went from one outcome to another."""
+
+    kind: Kind
+    op: str
+    backend: str
+    before: str
+    after: str
+    changes: tuple[Change, ...]
+
+    @property
+    def element_types(self) -> tuple[str, ...]:
+        """The element types concerned, in the run's order."""
+        return tuple(dict.fromkeys(change.element_type for change in self.changes))
+
+    @property
+    def cases(self) -> str:
+        """How many cases changed, or cells where the change is of cells as wholes."""
+        count = len(self.changes)
+        what = "whole cell" if self.changes[0].index is None else "case"
+        return f"{count} {what}{'' if count == 1 else 's'}"
+
+    @property
+    def message(self) -> str:
+        """What the first of them says."""
+        record = self.changes[0].record
+        return "" if record is None else " ".join((record.message or record.kind).split())
+
+
+def grouped(changes: tuple[Change, ...]) -> list[Group]:
+    """Return changes in groups, the order kept."""
+    found: dict[tuple[Kind, str, str, str, str, bool], list[Change]] = {}
+    for one in changes:
+        words = (outcome_words(one.before), outcome_words(one.after))
+        key = (one.kind, one.op, one.backend, *words, one.index is None)
+        found.setdefault(key, []).append(one)
+    return [Group(*key[:5], tuple(changes)) for key, changes in found.items()]
+
+
+def outcome_words(outcome: Outcome | None) -> str:
+    """Return how a case ended, in a few words."""
+    if outcome is None:
+        return "not run"
+    verdict = outcome.verdict.value.replace("_", " ")
+    if not outcome.verdict.fails:
+        return verdict
+    kind = f" ({outcome.kind})" if outcome.kind and outcome.kind != verdict else ""
+    return f"{'known ' if outcome.known else ''}{verdict}{kind}"
+
+
+def _group_line(group: Group, replay: str) -> str:
+    types = group.element_types
+    shown = ", ".join(types[:4]) + (f" and {len(types) - 4} more types" if len(types) > 4 else "")
+    said = f": {group.message[:160]}" if group.message else ""
+    record = group.changes[0].record
+    see = "" if record is None else f"; {replay.format(record.id)}"
+    before = "" if group.changes[0].before is None else f"{group.before} → "
+    return (
+        f"{group.kind.value}: {group.op} {shown} on {group.backend}, {group.cases}: "
+        f"{before}{group.after}{said}{see}"
+    )
+
+
+def as_json(comparison: Comparison) -> dict[str, object]:
+    """Return what summary.json says of a comparison."""
+    return {
+        "baseline": comparison.path,
+        "counts": {kind.value: count for kind, count in comparison.counts.items()},
+        "compared_cases": comparison.same,
+        "compared_cells": comparison.wholes,
+        "not_in_this_run": comparison.unmatched,
+        "not_in_the_baseline": comparison.added,
+        "unexplained_as_before": comparison.unexplained,
+        "differences": [
+            {"what": what, "baseline": then, "run": now}
+            for what, then, now in comparison.differences
+        ],
+        "changes": [*_changes_as_json(comparison)],
+    }
+
+
+def _changes_as_json(comparison: Comparison) -> Iterator[dict[str, object]]:
+    for change in comparison.changes:
+        yield {
+            "change": change.kind.value,
+            "op": change.op,
+            "element_type": change.element_type,
+            "backend": change.backend,
+            "index": change.index,
+            "before": None if change.before is None else outcome_words(change.before),
+            "after": outcome_words(change.after),
+        }

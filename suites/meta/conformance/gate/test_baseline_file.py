@@ -1,0 +1,93 @@
+"""Baselines as files: the same when read again, stable, and refused in one line when damaged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.gate.baseline import baseline_of, read_baseline
+from conformance.gate.baseline_file import Baseline, BaselineError, Case, Outcome, as_text, write
+from conformance.results.store import FILE_NAME
+from conformance.verdict import Verdict
+from suites.meta.support import synthetic_run as synthetic
+
+ADD = ("add", "f32", "plugin:mine")
+MADE = Baseline(
+    "smoke", 7, "abc", {"jaxlib": "0.10"}, {"plugin:mine": {"library": "1f"}, "cpu": {}},
+    {
+        ADD: {
+            0: Case("aaaa", Outcome(Verdict.PASS)),
+            2: Case("bbbb", Outcome(Verdict.INACCURATE, 'a "quoted"\nclass', False, 3.5)),
+            3: Case("cccc", Outcome(Verdict.CRASHED, "abort", True)),
+            4: Case("dddd", Outcome(Verdict.UNSUPPORTED)),
+        },
+        ("Reshape (explicit)", "q<si8:f32:axis>", "cpu"): {0: Case("eeee", Outcome(Verdict.PASS))},
+    },
+)  # fmt: skip
+
+
+def test_a_file_holds_what_was_written(tmp_path: Path) -> None:
+    write(MADE, tmp_path / "new" / "base.txt")
+    assert read_baseline(tmp_path / "new" / "base.txt").baseline == MADE
+    for name in synthetic.RUNS:
+        run = synthetic.run(name)
+        records = [replace(one, digest=f"{number:08x}") for number, one in enumerate(run.records)]
+        made = baseline_of(replace(run, records=records))
+        write(made, tmp_path / "run.txt")
+        assert read_baseline(tmp_path / "run.txt").baseline == made
+
+
+def test_what_is_lost_is_one_more_line_in_a_diff() -> None:
+    cases = {**MADE.cells[ADD], 0: Case("aaaa", Outcome(Verdict.UNSUPPORTED))}
+    lost = replace(MADE, cells={**MADE.cells, ADD: cases})
+    before, after = (as_text(one).splitlines() for one in (MADE, lost))
+    assert [line for line in after if line not in before] == ["  0 unsupported"]
+    assert [line for line in before if line not in after] == []
+
+
+def test_the_order_is_that_of_names() -> None:
+    turned = replace(MADE, cells=dict(reversed(MADE.cells.items())),
+                     backends=dict(reversed(MADE.backends.items())))  # fmt: skip
+    assert as_text(turned) == as_text(MADE)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("format 1", "format 2"), "has format 2"),
+        (lambda _: "", "is no baseline"),
+        (lambda _: "[[known]]\n", "is no baseline"),
+        (lambda text: text[: len(text) // 2], "is damaged"),
+        (lambda text: text.rpartition("total")[0], "its last line is missing"),
+        (lambda text: text.replace("  4 unsupported\n", "").replace("dddd", ""), "cannot be"),
+        (lambda text: text.replace("  4 unsupported", "  9 unsupported"), "line 14 cannot be"),
+        (lambda text: text.replace("  4 unsupported", "  4 sleepy"), "cannot be: '4 sleepy'"),
+        (lambda text: text.replace("seed 7", "<<<<<<< HEAD\nseed 7"), "is a merge conflict"),
+        (lambda text: text + "cell\n", "cannot be: 'cell'"),
+        (lambda text: text.replace('backend "cpu"', ""), "cannot be"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, change, said: str) -> None:
+    path = tmp_path / "base.txt"
+    path.write_text(change(as_text(MADE)))
+    assert path.read_text() != as_text(MADE)
+    with pytest.raises(BaselineError, match=said) as refused:
+        read_baseline(path)
+    told = str(refused.value)
+    assert str(path) in told
+    assert "\n" not in told
+    assert "hlo-conformance baseline write RUN --out" in told
+
+
+def test_what_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
+    for path, said in (
+        (tmp_path / "none.txt", "there is no baseline"),
+        (tmp_path / "bytes", "is no baseline"),
+        (tmp_path, "there is no"),
+        (tmp_path / FILE_NAME, "there is no"),
+    ):
+        with pytest.raises(BaselineError, match=said):
+            read_baseline(path)

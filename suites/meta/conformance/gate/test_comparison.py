@@ -1,0 +1,286 @@
+"""Runs against baselines: each way to change, what is compared when runs differ, exit codes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from conformance.errors import UsageError
+from conformance.gate.baseline import ReadBaseline, baseline_of
+from conformance.gate.baseline_file import BaselineError, Outcome
+from conformance.gate.comparison import Comparison, Kind, compare, kind_of
+from conformance.gate.conclusion import (
+    below,
+    closing_lines,
+    comparison_lines,
+    exit_code,
+    floor_lines,
+    parse_share,
+    scope,
+    tally,
+)
+from conformance.results.summary import RunData
+from conformance.verdict import Record, Verdict
+from reports import html, junit, markdown
+from suites.meta.support import synthetic_run as synthetic
+
+CELL = ("tanh", "f32", "cpu")
+OTHER = ("tanh", "f16", "cpu")
+V = Verdict
+
+
+def case(index: int, verdict: Verdict, known: str = "", cell=CELL, **changes) -> Record:
+    made = Record(*cell, index, f"{index:04x}0000", verdict, known=known if verdict.fails else "")
+    return replace(made, kind="a class" if verdict.fails else "", **changes)
+
+
+def run_of(*records: Record, planned=(CELL,), filtered=(), **changes) -> RunData:
+    made = synthetic.run_of(list(records), {}, planned, filtered)
+    made = replace(made, identity={"build of hlo-conformance": "one"})
+    return replace(made, **changes)
+
+
+def against(run: RunData, baseline: RunData) -> Comparison:
+    return compare(run, ReadBaseline("base.txt", baseline_of(baseline)))
+
+
+PASS, OPEN, UNSUPPORTED = (Outcome(v) for v in (V.PASS, V.PASS, V.UNSUPPORTED))
+WRONG, KNOWN = Outcome(V.DIVERGENT, "sign"), Outcome(V.DIVERGENT, "sign", known=True)
+OFF, FURTHER = (Outcome(V.INACCURATE, "accuracy", error=error) for error in (5.0, 64.0))
+CRASH, KNOWN_CRASH = Outcome(V.CRASHED, "abort"), Outcome(V.CRASHED, "abort", known=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (PASS, PASS, None),
+        (PASS, WRONG, Kind.NEW),
+        (KNOWN, WRONG, Kind.NEW),
+        (UNSUPPORTED, WRONG, Kind.NEW),
+        (None, WRONG, Kind.NEW),
+        (WRONG, WRONG, None),
+        (WRONG, replace(WRONG, kind="NaN"), Kind.NEW),
+        (OFF, FURTHER, Kind.NEW),
+        (OFF, replace(OFF, error=6.0), None),
+        (KNOWN_CRASH, CRASH, Kind.NEW),
+        (PASS, UNSUPPORTED, Kind.LOST),
+        (KNOWN, UNSUPPORTED, Kind.LOST),
+        (WRONG, UNSUPPORTED, Kind.LOST),
+        (PASS, CRASH, Kind.LOST),
+        (PASS, KNOWN_CRASH, Kind.LOST),
+        (PASS, Outcome(V.REJECTED), Kind.LOST),
+        (PASS, Outcome(V.TIMED_OUT), Kind.LOST),
+        (PASS, None, Kind.LOST),
+        (KNOWN_CRASH, None, Kind.LOST),
+        (UNSUPPORTED, None, None),
+        (UNSUPPORTED, UNSUPPORTED, None),
+        (WRONG, PASS, Kind.FIXED),
+        (KNOWN, PASS, Kind.FIXED),
+        (CRASH, PASS, Kind.FIXED),
+        (UNSUPPORTED, PASS, Kind.GAINED),
+        (UNSUPPORTED, KNOWN, Kind.GAINED),
+        (None, PASS, None),
+        (FURTHER, OFF, Kind.CHANGED),
+        (KNOWN, replace(KNOWN, kind="NaN"), Kind.CHANGED),
+        (PASS, KNOWN, Kind.CHANGED),
+        (KNOWN_CRASH, UNSUPPORTED, Kind.CHANGED),
+        (WRONG, KNOWN, None),
+    ],
+)
+def test_what_has_become_of_a_case(before, after, kind) -> None:
+    assert kind_of(before, after) is kind
+
+
+def changed(comparison: Comparison) -> list[tuple[str, int | None]]:
+    return [(change.kind.value, change.index) for change in comparison.changes]
+
+
+def test_new_and_lost_are_told_first_by_case() -> None:
+    then = run_of(
+        case(0, V.PASS), case(1, V.DIVERGENT, "x"), case(2, V.UNSUPPORTED), case(3, V.PASS),
+        case(4, V.UNSPECIFIED), case(5, V.PASS),
+    )  # fmt: skip
+    now = run_of(
+        case(0, V.UNSUPPORTED, message="UNIMPLEMENTED: tanh"), case(1, V.PASS), case(2, V.PASS),
+        case(3, V.DIVERGENT), case(4, V.PASS), case(5, V.FLUSHED, "y"),
+    )  # fmt: skip
+    found = against(now, then)
+    assert changed(found) == [
+        ("new", 3), ("lost", 0), ("fixed", 1), ("gained", 2), ("changed in error", 5),
+    ]  # fmt: skip
+    assert tally(found) == "1 new, 1 lost, 1 fixed, 1 gained, 1 changed in error"
+    told = comparison_lines(found, "show {}")
+    assert told[:2] == [f"against the baseline: {tally(found)}", scope(found)]
+    assert "lost: tanh f32 on cpu, 1 case: pass → unsupported: UNIMPLEMENTED: tanh; show " in (
+        "\n".join(told)
+    )
+    assert exit_code(now, comparison=found) == 1
+
+
+def test_an_op_that_is_unimplemented_now_fails_the_run_though_nothing_diverges() -> None:
+    then = run_of(case(0, V.DIVERGENT, "x"), case(1, V.FLUSHED))
+    now = run_of(case(0, V.UNSUPPORTED), case(1, V.UNSUPPORTED))
+    assert changed(against(now, then)) == [("lost", 0), ("lost", 1)]
+    assert exit_code(now, comparison=against(now, then)) == 1
+    assert exit_code(now) == 4
+
+
+def test_what_failed_before_is_told_and_fails_a_strict_run() -> None:
+    run = run_of(case(0, V.DIVERGENT), case(1, V.PASS))
+    found = against(run, run)
+    assert (found.changes, found.unexplained) == ((), 1)
+    assert any("1 cases fail as they did" in line for line in comparison_lines(found, "{}"))
+    assert exit_code(run) == 1
+    assert exit_code(run, comparison=found) == 0
+    assert exit_code(run, comparison=found, strict=True) == 1
+    assert "does not conform: 1 divergence that the baseline has" in html.html(run, "", found)
+
+
+def test_a_case_that_was_not_run_is_lost_where_the_plan_is_the_same() -> None:
+    then = run_of(case(0, V.PASS), case(1, V.PASS))
+    assert changed(against(run_of(case(0, V.PASS)), then)) == [("lost", 1)]
+    for other in ({"profile": "deep"}, {"identity": {}}):
+        found = against(run_of(case(0, V.PASS), **other), then)
+        assert (found.changes, found.same, found.unmatched) == ((), 1, 1)
+
+
+def test_a_cell_that_was_not_run_is_lost_whatever_the_plan() -> None:
+    then = run_of(case(0, V.PASS), case(0, V.PASS, cell=OTHER), planned=(CELL, OTHER))
+    for other in ({}, {"seed": 99}, {"profile": "deep"}):
+        now = run_of(case(0, V.PASS), planned=(CELL, OTHER), **other)
+        (lost,) = against(now, then).of(Kind.LOST)
+        assert (lost.key, lost.after) == (OTHER, None)
+
+
+def test_what_was_not_asked_for_is_not_compared() -> None:
+    then = run_of(case(0, V.PASS), case(0, V.PASS, cell=OTHER), planned=(CELL, OTHER))
+    found = against(run_of(case(0, V.PASS), filtered=(OTHER,)), then)
+    assert (found.changes, found.same, found.unmatched) == ((), 1, 1)
+    assert "not compared: 1 cases of the baseline that this run lacks" in scope(found)
+
+
+def test_cases_of_another_seed_are_compared_by_cell() -> None:
+    then = run_of(case(0, V.PASS), case(1, V.PASS), seed=1)
+    unsupported = run_of(case(0, V.UNSUPPORTED), case(1, V.UNSUPPORTED), seed=2)
+    assert changed(against(unsupported, then)) == [("lost", None)]
+    assert changed(against(then, unsupported)) == [("gained", None)]
+    failing = run_of(case(0, V.DIVERGENT), case(1, V.PASS), seed=3)
+    assert changed(against(failing, then)) == [("new", 0)]
+    assert changed(against(then, failing)) == [("fixed", None)]
+    assert changed(against(run_of(case(0, V.PASS), case(1, V.DIVERGENT), seed=4), failing)) == []
+    said = scope(against(failing, then))
+    assert "0 cases one by one and 1 cells as wholes, for their cases are others" in said
+    assert "seed 1 there, 3 here" in said
+
+
+def test_another_program_at_the_same_index_is_another_case() -> None:
+    then = run_of(case(0, V.PASS), case(1, V.DIVERGENT, "x"), identity={})
+    now = run_of(case(0, V.PASS), case(1, V.PASS, digest="ffff0000"))
+    found = against(now, then)
+    assert (found.changes, found.same, found.unmatched, found.added) == ((), 1, 1, 1)
+
+
+def renamed_to(backend: str, run: RunData) -> RunData:
+    cell = (*CELL[:2], backend)
+    described = replace(run.backends[0], name=backend)
+    records = [replace(record, backend=backend) for record in run.records]
+    return replace(run, records=records, planned=(cell,), backends=(described,))
+
+
+def test_one_backend_is_compared_with_one_of_another_name() -> None:
+    then, now = run_of(case(0, V.PASS)), run_of(case(0, V.UNSUPPORTED))
+    found = against(renamed_to("plugin:new", now), then)
+    assert changed(found) == [("lost", 0)]
+    assert "backends cpu there, plugin:new here" in scope(found)
+
+
+def test_a_baseline_without_a_common_cell_is_refused() -> None:
+    other = run_of(case(0, V.PASS, cell=OTHER), planned=(OTHER,))
+    with pytest.raises(BaselineError, match=r"nothing can be compared with the baseline base\.txt"):
+        against(run_of(case(0, V.PASS)), other)
+
+
+def test_the_floor_is_of_each_backend() -> None:
+    cpu, gpu = (("tanh", of, b) for of, b in (("f64", "cpu"), ("f64", "gpu")))
+    run = run_of(
+        case(0, V.PASS), case(0, V.PASS, cell=cpu), case(0, V.UNSUPPORTED, cell=gpu),
+        planned=(CELL, cpu, gpu),
+    )  # fmt: skip
+    assert [share.backend for share in below(run, 0.5)] == ["gpu"]
+    assert below(run, 0.0) == []
+    (line,) = floor_lines(run, 0.95)
+    assert "0 of 1 planned cells tested on gpu (0.0 %), --at-least asks for 95 %" in line
+    assert closing_lines(run, None, 0.95, "") == [line]
+    assert (exit_code(run), exit_code(run, at_least=0.95), exit_code(run, at_least=0.0)) == (
+        0, 1, 0,
+    )  # fmt: skip
+
+
+def test_a_share_is_a_percentage_or_a_part() -> None:
+    assert parse_share("95%") == parse_share("0.95") == 0.95
+    for senseless in ("95", "101%", "-1%", "much", "nan", "%"):
+        with pytest.raises(UsageError, match="--at-least takes a share such as 95%"):
+            parse_share(senseless)
+
+
+def two_runs() -> tuple[RunData, RunData]:
+    then = run_of(case(0, V.PASS), case(1, V.PASS), case(2, V.DIVERGENT, "x"))
+    wrong, lost = case(0, V.DIVERGENT), case(1, V.UNSUPPORTED, message="<b>no|")
+    return run_of(wrong, lost, case(2, V.PASS)), then
+
+
+def test_the_page_counts_in_links_on_its_first_screen() -> None:
+    run, then = two_runs()
+    page = html.html(run, "", against(run, then))
+    nav = re.search(r'<nav class="against".*?</nav>', page, re.DOTALL)
+    assert nav is not None
+    found = re.findall(r'<a href="#([^"]*)"><b>(\d+)</b> ([^<]*)</a>', nav[0])
+    assert found == [
+        ("changes-new", "1", "new"), ("changes-lost", "1", "lost"), ("changes-fixed", "1", "fixed"),
+        ("changes", "0", "gained"), ("changes", "0", "changed in error"),
+    ]  # fmt: skip
+    for anchor, _, _ in found:
+        assert page.count(f'id="{anchor}"') == 1
+    assert page.index('class="against"') < page.index('class="facts"')
+    assert "cpu: 1 new, 1 lost since the baseline." in page
+    assert 'href="#cell=tanh%2Ff32%2Fcpu"' in page
+    assert "&lt;b&gt;no|" in page
+    assert 'class="against"' not in html.html(run)
+    assert "ended as in the baseline" in html.html(run, "", against(run, run))
+
+
+def test_hostile_text_in_a_comparison_is_inert() -> None:
+    nasty = synthetic.run("nasty")
+    records = [replace(r, verdict=V.PASS, kind="", known="") for r in nasty.records]
+    was_right = replace(nasty, records=records)
+    for found, run in ((against(nasty, was_right), nasty), (against(was_right, nasty), was_right)):
+        assert found.changes
+        page = html.html(run, "", found)
+        assert page.count("</script>") == 2
+        assert "<img" not in page
+        assert not any(c < " " and c not in "\n\t" for c in page)
+        written = markdown.markdown(run, found)
+        assert not re.search(r"<(?!/?code>)[a-z!/]", re.sub(r"`[^`\n]*`", "", written))
+
+
+def test_markdown_has_a_table_of_each_way() -> None:
+    run, then = two_runs()
+    written = markdown.markdown(run, against(run, then))
+    assert "**1 new, 1 lost, 1 fixed, 0 gained, 0 changed in error.**" in written
+    assert "### Lost" in written
+    assert "| tanh | f32 | cpu | pass | unsupported | &lt;b&gt;no\\| | 1 case |" in written
+    assert "Against the baseline" not in markdown.markdown(run)
+
+
+def test_junit_fails_what_is_new_or_lost_and_skips_the_rest() -> None:
+    run, then = two_runs()
+    (cell,) = [one for suite in junit.document(run, "", against(run, then)) for one in suite]
+    assert [(result.type, result.message) for result in cell.result] == [
+        ("new", "new: pass in the baseline, divergent (a class): "),
+        ("lost", "lost: pass in the baseline, unsupported: <b>no|"),
+    ]
+    (cell,) = [one for suite in junit.document(run, "", against(run, run)) for one in suite]
+    (skipped,) = cell.result
+    assert skipped.message == "fails as in the baseline, and no expectation knows why"
