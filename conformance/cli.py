@@ -131,7 +131,7 @@ def run(
     """Test a backend: generated programs of every op and element type, against the reference.
 
     A run that was interrupted goes on when the same command is given again. Exits with 1 when
-    something diverges that no expectation knows; with --baseline when something is new or lost.
+    something diverges that no expectation knows; against a baseline when something is new or lost.
     """
     from conformance.campaign.planning import Options
     from conformance.gate.baseline import read_baseline

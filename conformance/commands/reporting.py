@@ -68,8 +68,7 @@ def report(
 ) -> int:
     """Write the reports of a run again: HTML, JUnit, Markdown, JSON; of a campaign its HTML.
 
-    Exits with 1 when something is new or lost against --baseline, or fewer cells than --at-least
-    were tested.
+    Exits with 1 when something is new or lost against a baseline, or too few cells were tested.
     """
     from conformance.campaign.fuzzing.keeping.summary import is_campaign
     from conformance.campaign.fuzzing.keeping.summary import load as load_campaign
