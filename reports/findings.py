@@ -81,7 +81,8 @@ class Group:
 
 
 DEFAULT_OUT = Path("hlo-conformance-results")
-"""Where the command line keeps a run unless told otherwise (conformance.cli says so too)."""
+"""Where the command line keeps a run unless told otherwise: that of
+`conformance.commands.reporting`, which loads no report."""
 
 
 def db_of(out: Path) -> str:
