@@ -34,7 +34,6 @@ PREDICTED: dict[str, set[str]] = {
     "comparison-of-what-is-not-negative": {"neighbouring number", "one", "sign lost"},
     "comparison-of-what-wraps": {"neighbouring number", "operands swapped", "sign lost", "zero"},
     "truth-added-to-itself": {"neighbouring number", "sign lost", "zero"},
-    "two-bits-beside-a-negative-constant": {"sign lost"},
     # the counterexample shows that number in place of another
     "atan2-of-narrow-types-folds-late": {"NaN"},
     "atan2-of-what-folds-late": {"NaN"},

@@ -338,3 +338,17 @@ def test_an_angle_of_zeros_is_nan_where_they_are_truth_values(
     given = [np.array([1, 2], np.float32), np.array([2, 0], np.float32)]
     kind = kind_of(OF_TRUTH_VALUES.format(operands=operands), given, np.array(got, np.float32))
     assert (kind == OF_ZEROS) == is_explained
+
+
+@pytest.mark.parametrize(("first", "label"), [(0, POWER), (1, "wrong value")])
+def test_what_the_specification_leaves_open_needs_no_explanation(first: int, label: str) -> None:
+    """7 / 2^1 is 7 * 2^-1, which is 0; 7 / 2^-64 is a division by zero, which may be anything."""
+    text = """
+func.func @main(%x: tensor<2xi32>, %y: tensor<2xi32>) -> tensor<2xi32> {
+  %two = stablehlo.constant dense<2> : tensor<2xi32>
+  %p = stablehlo.power %two, %y : tensor<2xi32>
+  %r = stablehlo.divide %x, %p : tensor<2xi32>
+  return %r : tensor<2xi32>
+}"""
+    given = [np.array([7, 7], np.int32), np.array([1, -64], np.int32)]
+    assert kind_of(text, given, np.array([first, 1234], np.int32)) == label
