@@ -60,7 +60,7 @@ def flushed(operation: Operation, operands: Sequence[Array]) -> Iterator[Results
     Raises:
         EvaluationError: if the operation cannot be evaluated so.
     """
-    wide = [without_subnormals(_wide(one)) if _is_taken(one) else one for one in operands]
+    wide = [without_subnormals(widened(one)) if _is_taken(one) else one for one in operands]
     types = [value.type for value in operation.results]
     yield _all_narrow(apply(_Writer().written(operation), wide), types)
     if not operation.regions:
@@ -76,7 +76,7 @@ def flushed(operation: Operation, operands: Sequence[Array]) -> Iterator[Results
 
 def _all_narrow(results: Results, types: Sequence[ValueType]) -> Results:
     return tuple(
-        _narrow(result, of) if (of := _taken_element(to)) is not None else result
+        narrowed(result, of) if (of := _taken_element(to)) is not None else result
         for result, to in zip(results, types, strict=True)
     )
 
@@ -85,16 +85,18 @@ def _is_taken(value: object) -> bool:
     return isinstance(value, np.ndarray) and is_narrow(element_type_of(value))
 
 
-def _wide(array: Array) -> Array:
+def widened(array: Array) -> Array:
+    """Return numbers of such a type as those of f32 that they are."""
     return to_float64(array).astype(np.float32)  # exact
 
 
-def _narrow(array: Array, of: ElementType) -> Array:
+def narrowed(array: Array, of: ElementType) -> Array:
+    """Return results in f32, subnormal ones flushed, as numbers of such a type."""
     return round_to(to_float64(without_subnormals(array)), of)
 
 
 def _is_tiny(array: Array) -> Array:
-    return is_subnormal(_wide(array))
+    return is_subnormal(widened(array))
 
 
 def _taken_element(of: object) -> ElementType | None:
@@ -118,7 +120,7 @@ class _Writer:
         constant = operation.attribute("value")
         given = operation.attributes
         if isinstance(constant, Dense) and _taken_element(constant.type) is not None:
-            there = without_subnormals(_wide(constant.array))
+            there = without_subnormals(widened(constant.array))
             made = Dense.of(there, replace(constant.type, element_type=_F32))
             given = tuple((name, made if name == "value" else one) for name, one in given)
         return replace(

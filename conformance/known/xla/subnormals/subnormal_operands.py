@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, exactly
+from conformance.known.xla.subnormals.in_f32 import is_narrow, narrowed, widened
 from conformance.tolerance.ulp import ulp_distances
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -30,8 +31,9 @@ Predict = Callable[..., Prediction]
 
 LABEL = "of a subnormal operand"
 
-_HALF = {"bf16": -150, "f32": -150, "f64": -1075}
-"""Binary logarithms of half the smallest number of the type; bf16 is computed in f32.
+_HALF = {"bf16": -150, "f32": -150, "f64": -1075, "f8E8M0FNU": -150}
+"""Binary logarithms of half the smallest number of the type; bf16 and f8E8M0FNU are computed in
+f32, where the latter's smallest number is subnormal.
 
 A subnormal number is scaled into the normal range by a power of two, which leaves the zero that it
 is flushed to, and its exponent is read off as if it had a leading digit."""
@@ -71,10 +73,13 @@ def _of_subnormals(predict: Predict, ulps: float) -> Hypothesis:
         of, errors = element_type_of(expected[0]), np.full(expected[0].shape, np.inf)
         if of.name not in _HALF:
             return (errors,)
-        tiny = tuple(map(is_subnormal, operands))
+        computed = tuple(map(widened, operands)) if is_narrow(of) else operands
+        tiny = tuple(map(is_subnormal, computed))
         with np.errstate(all="ignore"):
-            found, where = predict(of.name, tiny, *(x.astype(np.longdouble) for x in operands))
-            predicted = round_to(found[where], of)
+            found, where = predict(of.name, tiny, *(x.astype(np.longdouble) for x in computed))
+            predicted = round_to(found[where], element_type_of(computed[0]))
+        if is_narrow(of):
+            predicted = narrowed(predicted, of)
         errors[where] = ulp_distances(predicted, actual[0][where])
         return (errors,)
 
