@@ -28,6 +28,7 @@ from conformance.judging.perturbation.hull import within
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import cheap, copies
+from conformance.known.rewritings.table import stated_of
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import alone, part, returning
 from conformance.transforms.outline import outlined
@@ -237,12 +238,16 @@ class _Judging:
             return judgement
         if self._is_near(operation, expected, got):
             return None
+        given = self._program, operation, self._values, expected, got
+        stated = rewritten(*given, judgement, stated_of)
+        if stated is not judgement:
+            return stated
         judgement = self._in_window(number, operation, got, judgement)
         if judgement is None or judgement.verdict is Verdict.FLUSHED:
             return judgement
         if is_modelled(operation, judgement, self._platform):
             return judgement
-        return rewritten(self._program, operation, self._values, expected, got, judgement)
+        return rewritten(*given, judgement)
 
     def _refuted(self, operation: Operation, got: tuple[Array, ...]) -> Judgement | None:
         """What the equations of a decomposition say; None of any other operation."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from conformance.judging.compare import Judgement, as_one
-from conformance.known.rewritings.table import rewritings_of
+from conformance.known.rewritings.table import Rewriting, rewritings_of
 from conformance.known.rewritings.values import Predicted, given_to
 from conformance.triage.prediction import near
 from conformance.verdict import Verdict
@@ -23,11 +23,13 @@ def rewritten(
     expected: tuple[Array, ...],
     got: tuple[Array, ...],
     judgement: Judgement,
+    among: Callable[[Operation], Iterable[tuple[str, Rewriting]]] = rewritings_of,
 ) -> Judgement:
     """The judgement on an operation, with the class of the rewriting that explains all of it.
 
-    Elements that are as expected, but for the operation's own tolerance, need no explanation, nor
-    do those that the specification leaves open.
+    `among` gives the rewritings that are asked, in order. Elements that are as expected, but for
+    the operation's own tolerance, need no explanation, nor do those that the specification leaves
+    open.
     """
     if len(got) != 1 or got[0].shape != expected[0].shape:
         return judgement
@@ -38,7 +40,7 @@ def rewritten(
     if not unlike.any():
         return judgement
     beyond = unlike & ~near(operation, values, Predicted(expected[0]), got[0])
-    for label, rewriting in rewritings_of(operation):
+    for label, rewriting in among(operation):
         wrong = beyond.copy() if beyond.any() else unlike.copy()
         for predicted in rewriting(program, operation, values):
             if beyond.any() or predicted.ulps is not None:

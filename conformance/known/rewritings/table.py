@@ -119,13 +119,18 @@ OF_ANY: tuple[tuple[str, Rewriting], ...] = (
 """The rewritings of whatever operation."""
 
 
+def stated_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
+    """Yield the rewritings of an operation that expectations in force state, with their classes."""
+    yield from ((o.label, o.predictions) for o in stated_rewritings() if o.acts_on(operation))
+
+
 def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
     """Yield the rewritings that an operation may have met, with their classes.
 
     Those that expectations in force state come first. Constants that are NaN come after the power
     of an exponential, which they are no exponential of.
     """
-    yield from ((o.label, o.predictions) for o in stated_rewritings() if o.acts_on(operation))
+    yield from stated_of(operation)
     models = MODELS.get(operation.name, ())
     yield from (one for one in models if one[0] is not OF_NAN)
     for label in dict.fromkeys(one.label for one in IDENTITIES if one.acts_on(operation)):

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from conformance.cli import app, guarded
+from conformance.gate.expectations import Expectation
 from conformance.gate.files import SHIPPED
 from conformance.gate.formatting import formatted
-from conformance.gate.layout import entry_text, value_text
+from conformance.gate.layout import ORDER, entry_text, value_text
 
 GIVEN = '''# ours
 
@@ -140,3 +141,7 @@ def test_the_command_formats_or_only_checks(
     code, _, err = called(wrong)
     assert (code, "b.toml: entry 'x': 'op' is missing" in err) == (2, True)
     assert called(tmp_path / "nothing.toml")[0] == 2
+
+
+def test_every_key_of_an_entry_has_its_place() -> None:
+    assert set(ORDER) == set(Expectation.__struct_fields__)

@@ -75,6 +75,16 @@ def test_it_is_known_in_every_construct(construct: str | None, tmp_path: Path) -
     assert found.known == ("constants-first",)
 
 
+def test_a_prediction_that_looks_flushed_is_known(tmp_path: Path) -> None:
+    """The product of the constants is subnormal, and has few digits."""
+    text = PRODUCTS.replace("1.0e30", "-2.863").replace("[1.0e20, 1.0e-20]", "6.0e-8")
+    program = parse_module(text.replace("2xf32", "2xf16"))
+    known = loaded(EXAMPLES["constants-first"], tmp_path)
+    found = checked(program, (array([64, 64], "f16"),), CONSTANTS_FIRST, known)
+    assert found.verdict.fails
+    assert found.known == ("constants-first",)
+
+
 @pytest.mark.parametrize("backend", ["reference:off_by_one_last_element", "reference:sign_lost"])
 def test_other_wrong_results_of_these_operations_are_new(backend: str, tmp_path: Path) -> None:
     known = loaded(EXAMPLES["constants-first"], tmp_path)
