@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Container, Generator, Iterable
+from collections.abc import Container, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -89,7 +89,8 @@ def plan(options: Options) -> Plan:
     _check(options)
     backends = [choice.name for choice in parse_all(options.backends)]
     everything = cells(backends=backends)
-    chosen = set(_shard(_matching(options, backends), options.shard))
+    _check_patterns(options)
+    chosen = set(cells_of(options.ops, options.element_types, backends, options.shard))
     tested = tuple(cell for cell in everything if cell in chosen)
     return Plan(
         tested,
@@ -174,7 +175,7 @@ def _check(options: Options) -> None:
         raise UsageError(f"shard {part}/{parts} does not exist: i/n needs 1 <= i <= n")
 
 
-def _matching(options: Options, backends: list[str]) -> list[Cell]:
+def _check_patterns(options: Options) -> None:
     for pattern in options.ops:
         try:
             cells([pattern])
@@ -186,7 +187,16 @@ def _matching(options: Options, backends: list[str]) -> list[Cell]:
         except LookupError:
             names = dict.fromkeys(t.name for row in CATALOG.values() for t in row.columns)
             raise UsageError(unknown("element type", pattern, names)) from None
-    return cells(options.ops, options.element_types, backends)
+
+
+def cells_of(
+    ops: Sequence[str],
+    element_types: Sequence[str],
+    backends: Sequence[str],
+    shard: tuple[int, int],
+) -> list[Cell]:
+    """Return the cells that the patterns match, those of a shard of them."""
+    return _shard(cells(ops, element_types, backends), shard)
 
 
 def _shard(chosen: list[Cell], shard: tuple[int, int]) -> list[Cell]:

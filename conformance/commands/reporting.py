@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,43 +60,77 @@ def write_baseline(
 
 
 def report(
-    db: Annotated[Path, typer.Argument(help="The folder of a run or a campaign, or its database.")],
+    db: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The folder of a run or a campaign, or its database; several to merge the runs."
+        ),
+    ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder to write to.", show_default="the run's own")
+        Path | None,
+        typer.Option(help="Folder to write to; needed to merge.", show_default="the run's own"),
     ] = None,
     baseline: Baseline = None,
     at_least: AtLeast = None,
 ) -> int:
     """Write the reports of a run again: HTML, JUnit, Markdown, JSON; of a campaign its HTML.
 
-    Exits with 1 when something is new or lost against a baseline, or too few cells were tested.
+    Several runs are merged into one: shards, and other backends with the same options. The merged
+    run in --out can be read as any. It exits as the whole run would.
+
+    A run alone exits with 1 when something is new or lost against a baseline, or too few cells
+    were tested.
     """
     from conformance.campaign.fuzzing.keeping.summary import is_campaign
     from conformance.campaign.fuzzing.keeping.summary import load as load_campaign
     from conformance.gate.baseline import read_baseline
     from conformance.gate.comparison import compare
     from conformance.gate.conclusion import closing_lines, exit_code, parse_share
+    from conformance.results.lines import lines_of
     from conformance.results.summary import load
     from reports.campaigns.page import write_to
 
     given = None if baseline is None else read_baseline(baseline)
     floor = None if at_least is None else parse_share(at_least)
-    folder = out or (db if db.is_dir() else db.parent)
-    _make(folder)
-    if is_campaign(db):
-        print_lines([f"report: {write_to(load_campaign(db), folder)}"])
-        return 0
-    data = load(db)
+    if len(db) > 1:
+        data, missing = _merge(db, out)
+        folder = at = out or db[0]
+    else:
+        at = db[0] if db[0].is_dir() else db[0].parent
+        folder = out or at
+        _make(folder)
+        if is_campaign(db[0]):
+            print_lines([f"report: {write_to(load_campaign(db[0]), folder)}"])
+            return 0
+        data, missing = load(db[0]), []
     comparison = None if given is None else compare(data, given)
     write_reports(data, folder, comparison)
-    at = db if db.is_dir() else db.parent
     where = "" if at == DEFAULT_OUT else f" --db {shlex.quote(str(at))}"
     replaying = f"hlo-conformance replay {{}}{where}"
-    lines = closing_lines(data, comparison, floor, replaying)
-    print_lines([*lines, f"report: {folder / 'index.html'}"])
-    if comparison is None and floor is None:
+    told = [*missing]
+    if len(db) > 1:
+        told = [f"merged: {len(db)} runs into {folder}", *told]
+        told += lines_of(data, replaying, is_compared=comparison is not None)
+    told += closing_lines(data, comparison, floor, replaying)
+    print_lines([*told, f"report: {folder / 'index.html'}"])
+    if comparison is None and floor is None and len(db) == 1:
         return 0
-    return exit_code(data, comparison=comparison, at_least=floor)
+    return exit_code(data, comparison=comparison, at_least=floor) or (1 if missing else 0)
+
+
+def _merge(runs: list[Path], out: Path | None) -> tuple[RunData, list[str]]:
+    """Merge runs into a folder, and return the whole with a line for each part that is missing."""
+    from conformance.campaign.fuzzing.keeping.summary import is_campaign
+    from conformance.campaign.merging import merge_runs
+
+    if out is None:
+        raise UsageError("several runs are merged into a folder of their own: give it by --out")
+    for run in runs:
+        if is_campaign(run):
+            raise UsageError(f"{run} is a campaign: runs alone can be merged, report it by itself")
+    _make(out)
+    data, missing = merge_runs(runs, out, shlex.join(["hlo-conformance", *sys.argv[1:]]))
+    return data, missing
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -206,6 +206,16 @@ class Store:
                 )
             _write_meta(database, meta or {})
 
+    def absorb(self, other: Store) -> None:
+        """Add all tasks and records of another store, none of which may be in this one."""
+        with self._transaction() as database:
+            for table in ("tasks", "records", "details", "errors"):
+                with _explained(other.path):
+                    rows = other._connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608
+                if rows:
+                    places = ",".join("?" * len(rows[0]))
+                    database.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608
+
     def finished_tasks(self) -> set[str]:
         """The ids of the tasks that are stored."""
         with _explained(self.path):

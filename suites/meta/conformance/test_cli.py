@@ -284,6 +284,29 @@ def test_a_floor_fails_a_run_that_tests_too_little(call, tmp_path: Path) -> None
     assert "--at-least takes a share such as 95%" in errors
 
 
+def test_reports_of_several_runs_are_of_the_whole(call, tmp_path: Path) -> None:
+    shards = [tmp_path / str(number) for number in (1, 2)]
+    for number, out in enumerate(shards, 1):
+        given = ("--op", "or", "--op", "not", "--element-type", "i1", "--profile", "smoke")
+        assert call("run", "--backend", "reference", *given, "--shard", f"{number}/2",
+                    "--out", out, "--jobs", 1)[0] == 0  # fmt: skip
+    code, out, _ = call("report", *shards, "--out", tmp_path / "whole")
+    assert code == 0
+    assert f"merged: 2 runs into {tmp_path / 'whole'}\n2 of 2 cells tested" in out
+    assert sorted(path.name for path in (tmp_path / "whole").iterdir()) == FILES
+    replayed, shown, _ = call("replay", "or-i1-reference-0", "--db", tmp_path / "whole")
+    assert replayed == 0
+    assert "pass" in shown
+    given = ("report", shards[0], shards[1], "--baseline", tmp_path / "whole")
+    assert call(*given, "--out", tmp_path / "again")[0] == 0
+    code, _, errors = call(*given)
+    assert code == 2
+    assert "give it by --out" in errors
+    code, out, _ = call("baseline", "write", tmp_path / "whole", "--out", tmp_path / "base.txt")
+    assert code == 0
+    assert "2 cells, 4 cases" in out
+
+
 def test_ops_are_listed(call) -> None:
     code, out, _ = call("ops", "--format", "json")
     assert code == 0

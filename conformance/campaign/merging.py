@@ -1,0 +1,228 @@
+"""Runs merged into one: the shards of a run, and runs of other backends on other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from conformance.campaign.coverage import coverage_of
+from conformance.campaign.planning import cells_of, key
+from conformance.catalog import cells
+from conformance.errors import UsageError
+from conformance.gate.conclusion import exit_code
+from conformance.results.store import FILE_NAME, CellKey, Store, StoreError, discard
+from conformance.results.summary import RunData, read
+
+_OWN = ("shard", "backend")
+"""What runs that are merged may differ in, of all that identifies them."""
+
+_SETS = "instruction sets of "
+"""How the instruction sets of a backend are called among what identifies a run."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run that is merged with others: where it lies, and all that its store says of it."""
+
+    path: Path
+    store: Store
+    meta: Mapping[str, Any]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What it must have in common with whatever continues it."""
+        return self.meta["identity"]
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """The names of its backends."""
+        return tuple(self.identity["backend"])
+
+    @cached_property
+    def shard(self) -> tuple[int, int]:
+        """Which part of how many it is."""
+        part, _, parts = self.identity["shard"].partition("/")
+        return int(part), int(parts)
+
+
+def merge_runs(paths: Sequence[Path], out: Path, command: str) -> tuple[RunData, list[str]]:
+    """Merge the runs in these folders into a store in `out`, and return it with what is missing.
+
+    The cells of shards that were not given are planned in the merged run, and not tested.
+
+    Raises:
+        UsageError: when they are no parts of one run, or `out` holds another run.
+        StoreError: when one cannot be read, or the merged one cannot be written.
+    """
+    with ExitStack() as stack:
+        parts = [_opened(path, stack) for path in paths]
+        _check(parts)
+        target = out / FILE_NAME
+        _clear(target, parts)
+        merged = stack.enter_context(Store(target))
+        missing: list[str] = []
+        planned: list[CellKey] = []
+        for group in _groups(parts):
+            found, absent = _planned(group)
+            planned += found
+            missing += absent
+        for part in parts:
+            merged.absorb(part.store)
+        missing += [
+            f"unfinished: the run in {part.path} did not end: give its command again"
+            for part in parts
+            if part.meta.get("exit_code") is None
+        ]
+        merged.set_meta(_meta(parts, planned, command))
+        _conclude(merged, is_whole=not missing)
+        return read(merged), missing
+
+
+def _opened(path: Path, stack: ExitStack) -> Part:
+    at = path / FILE_NAME if path.is_dir() else path
+    store = stack.enter_context(Store(at, read_only=True))
+    meta = store.meta()
+    if "identity" not in meta or "backends" not in meta:
+        raise StoreError(f"{path} holds no run that has begun: it cannot be merged")
+    return Part(path, store, meta)
+
+
+def _check(parts: Sequence[Part]) -> None:
+    """Refuse runs that are no parts of one.
+
+    Raises:
+        UsageError: naming the first two, and all in which they differ.
+    """
+    for one, other in combinations(parts, 2):
+        differing = [*_differences(one, other)]
+        if differing:
+            raise UsageError(
+                f"{one.path} and {other.path} cannot be merged: {'; '.join(differing)}; "
+                "merge shards of one run, or runs of other backends with the same options"
+            )
+
+
+def _differences(one: Part, other: Part) -> Iterator[str]:
+    """Yield in what two runs differ though they must not."""
+    shared = {*one.backends} & {*other.backends}
+    for name in dict.fromkeys((*one.identity, *other.identity)):
+        is_of_another = name.startswith(_SETS) and name.removeprefix(_SETS) not in shared
+        ours, theirs = one.identity.get(name), other.identity.get(name)
+        if name not in _OWN and not is_of_another and ours != theirs:
+            yield f"{name} {_shown(ours)} and {_shown(theirs)}"
+    if not shared:
+        return
+    if one.backends != other.backends:
+        yield f"backends {', '.join(one.backends)} and {', '.join(other.backends)}"
+    elif one.meta["backends"] != other.meta["backends"]:
+        yield "their backends are of other versions or devices"
+    if one.shard[1] != other.shard[1]:
+        yield f"shards of {one.shard[1]} and of {other.shard[1]} parts"
+    elif one.shard == other.shard:
+        yield f"both are part {one.identity['shard']}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "all"  # pyright: ignore[reportUnknownArgumentType]
+    return "unknown" if value is None else str(value)
+
+
+def _clear(target: Path, parts: Sequence[Part]) -> None:
+    """Delete what an earlier merge left at a path, and nothing else.
+
+    Raises:
+        UsageError: when something else is there.
+    """
+    if any(target.resolve() == part.store.path.resolve() for part in parts):
+        raise UsageError(f"{target.parent} is one of the runs: choose another --out")
+    if not target.exists():
+        return
+    with Store(target, read_only=True) as before:
+        if "merged" not in before.meta():
+            raise UsageError(
+                f"{target.parent} holds a run that was not merged: choose another --out"
+            )
+    discard(target)
+
+
+def _groups(parts: Sequence[Part]) -> list[list[Part]]:
+    """Return the shards of each set of backends together."""
+    found: dict[tuple[str, ...], list[Part]] = {}
+    for part in parts:
+        found.setdefault(part.backends, []).append(part)
+    return [*found.values()]
+
+
+def _planned(shards: Sequence[Part]) -> tuple[list[CellKey], list[str]]:
+    """Return the cells of the whole run, and a line for each shard that is missing."""
+    first, count = shards[0], shards[0].shard[1]
+    planned: list[CellKey] = [(*cell,) for part in shards for cell in part.meta["planned"]]
+    missing: list[str] = []
+    for number in sorted({*range(1, count + 1)} - {part.shard[0] for part in shards}):
+        identity = first.identity
+        chosen = cells_of(identity["op"], identity["element type"], first.backends, (number, count))
+        planned += map(key, chosen)
+        missing.append(
+            f"missing: shard {number}/{count} of {', '.join(first.backends)}, "
+            f"{len(chosen)} cells that were not tested"
+        )
+    return planned, missing
+
+
+def _meta(parts: Sequence[Part], planned: Sequence[CellKey], command: str) -> dict[str, Any]:
+    """Return what the merged store says of the whole run."""
+    metas = [part.meta for part in parts]
+    backends = {one["name"]: one for meta in metas for one in meta["backends"]}
+    everything = [key(cell) for cell in cells(backends=list(backends))]
+    chosen = {*planned}
+    identity = {name: value for part in parts for name, value in part.identity.items()}
+    return {
+        **metas[0],
+        "identity": {**identity, "backend": [*backends], "shard": "1/1"},
+        "merged": [str(part.path) for part in parts],
+        "command": command,
+        "started": min(meta["started"] for meta in metas),
+        "backends": [*backends.values()],
+        "planned": [one for one in everything if one in chosen],
+        "filtered": [one for one in everything if one not in chosen],
+        "filters": {name: of for name, of in metas[0]["filters"].items() if name != "shard"},
+        "incidents": [*dict.fromkeys(one for meta in metas for one in meta.get("incidents", []))],
+        "spellings": {name: of for meta in metas for name, of in meta["spellings"].items()},
+        "expectations": {
+            id_: known for meta in metas for id_, known in meta.get("expectations", {}).items()
+        },
+        "peak_rss_mb": {"parent": max(_parent_memory(meta) for meta in metas)},
+        **{
+            name: sum(meta.get(name, 0.0) for meta in metas)
+            for name in ("seconds", "storage_seconds", "planning_seconds")
+        },
+        **{
+            name: [*dict.fromkeys(id_ for meta in metas for id_ in meta.get(name, []))]
+            for name in ("stale", "fixed")
+        },
+    }
+
+
+def _parent_memory(meta: Mapping[str, Any]) -> float:
+    return meta.get("peak_rss_mb", {}).get("parent", 0.0)
+
+
+def _conclude(merged: Store, *, is_whole: bool) -> None:
+    """Work out what only the whole run can tell; it fails where a part of it is missing."""
+    run = read(merged)
+    met = {id_ for record in run.records for id_ in record.known_by}
+    reached = coverage_of(run.records, run.seed)
+    merged.set_meta(
+        {
+            "stale": [id_ for id_ in run.stale if id_ not in met],
+            "fixed": [id_ for id_ in run.fixed if id_ not in met],
+            "coverage": {op: asdict(one) for op, one in reached.items()},
+            "exit_code": exit_code(run) or (0 if is_whole else 1),
+        }
+    )
