@@ -20,10 +20,9 @@ from conformance.campaign.updating.groups import (
     grouped,
     is_predicted_otherwise,
 )
-from conformance.campaign.updating.smallest import counterexample
+from conformance.campaign.updating.smallest import Search, counterexample
 from conformance.errors import UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
-from conformance.executors.local import LocalExecutor
 from conformance.gate.expectations import Expectation, settled
 from conformance.gate.files import NONE, SHIPPED, each, is_shipped, named
 from conformance.gate.layout import entry_text, value_text
@@ -83,7 +82,7 @@ def update(options: Options) -> int:
         sys.stdout.write(f"nothing is new in {options.run}: {options.out} is left as it is\n")
         return _told(options, stored, files, len(found))
     taken = {*paths_of(files, [choice.name for choice in stored.choices])}
-    written = _entries(stored, groups, taken, options)
+    written = _entries(stored, groups, known, taken, options.seconds)
     _write(options.out, _include(stored, options.out), written)
     return _told(options, stored, [*dict.fromkeys([*files, str(options.out)])], len(groups))
 
@@ -122,22 +121,27 @@ def _judged(stored: _Stored, known: Sequence[Expectation]) -> list[Record]:
 
 
 def _entries(
-    stored: _Stored, groups: Sequence[Group], taken: set[str], options: Options
+    stored: _Stored,
+    groups: Sequence[Group],
+    known: Sequence[Expectation],
+    taken: set[str],
+    seconds: float,
 ) -> list[str]:
     """Return the text of an entry for each group, and say what became of it."""
+    bare: list[Expectation] = []
+    for group in groups:
+        bare.append(entry_of(group, stored.data.records, taken))
+        taken.add(bare[-1].id)
     texts: list[str] = []
     with ExitStack() as stack:
-        opened: dict[str, tuple[Choice, LocalExecutor]] = {}
+        searches: dict[str, Search] = {}
         for choice in stored.choices:
             if any(group.backend == choice.name for group in groups):
                 executor = stack.enter_context(executor_of(choice, jobs=1, preload=NEEDED))
                 describe(executor, choice)
-                opened[choice.name] = choice, executor
-        for number, group in enumerate(groups, 1):
-            choice, executor = opened[group.backend]
-            entry = entry_of(group, stored.data.records, taken)
-            taken.add(entry.id)
-            shown = counterexample(executor, choice, group, entry, options.seconds)
+                searches[choice.name] = Search(executor, choice, (*known, *bare), seconds)
+        for number, (group, entry) in enumerate(zip(groups, bare, strict=True), 1):
+            shown = counterexample(searches[group.backend], group, entry)
             comments = comments_of(group)
             if shown is None:
                 comments.append("no counterexample: no program of the run shows it by itself")
@@ -148,7 +152,7 @@ def _entries(
 
 
 def _say(number: int, total: int, group: Group, entry: Expectation, *, is_shown: bool) -> None:
-    what = with_class(group.verdict.value, group.kind, group.words)
+    what = with_class("|".join(group.verdicts), group.kind, group.words)
     types = " ".join(group.element_types)
     without = "" if is_shown else ", without a counterexample"
     sys.stdout.write(f"{number}/{total} {entry.id}: {group.op} {types}: {what}{without}\n")

@@ -16,8 +16,14 @@ from conformance.known.computed import label
 from conformance.stablehlo.emit import operations_in
 from conformance.verdict import Detail, Failing, Record, Verdict
 
-_VARYING = re.compile(r"tensor<[^>]*>+|0x[0-9a-fA-F]+|\d+")
+_VARYING = re.compile(
+    r"tensor<[^>]*>+"
+    r"|\b(?:pred|bf16|[suc]\d+|f\d+\w*|token)\[[^\]]*\](?:\{[^}]*\})?"  # as HLO spells types
+    r"|0x[0-9a-fA-F]+|\d+"
+)
 """What a message says of one program and not of the failure: types, addresses, numbers."""
+
+_OF_VALUES = (Verdict.DIVERGENT, Verdict.INACCURATE)
 
 _LONGEST = 160
 """Characters of the backend's words that an entry asks for."""
@@ -48,7 +54,11 @@ class NewFailure:
 
 @dataclass(slots=True)
 class Group:
-    """New failures of one op on one backend that are one entry: same verdict, class and words."""
+    """New failures of one op on one backend that are one entry: same verdict, class and words.
+
+    Values that a class predicts are `divergent` or `inaccurate` by their size alone: such failures
+    are one group.
+    """
 
     op: str
     backend: str
@@ -61,6 +71,11 @@ class Group:
     def element_types(self) -> tuple[str, ...]:
         """The element types, in the order of the records."""
         return tuple(dict.fromkeys(one.record.element_type for one in self.failures))
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The verdicts, in the order of the records."""
+        return tuple(dict.fromkeys(one.verdict.value for one in self.failures))
 
     @property
     def cases(self) -> list[str]:
@@ -92,7 +107,9 @@ def grouped(records: Iterable[Record]) -> list[Group]:
     for record in records:
         for one in new_failures(record):
             words = "" if one.verdict.has_results else general(own_words(one.message))
-            key = (record.backend, record.op, one.verdict.value, one.kind, words)
+            is_predicted = one.verdict in _OF_VALUES and one.kind not in UNEXPLAINED
+            verdict = "" if is_predicted else one.verdict.value
+            key = (record.backend, record.op, verdict, one.kind, words)
             group = Group(record.op, record.backend, one.verdict, one.kind, words)
             found.setdefault(key, group).failures.append(one)
     return list(found.values())
@@ -128,7 +145,7 @@ def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) ->
         op=(group.op,),
         reason=TODO,
         element_types=group.element_types,
-        verdicts=(group.verdict.value,),
+        verdicts=group.verdicts,
         kinds=(group.kind,) if group.kind else ("*",),
         words=words,
         where=where,
@@ -151,7 +168,7 @@ def comments_of(group: Group) -> list[str]:
     count = f"{len(cases)} programs" if len(cases) > 1 else "1 program"
     lines = [f"from {count}, such as {cases[0]}"]
     wrong = sum(one.wrong for one in group.failures)
-    if group.verdict in (Verdict.DIVERGENT, Verdict.INACCURATE) and wrong:
+    if group.verdict in _OF_VALUES and wrong:
         predicted = sum(one.predicted for one in group.failures)
         lines.append(f"{predicted} of {wrong} elements are what the class says that is computed")
         if group.kind in UNEXPLAINED:

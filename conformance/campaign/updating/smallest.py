@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec import structs
@@ -31,38 +32,47 @@ _LONGEST = 20_000
 """Characters of a counterexample that can still be read."""
 
 
-def counterexample(
-    executor: LocalExecutor, choice: Choice, group: Group, entry: Expectation, seconds: float
-) -> Counterexample | None:
-    """Return a small program that the entry, alone, knows on the backend; None where there is none.
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Where counterexamples are looked for: workers of a backend, all entries of the run, the new
+    ones included, and the seconds that minimising a program may take."""
 
-    Minimising a program takes at most so many seconds.
-    """
+    executor: LocalExecutor
+    choice: Choice
+    entries: tuple[Expectation, ...]
+    seconds: float
+
+    def trial(self, entries: tuple[Expectation, ...]) -> Trial:
+        """Return what programs are judged by."""
+        return Trial(self.choice.spelling, 0, 0, 1, frozenset(), entries, self.seconds)
+
+
+def counterexample(search: Search, group: Group, entry: Expectation) -> Counterexample | None:
+    """Return a small program that the entry alone knows on the backend, if there is one."""
     if group.kind == ONLY_IN_BATCH:
         return None
     for failure in sorted(group.failures, key=lambda one: one.size)[:_TRIED]:
-        made = _minimised(executor, choice, failure, entry, seconds)
-        for one in (made, _as_it_is(executor, failure)):
-            if one is not None and _shows(executor, choice, entry, one):
-                return one
+        for make in (_minimised, _as_it_is):
+            made = make(search, failure, entry)
+            if made is not None and _shows(search, entry, made):
+                return made
     return None
 
 
-def _minimised(
-    executor: LocalExecutor, choice: Choice, failure: NewFailure, entry: Expectation, seconds: float
-) -> Counterexample | None:
+def _minimised(search: Search, failure: NewFailure, entry: Expectation) -> Counterexample | None:
     if failure.verdict is Verdict.ACCEPTED or failure.record.detail is None:
         return None
-    trial = Trial(choice.spelling, 0, 0, 1, frozenset(), (entry,), seconds)
+    executor, seconds = search.executor, search.seconds
     given = (failure.record.detail.program, failure.inputs)
-    said = Outcome(failure.verdict, failure.kind, failure.message, known=(entry.id,))
     if not loses_process(failure.verdict, failure.kind):
-        answer = executor.one(Call("", reduced, (trial, given, said, seconds), 2 * seconds + 60))
+        asked = (search.trial(search.entries), given, entry.id, seconds)
+        answer = executor.one(Call("", reduced, asked, 2 * seconds + 60))
         return answer if isinstance(answer, Counterexample) else None
+    said = Outcome(failure.verdict, failure.kind, failure.message)
     hit = executor.one(Call("", hit_of, (given, said), 60.0))
     if not isinstance(hit, Hit) or hit.program.process_count > 1:
         return None
-    small = _shrunk(executor, trial, hit, choice.name, seconds)
+    small = _shrunk(executor, search.trial((entry,)), hit, search.choice.name, seconds)
     if small is None:
         return None
     answer = executor.one(Call("", as_counterexample, small, 60.0))
@@ -84,23 +94,22 @@ def _shrunk(
     return (small.program, small.inputs) if small.fails_again else None
 
 
-def _as_it_is(executor: LocalExecutor, failure: NewFailure) -> Counterexample | None:
+def _as_it_is(search: Search, failure: NewFailure, entry: Expectation) -> Counterexample | None:
+    del entry
     if failure.record.detail is None:
         return None
     given = (failure.record.detail.program, failure.inputs)
-    answer = executor.one(Call("", written_as_it_is, given, 60.0))
+    answer = search.executor.one(Call("", written_as_it_is, given, 60.0))
     return answer if isinstance(answer, Counterexample) else None
 
 
-def _shows(
-    executor: LocalExecutor, choice: Choice, entry: Expectation, one: Counterexample
-) -> bool:
+def _shows(search: Search, entry: Expectation, one: Counterexample) -> bool:
     """Tell whether the entry knows what a program comes to, as `expectations check` asks it."""
     if len(one.program) + sum(map(len, one.inputs)) > _LONGEST:
         return False
     whole = structs.replace(entry, counterexample=one)
-    seen = [found for found in replayed(executor, [whole], choice.spelling) if found is not None]
-    return any(found.reproduces for found in seen)
+    seen = replayed(search.executor, [whole], search.choice.spelling)
+    return any(found is not None and found.reproduces for found in seen)
 
 
 # --- In workers ----------------------------------------------------------------------------------
@@ -115,24 +124,39 @@ def hit_of(given: tuple[str, bytes], said: Outcome) -> Hit:
 
 
 def reduced(
-    trial: Trial, given: tuple[str, bytes], said: Outcome, seconds: float
+    trial: Trial, given: tuple[str, bytes], id_: str, seconds: float
 ) -> Counterexample | None:
-    """In a worker: the counterexample that a recorded program comes to when it is minimised."""
-    from conformance.campaign.fuzzing import reducing
+    """In a worker: the smallest program found that fails in the way that an entry knows.
 
-    hit = hit_of(given, said)
+    Something else may fail beside it that other entries of the trial know: a program of fewer
+    elements may do without.
+    """
+    from conformance.backends.session import open_session
+    from conformance.campaign.fuzzing.reducing import flat
+    from conformance.campaign.fuzzing.trial import judged_alone
+    from conformance.phases import phase
+    from conformance.triage.minimise.minimise import minimised
+
+    hit, session = hit_of(given, Outcome(Verdict.PASS)), open_session(trial.backend, phase)
     if hit.program.process_count > 1:
         return None
-    finding = reducing.reduced(trial, hit, seconds)
-    return as_counterexample(finding.program, finding.inputs) if finding.known else None
+
+    def fails(program: Program, inputs: Inputs) -> bool:
+        outcome = judged_alone(trial, session, program, inputs)
+        return outcome is not None and id_ in outcome.known
+
+    small = minimised(fails, flat(hit.program), hit.inputs, seconds)
+    return as_counterexample(small.program, small.inputs)
 
 
 def as_counterexample(program: Program, inputs: Sequence[Array]) -> Counterexample:
     """In a worker: a program and its inputs as an expectation file writes them."""
     from conformance.campaign.fuzzing.reducing import readable
     from conformance.gate.counterexamples import written
+    from conformance.transforms.parameters import with_named_parameters
 
-    return Counterexample(readable(program), tuple(map(written, inputs)))
+    named = with_named_parameters(program)
+    return Counterexample(readable(named), tuple(map(written, inputs)))
 
 
 def written_as_it_is(text: str, inputs: bytes) -> Counterexample:

@@ -190,6 +190,23 @@ def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
     assert not entry.unpredictable
 
 
+def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> None:
+    near, far = Verdict.INACCURATE, Verdict.DIVERGENT
+    records = [
+        a_record(0, "f32", near, "double rounding", ulp=2.0),
+        a_record(1, "f16", far, "double rounding"),
+        a_record(2, "f32", near, "accuracy", ulp=2.0),
+        a_record(3, "f32", far, "wrong value"),
+    ]
+    groups = grouped(records)
+    assert [one.verdicts for one in groups] == [
+        ("inaccurate", "divergent"), ("inaccurate",), ("divergent",)
+    ]  # fmt: skip
+    first = entry_of(groups[0], records, ())
+    assert first.verdicts == ("inaccurate", "divergent")
+    assert (first.max_ulp, entry_of(groups[1], records, ()).max_ulp) == (float("inf"), 2)
+
+
 def test_a_class_that_nothing_predicts_is_said_to_be_unpredictable() -> None:
     (group,) = grouped([a_record(0, "f32", Verdict.DIVERGENT, "not deterministic")])
     assert entry_of(group, [], ()).unpredictable
@@ -200,9 +217,28 @@ def test_a_class_that_nothing_predicts_is_said_to_be_unpredictable() -> None:
     [
         ("", ""),
         ("INTERNAL: no tensor<3x4xcomplex<f32>> at 0x7ffc12", "INTERNAL: no * at *"),
+        ("no (f32[2,3]{1,0}, pred[]) of s4[]", "no (*, *) of *"),
         ("\n  12\n second  line 3\n", "second  line *"),
         ("a " * 100, ("a " * 80).strip()),
     ],
 )
 def test_words_are_those_of_all_programs_that_fail_alike(said: str, words: str) -> None:
     assert general(said) == words
+
+
+@pytest.mark.x86
+def test_what_fails_beside_something_else_has_a_counterexample_of_its_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """XLA's atan2 of complex numbers fails in several ways, in the same programs."""
+    given = Options(
+        tmp_path / "run", ("cpu:AVX2",), ("atan2",), ("complex<f32>",), "smoke", jobs=1,
+        expectations="none",
+    )  # fmt: skip
+    run(given)
+    file = tmp_path / "mine.toml"
+    assert called(capfd, "update", given.out, "--out", file, "--seconds", "5")[0] == 0
+    entries = read(file)
+    assert len(entries) > 1
+    assert all(entry.counterexample for entry in entries)
+    assert run(replace(given, expectations=str(file))).exit_code == 0
