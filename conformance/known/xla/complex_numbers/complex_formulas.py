@@ -51,8 +51,8 @@ def _parts_by_size(z: Complex) -> tuple[Number, Number]:
 def multiply(x: Complex, y: Complex) -> Complex:
     """Four products, a difference and a sum."""
     return Complex(
-        x.real * y.real - x.imag * y.imag,
-        x.imag * y.real + x.real * y.imag,
+        x.real.times_and(y.real, -(x.imag * y.imag)),
+        x.imag.times_and(y.real, x.real * y.imag),
     )
 
 

@@ -52,7 +52,8 @@ def by_reciprocal(formula: Formula) -> Hypothesis:
 
 
 def _in_range(of: ElementType) -> tuple[Machine, ...]:
-    return Machine(of), Machine(of, tiny=Tiny.ZERO)
+    flushing = Machine(of, tiny=Tiny.ZERO)
+    return Machine(of), flushing, replace(flushing, contracted=True)
 
 
 def _with_few_digits(of: ElementType) -> tuple[Machine, ...]:

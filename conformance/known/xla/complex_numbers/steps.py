@@ -42,13 +42,16 @@ class Tiny(Enum):
 class Machine:
     """What takes the steps: their type, whether its range limits them, and what it flushes.
 
-    `logarithm` is what a logarithm may be off, in units of the roundoff.
+    `logarithm` is what a logarithm may be off, in units of the roundoff. One that is `contracted`
+    takes the first of two products into their sum unrounded, as an instruction does that multiplies
+    and adds. What it flushes is then known, and no error.
     """
 
     of: ElementType
     ranged: bool = True
     tiny: Tiny = Tiny.KEPT
     logarithm: float = FUNCTION
+    contracted: bool = False
 
     @property
     def unit(self) -> float:
@@ -118,6 +121,17 @@ class Number:
             error = error + lost * abs(exact)
         return self._step(exact, error)
 
+    def times_and(self, other: Number, addend: Number) -> Number:
+        """The product and a number more, rounded once where the machine contracts."""
+        if not self.machine.contracted:
+            return self * other + addend
+        error = _times(abs(self.value), other.error)
+        error = error + _times(abs(other.value) + other.error, self.error) + addend.error
+        exact = self.value * other.value
+        if self.machine.of.bits == _DOUBLE:
+            error = error + np.where(np.isfinite(exact), _LOST * abs(exact), 0)
+        return self._step(exact + addend.value, error)
+
     def __truediv__(self, other: Number | float) -> Number:
         """The quotient, rounded; open where the divisor may be zero."""
         y = self._with(other)
@@ -149,6 +163,9 @@ class Number:
         before = error + (relative * size if units else 0)
         total = error + relative * size
         tiny = (size - total < machine.smallest_normal) & ((error > 0) | ~held)
+        if machine.contracted and machine.tiny is not Tiny.KEPT:
+            total = np.where(size + total < machine.smallest_normal, 0, total)
+            tiny = tiny & (size + total >= machine.smallest_normal)
         total = total + np.where(tiny, machine.least, 0)
         if machine.ranged:  # or it is not known whether it overflows
             total = np.where((before > 0) & (size + before >= overflow(machine.of)), np.inf, total)

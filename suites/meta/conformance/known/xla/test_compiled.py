@@ -35,6 +35,11 @@ MEASURED = [
      -0.06339382380247116 - 0.10655016452074051j, "digits cancelled"),
     ("atan2", "f32", (-151.3466339111328j, 0.036614175885915756 + 1.628746044616148e26j),
      complex(NAN, INF), "overflow or underflow on the way"),
+    ("atan2", "f64", (-1.664248731580919e146 - 1.2842128665889584e207j,
+     1.1256771654481979e192 - 8.942338681704789e173j),
+     complex(NAN, INF), "overflow or underflow on the way"),  # a product taken in unrounded
+    ("atan2", "f32", (2.6621525e-20 + 1.4167199e-19j, 2.6621525e-20 + 1.4167199e-19j),
+     0.59965444 - 0.03532458j, "overflow or underflow on the way"),
     ("divide", "f32", (3.4028234663852886e38 + 2.0194605784826862e36j,
      2.0194605784826862e36 - 3.4028234663852886e38j), complex(0, NAN),
      "overflow or underflow on the way"),
