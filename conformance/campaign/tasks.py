@@ -245,7 +245,8 @@ def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Re
         return refused(cell, prepared, error)
     turn = _changing(rounds)
     if turn is not None and not _explained(told, rounds):
-        return _not_deterministic(cell, prepared, turn), Errors()
+        often = (len(told.failing(rounds)), len(rounds))
+        return _not_deterministic(cell, prepared, turn, often), Errors()
     failing = told.failing(rounds)
     if failing:  # max has the first of the severest
         worst = max(failing, key=lambda one: worst_of(one).verdict.severity)
@@ -316,10 +317,17 @@ def _changing(rounds: Sequence[Results]) -> int | None:
     return None
 
 
-def _not_deterministic(cell: Cell, prepared: Prepared, turn: int) -> Record:
-    """A record that says so and no more: which elements differ would change from run to run."""
+def _not_deterministic(
+    cell: Cell, prepared: Prepared, turn: int, often: tuple[int, int]
+) -> Record:
+    """Return a record that says so, and how often the results were wrong in how many executions.
+
+    Which elements differ would change from run to run.
+    """
+    wrong, executions = often
     message = (
-        f"{NOT_DETERMINISTIC}: results change when the program is run on the same inputs again"
+        f"{NOT_DETERMINISTIC}: results change when the program is run on the same inputs again: "
+        f"wrong in {wrong} of {executions} executions"
     )
     values = sum(array.size for results in prepared.expected for array in results)
     return Record(

@@ -125,3 +125,4 @@ def test_what_no_class_explains_is_not_deterministic(monkeypatch: pytest.MonkeyP
         Cell("convolution", F32, "reference"), prepared, Ran([[other]], [prepared]), bench
     )
     assert record.kind == NOT_DETERMINISTIC
+    assert record.message.endswith("again: wrong in 1 of 2 executions")
