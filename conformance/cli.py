@@ -40,10 +40,12 @@ from conformance.errors import (
     unknown,
 )
 from conformance.options import (
+    CI,
     AtLeast,
     Backend,
     BackendVersions,
     Baseline,
+    CIOption,
     Expectations,
     Format,
     Jobs,
@@ -117,6 +119,7 @@ def run(
     ] = False,
     baseline: Baseline = None,
     at_least: AtLeast = None,
+    ci: CIOption = CI.AUTO,
     timeout: Annotated[
         float,
         typer.Option(
@@ -138,6 +141,7 @@ def run(
     from conformance.gate.conclusion import parse_share
 
     return _run(
+        ci,
         Options(
             out=out,
             backends=tuple(dict.fromkeys(backend or ["cpu"])),
@@ -156,7 +160,7 @@ def run(
             baseline=None if baseline is None else read_baseline(baseline),
             at_least=None if at_least is None else parse_share(at_least),
             command=shlex.join([NAME, *sys.argv[1:]]),
-        )
+        ),
     )
 
 
@@ -167,7 +171,7 @@ def _parts(shard: str) -> tuple[int, int]:
     return int(part), int(parts)
 
 
-def _run(options: Options) -> int:
+def _run(ci: CI, options: Options) -> int:
     from conformance.campaign import runner
     from conformance.campaign.planning import plan
     from conformance.campaign.progress import watcher
@@ -181,12 +185,13 @@ def _run(options: Options) -> int:
     where = "" if options.out == DEFAULT_OUT else f" --db {shlex.quote(str(options.out))}"
     replaying = f"{NAME} replay {{}}{where}"
     comparison = None if options.baseline is None else compare(data, options.baseline)
-    write_reports(data, options.out, comparison)
+    annotations = write_reports(data, options.out, comparison, ci)
     print_lines(
         [
             *lines_of(data, replaying, is_compared=comparison is not None),
             *closing_lines(data, comparison, options.at_least, replaying),
             f"report: {options.out / 'index.html'}",
+            *annotations,
         ]
     )
     if data.exit_code == NOTHING_TESTED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -46,6 +47,22 @@ class OpsFormat(StrEnum):
     TABLE = "table"
     JSON = "json"
     MARKDOWN = "markdown"
+
+
+class CI(StrEnum):
+    """The systems of continuous integration that are told in ways of their own."""
+
+    AUTO = "auto"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    NONE = "none"
+
+    def detected(self) -> CI:
+        """Return the system that runs this process, where none was chosen."""
+        if self is not CI.AUTO:
+            return self
+        found = ((CI.GITHUB, "GITHUB_ACTIONS"), (CI.GITLAB, "GITLAB_CI"))
+        return next((ci for ci, name in found if os.environ.get(name) == "true"), CI.NONE)
 
 
 class LinesFormat(StrEnum):
@@ -140,6 +157,14 @@ AtLeast = Annotated[
         metavar="SHARE",
         help="Exit with 1 when a smaller share of the planned cells was tested, such as 95%.",
         show_default="no floor",
+    ),
+]
+CIOption = Annotated[
+    CI,
+    typer.Option(
+        "--ci",
+        help="Tell a CI system what fails: github by annotations and the job summary, gitlab by "
+        "codequality.json; auto is the one that runs this.",
     ),
 ]
 Version = Annotated[

@@ -317,9 +317,7 @@ def _changing(rounds: Sequence[Results]) -> int | None:
     return None
 
 
-def _not_deterministic(
-    cell: Cell, prepared: Prepared, turn: int, often: tuple[int, int]
-) -> Record:
+def _not_deterministic(cell: Cell, prepared: Prepared, turn: int, often: tuple[int, int]) -> Record:
     """Return a record that says so, and how often the results were wrong in how many executions.
 
     Which elements differ would change from run to run.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.errors import UsageError
-from conformance.options import AtLeast, Baseline
+from conformance.options import CI, AtLeast, Baseline, CIOption
 
 if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
     from conformance.gate.comparison import Comparison
@@ -72,11 +73,12 @@ def report(
     ] = None,
     baseline: Baseline = None,
     at_least: AtLeast = None,
+    ci: CIOption = CI.AUTO,
 ) -> int:
     """Write the reports of a run again: HTML, JUnit, Markdown, JSON; of a campaign its HTML.
 
     Several runs are merged into one: shards, and other backends with the same options. The merged
-    run in --out can be read as any. It exits as the whole run would.
+    run is kept and can be read as any. It exits as the whole run would.
 
     A run alone exits with 1 when something is new or lost against a baseline, or too few cells
     were tested.
@@ -104,7 +106,7 @@ def report(
             return 0
         data, missing = load(db[0]), []
     comparison = None if given is None else compare(data, given)
-    write_reports(data, folder, comparison)
+    annotations = write_reports(data, folder, comparison, ci)
     where = "" if at == DEFAULT_OUT else f" --db {shlex.quote(str(at))}"
     replaying = f"hlo-conformance replay {{}}{where}"
     told = [*missing]
@@ -112,7 +114,7 @@ def report(
         told = [f"merged: {len(db)} runs into {folder}", *told]
         told += lines_of(data, replaying, is_compared=comparison is not None)
     told += closing_lines(data, comparison, floor, replaying)
-    print_lines([*told, f"report: {folder / 'index.html'}"])
+    print_lines([*told, f"report: {folder / 'index.html'}", *annotations])
     if comparison is None and floor is None and len(db) == 1:
         return 0
     return exit_code(data, comparison=comparison, at_least=floor) or (1 if missing else 0)
@@ -147,15 +149,18 @@ def _make(folder: Path) -> None:
         raise UsageError(f"cannot make {folder}: {error.strerror or error}") from error
 
 
-def write_reports(data: RunData, out: Path, comparison: Comparison | None = None) -> None:
+def write_reports(data: RunData, out: Path, comparison: Comparison | None, ci: CI) -> list[str]:
     """Write the reports of a run, with what changed since a baseline where it was compared.
+
+    Returns:
+        The lines that the CI system is to read from the output.
 
     Raises:
         UsageError: when the folder cannot be written.
     """
     from conformance.gate.conclusion import as_json
     from conformance.results.summary import write_json
-    from reports import html, junit, markdown
+    from reports import annotations, html, junit, markdown
 
     more = None if comparison is None else {"comparison": as_json(comparison)}
     try:
@@ -164,6 +169,8 @@ def write_reports(data: RunData, out: Path, comparison: Comparison | None = None
             html.render(data, out, comparison)
             junit.render(data, out, comparison)
             markdown.render(data, out, comparison)
+            summary = os.environ.get("GITHUB_STEP_SUMMARY", "")
+            return annotations.write_for(ci.detected(), data, out, comparison, summary)
     except OSError as error:
         raise UsageError(
             f"cannot write the reports to {out}: {error.strerror or error}; the results are "

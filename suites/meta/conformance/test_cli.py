@@ -27,7 +27,10 @@ SMOKE = ("--op", "add", "--element-type", "f32", "--profile", "smoke")
 
 
 @pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]):
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITLAB_CI"):  # these may run in CI
+        monkeypatch.delenv(name, raising=False)
+
     def called(*arguments: object) -> tuple[int, str, str]:
         given = [str(argument) for argument in arguments]
         code = guarded(lambda: app(given, standalone_mode=False))
@@ -268,6 +271,31 @@ def test_a_baseline_that_cannot_be_is_refused_before_the_run(call, tmp_path: Pat
     code, _, errors = call("baseline", "write", other, "--out", tmp_path / "text" / "written")
     assert code == 2
     assert "choose another --out" in errors
+
+
+def test_a_ci_system_is_told_what_fails(
+    call, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, summary = tmp_path / "base.txt", tmp_path / "summary"
+    assert call("baseline", "write", finished, "--out", base)[0] == 0
+    summary.write_text("before\n")
+    code, out, _ = run_here(call, tmp_path / "run", "reference:unsupported", "--baseline", base)
+    assert (code, "::error" in out) == (1, False)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    again = ("report", tmp_path / "run", "--baseline", base)
+    code, out, _ = call(*again)
+    line = next(n for n, text in enumerate(base.read_text().splitlines(), 1) if "cell" in text)
+    (told,) = [text for text in out.splitlines() if text.startswith("::")]
+    start = f"::error file={base},line={line},title=lost%3A add on reference%3Aunsupported::2 cases"
+    assert told.startswith(start)
+    assert summary.read_text().startswith("before\n# reference:unsupported: 2 lost")
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    monkeypatch.setenv("GITLAB_CI", "true")
+    call(*again)
+    (issue,) = json.loads((tmp_path / "run" / "codequality.json").read_text())
+    assert issue["location"] == {"path": str(base), "lines": {"begin": line}}
+    assert "::" not in call(*again, "--ci", "none")[1]
 
 
 def test_a_floor_fails_a_run_that_tests_too_little(call, tmp_path: Path) -> None:

@@ -1,0 +1,159 @@
+"""What CI systems show beside the code: annotations of GitHub, code quality of GitLab."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
+from conformance.gate.conclusion import Group as ChangedGroup
+from conformance.gate.conclusion import grouped
+from conformance.results.summary import RunData
+from reports import findings, squares, text
+
+ANNOTATIONS = 10
+"""Annotations of one kind that GitHub shows of a step; it drops more."""
+
+
+SUMMARY_LIMIT = 1_000_000
+"""Bytes of a job summary that GitHub takes; of a longer one it shows nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that fails the run, told once for all element types.
+
+    `key` is the same for the same problem of another run. `file` and `line` are where the baseline
+    has the first of its cells, "" and 1 where there is no such file.
+    """
+
+    title: str
+    message: str
+    key: str
+    is_loss: bool = False
+    file: str = ""
+    line: int = 1
+
+
+def problems(run: RunData, comparison: Comparison | None = None, db: str = "") -> list[Problem]:
+    """Return what fails a run: what is new or lost against a baseline, else all that is new.
+
+    `db` is the folder that `replay` is to be told.
+    """
+    if comparison is None:
+        return [_of_group(one) for one in findings.groups(run, db) if one.status == findings.NEW]
+    lines = _cell_lines(comparison.path)
+    groups = (group for kind in REGRESSIONS for group in grouped(comparison.of(kind)))
+    return [_changed(group, db, comparison.path if lines else "", lines) for group in groups]
+
+
+def _cell_lines(path: str) -> dict[str, int]:
+    """Return the lines of the cells in a baseline file by how they begin; none of a stored run."""
+    if not Path(path).is_file():
+        return {}
+    text_of = Path(path).read_text(encoding="utf-8", errors="replace")
+    lines = enumerate(text_of.splitlines(), 1)
+    return {_cell_start(*match.groups()): number for number, line in lines
+            if (match := _CELL.match(line))}  # fmt: skip
+
+
+_CELL = re.compile(r'cell ("(?:[^"\\]|\\.)*") ("(?:[^"\\]|\\.)*")')
+
+
+def _cell_start(op: str, element_type: str) -> str:
+    return f"{op} {element_type}"
+
+
+def _changed(group: ChangedGroup, db: str, file: str, lines: dict[str, int]) -> Problem:
+    first = group.changes[0]
+    types = ", ".join(group.element_types)
+    before = f"{group.before} in the baseline, " if first.before else ""
+    replay = f"; {findings.replay_command(first.record, db)}" if first.record else ""
+    said = f": {group.message}" if group.message else ""
+    start = _cell_start(json.dumps(first.op), json.dumps(first.element_type))
+    return Problem(
+        text.one_line(f"{group.kind.value}: {group.op} on {group.backend}"),
+        text.one_line(f"{group.cases} of {types}: {before}{group.after}{said}{replay}", 1_000),
+        "/".join((group.kind.value, group.op, group.backend, group.before, group.after)),
+        group.kind is Kind.LOST,
+        file,
+        lines.get(start, 1),
+    )
+
+
+def _of_group(group: findings.Group) -> Problem:
+    first, replay = group.findings[0].record, group.findings[0].command
+    ops, types = ", ".join(group.ops), ", ".join(group.element_types)
+    verdict = squares.words(group.verdict)
+    count = text.plural(len(group.findings), "case")
+    return Problem(
+        text.one_line(f"new: {ops} on {group.backend}: {verdict}"),
+        text.one_line(f"{count} of {types}: {first.message or group.kind}; {replay}", 1_000),
+        "/".join(("new", ops, group.backend, verdict, group.kind)),
+    )
+
+
+def github(found: Sequence[Problem]) -> Iterator[str]:
+    """Yield GitHub's workflow commands: one annotates the baseline's line, or else the job."""
+    for one in found[:ANNOTATIONS]:
+        at = f"file={_property(one.file)},line={one.line}," if one.file else ""
+        yield f"::error {at}title={_property(one.title)}::{_data(one.message)}"
+    left = len(found) - ANNOTATIONS
+    if left > 0:
+        yield f"::warning title=hlo-conformance::{left} more groups of failures are in the report"
+
+
+def _data(given: str) -> str:
+    """Return text in which nothing ends the command or begins another."""
+    return given.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(given: str) -> str:
+    return _data(given).replace(":", "%3A").replace(",", "%2C")
+
+
+def gitlab(found: Sequence[Problem]) -> str:
+    """Return GitLab's code quality report.
+
+    The fingerprint of a problem is the same in every run, so that GitLab tells what a merge request
+    adds.
+    """
+    issues = [
+        {
+            "description": f"{one.title}: {one.message}",
+            "check_name": "hlo-conformance",
+            "fingerprint": hashlib.sha256(one.key.encode("utf-8", "backslashreplace")).hexdigest(),
+            "severity": "critical" if one.is_loss else "major",
+            "location": {"path": one.file or "hlo-conformance", "lines": {"begin": one.line}},
+        }
+        for one in found
+    ]
+    return json.dumps(issues, indent=1) + "\n"
+
+
+def write_for(
+    ci: str, run: RunData, out: Path, comparison: Comparison | None, summary: str = ""
+) -> list[str]:
+    """Write what a CI system shows of a run, and return the lines that it reads from the output.
+
+    `ci` is "github" or "gitlab"; anything else has nothing of its own. GitHub's job summary, a file
+    that is called `summary`, gets what `out`/summary.md holds.
+
+    Raises:
+        OSError: when a file cannot be written.
+    """
+    if ci not in ("github", "gitlab"):
+        return []
+    found = problems(run, comparison, findings.db_of(out))
+    if ci == "gitlab":
+        (out / "codequality.json").write_text(gitlab(found), encoding="utf-8")
+        return []
+    if summary:
+        told = (out / "summary.md").read_bytes()[:SUMMARY_LIMIT].decode("utf-8", "ignore")
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(told)
+    return [*github(found)]
