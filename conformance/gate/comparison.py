@@ -235,7 +235,10 @@ class _Matching:
         after: Mapping[int, Case],
         records: Mapping[int, Record],
     ) -> Iterator[Change]:
-        """Compare cells that have no case in common by the worst and the best of their cases."""
+        """Compare cells that have no case in common: whether the backend supports them.
+
+        That other cases pass does not say that what failed is mended.
+        """
         then = [case.outcome for case in before.values()]
         now = [case.outcome for case in after.values()]
         kind: Kind | None = None
@@ -243,8 +246,6 @@ class _Matching:
             kind = Kind.LOST
         elif all(o.verdict is Verdict.UNSUPPORTED for o in then):
             kind = Kind.GAINED if any(_is_accepted(o) for o in now) else None
-        elif any(o.verdict.fails for o in then) and all(o.verdict is Verdict.PASS for o in now):
-            kind = Kind.FIXED
         if kind is not None:
             shown = max(records.values(), key=lambda r: r.verdict.severity, default=None)
             yield Change(kind, *key, None, _worst(then), _worst(now), shown)
@@ -264,8 +265,8 @@ def kind_of(before: Outcome | None, after: Outcome | None) -> Kind | None:
         return _kind_of_unexplained(before, after)
     if before is None:
         return None
-    if before.verdict is Verdict.UNSUPPORTED:
-        return None if after.verdict is Verdict.UNSUPPORTED else Kind.GAINED
+    if before.verdict is Verdict.UNSUPPORTED and after.verdict.has_results:
+        return Kind.GAINED
     if after.verdict is Verdict.PASS:
         return Kind.FIXED if before.verdict.fails else None
     has_moved = _way(before) != _way(after) or _growth(before, after) != 0
@@ -336,5 +337,6 @@ def _circumstances(run: Baseline) -> dict[str, str]:
     has_one = len(run.backends) == 1  # which may be compared under another name
     for backend, versions in run.backends.items():
         for name, version in versions.items():
-            found[f"{'backend' if has_one else backend}: {name}"] = version
+            if run.versions.get(name) != version:  # mostly told already
+                found[f"{'backend' if has_one else backend}: {name}"] = version
     return found
