@@ -52,8 +52,10 @@ def overlaps(entries: Sequence[Expectation], apart: Collection[str] = ()) -> Ite
 
     Of an entry that is shadowed, the first one that shadows it is all that is said.
     """
+    shipped = frozenset(apart)
     for number, later in enumerate(entries):
-        others = [one for one in entries[:number] if not {later.id, one.id} <= {*apart}]
+        before = entries[:number]
+        others = [one for one in before if one.id not in shipped] if later.id in shipped else before
         shadowing = next((one.id for one in others if _is_contained(later, one)), None)
         if shadowing is not None:
             yield Overlap(later.id, (shadowing,), is_shadowed=True)
