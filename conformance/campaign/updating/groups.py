@@ -15,6 +15,7 @@ from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.known.computed import label
 from conformance.stablehlo.emit import operations_in
 from conformance.verdict import Detail, Failing, Record, Verdict
+from reference.ops.table import OPS
 
 _VARYING = re.compile(
     r"tensor<[^>]*>+"
@@ -109,10 +110,18 @@ def grouped(records: Iterable[Record]) -> list[Group]:
             words = "" if one.verdict.has_results else general(own_words(one.message))
             is_predicted = one.verdict in _OF_VALUES and one.kind not in UNEXPLAINED
             verdict = "" if is_predicted else one.verdict.value
-            key = (record.backend, record.op, verdict, one.kind, words)
-            group = Group(record.op, record.backend, one.verdict, one.kind, words)
+            op = record.op if one.verdict is Verdict.ACCEPTED else lowered_to(record.op)
+            key = (record.backend, op, verdict, one.kind, words)
+            group = Group(op, record.backend, one.verdict, one.kind, words)
             found.setdefault(key, group).failures.append(one)
     return list(found.values())
+
+
+def lowered_to(op: str) -> str:
+    """Return the op of StableHLO that an op of XlaBuilder is brought into: entries about that one
+    know the other's failures, and its programs show them."""
+    record = OPS.get(op)
+    return record.twin if record is not None and record.twin else op
 
 
 def general(message: str) -> str:

@@ -190,6 +190,16 @@ def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
     assert not entry.unpredictable
 
 
+def test_an_op_of_xlabuilder_is_known_by_an_entry_of_the_op_that_it_is_brought_into() -> None:
+    known = a_record(0, "f32", Verdict.DIVERGENT, "NaN")
+    records = [known, replace(known, op="Sort"), replace(known, op="ScaledDot")]
+    assert [one.op for one in grouped(records)] == ["sort", "ScaledDot"]
+    entry = entry_of(grouped(records)[0], records, ())
+    assert [entry.knows(one) for one in records] == [True, True, False]
+    accepted = replace(known, op="Sort", verdict=Verdict.ACCEPTED, kind="P1")
+    assert [one.op for one in grouped([accepted])] == ["Sort"]
+
+
 def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> None:
     near, far = Verdict.INACCURATE, Verdict.DIVERGENT
     records = [
