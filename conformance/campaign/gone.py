@@ -7,7 +7,7 @@ by the same entries, need not replay it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -25,6 +25,10 @@ _KEPT = "counterexamples"
 """What the store calls what became of counterexamples."""
 
 
+MANY = 20
+"""Counterexamples that take a while to be replayed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gone:
     """The ids of entries that show no more: `stale` whose counterexamples do not reproduce, and of
@@ -40,10 +44,12 @@ def gone(
     expectations: Sequence[Expectation],
     records: Sequence[Record],
     workers: Mapping[Choice, LocalExecutor],
+    say: Callable[[str], None],
 ) -> Gone:
     """Return which entries knew none of the records, and show on none of these backends any more.
 
-    What was only not met in the run is not gone: its counterexample reproduces.
+    What was only not met in the run is not gone: its counterexample reproduces. `say` is called
+    with a line where that takes a while.
     """
     met = {id_ for record in records for id_ in record.known_by}
     unmet = [one for one in expectations if one.id not in met and one.counterexample is not None]
@@ -53,6 +59,8 @@ def gone(
     for choice, executor in workers.items():
         keys = {one.id: _key(one, choice) for one in unmet if one.speaks_of(choice.name)}
         asked = [one for one in unmet if one.id in keys and keys[one.id] not in kept]
+        if len(asked) >= MANY:
+            say(f"replaying the counterexamples of {len(asked)} entries that nothing matched")
         try:
             for one in replayed(executor, asked, choice.spelling):
                 if one is not None:

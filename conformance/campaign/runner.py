@@ -224,7 +224,7 @@ def _close(
     run = read(store)
     tested = {(r.op, r.element_type, r.backend) for r in run.records}
     applying = [e for e in expectations if any(map(e.applies, tested))]
-    found = gone(store, applying, run.records, workers)
+    found = gone(store, applying, run.records, workers, watcher.say)
     if found.problem:
         watcher.say(found.problem)
         if options.strict:

@@ -108,11 +108,14 @@ def test_a_counterexample_is_replayed_once_for_a_run_that_goes_on(
         return replayed(*arguments)
 
     monkeypatch.setattr(gone, "replayed", noted)
+    monkeypatch.setattr(gone, "MANY", 1)
     assert run(given).fixed == ("mended",)
     file.write_text(SHOWN + MENDED.replace('"1.0"', '"2.0"'))
     assert asked == []
-    assert run(given).fixed == ("mended",)
+    heard = Hearing()
+    assert run(given, heard).fixed == ("mended",)
     assert asked == ["mended"]
+    assert heard.said == ["replaying the counterexamples of 1 entries that nothing matched"]
 
 
 def test_a_counterexample_that_cannot_be_read_is_told_and_refused_when_strict(
