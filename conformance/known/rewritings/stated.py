@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
-
-import numpy as np
 
 from conformance.catalog import column
-from conformance.known.computed import Computed, distances, label
-from conformance.known.hypothesis import Hypothesis, Results, nothing
+from conformance.known.computed import Computed, label
+from conformance.known.hypothesis import Hypothesis
 from conformance.known.rewritings.patterns import Rewriting, predictions
+from conformance.known.rewritings.single import of_patterns
 from conformance.known.rewritings.terms import Term
 from conformance.known.rewritings.values import Predicted, Shown
-from reference.ir.program import Dense, Function, Operation, Program, Region, TensorType, Value
+from reference.ir.program import Operation, Program
 from reference.ir.types import Array, Kind
 
 
@@ -74,66 +72,7 @@ class StatedRewriting:
         `folded` says which operands are constants to a compiler; None where nobody knows.
         """
 
-        def ulps(
-            operation: Operation, operands: Results, expected: Results, actual: Results
-        ) -> Results:
-            return self._distances(operation, operands, expected, actual, folded or ())
-
-        def errors(
-            operation: Operation, operands: Results, expected: Results, actual: Results
-        ) -> Results:
-            (found, *_) = ulps(operation, operands, expected, actual)
-            return (np.where(found <= self.within, 0.0, np.inf),)
-
-        return Hypothesis(self.label, errors, signs=True, stated=True, ulps=ulps)
-
-    def _distances(
-        self,
-        operation: Operation,
-        operands: Results,
-        expected: Results,
-        actual: Results,
-        folded: Sequence[bool],
-    ) -> Results:
-        """Return how many ulp a result is off the prediction by which most of it is explained."""
-        given = _by_itself(operation, operands, folded)
-        if given is None or len(actual) != 1:
-            return nothing(expected)
-        found = [
-            distances(one.result, actual[0])
-            for one in self.predictions(*given)
-            if one.result.dtype == actual[0].dtype
-        ]
-        if not found:
-            return nothing(expected)
-        return (max(found, key=lambda one: np.count_nonzero(one <= self.within)),)
-
-
-def _by_itself(
-    operation: Operation, operands: Sequence[Any], folded: Sequence[bool]
-) -> tuple[Program, Operation, dict[str, Array]] | None:
-    """Return a program of one operation, constants among its operands; None where these are not
-    plain tensors."""
-    made: list[Operation] = []
-    arguments: dict[str, Value] = {}
-    if not all(isinstance(one, np.ndarray) for one in operands):
-        return None
-    for number, (value, array) in enumerate(zip(operation.operands, operands, strict=True)):
-        if number < len(folded) and folded[number] and isinstance(value.type, TensorType):
-            attributes = (("value", Dense.of(array, value.type)),)
-            made.append(Operation("constant", (), (value,), attributes))
-        else:
-            arguments[value.name] = value
-    body = Region(
-        tuple(arguments.values()), (*made, operation, Operation("return", operation.results))
-    )
-    types = tuple(value.type for value in operation.results)
-    names = (value.name for value in operation.operands)
-    return (
-        Program((Function("main", body, types),)),
-        operation,
-        dict(zip(names, operands, strict=True)),
-    )
+        return of_patterns((self._rewriting,), folded or (), stated=True)
 
 
 Stated = Computed | StatedRewriting

@@ -11,38 +11,17 @@ from conformance.known.hypothesis import (
     Operands,
     Results,
     as_one_of,
-    exactly,
-    known_values,
     nothing,
-    told,
 )
+from conformance.known.rewritings.patterns import Rewriting
+from conformance.known.rewritings.single import of_patterns
 from conformance.known.xla.two_bits import negative, packed
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
-from reference.ir.types import element_type_of, to_bits
-from reference.ops.table import OPS
+from reference.ir.types import Kind, element_type_of
 
-
-def _zero_left_out(
-    operation: Operation, operands: Operands, expected: Results, actual: Results
-) -> Results:
-    """Return 0 where the result is what remains without an operand that is zero, else infinity.
-
-    Of 0 - x that is -x.
-    """
-    lhs, rhs = operands
-    is_difference = OPS[operation.name].unrounded is np.subtract
-    remainders = (
-        (lhs, rhs == 0),
-        (OPS["negate"].evaluate(rhs) if is_difference else rhs, lhs == 0),
-    )
-    bits, found = to_bits(actual[0]), np.zeros(expected[0].shape, np.bool_)
-    for remainder, is_without in remainders:
-        same = bits == to_bits(remainder)
-        if same.ndim > found.ndim:  # the parts of complex numbers
-            same = same.all(axis=-1)
-        found |= same & is_without
-    return told(found)
+_NUMBERS = (Kind.FLOAT, Kind.COMPLEX)
+_INTEGERS = (Kind.SIGNED, Kind.UNSIGNED)
 
 
 def _rounded_product(
@@ -67,24 +46,27 @@ def _rounded_product(
         return (np.where((base > 0) & (relative < 1), error, np.inf),)
 
 
-ZERO_LEFT_OUT = known_values("zero left out", _zero_left_out)
+_ZERO = "zero left out"
+ZERO_LEFT_OUT = of_patterns(
+    tuple(
+        Rewriting(_ZERO, text, _NUMBERS, flushes=False)
+        for text in (
+            "(add x y) -> (select (compare.EQ x 0) y (add x y))",
+            "(subtract x y) -> (select (compare.EQ y 0) x (subtract x y))",
+            "(subtract x y) -> (select (compare.EQ x 0) (negate y) (subtract x y))",
+        )
+    )
+)
 """x for 0 + x and x - 0, -x for 0 - x: -0 where 0 is right, and nothing else."""
 
 ROUNDED_PRODUCT = Hypothesis("rounded product", _rounded_product)
 """exp(x log(c)) for c to the power x."""
 
 
-def _low_bits(operation: Operation, operands: Results, expected: Results) -> Results | None:
-    """Integer powers by the low six bits of the exponent."""
-    del expected
-    base, exponent = operands
-    if not element_type_of(base).is_integer or element_type_of(base).bits < 8:
-        return None
-    cut = (exponent.astype(np.int64) & 63).astype(exponent.dtype)
-    return apply(operation, (base, cut)) if (cut != exponent).any() else None
-
-
-LOW_BITS = exactly("exponent cut to six bits", _low_bits)
+_CUT = "exponent cut to six bits"
+LOW_BITS = of_patterns(
+    (Rewriting(_CUT, "(power x y) -> (power x (and y 63))", _INTEGERS, flushes=False),)
+)
 """Powers of integers by squaring, as often as an exponent of six bits asks for.
 
 Source: jaxlib 0.10.2, measured."""

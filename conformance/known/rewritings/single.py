@@ -1,0 +1,87 @@
+"""Rewritings of one operation, as hypotheses about its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from conformance.known.computed import distances
+from conformance.known.hypothesis import Hypothesis, Results, nothing
+from conformance.known.rewritings.patterns import Rewriting, predictions
+from conformance.known.rewritings.values import Shown
+from reference.ir.program import Dense, Function, Operation, Program, Region, TensorType, Value
+
+
+def of_patterns(
+    rewritings: Sequence[Rewriting], folded: Sequence[bool] = (), *, stated: bool = False
+) -> Hypothesis:
+    """Return the class of results that one of some rewritings of an operation predicts.
+
+    They have the same class, and predict within `ulps`, or bit for bit where there are none.
+    `folded` says which operands are constants to a compiler.
+    """
+    within = rewritings[0].ulps or 0.0
+
+    def ulps(
+        operation: Operation, operands: Results, expected: Results, actual: Results
+    ) -> Results:
+        return _distances(rewritings, operation, operands, expected, actual, folded, within)
+
+    def errors(
+        operation: Operation, operands: Results, expected: Results, actual: Results
+    ) -> Results:
+        found = ulps(operation, operands, expected, actual)
+        return tuple(np.where(one <= within, 0.0, np.inf) for one in found)
+
+    return Hypothesis(rewritings[0].label, errors, signs=True, stated=stated, ulps=ulps)
+
+
+def _distances(
+    rewritings: Sequence[Rewriting],
+    operation: Operation,
+    operands: Results,
+    expected: Results,
+    actual: Results,
+    folded: Sequence[bool],
+    within: float,
+) -> Results:
+    """Return how many ulp a result is off the prediction by which most of it is explained."""
+    program = _by_itself(operation, operands, folded)
+    if program is None or len(actual) != 1:
+        return nothing(expected)
+    shown = Shown(
+        program, dict(zip((one.name for one in operation.operands), operands, strict=True))
+    )
+    found = [
+        distances(one.result, actual[0])
+        for rewriting in rewritings
+        if rewriting.acts_on(operation)
+        for one in predictions(shown, rewriting, (), operation)
+        if one.result.dtype == actual[0].dtype
+    ]
+    if not found:
+        return nothing(expected)
+    return (max(found, key=lambda one: np.count_nonzero(one <= within)),)
+
+
+def _by_itself(
+    operation: Operation, operands: Sequence[Any], folded: Sequence[bool]
+) -> Program | None:
+    """Return a program of one operation, constants among its operands; None where these are not
+    plain tensors."""
+    if not all(isinstance(one, np.ndarray) for one in operands):
+        return None
+    made: list[Operation] = []
+    arguments: dict[str, Value] = {}
+    for number, (value, array) in enumerate(zip(operation.operands, operands, strict=True)):
+        if number < len(folded) and folded[number] and isinstance(value.type, TensorType):
+            attributes = (("value", Dense.of(array, value.type)),)
+            made.append(Operation("constant", (), (value,), attributes))
+        else:
+            arguments[value.name] = value
+    end = Operation("return", operation.results)
+    body = Region(tuple(arguments.values()), (*made, operation, end))
+    types = tuple(value.type for value in operation.results)
+    return Program((Function("main", body, types),))
