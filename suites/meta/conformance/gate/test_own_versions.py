@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from conformance.gate.versions import (
     with_given,
 )
 
+PAGE = Path(__file__).parents[4] / "docs" / "expectations.md"
 DIGEST = "4f1d2cab9012"
 ENTRY = """
 [[known]]
@@ -130,6 +132,14 @@ def test_versions_that_mean_nothing_are_a_line(tmp_path: Path, text: str, said: 
     (tmp_path / "e.toml").write_text(ENTRY.format(text))
     with pytest.raises(ExpectationError, match=f"e.toml: entry 'swapped': .*{said}"):
         load(str(tmp_path / "e.toml"), ("cpu",), {"jaxlib": "0.10.2"})
+
+
+def test_the_examples_of_the_page_are_read(tmp_path: Path) -> None:
+    examples = re.findall(r"^versions = (\{[^}]*\})", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert len(examples) > 2
+    for example in examples:
+        (tmp_path / "e.toml").write_text(ENTRY.format(example))
+        assert asks_backend(load(str(tmp_path / "e.toml"), ("cpu",), {"jaxlib": "0.10.2"}))
 
 
 def test_a_run_and_its_replay_take_the_version_that_was_given(tmp_path: Path) -> None:
