@@ -6,21 +6,15 @@ from collections.abc import Callable
 from functools import partial
 
 from conformance.known.hypothesis import Hypothesis, Results
+from conformance.known.xla.factored_by_reciprocals import BY_RECIPROCALS
 from conformance.known.xla.solved_by_inverses import BY_INVERSES
-from conformance.tolerance.bounds.linear_algebra import (
-    RECIPROCAL,
-    RECIPROCAL_ROOT,
-    factor_errors,
-    solution_errors,
-)
+from conformance.tolerance.bounds.linear_algebra import factor_errors, solution_errors
 
 
-def _of(errors: Callable[..., Results], *more: int) -> tuple[Hypothesis, ...]:
-    """Return the classes of lost subnormal numbers, and of reciprocals that cost so many u more."""
-    lost = Hypothesis("subnormal intermediate", partial(errors, flushes=True), flushes=True)
-    reciprocals = (partial(errors, more=steps, flushes=True) for steps in more)
-    return lost, *(Hypothesis("reciprocal", one) for one in reciprocals)
+def _flushed(errors: Callable[..., Results]) -> Hypothesis:
+    """Return the class of lost subnormal numbers."""
+    return Hypothesis("subnormal intermediate", partial(errors, flushes=True), flushes=True)
 
 
-FACTORED = _of(factor_errors, RECIPROCAL, RECIPROCAL_ROOT)
-SOLVED = (*_of(solution_errors), BY_INVERSES)
+FACTORED = (_flushed(factor_errors), BY_RECIPROCALS)
+SOLVED = (_flushed(solution_errors), BY_INVERSES)

@@ -4,7 +4,8 @@ XLA expands `triangular_solve`: it cuts the triangle T into blocks of 128 and in
 diagonal. Columns are divided by the diagonal, S = T D^-1. The rows of the inverse of S follow from
 one another: each is -S[j] times all rows, which begin as those of -I, the first as that of I. Rows
 are divided by the diagonal again. X is the product of a block's inverse with what is left of B.
-Rows are multiplied whole, so that 0 times infinity is NaN.
+Rows are multiplied whole, so that 0 times infinity is NaN. Many small systems, and single
+equations, are solved by substitution, with products by the reciprocals of the diagonal.
 
 Numbers under 32 bits are rounded after every step, and what comes out is known to the bit: their
 sums are kept in f32, in which they are as good as exact. Of others a running error bound is kept
@@ -34,11 +35,11 @@ from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.alike import without_subnormals
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import wide
-from reference.ops.linear_algebra import rounded
+from reference.ops.linear_algebra import coefficients, rounded
 
 LABEL = "product with an inverse"
 
-_BLOCK = 128
+BLOCK = 128
 _FEW, _SMALL = 8, 32
 """More matrices than few that are smaller than that are solved by substitution."""
 
@@ -80,17 +81,32 @@ class Steps:
         """Return numbers that are given."""
         return Off(array, np.zeros(array.shape))
 
-    def quotient(self, x: Off, y: Array) -> Off:
+    def quotient(self, x: Off, y: Off) -> Off:
         """Return x / y."""
-        size = np.abs(y).astype(np.float64)
-        found = x.value / y
+        found, least = x.value / y.value, np.abs(y.value).astype(np.float64) - y.error
+        size = np.abs(found)
         units = np.sqrt(2) * _QUOTIENT if self.of.is_complex else 1.0
-        return self._made(found, x.error / size + self._unit * units * np.abs(found))
+        error = np.where(least > 0, (x.error + size * y.error) / least, np.inf)
+        return self._made(found, error + self._unit * units * size)
 
     def difference(self, x: Off, y: Off) -> Off:
         """Return x - y."""
         found = x.value - y.value
         return self._made(found, x.error + y.error + self._unit * np.abs(found))
+
+    def root(self, x: Off) -> Off:
+        """Return the square root of the real part; off by anything where it may have none."""
+        found = np.sqrt(np.real(x.value))
+        down = found - np.sqrt(np.maximum(np.real(x.value) - x.error, 0))
+        error = np.where(x.error < np.real(x.value), down, np.inf) + self._unit * found
+        return self._made(found.astype(x.value.dtype), np.where(np.isnan(found), np.inf, error))
+
+    def scaled(self, x: Off, y: Off) -> Off:
+        """Return products of numbers."""
+        left, right = (np.abs(one.value).astype(np.float64) for one in (x, y))
+        unit = (np.sqrt(2) * _PRODUCT if self.of.is_complex else 1.0) * self._unit
+        error = x.error * right + (left + x.error) * y.error + unit * left * right
+        return self._made(x.value * y.value, error + underflow(self.of, flushes=True))
 
     def product(self, x: Off, y: Off) -> Off:
         """Return products of matrices, added up in any order."""
@@ -111,7 +127,7 @@ class Steps:
     def _made(self, value: Array, error: Array) -> Off:
         """Return what a step makes: rounded where that tells; infinite where it overflows, and off
         by anything where it may."""
-        if self.flushes and self.is_exact:  # in f32, where f8E8M0FNU is none of these
+        if self.flushes and self.is_exact and self.of.bits <= _WIDE:  # in f32
             value = np.where(np.abs(value) < _SINGLE.smallest_normal, 0 * value, value)
         narrow = self.flushed(rounded(value, self.of))
         again = wide(narrow)
@@ -127,48 +143,76 @@ class Steps:
         return without_subnormals(array) if self.flushes else array
 
 
-def _nearest(
+@quiet
+def nearest(
     operation: Operation,
     operands: Operands,
     expected: Results,
     actual: Results,
     *,
-    distances: Callable[[Off, Array], Array],
+    predictions: Callable[[Operation, Operands], Iterator[Off]],
+    apart: Callable[[Off, Array], Array],
 ) -> Results:
     """Return how far results are off the prediction that is nearest."""
-    (found,), a = nothing(expected), operands[0]
-    if prod(a.shape[:-2]) <= _FEW or a.shape[-1] >= _SMALL:
-        for predicted in _predictions(operation, operands):
-            found = np.minimum(found, distances(predicted, actual[0]))
+    (found,) = nothing(expected)
+    for predicted in predictions(operation, operands):
+        found = np.minimum(found, apart(predicted, actual[0]))
     return (found,)
 
 
-@quiet
 def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Off]:
-    of = element_type_of(operands[0])
-    for flushes, is_exact in product((False, True), _exactness(of)):
+    of, shape = element_type_of(operands[0]), operands[0].shape
+    given: dict[str, Any] = dict(operation.attributes)
+    is_many = prod(shape[:-2]) > _FEW and shape[-1] < _SMALL
+    for flushes, is_exact in product((False, True), exactness(of)):
         steps = Steps(of, flushes, is_exact)
         a, b = (wide(steps.flushed(one)) for one in operands)
-        given: dict[str, Any] = dict(operation.attributes)
-        yield _solved(steps, a, b, **given)
-        if a.shape[-1] == 1 and not given["unit_diagonal"] and not of.is_complex:
-            yield _multiplied(replace(steps, is_exact=True), a, b)
+        if not is_many:
+            yield _solved(steps, a, b, **given)
+        if is_many or shape[-1] == 1:
+            if shape[-1] == 1 and not of.is_complex:  # nothing is added up
+                steps = replace(steps, is_exact=True)
+            for kept in reciprocal_types(of):
+                yield _substituted(steps, replace(steps, of=kept), a, b, **given)
 
 
-def _exactness(of: ElementType) -> tuple[bool, ...]:
+def _substituted(steps: Steps, reciprocals: Steps, a: Array, b: Array, **given: Any) -> Off:
+    """Return the solution row by row, by the reciprocals of the diagonal."""
+    matrices, is_below = coefficients(a, **given)
+    whole = steps.exact(matrices)
+    left = steps.exact(b if given["left_side"] else np.swapaxes(b, -1, -2))
+    found = steps.exact(np.zeros(left.value.shape, left.value.dtype))
+    rows = np.arange(matrices.shape[-1])
+    for row in rows if is_below else rows[::-1]:
+        made, done = left[..., row, None, :], rows < row if is_below else rows > row
+        if done.any():
+            before = steps.product(whole[..., row, None, :][..., done], found[..., done, :])
+            made = steps.difference(made, before)
+        if not given["unit_diagonal"]:
+            diagonal = whole[..., row, row, None, None]
+            ones = steps.exact(np.ones_like(diagonal.value))
+            made = steps.scaled(made, reciprocals.quotient(ones, diagonal))
+        found.value[..., row, :], found.error[..., row, :] = (
+            made.value[..., 0, :],
+            made.error[..., 0, :],
+        )
+    return found if given["left_side"] else found.turned
+
+
+def reciprocal_types(of: ElementType) -> tuple[ElementType, ...]:
+    """Return the types that reciprocals of numbers are kept in."""
+    is_narrow = not of.is_complex and of.bits < _WIDE
+    return (of, ELEMENT_TYPES["f32"]) if is_narrow else (of,)
+
+
+def exactness(of: ElementType) -> tuple[bool, ...]:
     """Return which predictions there are: of f16, which processors may add up in f16, both."""
     if of.is_complex or of.bits >= _WIDE:
         return (False,)
     return (True, False) if of.name == "f16" else (True,)
 
 
-def _multiplied(steps: Steps, a: Array, b: Array) -> Off:
-    """Return the solution of single equations as a product with the reciprocal."""
-    reciprocal = steps.quotient(steps.exact(np.ones_like(a)), a).value
-    return steps.exact(wide(steps.flushed(rounded(b * reciprocal, steps.of))))
-
-
-def _errors(predicted: Off, got: Array) -> Array:
+def errors(predicted: Off, got: Array) -> Array:
     """Return how far a result is off, 1 being what is permitted."""
     of = element_type_of(got)
     want = rounded(predicted.value, of)
@@ -179,7 +223,7 @@ def _errors(predicted: Off, got: Array) -> Array:
     return distances_from_other(want, got, error)
 
 
-def _distances(predicted: Off, got: Array) -> Array:
+def distances(predicted: Off, got: Array) -> Array:
     """Return how far a result is off, in ulp."""
     return distances_from(rounded(predicted.value, element_type_of(got)), got)
 
@@ -212,18 +256,18 @@ def _solved(
     whole = turned(steps.exact(triangle))
     found = steps.exact(np.zeros(right.shape, right.dtype))
     if size == 1:
-        found = steps.quotient(steps.exact(right), whole.value)
+        found = steps.quotient(steps.exact(right), whole)
         return found if left_side else found.turned
-    starts = range(0, size, _BLOCK)
+    starts = range(0, size, BLOCK)
     is_below = lower == ((transpose_a != "NO_TRANSPOSE") != left_side)
     known = np.zeros(size, np.bool_)
     for start in starts if is_below else reversed(starts):
-        rows = slice(start, start + _BLOCK)
+        rows = slice(start, start + BLOCK)
         rest = steps.exact(right[..., rows, :])
         if known.any():
             before = whole[..., rows, :][..., known]
             rest = steps.difference(rest, steps.product(before, found[..., known, :]))
-        inverse = turned(_inverse(steps, triangle[..., rows, rows], min(_BLOCK, size), lower=lower))
+        inverse = turned(_inverse(steps, triangle[..., rows, rows], min(BLOCK, size), lower=lower))
         made = steps.product(inverse, rest)
         found.value[..., rows, :], found.error[..., rows, :] = made.value, made.error
         known[rows] = True
@@ -237,7 +281,7 @@ def _inverse(steps: Steps, block: Array, size: int, *, lower: bool) -> Off:
     places = np.arange(size)
     filled[..., places, places] = 1
     filled[..., :count, :count] = block
-    diagonal = np.diagonal(filled, axis1=-2, axis2=-1)
+    diagonal = steps.exact(np.diagonal(filled, axis1=-2, axis2=-1))
     scaled = steps.quotient(steps.exact(filled), diagonal[..., None, :])
     rows = steps.exact(np.zeros_like(filled))
     rows.value[..., places, places] = -1
@@ -252,6 +296,7 @@ def _inverse(steps: Steps, block: Array, size: int, *, lower: bool) -> Off:
     return steps.quotient(rows, diagonal[..., :, None])[..., :count, :count]
 
 
+_NEAREST = partial(nearest, predictions=_predictions)
 BY_INVERSES = Hypothesis(
-    LABEL, partial(_nearest, distances=_errors), ulps=partial(_nearest, distances=_distances)
+    LABEL, partial(_NEAREST, apart=errors), ulps=partial(_NEAREST, apart=distances)
 )

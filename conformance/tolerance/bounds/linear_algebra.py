@@ -30,9 +30,9 @@ from reference.ops.linear_algebra import adjoint, coefficients
 _COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
 """How many u more than real ones these err by."""
 
-RECIPROCAL, RECIPROCAL_ROOT = 1, 4
-"""How many u more it costs to multiply by the reciprocals of the diagonal, and by that of a rounded
-square root, whole columns at a time, the diagonal included."""
+RECIPROCAL_ROOT = 4
+"""How many u more it costs to multiply by the reciprocal of a rounded square root, whole columns at
+a time, the diagonal included."""
 
 
 def _ratios(residual: Array, bound: Array) -> Array:

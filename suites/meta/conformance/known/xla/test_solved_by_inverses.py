@@ -98,3 +98,21 @@ def test_narrow_types_overflow_early(actual: tuple[float, float], kinds: set[str
 def test_a_single_equation_by_the_reciprocal(actual: float, kinds: set[str]) -> None:
     a, b = np.array([[7]], np.float32), np.array([[3]], np.float32)
     assert kinds_of(a, b, np.array([[actual]], np.float32)) == kinds
+
+
+@pytest.mark.parametrize(("divisor", "kinds"), [(1.5e308, {LABEL}), (1e100, {"wrong value"})])
+def test_the_reciprocal_of_a_single_equation_underflows_in_its_type(
+    divisor: float, kinds: set[str]
+) -> None:
+    a = np.array([[divisor]])
+    assert kinds_of(a, a, np.array([[0.0]])) == kinds
+
+
+@pytest.mark.parametrize(("first", "kinds"), [(0.0, {LABEL}), (0.5, {"wrong value"})])
+def test_substitution_multiplies_by_reciprocals_that_underflow(
+    first: float, kinds: set[str]
+) -> None:
+    a = np.broadcast_to(np.array([[1.5e308, 0], [0.5, 2]]), (9, 2, 2)).copy()
+    b = np.broadcast_to(np.array([[1.5e308], [3]]), (9, 2, 1)).copy()
+    found = np.array([[first], [(3 - first / 2) / 2]])
+    assert kinds_of(a, b, np.broadcast_to(found, b.shape).copy()) == kinds

@@ -1,0 +1,87 @@
+"""Cholesky decompositions whose columns are products with reciprocals of the pivots' roots.
+
+XLA expands `cholesky` into a loop over columns: what is left of A, less the product of L so far
+with its adjoint, times the reciprocal of the pivot's rounded root, the pivot itself included. In
+bf16 the reciprocal is kept in f32; in f16 it is rounded, unless the processor has no f16. A pivot
+that has no root makes NaN of the whole matrix. Larger matrices are cut into blocks of 128.
+
+Each step is taken as in `solved_by_inverses`. What is as near as these steps may be off must solve
+the equation as well as they do, too: so an ill-conditioned matrix hides no wrong digit.
+
+Source: xla/hlo/transforms/expanders/cholesky_expander.cc; jaxlib 0.10.2 and 0.12, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results
+from conformance.known.xla.solved_by_inverses import (
+    BLOCK,
+    Off,
+    Steps,
+    distances,
+    errors,
+    exactness,
+    nearest,
+    reciprocal_types,
+)
+from conformance.tolerance.bounds.linear_algebra import RECIPROCAL_ROOT, factor_errors
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.products import wide
+from reference.ops.linear_algebra import adjoint
+
+
+def _predictions(operation: Operation, operands: Operands) -> Iterator[Off]:
+    (a,), lower = operands, bool(operation.attribute("lower"))
+    of = element_type_of(a)
+    if a.shape[-1] > BLOCK:
+        return
+    for flushes, is_exact, kept in product((False, True), exactness(of), reciprocal_types(of)):
+        steps = Steps(of, flushes, is_exact)
+        given = wide(steps.flushed(a))
+        given = given if lower else adjoint(given)
+        found, has_failed = _factor(steps, given, replace(steps, of=kept))
+        for value in (found.value, np.where(has_failed[..., None, None], np.nan, found.value)):
+            yield Off(value, found.error) if lower else Off(adjoint(value), adjoint(found.error))
+
+
+def _factor(steps: Steps, a: Array, reciprocals: Steps) -> tuple[Off, Array]:
+    """Return the lower triangle column by column, and which matrices may have a pivot without a
+    root."""
+    found, whole = steps.exact(np.zeros_like(a)), steps.exact(a)
+    may_fail = np.zeros(a.shape[:-2], np.bool_)
+    for column in range(a.shape[-1]):
+        row = found[..., column, None, :]
+        done = steps.product(found, Off(np.conj(row.value), row.error).turned)
+        left = steps.difference(whole[..., column, None], done)
+        root = steps.root(left[..., column, None, :])
+        reciprocal = reciprocals.quotient(steps.exact(np.ones_like(root.value)), root)
+        made = steps.scaled(left, reciprocal)
+        for into, one in ((found.value, made.value), (found.error, made.error)):
+            into[..., column:, column] = one[..., column:, 0]
+        may_fail |= (np.isnan(root.value) | np.isinf(root.error))[..., 0, 0]
+    return found, may_fail
+
+
+_NEAREST = partial(nearest, predictions=_predictions)
+
+
+def _errors(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return how far results are off, of the steps and in the equation."""
+    (stepwise,) = _NEAREST(operation, operands, expected, actual, apart=errors)
+    (backward,) = factor_errors(
+        operation, operands, expected, actual, more=RECIPROCAL_ROOT, flushes=True
+    )
+    return (np.maximum(stepwise, backward),)
+
+
+BY_RECIPROCALS = Hypothesis("reciprocal", _errors, ulps=partial(_NEAREST, apart=distances))
