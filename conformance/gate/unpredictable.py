@@ -15,14 +15,14 @@ from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
 from conformance.known.programs import PROGRAMS
 from conformance.known.rewritings.exponentials import OF_NAN
 from conformance.known.table import EVERY
-from conformance.known.xla.orders import EMPTY
+from conformance.known.xla.windows.no_source import LABEL as NO_SOURCE
 from conformance.verdict import Verdict
 
 UNPREDICTABLE = frozenset(
     {
         NOT_DETERMINISTIC,
         OF_NAN,
-        EMPTY,
+        NO_SOURCE,
         *(one.label for one in (*EVERY, *PROGRAMS) if one.unsteady),
     }
 )

@@ -34,7 +34,7 @@ from conformance.tolerance.stated import as_stated
 from conformance.tolerance.ulp import error_points, histogram_of
 from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import with_plain_bodies
-from conformance.transforms.values import folded
+from conformance.transforms.values import can_be_result, elements, folded
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of, to_bits
@@ -311,8 +311,12 @@ def _hypotheses(program: Program, operation: Operation, platform: str) -> tuple[
 
 
 def _constants(program: Program, operation: Operation) -> tuple[bool, ...]:
+    """Return which operands are constants to a compiler; arrays without elements are."""
     names = folded(program)
-    return tuple(value.name in names for value in operation.operands)
+    return tuple(
+        value.name in names or (can_be_result(value) and not elements(value))
+        for value in operation.operands
+    )
 
 
 def _judge_result(

@@ -17,6 +17,7 @@ import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
 from conformance.known.xla.subnormals import subnormal_order
+from conformance.known.xla.windows import no_source
 from conformance.known.xla.windows.tiles import by_tiles
 from conformance.tolerance.bounds.reduction import reduction_bound
 from conformance.tolerance.ulp import bound_distances
@@ -37,7 +38,6 @@ from reference.unspecified.table import is_open
 
 LABEL = "order of the elements"
 TILES = "order of the tiles"
-EMPTY = "source without elements"
 UNPADDED = "padding left out"
 
 _MOST = 4
@@ -132,18 +132,10 @@ def _without_padding(
     return told(*found)
 
 
-def _empty(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
-    """Return 0 for all that is wrong where a select_and_scatter has no source: nothing but init
-    values is right."""
-    if operation.name != "select_and_scatter" or operands[1].size:
-        return nothing(expected)
-    return told(differ(expected[0], actual[0]))
-
-
 _OF_ANY_FOLD = (_of_order(LABEL, _in_any_order), _of_order(TILES, _in_tiles))
 REDUCED = _OF_ANY_FOLD
 WINDOWED = (*_OF_ANY_FOLD, Hypothesis(UNPADDED, _without_padding, signs=True, refutes=True))
-SCATTERED = (Hypothesis(EMPTY, _empty, signs=True, refutes=True), *_OF_ANY_FOLD)
+SCATTERED = (no_source.SCATTERED, *_OF_ANY_FOLD)
 
 
 def _wrong(

@@ -23,8 +23,9 @@ from conformance.judging.wording import beside
 from conformance.known.rewritings.table import LABELS
 from conformance.known.table import EVERY
 from conformance.known.xla.indexing.out_of_bounds import BOUND, WINDOW
-from conformance.known.xla.orders import EMPTY, LABEL, TILES, UNPADDED
+from conformance.known.xla.orders import LABEL, TILES, UNPADDED
 from conformance.known.xla.sorts import LABEL as NEGATIVE
+from conformance.known.xla.windows.no_source import LABEL as NO_SOURCE
 from conformance.triage.isolate import NO_SOLUTION
 from conformance.verdict import Detail, Element, Failing, Record, Verdict
 
@@ -216,7 +217,7 @@ def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
     sources = [path.read_text() for path in Path(conformance.__file__).parent.rglob("*.py")]
     given = set[str]().union(*map(_classes_in, sources))
     given |= {hypothesis.label for hypothesis in EVERY}
-    given |= {*LABELS, NEGATIVE, WINDOW, BOUND, LABEL, TILES, EMPTY, UNPADDED, NO_SOLUTION}
+    given |= {*LABELS, NEGATIVE, WINDOW, BOUND, LABEL, TILES, NO_SOURCE, UNPADDED, NO_SOLUTION}
     assert len(given) > 40
     assert given - {*CLASSES} == set()
     assert len({*CLASSES}) == len(CLASSES)

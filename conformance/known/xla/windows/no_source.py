@@ -1,0 +1,65 @@
+"""A select_and_scatter without source elements that scatters what is in memory all the same.
+
+Where all operands are constants, XLA's evaluator folds it. It goes through the windows one after
+the other until there is no next, and so begins with the first even where there is none: along a
+dimension of no windows it takes the first, which ends behind the operand. What it scatters to the
+elements selected there is read behind the source.
+
+Source: xla/hlo/evaluator/hlo_evaluator.cc (`HandleSelectAndScatter`); jaxlib 0.10.2 and 0.12,
+measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from reference.interpreter.evaluate import body_of
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from reference.numerics.contributions import Windows
+from reference.ops.folds.windows import leaves_of_windows, selected_index
+from reference.unspecified.reduction import differ
+
+LABEL = "source without elements"
+
+
+def _read_behind(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 for what is wrong among the elements that are scattered to."""
+    operand, source, _ = operands
+    given: dict[str, Any] = dict(operation.attributes)
+    if source.size:
+        return nothing(expected)
+    windows = leaves_of_windows(operand.shape, **given)
+    select = body_of(operation.regions[0])
+    chosen = selected_index(operand, select, _with_first(windows), _one_by_one)
+    scattered = np.zeros(operand.size, np.bool_)
+    scattered[chosen[chosen >= 0]] = True
+    return told(differ(expected[0], actual[0]) & scattered.reshape(operand.shape))
+
+
+def _with_first(windows: Windows) -> Windows:
+    """Return the windows with one along each dimension that has none."""
+    covered = zip(
+        windows.given, windows.window_dimensions, windows.padding, windows.shape, strict=True
+    )
+    padding = tuple(
+        (low, high if count else window - size - low)
+        for size, window, (low, high), count in covered
+    )
+    return replace(windows, padding=padding)
+
+
+def _one_by_one(lanes: Callable[..., Any], rows: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Fold leaves in their order."""
+    return reduce(lambda left, right: tuple(lanes(*left, *right)), zip(*rows, strict=True))
+
+
+SCATTERED = Hypothesis(LABEL, _read_behind, signs=True, refutes=True, of_constants=True)
