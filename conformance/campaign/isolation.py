@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from conformance.campaign.batch import ROUNDS
 from conformance.campaign.tasks import Task, TaskResult, joined, lost_record, run_tasks
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.known.rewritings.stated import Stated
 from conformance.verdict import Errors, Timing, Verdict
 
@@ -53,7 +55,8 @@ def run_isolated(
     Where a worker is lost, the tasks of the bundle go on one by one, and the cases of a task: that
     costs hardly more than halving, and a hang is waited for twice more, not five times. Cases of
     the cells in `apart`, which are known to lose workers and are no part of larger bundles, are on
-    their own from the start. What belongs to no case goes to `notice`: a task that broke the
+    their own from the start. Any other case that ends a worker alone is run again, to see whether
+    it does so every time. What belongs to no case goes to `notice`: a task that broke the
     harness, which has no result; and workers that were lost over cases of which none alone is to
     blame. `hypotheses` are what expectations say that the backend computes in place of ops.
 
@@ -75,6 +78,15 @@ def run_isolated(
             continue
         bundle: Bundle = ended.call.name
         results = _results_of(ended, notice)
+        if bundle in parts.tries or (
+            isinstance(ended.value, Died) and results and bundle[0].cell not in apart
+        ):
+            tries = parts.tries.setdefault(bundle, [])
+            tries += results
+            if results and len(tries) < ROUNDS:
+                executor.push(parts.call(bundle, timeout / 3))
+                continue
+            results = [_summed_up(parts.tries.pop(bundle))]
         for task, result in zip(bundle, results, strict=False):  # none where it goes on in parts
             yield from parts.ended(task, result)
         if not results and (len(bundle) > 1 or isinstance(ended.value, (Died, TimedOut))):
@@ -84,12 +96,16 @@ def run_isolated(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The bundles that go on in parts, by each part that has not ended."""
+    """The bundles that go on in parts, by each part that has not ended.
+
+    `tries` are the results so far of cases that are run again, as they ended a worker alone.
+    """
 
     timeout: float
     notice: Notice
     hypotheses: tuple[Stated, ...]
     lost: dict[Task, _Lost] = field(default_factory=dict["Task", "_Lost"])
+    tries: dict[Bundle, list[TaskResult]] = field(default_factory=dict["Bundle", list[TaskResult]])
 
     def of(self, bundle: Bundle, why: str) -> list[Call]:
         """The calls of a bundle's parts, from now on awaited."""
@@ -142,3 +158,18 @@ def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
     if len(bundle[0]) > 1:
         return []
     return [TaskResult((lost_record(bundle[0], *why(value)),), Errors(), Timing(), 0, 0.0)]
+
+
+def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:
+    """Return the result of a case that ended its worker in the first of these tries.
+
+    Where it did not in every one, the record says that, and in how many.
+    """
+    first = tries[0]
+    ended = sum(one.records[0].verdict is Verdict.CRASHED for one in tries)
+    if ended == len(tries):
+        return first
+    (record,) = first.records
+    head, colon, words = record.message.partition(": ")
+    message = f"{head} in {ended} of {len(tries)} runs{colon}{words}"
+    return replace(first, records=(replace(record, kind=NOT_DETERMINISTIC, message=message),))

@@ -6,10 +6,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import pytest
+
+from conformance.campaign.batch import ROUNDS
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import Cell
 from conformance.executors.local import Call, Died, Ended
+from conformance.executors.lost import own_words
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.verdict import Verdict
 from reference.ir.types import ELEMENT_TYPES
 
@@ -71,7 +76,39 @@ def test_of_a_bundle_only_the_case_that_loses_its_worker_is_blamed() -> None:
         (tuple(TASKS), TIMEOUT),
         *(((task,), TIMEOUT) for task in TASKS),
         *(((single,), TIMEOUT / 3) for single in TASKS[1].singles()),
+        *[((TASKS[1].singles()[2],), TIMEOUT / 3)] * (ROUNDS - 1),
     ]
+
+
+@pytest.mark.parametrize("words", ["", "out of luck: twice"])
+def test_a_case_that_does_not_end_its_worker_every_time_is_not_deterministic(words: str) -> None:
+    guilty, left = TASKS[1].singles()[2], [True, False, True]
+
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        whole = len(tasks) > 1 or TASKS[1] in tasks
+        dies = whole or (tasks == (guilty,) and left.pop(0))
+        return Died("SIGSEGV", words) if dies else run_tasks(tasks)
+
+    results, noticed, _ = outcomes(answer)
+    assert (left, noticed) == ([], [])
+    record = results[TASKS[1]].records[2]
+    assert (record.verdict, record.kind) == (Verdict.CRASHED, NOT_DETERMINISTIC)
+    said = f": {words}" if words else ""
+    assert record.message == f"the process ended with SIGSEGV in 2 of 3 runs{said}"
+    assert own_words(record.message) == words
+    assert record.is_new_failure
+
+
+def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        return (
+            Died("SIGSEGV") if any(one.cell == TASKS[1].cell for one in tasks) else run_tasks(tasks)
+        )
+
+    results, _, workers = outcomes(answer, apart=[TASKS[1]])
+    assert [record.verdict for record in results[TASKS[1]].records] == [Verdict.CRASHED] * 3
+    alone = [tasks for tasks, _ in workers.asked if len(tasks) == len(tasks[0]) == 1]
+    assert len({*alone}) == len(alone)
 
 
 def test_what_only_the_whole_bundle_loses_is_noticed() -> None:
