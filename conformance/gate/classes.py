@@ -72,6 +72,7 @@ CLASSES = (
     "source without elements",
     "stated algorithm not kept", "subnormal taken for -0", "summed from +0", "sums kept in bf16",
     "total order not kept", "transform of a part", "transformed convolution",
+    "two results in one buffer",
     "unsigned index taken for signed", "upper limit reached", "wider arithmetic",
     "window out of bounds in part",
     "zero left out", "zeros taken for equal",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -63,27 +64,30 @@ def outside_accuracy(findings: Findings) -> list[int]:
 
 def _refuted(d: Differing) -> Answer:
     """Wrong whatever is left open; but for what is explained by subnormals treated as zero."""
-    for label, wrong, is_predicted in (*_refuting(d), *_excluded(d)):
+    for label, wrong, *predicted in (*_refuting(d), *_excluded(d)):
         if wrong.any():
             flushed = comparison_flushed(d) if is_computed_wider(d) else flushed_somewhere(d)
             yield from limited((*_as_computed(d), *flushed, *flushed_in_f32(d)), wrong)
-        if is_predicted:
-            yield Verdict.DIVERGENT, label, *exactly(wrong)
-        yield Verdict.DIVERGENT, label, wrong
+        yield Verdict.DIVERGENT, label, wrong, *predicted
 
 
-def _refuting(d: Differing) -> Iterator[tuple[str, Array, bool]]:
+def _refuting(d: Differing) -> Iterator[tuple[Any, ...]]:
     """The classes of hypotheses that refute elements; bounded ones predict them no nearer than
-    that."""
+    that, and those that change with what lies in memory where they say what else there is."""
     for hypothesis in d.hypotheses:
-        if hypothesis.refutes:
-            yield hypothesis.label, d.explained(hypothesis), not d.bounded
+        if not hypothesis.refutes:
+            continue
+        wrong = d.explained(hypothesis)
+        if hypothesis.unsteady:
+            yield hypothesis.label, wrong, d.predicted_by(hypothesis)
+        else:
+            yield hypothesis.label, *((wrong,) if d.bounded else exactly(wrong))
 
 
-def _excluded(d: Differing) -> Iterator[tuple[str, Array, bool]]:
+def _excluded(d: Differing) -> Iterator[tuple[Any, ...]]:
     """The elements that the rule itself excludes, by class; nothing predicts them."""
     for label, mask in d.excluded:
-        yield label, np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where], False
+        yield label, np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
 
 
 def _permitted(d: Differing) -> Answer:

@@ -23,6 +23,7 @@ from conformance.known.xla import (
 )
 from conformance.known.xla.complex_numbers.table import COMPLEX
 from conformance.known.xla.indexing import narrow_bounds, out_of_bounds, treatments
+from conformance.known.xla.indexing.shared_buffers import SHARED
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
 from conformance.known.xla.nan_in_sorts import NAN_LARGEST
 from conformance.known.xla.normalization import of_normalization
@@ -84,6 +85,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "remainder": (OF_TWO_BITS["remainder"],),
     "rng": (REMAINDERS,),
     "scatter": (
+        SHARED,
         *treatments.SCATTERED,
         OF_TWO_BITS["scatter"],
         flushing(gathering.SCATTERED_UPDATES),

@@ -1,0 +1,64 @@
+"""Scatters that are given one value as two of their inputs: both results share one buffer.
+
+XLA's CPU compiler updates inputs in place. Of two inputs that are one value, or constants that are
+alike, it keeps one, and its code writes both results there, that of the first input last. So they
+come out the same. The heap is damaged on the way: more elements may be others, or the process ends.
+
+Source: jaxlib 0.10.2, measured. 0.12 fails to compile such scatters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation
+from reference.numerics.alike import alike
+
+LABEL = "two results in one buffer"
+
+
+def _shared(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 for all elements if results that share a buffer are the same, and should not be."""
+    del operation
+    if not any(True for _ in _sharing(operands, expected, actual)):
+        return nothing(expected)
+    return told(*(np.ones(result.shape, np.bool_) for result in expected))
+
+
+def _ulps(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
+    """Return 0 for elements that are as computed with one buffer, and no damage."""
+    for one, other in _sharing(operands, expected, actual):
+        return told(*map(alike, apply(_with_one_buffer(operation, one, other), operands), actual))
+    return nothing(expected)
+
+
+def _sharing(operands: Operands, expected: Results, actual: Results) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of two inputs that are alike, whose results are the same and may not be."""
+    for one, other in combinations(range(len(expected)), 2):
+        inputs = operands[one], operands[other]
+        if inputs[0].dtype != inputs[1].dtype or not alike(*inputs).all():
+            continue
+        is_right = alike(expected[one], expected[other]).all()
+        if not is_right and alike(actual[one], actual[other]).all():
+            yield one, other
+
+
+def _with_one_buffer(operation: Operation, one: int, other: int) -> Operation:
+    """Return the scatter whose body gives for one input what it gives for the other."""
+    (region,) = operation.regions
+    *body, end = region.operations
+    given = list(end.operands)
+    given[other] = given[one]
+    end = replace(end, operands=tuple(given))
+    return replace(operation, regions=(replace(region, operations=(*body, end)),))
+
+
+SHARED = Hypothesis(LABEL, _shared, signs=True, unsteady=True, refutes=True, ulps=_ulps)
