@@ -35,7 +35,6 @@ CASES = 2
 SLOW = ("batch_norm_grad", "batch_norm_training")
 """Ops whose models take minutes; batch_norm_inference shares them."""
 
-_MEMORY = "some elements are what was in memory in place of the init value: that has no prediction"
 _CANCELS = "where digits cancel, the error of the other formula is larger than the number"
 _CHOICE = "predicts elements of the operands, zeros or sums of few of them, which mistakes hit, too"
 _ZERO = "predicts a zero of the other sign"
@@ -54,7 +53,6 @@ PREDICTED: dict[tuple[str, str], str] = {
     ("divide", "reciprocal"): "predicts 0 where the reciprocal underflows, of complex parts alone",
     ("reduce_window", "dilation left out"): _CHOICE,
     ("select_and_scatter", "order of the elements"): _CHOICE,
-    ("select_and_scatter", "source without elements"): _MEMORY,
 }
 """Models, by op and class, that explain plain mistakes, each with the reason."""
 
