@@ -245,7 +245,7 @@ def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Re
         return refused(cell, prepared, error)
     turn = _changing(rounds)
     if turn is not None and not _explained(told, rounds):
-        often = (len(told.failing(rounds)), len(rounds))
+        often = (sum(told.of(one)[turn].verdict.fails for one in rounds), len(rounds))
         return _not_deterministic(cell, prepared, turn, often), Errors()
     failing = told.failing(rounds)
     if failing:  # max has the first of the severest
