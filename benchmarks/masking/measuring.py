@@ -104,6 +104,10 @@ class Corruption:
     positions: Array
     values: Array
 
+    def fits(self, results: Results) -> bool:
+        """Return whether results have all these elements; those of a wrong shape may have more."""
+        return bool((self.positions < results[self.turn][self.number].size).all())
+
     def put(self, results: Results) -> Results:
         """Return the results with these elements corrupted."""
         copied = [[*arrays] for arrays in results]
@@ -314,6 +318,8 @@ class _Judging:
         if outcome.end is not End.KNOWN or not before:
             return outcome
         right = [[*arrays] for arrays in self.prepared.expected]
+        if not corruption.fits(right):
+            return outcome
         corrupted = corruption.put(right)
         verdict = worst_of(judge_all(self.prepared, corrupted, self.bench)).verdict
         return outcome if verdict.fails else replace(outcome, end=End(verdict.value), entry="")

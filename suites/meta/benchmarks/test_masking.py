@@ -14,6 +14,7 @@ from benchmarks.masking.__main__ import main
 from benchmarks.masking.changes import CHANGES
 from benchmarks.masking.endings import ENDINGS
 from benchmarks.masking.measuring import (
+    Corruption,
     End,
     Measured,
     Outcome,
@@ -177,6 +178,14 @@ def test_cases_that_fail_new_as_they_are_are_named_and_left_out(tmp_path: Path) 
     found = outcomes(line, tmp_path / "out", code=0)
     assert not found["outcomes"]
     assert len(found["new_before"]) == 1
+
+
+def test_elements_that_only_a_result_of_a_wrong_shape_has_fit_no_other() -> None:
+    corruption = Corruption(0, 1, np.array([2, 5]), np.ones(2, np.float32))
+    larger, right = ([[np.zeros(1), np.zeros(size, np.float32)]] for size in (6, 5))
+    assert corruption.fits(larger)
+    assert corruption.put(larger)[0][1].tolist() == [0, 0, 1, 0, 0, 1]
+    assert not corruption.fits(right)
 
 
 def test_positions_depend_on_the_seed_and_the_case_alone() -> None:
