@@ -58,6 +58,7 @@ def test_integers_of_64_bits_are_rounded_on_the_way() -> None:
     x, kernel = [2**60 + 1, 1], [1, 1]
     assert kind_of("i64", x, kernel, 2**60 + 2) == ""
     assert kind_of("i64", x, kernel, 2**60) == LABEL
+    assert kind_of("i64", x, kernel, 2**60 + 1) == "wrong value"  # which float64 does not have
     assert kind_of("i64", x, kernel, 2**60 + 2**20) != LABEL
 
 
