@@ -81,7 +81,9 @@ class Judgement:
 
 _WRONG = (Verdict.DIVERGENT, Verdict.INACCURATE)
 
-MALFORMED = ("missing result", element_types.LABEL, "wrong element type", "wrong shape")
+MALFORMED = (
+    "missing result", element_types.LABEL, "wrong element type", "wrong shape", other_types.BYTES,
+)  # fmt: skip
 """The classes of results that are not of the stated number, types and shapes."""
 
 
@@ -188,7 +190,9 @@ def _of_other_types(
     """Judge results by what is computed in their types, and add that these are not the stated."""
     judged = judge(other.program, inputs, other.expected, other.actual, rule, platform=platform)
     wrong = sum(got.size for got in other.actual)
-    types = Judgement(Verdict.DIVERGENT, *bad, wrong, 0, None, None, (), Errors())
+    kind, message = bad
+    kind = other_types.BYTES if kind == "wrong shape" else kind
+    types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0, None, None, (), Errors())
     return combine([judged, as_one(types, other.near())])
 
 

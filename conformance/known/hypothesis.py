@@ -9,14 +9,15 @@ that are computed instead (`conformance/known/instead.py` evaluates them).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from conformance.tolerance.rule import Bound, Measure
 from conformance.tolerance.ulp import distances_from_other
-from reference.interpreter.evaluate import apply
+from conformance.transforms.values import nested
+from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import alike
@@ -62,7 +63,8 @@ class Hypothesis:
     is about operations whose operands are all constants to a compiler.
 
     `ulps` gives the errors in ulp of the values that are computed instead, infinite where there are
-    none; None where `errors` says no more than how far results may be off.
+    none; None where `errors` says no more than how far results may be off. `otherwise` is what is
+    computed instead, where elements are just that.
 
     One with `rewrite` is about programs, of one process or of `several`, on any `Hardware` or on
     `platform`; `concerns` tells the operations of main that are computed otherwise.
@@ -77,6 +79,7 @@ class Hypothesis:
     stated: bool = False
     of_constants: bool = False
     ulps: Measure | None = None
+    otherwise: Otherwise | None = None
     rewrite: Rewriting | None = None
     concerns: Concerns = is_any
     several: bool = False
@@ -105,12 +108,36 @@ def exactly(label: str, otherwise: Otherwise, *, flushes: bool = False) -> Hypot
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
-        others = otherwise(operation, operands, expected)
-        if others is None:
-            return nothing(expected)
-        return told(*map(alike, others, actual))
+        try:
+            others = otherwise(operation, operands, expected)
+        except EvaluationError:  # of an operation in a region that uses values around it
+            others = None
+        return nothing(expected) if others is None else told(*map(alike, others, actual))
 
-    return known_values(label, errors, flushes=flushes)
+    return replace(known_values(label, errors, flushes=flushes), otherwise=otherwise)
+
+
+def in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]]) -> Hypothesis:
+    """Return the class of elements of an op with regions, operations in which are computed by a
+    hypothesis of that class, of those that are `known` by op."""
+    by_op = {
+        op: one.otherwise
+        for op, hypotheses in known.items()
+        for one in hypotheses
+        if one.label == label and one.otherwise
+    }
+
+    def instead(operation: Operation, operands: Operands, results: Results) -> Results | None:
+        otherwise = by_op.get(operation.name)
+        return otherwise and otherwise(operation, operands, results)
+
+    def whole(operation: Operation, operands: Operands, expected: Results) -> Results | None:
+        del expected
+        if not any(one.name in by_op for one in nested(operation)):
+            return None
+        return apply(operation, operands, otherwise=instead)
+
+    return exactly(label, whole)
 
 
 def by_rewriting(label: str, rewrite: Rewrite, bound: Bound) -> Hypothesis:

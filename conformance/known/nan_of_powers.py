@@ -1,6 +1,6 @@
 """NaNs of f8E8M0FNU that LLVM converts to infinity.
 
-StableHLO's interpreter converts all operands so, XLA's CPU compiler constants.
+StableHLO's interpreter converts all operands so, in regions too, XLA's CPU compiler constants.
 
 Source: LLVM's APFloat (`convert`), before the LLVM of jaxlib 0.12.
 """

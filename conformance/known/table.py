@@ -20,6 +20,7 @@ from conformance.known.xla import (
     orders,
     partial_transform,
     simplified,
+    small_loops,
 )
 from conformance.known.xla.complex_numbers.table import COMPLEX
 from conformance.known.xla.indexing import narrow_bounds, out_of_bounds, treatments
@@ -34,7 +35,7 @@ from conformance.known.xla.scaled import SCALED
 from conformance.known.xla.sorts import UNSORTED
 from conformance.known.xla.subnormals import subnormal_operands
 from conformance.known.xla.subnormals.flushed_sums import flushing
-from conformance.known.xla.two_bits import OF_TWO_BITS
+from conformance.known.xla.two_bits import OF_TWO_BITS, SORTED
 from conformance.known.xla.windows.undilated import UNDILATED
 from conformance.tolerance.bounds import gathering, reduction
 from conformance.tolerance.hardware import Hardware
@@ -52,6 +53,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     **dict.fromkeys(("add", "subtract"), (simplified.ZERO_LEFT_OUT,)),
     **dict.fromkeys(("all_reduce", "collective_reduce", "reduce", "reduce_scatter"), _REDUCED),
     "atan2": (subnormal_operands.ANGLE, *_CONSTANT_NAN),
+    **dict.fromkeys(("case", "if", "mhlo.scan", "while"), (small_loops.IN_LOOPS,)),
     "cbrt": (subnormal_operands.CUBE_ROOT, *_CONSTANT_NAN),
     "cholesky": linear_algebra.FACTORED,
     "clamp": (OF_TWO_BITS["clamp"],),
@@ -96,7 +98,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "sign": (subnormal_operands.COMPLEX_SIGN,),
     "maximum": (OF_TWO_BITS["maximum"],),
     "mhlo.topk": misread_orders.SELECTIONS,
-    "sort": (NAN_LARGEST, UNSORTED, *misread_orders.SORTS),
+    "sort": (SORTED, NAN_LARGEST, UNSORTED, *misread_orders.SORTS),
     "triangular_solve": linear_algebra.SOLVED,
 }  # fmt: skip
 """What XLA's compilers compute, and whoever does as they do."""
@@ -135,7 +137,7 @@ def of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]
     record = OPS.get(op)
     name = op if record is None else record.twin or op
     if platform == Hardware.INTERPRETER:
-        of_xla = treatments.OF_XLA
+        of_xla = {*treatments.OF_XLA, SORTED.label}
         refuting = (one for one in XLA.get(name, ()) if one.refutes and one.label not in of_xla)
         return (*INTERPRETER.get(name, ()), *refuting)
     if name in XLA_ON:

@@ -232,6 +232,9 @@ class _Judging:
             judgement = judge_program(Permitted(*taken, self._platform), got)
             if judgement.verdict is Verdict.PASS:
                 return None
+            whole = rule and judge(*taken, expected, got, rule, platform=self._platform)
+            if whole and is_modelled(operation, whole, self._platform):
+                return whole
             return self._inside(operation, expected, got, judgement)
         judgement = judge(*taken, expected, got, rule, platform=self._platform)
         if not judgement.verdict.fails or malformed(expected, got) is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conformance.backends.base import BackendError
-from conformance.judging.compare import MALFORMED, malformed
+from conformance.judging.compare import MALFORMED, judge_alone, malformed
 from conformance.transforms.extract import alone, part
 from conformance.transforms.values import evaluated
 from conformance.triage.isolate import Run
@@ -69,5 +69,8 @@ def _known(
     taken = alone(program, operation, values)
     if taken is None:
         return ""
-    bad = malformed(evaluate(*taken), next(run(taken[0], [taken[1]])))
-    return "" if bad is None else knows(operation, *bad)
+    expected, actual = evaluate(*taken), next(run(taken[0], [taken[1]]))
+    if malformed(expected, actual) is None:
+        return ""
+    judged = judge_alone(*taken, expected, actual)
+    return knows(operation, judged.kind, judged.message)

@@ -12,7 +12,7 @@ import numpy as np
 
 from reference.interpreter.calls import in_process
 from reference.interpreter.compile import Compiled, Maker
-from reference.interpreter.frames import CustomCall, OnResult, Run
+from reference.interpreter.frames import CustomCall, OnResult, Otherwise, Run
 from reference.interpreter.processes import Grid
 from reference.interpreter.steps import body
 from reference.interpreter.verify import check, given_attributes, violations
@@ -142,6 +142,7 @@ def apply(
     operands: Sequence[Any],
     values: Mapping[str, Any] | None = None,
     program: Program | None = None,
+    otherwise: Otherwise | None = None,
 ) -> tuple[Any, ...]:
     """The results of one operation on these operands, whatever its own operands' names and shapes.
 
@@ -151,6 +152,7 @@ def apply(
         operands: one value per operand. Quantized ones are codes, as the operation says.
         values: the values around it that its regions use, by name.
         program: the functions that it calls, where it calls any.
+        otherwise: computes operations in its regions otherwise.
 
     Raises:
         EvaluationError: as `evaluate` does.
@@ -162,7 +164,7 @@ def apply(
     one, step = maker.step(operation, tuple(range(len(around), places)), scope)
     frame = [*around.values(), *operands, *[None] * (maker.places - places)]
     with np.errstate(all="ignore"):
-        step(Run({}, None, Queues()), frame)
+        step(Run({}, None, Queues(), otherwise=otherwise), frame)
     return tuple([frame[place] for place in one.given])
 
 

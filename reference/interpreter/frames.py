@@ -20,17 +20,23 @@ CustomCall = Callable[..., Any]
 """handler(*inputs): an array or a sequence of values."""
 
 OnResult = Callable[[Operation, tuple[Any, ...]], Sequence[Any]]
+Otherwise = Callable[[Operation, tuple[Any, ...], tuple[Any, ...]], Sequence[Any] | None]
+"""otherwise(operation, operands, results): other results of an operation; None for no others."""
 Frame = list[Any]
 
 
 @dataclass(slots=True)
 class Run:
-    """What stays the same during one evaluation; `inside` is the one that bodies of ops see."""
+    """What stays the same during one evaluation; `inside` is the one that bodies of ops see.
+
+    `otherwise` computes operations in regions otherwise, those in bodies of ops too.
+    """
 
     custom_calls: Mapping[str, CustomCall]
     on_result: OnResult | None
     queues: Queues
     member: Member = field(default_factory=lambda: Member((0, 0)))
+    otherwise: Otherwise | None = None
 
     @property
     def inside(self) -> Run:
@@ -82,8 +88,8 @@ class Block:
             raise EvaluationError(f"a block of {len(self.arguments)} arguments given {len(inputs)}")
         for place, value in zip(self.arguments, inputs, strict=True):
             frame[place] = value
-        if run.on_result is not None:
-            self._observed(run, frame, run.on_result)
+        if run.on_result is not None or run.otherwise is not None:
+            self._observed(run, frame)
         elif not self.last:
             for step in self.steps:
                 step(run, frame)
@@ -94,12 +100,17 @@ class Block:
                     frame[place] = None
         return tuple([frame[place] for place in self.returned])
 
-    def _observed(self, run: Run, frame: Frame, on_result: OnResult) -> None:
+    def _observed(self, run: Run, frame: Frame) -> None:
         for number, (step, one) in enumerate(zip(self.steps, self.wired, strict=True)):
+            operands = tuple([frame[place] for place in one.taken])
             step(run, frame)
             results = tuple([frame[place] for place in one.given])
             try:
-                results = tuple(on_result(one.operation, results))
+                if run.otherwise is not None:
+                    others = run.otherwise(one.operation, operands, results)
+                    results = results if others is None else tuple(others)
+                if run.on_result is not None:
+                    results = tuple(run.on_result(one.operation, results))
             except MemoryError as error:
                 raise out_of_memory(one.operation, error) from error
             store(one.operation, results, one.given, frame)

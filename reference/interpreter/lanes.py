@@ -26,7 +26,7 @@ def lifted(block: Block, run: Run, frame: Frame, *inputs: Array) -> tuple[Array,
 
     Results that are no scalars have their own dimensions after those of the lanes.
     """
-    steps = lane_steps(block)
+    steps = lane_steps(block) if run.otherwise is None else None
     if steps is None or not inputs[0].size:
         return _lane_by_lane(block, run, frame, inputs)
     return _in_lanes(block, steps, inputs[0].shape, frame, inputs)

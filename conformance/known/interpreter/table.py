@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.known import nan_of_powers
-from conformance.known.hypothesis import Hypothesis
+from conformance.known.hypothesis import Hypothesis, in_regions
 from conformance.known.interpreter import (
     formulas,
     indices,
@@ -15,11 +15,12 @@ from conformance.known.interpreter import (
     sums,
     transforms,
 )
+from reference.ops.table import OPS
 
 _IN_F64 = (nan_of_powers.OF_FUNCTIONS,)
 """Of functions that are evaluated in f64."""
 
-INTERPRETER: dict[str, tuple[Hypothesis, ...]] = {
+_ALONE: dict[str, tuple[Hypothesis, ...]] = {
     "atan2": (*_IN_F64, formulas.ATAN2),
     "cbrt": (*_IN_F64, libm.BY_LIBRARY, formulas.CBRT),
     "ceil": (rounding.TO_WHOLE,),
@@ -56,4 +57,10 @@ INTERPRETER: dict[str, tuple[Hypothesis, ...]] = {
     "tan": (*_IN_F64, libm.BY_LIBRARY),
     "tanh": (*_IN_F64, libm.BY_LIBRARY),
     "uniform_dequantize": (quantized.WRAPPED,),
+}
+
+_IN_REGIONS = in_regions(nan_of_powers.LABEL, _ALONE)
+
+INTERPRETER = _ALONE | {
+    op: (*_ALONE.get(op, ()), _IN_REGIONS) for op, record in OPS.items() if record.regions
 }

@@ -18,9 +18,10 @@ from itertools import product
 import numpy as np
 
 from conformance.known.rewritings.values import Predicted, Shown
+from conformance.transforms.retype import retyped
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import MAXIMUM, MINIMUM
-from reference.ir.program import Operation, Program, Region, TensorType, Value
+from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.regions import monoid_of
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 from reference.ops.structure import is_constant
@@ -31,6 +32,9 @@ NEGATIVE = "two bits beside a negative constant"
 
 _BYTE = 8
 _WIDE = {True: ELEMENT_TYPES["si8"], False: ELEMENT_TYPES["ui8"]}
+_WIDER = {
+    of: _WIDE[of.is_signed] for of in ELEMENT_TYPES.values() if of.is_integer and of.bits < _BYTE
+}
 
 
 def in_eight_bits(
@@ -191,7 +195,9 @@ class _Model(Shown):
         if any(one is None for one in operands):
             return None
         try:
-            return apply(_widened(operation), [one for one in operands if one is not None])[0]
+            return apply(retyped(operation, _WIDER), [one for one in operands if one is not None])[
+                0
+            ]
         except EvaluationError:
             return None
 
@@ -214,26 +220,6 @@ class _Model(Shown):
             return self._shown(value)
         found = self.evaluated(maker, [is_narrow(one) for one in maker.operands])
         return self._shown(value) if found is None else found
-
-
-def _widened(operation: Operation) -> Operation:
-    """Return an operation, and those in its regions, on integers of eight bits for narrow ones."""
-    return replace(
-        operation,
-        operands=tuple(map(_retyped, operation.operands)),
-        results=tuple(map(_retyped, operation.results)),
-        regions=tuple(
-            Region(tuple(map(_retyped, one.arguments)), tuple(map(_widened, one.operations)))
-            for one in operation.regions
-        ),
-    )
-
-
-def _retyped(value: Value) -> Value:
-    of = _element(value)
-    if of is None or not is_narrow(value):
-        return value
-    return replace(value, type=replace(value.type, element_type=_WIDE[of.is_signed]))
 
 
 def _cut(array: Array, value: Value) -> Array:

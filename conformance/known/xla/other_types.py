@@ -17,8 +17,12 @@ import numpy as np
 
 from conformance.known.xla.memory import constant
 from conformance.transforms.extract import returning, with_body
+from conformance.transforms.retype import element_of, retyped
 from reference.ir.program import Operation, Program, Region, TensorType, Value, attributes
 from reference.ir.types import ELEMENT_TYPES, ElementType
+
+BYTES = "one truth value a byte"
+"""The class of results of another shape that are the bytes which truth values have."""
 
 _BYTE = 8
 _MEMORY = ELEMENT_TYPES["ui8"]
@@ -48,7 +52,7 @@ def _narrowed(operation: Operation) -> Operation | None:
     folds = len(operation.operands) in (count, 2 * count)
     changed: dict[ElementType, ElementType] = {}
     for argument, operand in zip(region.arguments, operation.operands[:count], strict=False):
-        wide, narrow = _element(argument), _element(operand)
+        wide, narrow = element_of(argument), element_of(operand)
         if wide is None or narrow is None or changed.get(wide, narrow) != narrow:
             return None
         if not folds and narrow.is_float and narrow.bits <= _BYTE:
@@ -56,42 +60,17 @@ def _narrowed(operation: Operation) -> Operation | None:
         changed[wide] = narrow
     if all(wide == narrow for wide, narrow in changed.items()):
         return None
-    body = _region_in(region, changed)
-    if body is None:
+    if not _is_all_of(region, changed):
         return None
-    results = tuple(_value_in(value, changed) for value in operation.results)
-    return replace(operation, regions=(body,), results=results)
+    return replace(retyped(operation, changed), operands=operation.operands)
 
 
-def _region_in(region: Region, changed: Mapping[ElementType, ElementType]) -> Region | None:
-    """Return a region in other element types; None if it makes values of some other type."""
-    boolean = ELEMENT_TYPES["i1"]
+def _is_all_of(region: Region, changed: Mapping[ElementType, ElementType]) -> bool:
+    """Tell whether a region computes with elements of these types, or truth values, alone."""
     made = [*region.arguments, *(value for one in region.operations for value in one.results)]
-    if not {_element(value) for value in made} <= {*changed, boolean}:
-        return None
     if any(one.regions or not one.operands for one in region.operations):
-        return None
-    operations = tuple(
-        replace(
-            one,
-            operands=tuple(_value_in(value, changed) for value in one.operands),
-            results=tuple(_value_in(value, changed) for value in one.results),
-        )
-        for one in region.operations
-    )
-    return Region(tuple(_value_in(one, changed) for one in region.arguments), operations)
-
-
-def _element(value: Value) -> ElementType | None:
-    of = value.type.element_type if isinstance(value.type, TensorType) else None
-    return of if isinstance(of, ElementType) else None
-
-
-def _value_in(value: Value, changed: Mapping[ElementType, ElementType]) -> Value:
-    of = _element(value)
-    if of is None or of not in changed:
-        return value
-    return replace(value, type=replace(value.type, element_type=changed[of]))
+        return False
+    return {element_of(value) for value in made} <= {*changed, ELEMENT_TYPES["i1"]}
 
 
 def _by_bytes(bitcast: Operation) -> Iterator[Operation]:
@@ -99,7 +78,7 @@ def _by_bytes(bitcast: Operation) -> Iterator[Operation]:
     if bitcast.name != "bitcast_convert":
         return
     (value,), (result,) = bitcast.operands, bitcast.results
-    of, to = _element(value), _element(result)
+    of, to = element_of(value), element_of(result)
     if of is None or to is None or not (of.is_boolean or to.is_boolean):
         return
     if to.is_complex or any(one.bits < _BYTE and _BYTE % one.bits for one in (of, to)):

@@ -4,6 +4,9 @@ LLVM does not cut such a constant to its two bits. Stored into a byte, its sign 
 elements after it. Extended with zeros to be compared, it is no number of two bits. What is
 computed from other constants, or of one element, is right.
 
+And sorts of elements of two bits. Each is taken for a byte, so that as many bytes as there are
+elements are sorted, by the lowest element of each. Most of them lie behind the operand.
+
 Source: jaxlib 0.10.2 and 0.12, measured on all numbers of two bits.
 """
 
@@ -11,16 +14,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Operands, Others, Results, as_one_of
-from reference.interpreter.evaluate import apply
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Others,
+    Results,
+    as_one_of,
+    nothing,
+    told,
+)
+from conformance.tolerance.bounds.sorting import rows_of
+from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 
 STORED = "signs of two bits over the elements after them"
 COMPARED = "negative constant compared without its sign"
+BYTES = "elements of two bits sorted as bytes"
 
 _IN_A_BYTE = 4
 _PLACES = np.arange(0, 8, 2, dtype=np.int8)
@@ -107,6 +121,29 @@ def _both(like: Array) -> Iterator[Results]:
     yield (np.full_like(like, -1),)
     yield (np.full_like(like, 0),)
 
+
+def _sorted_bytes(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 if the bytes of results are in order, by the lowest element of each, else infinity.
+
+    Where so many bytes are elements of an array of the operand's shape, the results are the first.
+    """
+    dimension = dict[str, Any](operation.attributes).get("dimension", -1)
+    shape, size = operands[0].shape, operands[0].size
+    if shape[dimension] < 2 or any(element_type_of(one).bits != 2 for one in operands):
+        return nothing(expected)
+    read = [np.resize(one.reshape(-1)[::_IN_A_BYTE], shape) for one in actual]
+    is_read = (np.arange(size) < -(-size // _IN_A_BYTE)).reshape(shape)
+    *rows, seen = rows_of((*read, is_read), dimension)
+    sides = (side for row in rows for side in (row[..., 1:], row[..., :-1]))
+    (wrong,) = body_of(operation.regions[0]).lanes(*map(np.ascontiguousarray, sides))
+    in_order = not (wrong & seen[..., 1:]).any()
+    return told(*(np.full(one.shape, in_order) for one in expected))
+
+
+SORTED = Hypothesis(BYTES, _sorted_bytes, signs=True, unsteady=True, refutes=True)
+"""The class of what is sorted so, of memory that is not the operand's."""
 
 _MODELS: tuple[tuple[str, str, Others], ...] = (
     ("dynamic_update_slice", STORED, partial(_stored, update=1)),

@@ -98,23 +98,8 @@ def test_a_dozen_entries_are_unpredictable_at_most() -> None:
         check(entry)
 
 
-STILL_WITHOUT = {
-    "bitcast-i1-shape",
-    "constant-unsigned-bounds",
-    "f8E5M2FNUZ-in-loops",
-    "nan-of-powers-of-two-in-bodies",
-    "negative-zero-in-loops",
-    "sort-of-two-bits",
-}
-"""The shipped entries that know elements which nothing predicts, without saying that nothing can.
-
-This may only shrink. Once it is empty, `read` refuses such entries.
-"""
-
-
-def test_entries_without_a_prediction_only_become_fewer() -> None:
-    found = {one.id for one in SHIPPED_ONES if without_prediction(one)}
-    assert found <= STILL_WITHOUT
+def test_shipped_entries_predict_the_elements_that_they_know() -> None:
+    assert not [one.id for one in SHIPPED_ONES if without_prediction(one)]
 
 
 @pytest.mark.parametrize(

@@ -322,3 +322,25 @@ def test_models_are_of_the_interpreter_alone() -> None:
     for op, models in INTERPRETER.items():
         labels = {one.label for one in models} - shared
         assert not labels & {one.label for one in of_op(op, Hardware.CPU, is_complex=True)}
+
+
+def test_nan_of_powers_of_two_in_regions() -> None:
+    text = """func.func @main(%x: tensor<3xf8E8M0FNU>) -> tensor<3xf32> {
+      %0 = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({
+      ^bb0(%a: tensor<f8E8M0FNU>):
+        %1 = stablehlo.CALLED %a : tensor<f8E8M0FNU>
+        %2 = stablehlo.convert %1 : (tensor<f8E8M0FNU>) -> tensor<f32>
+        stablehlo.return %2 : tensor<f32>
+      }) : (tensor<3xf8E8M0FNU>) -> tensor<3xf32>
+      return %0 : tensor<3xf32>
+    }"""
+    inputs = (np.array([np.nan, 1, 4]).astype(element_type("f8E8M0FNU").storage),)
+    for called, number in (("sqrt", np.inf), ("logistic", 1.0), ("rsqrt", 2.0**-127)):
+        program = parse_module(text.replace("CALLED", called))
+        (right,) = evaluate(program, inputs)
+        rule = rule_of(program.subject)
+        assert rule is not None
+        for wrong, kind in ((number, nan_of_powers.LABEL), (3.0, "NaN")):
+            actual = np.where(np.isnan(right), np.float32(wrong), right)
+            found = judge(program, inputs, [right], [actual], rule, platform=Hardware.INTERPRETER)
+            assert found.kind == kind, called

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_alone
-from conformance.known.xla.two_bits import COMPARED, STORED
+from conformance.known.xla.two_bits import BYTES, COMPARED, STORED
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
@@ -112,3 +112,39 @@ func.func @main(%x: tensor<8xi2>) -> tensor<8xi2> {{
         other = result.copy()
         other[place] = 1 if int(result[place]) != 1 else 0
         assert _kind(program, given, other) != STORED
+
+
+def _sorted(of: str, size: str) -> Program:
+    return parse_module(f"""
+func.func @main(%x: tensor<{size}x{of}>) -> tensor<{size}x{of}> {{
+  %0 = "stablehlo.sort"(%x) ({{
+  ^bb0(%a: tensor<{of}>, %b: tensor<{of}>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<{of}>, tensor<{of}>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }}) {{dimension = 0 : i64}} : (tensor<{size}x{of}>) -> tensor<{size}x{of}>
+  return %0 : tensor<{size}x{of}>
+}}""")
+
+
+@pytest.mark.parametrize(
+    ("of", "size", "got", "expected"),
+    [
+        # what stood behind the operand in memory
+        ("ui2", "12", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2], BYTES),
+        ("i2", "12", [-2, -1, 0, 1, -2, -2, -1, 1, -2, -2, -1, 1], BYTES),
+        ("ui2", "12", [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2], "no permutation of the elements"),
+        ("ui4", "12", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2], "no permutation of the elements"),
+        # three bytes are the first of two columns: 0, 1 and 0 begin there
+        ("ui2", "6x2", [0, 3, 3, 3, 1, 3, 3, 3, 0, 3, 3, 3], BYTES),
+        ("ui2", "6x2", [1, 3, 3, 3, 1, 3, 3, 3, 0, 3, 3, 3], "no permutation of the elements"),
+        ("ui2", "1x12", [1] * 12, "no permutation of the elements"),
+    ],
+)
+def test_sorted_bytes_are_in_order(of: str, size: str, got: list[int], expected: str) -> None:
+    program = _sorted(of, size)
+    storage = ELEMENT_TYPES[of.replace("i", "si") if of[0] == "i" else of].storage
+    shape = tuple(map(int, size.split("x")))
+    given, actual = (np.array(one).astype(storage).reshape(shape) for one in ([0, 1] * 6, got))
+    found = judge_alone(program, (given,), evaluate(program, (given,)), (actual,))
+    assert found.kind == expected
+    assert not any(one.predicted for one in found.failing)

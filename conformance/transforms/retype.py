@@ -1,0 +1,56 @@
+"""Operations on other element types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from reference.ir.program import Dense, Operation, Region, TensorType, Value
+from reference.ir.types import ElementType
+from reference.numerics.conversion import convert_to
+
+Types = Mapping[ElementType, ElementType]
+"""Element types, and those that take their place."""
+
+
+def element_of(value: Value) -> ElementType | None:
+    """Return the element type of a tensor that is not quantized; None of other values."""
+    of = value.type.element_type if isinstance(value.type, TensorType) else None
+    return of if isinstance(of, ElementType) else None
+
+
+def retyped(operation: Operation, types: Types) -> Operation:
+    """Return an operation, and those in its regions, on other element types; constants are
+    converted."""
+    given = tuple(
+        (name, _constant(one, types) if isinstance(one, Dense) else one)
+        for name, one in operation.attributes
+    )
+    return replace(
+        operation,
+        operands=tuple(_value(one, types) for one in operation.operands),
+        results=tuple(_value(one, types) for one in operation.results),
+        attributes=given,
+        regions=tuple(
+            Region(
+                tuple(_value(argument, types) for argument in one.arguments),
+                tuple(retyped(inner, types) for inner in one.operations),
+            )
+            for one in operation.regions
+        ),
+    )
+
+
+def _value(value: Value, types: Types) -> Value:
+    of = element_of(value)
+    if of is None or of not in types:
+        return value
+    return replace(value, type=replace(value.type, element_type=types[of]))
+
+
+def _constant(constant: Dense, types: Types) -> Dense:
+    of = constant.type.element_type
+    if not isinstance(of, ElementType) or of not in types:
+        return constant
+    there = convert_to(constant.array, types[of])
+    return Dense.of(there, replace(constant.type, element_type=types[of]))
