@@ -22,6 +22,7 @@ from conformance.judging.subnormals import (
     flushed_in_f32,
     flushed_somewhere,
     is_computed_wider,
+    is_order_flushed_in_part,
 )
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.iota import is_iota, without_signed_zeros
@@ -171,10 +172,12 @@ def _other_formula(d: Differing) -> Answer:
 def _flushed_or_other_formula(d: Differing) -> Answer:
     """Explained by numbers taken for zero, or by another formula.
 
-    The formula comes first in types whose subnormal numbers are none where they are computed with.
+    The formula comes first in types whose subnormal numbers are none where they are computed with,
+    and where an order is not all that numbers taken for zero make it.
     """
     questions = (flushed_somewhere, _other_formula)
-    for question in reversed(questions) if is_computed_wider(d) else questions:
+    is_formula_first = is_computed_wider(d) or is_order_flushed_in_part(d)
+    for question in reversed(questions) if is_formula_first else questions:
         yield from question(d)
 
 

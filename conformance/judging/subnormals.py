@@ -86,6 +86,15 @@ def _compared_flushed(d: Differing) -> Array:
     return masks[d.number].reshape(-1)[d.where]
 
 
+def is_order_flushed_in_part(d: Differing) -> bool:
+    """Tell whether comparisons that take subnormals for zeros explain some elements of an order and
+    not all: some are right by chance in any order."""
+    if d.met is not None or d.platform == Hardware.INTERPRETER:
+        return False
+    compared = _compared_flushed(d)
+    return bool(compared.any()) and not compared.all()
+
+
 def _flushed_whole(d: Differing) -> Answer:
     """Explained by all operands' subnormals being zeros, for an op that does not work element by
     element."""

@@ -102,3 +102,26 @@ def test_top_k_takes_the_largest_of_other_numbers() -> None:
     program = _top("f8E5M2FNUZ")
     assert _kind(program, tiny, tiny[[0, 1]], np.array([0, 1], np.int32)) == ROUNDED
     assert _kind(program, tiny, tiny[[1, 0]], np.array([1, 0], np.int32)) != ROUNDED
+
+
+def test_what_is_moved_by_codes_is_not_flushed_in_part() -> None:
+    """Flushing gives some elements of that order by chance."""
+    program = parse_module("""
+func.func @main(%n: tensor<6xf32>, %x: tensor<6xf6E2M3FN>)
+    -> (tensor<6xf32>, tensor<6xf6E2M3FN>) {
+  %0:2 = "stablehlo.sort"(%n, %x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f6E2M3FN>, %d: tensor<f6E2M3FN>):
+    %1 = stablehlo.compare GT, %c, %d, TOTALORDER
+      : (tensor<f6E2M3FN>, tensor<f6E2M3FN>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {dimension = 0 : i64, is_stable = true}
+    : (tensor<6xf32>, tensor<6xf6E2M3FN>) -> (tensor<6xf32>, tensor<6xf6E2M3FN>)
+  return %0#0, %0#1 : tensor<6xf32>, tensor<6xf6E2M3FN>
+}""")
+    keys = _array("f6E2M3FN", 2.5, 3.75, 7.5, 0.375, 0.5, -1.0)
+    ranks = ranked_by_code(keys)
+    assert ranks is not None
+    order = np.argsort(-to_float64(ranks), kind="stable")
+    inputs = (np.arange(6, dtype=np.float32), keys)
+    judged = judge_alone(program, inputs, evaluate(program, inputs), [one[order] for one in inputs])
+    assert {(one.verdict, one.kind) for one in judged.failing} == {(Verdict.DIVERGENT, CODES)}
