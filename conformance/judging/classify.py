@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from conformance.judging.differences import Differing
@@ -25,15 +24,10 @@ from conformance.judging.subnormals import (
     is_order_flushed_in_part,
 )
 from conformance.known.hypothesis import Hypothesis
-from conformance.known.iota import is_iota, without_signed_zeros
 from conformance.verdict import Verdict
-from reference.interpreter.evaluate import apply
-from reference.ir.op import Rounding
-from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import without_subnormals
+from reference.ir.types import Array
 from reference.numerics.elementary import functions
-from reference.numerics.rounding import round_to, to_float64, ulp_size
-from reference.ops.table import OPS
+from reference.numerics.rounding import ulp_size
 from reference.unspecified.table import unspecified
 
 BY_FORMULA = "other reading"
@@ -181,25 +175,6 @@ def _flushed_or_other_formula(d: Differing) -> Answer:
         yield from question(d)
 
 
-def _taken_for_iota(d: Differing) -> Answer:
-    """A constant -0, 1, 2, ... taken for an iota, which begins with +0: the result, where it is
-    made of constants alone, or an operand."""
-    if all(d.constants) and is_iota(d.expected):
-        yield Verdict.DIVERGENT, "taken for iota", *exactly((d.where == 0) & (d.got == 0))
-    taken = [
-        constant and isinstance(one, np.ndarray) and is_iota(one)
-        for one, constant in zip(d.operands, d.constants, strict=True)
-    ]
-    if any(taken) and len(d.results) == 1:
-        operands = [
-            without_signed_zeros(one) if other else one
-            for one, other in zip(d.operands, taken, strict=True)
-        ]
-        (result,) = apply(d.operation, operands)
-        other = result.reshape(-1)[d.where]
-        yield Verdict.DIVERGENT, "taken for iota", d.near(other), d.predicted(other)
-
-
 def _special_values(d: Differing) -> Answer:
     if not (d.type.is_float or d.type.is_complex):
         return
@@ -246,61 +221,6 @@ def _integers(d: Differing) -> Answer:
             yield Verdict.DIVERGENT, "truncated to 32 bits", *exactly(d.got == extended)
 
 
-_DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
-"""The types that backends compute narrower ones in, to round a second time afterwards."""
-
-
-def _unrounded(d: Differing) -> Array | None:
-    """The exact real results as float64 (long double for integers), where it holds them."""
-    record = d.record
-    if record is None or d.met is None or not d.is_real:
-        return None
-    if record.unrounded is None or record.is_sign_only:
-        return None
-    if len(d.met) == 1 and element_type_of(d.met[0]).is_integer:
-        return d.met[0].astype(np.longdouble)
-    if not all(element_type_of(a).is_float for a in d.met) or d.type.name == "f64":
-        return d.met[0] if _is_whole(d) else None
-    return record.unrounded(*(to_float64(array) for array in d.met))
-
-
-def _is_whole(d: Differing) -> bool:
-    """Whether the op rounds to whole numbers, which are exact."""
-    record = d.record
-    return bool(record) and record.rounding is Rounding.EXACT and record.unrounded is np.positive
-
-
-def _rounding(d: Differing) -> Answer:
-    """One representable number off: a tie broken the wrong way, or rounded twice."""
-    exact = _unrounded(d)
-    if exact is None:
-        return
-    want, got = d.wide
-    tie = (want - exact == exact - got) & (want != got) & np.isfinite(exact)
-    close = d.distances <= 1
-    whole = _is_whole(d)
-    verdict = Verdict.DIVERGENT if whole else Verdict.INACCURATE
-    yield verdict, "tie rounding", *exactly(tie & (close | whole))
-    for detour in _DETOURS:
-        if np.dtype(detour).itemsize * 8 > d.type.bits:
-            twice = round_to(exact.astype(detour).astype(np.float64), d.type)
-            yield Verdict.INACCURATE, "double rounding", *exactly(d.same(twice) & close)
-
-
-def _rewritten(d: Differing) -> Answer:
-    """A quotient computed as a product with the rounded reciprocal of the divisor."""
-    if d.operation.name == "divide" and d.is_real and d.met is not None:
-        lhs, rhs = d.met
-        divide, multiply = OPS["divide"].evaluate, OPS["multiply"].evaluate
-        reciprocal = divide(np.ones(rhs.shape, rhs.dtype), rhs)
-        alike = d.same(multiply(lhs, reciprocal))
-        yield Verdict.INACCURATE, "reciprocal", *exactly(alike & (d.distances <= PAIR))
-        lost = d.same(
-            multiply(lhs, without_subnormals(reciprocal))
-        )  # of a divisor near the largest number
-        yield Verdict.DIVERGENT, "reciprocal", *exactly(alike | lost)
-
-
 def _right_size(d: Differing) -> Array:
     """Which elements are so near that they only lack accuracy: within a few bounds, or half of the
     significand's digits, and of the right sign."""
@@ -338,12 +258,9 @@ QUESTIONS: tuple[Question[Differing], ...] = (
     _by_formula,
     _as_computed,
     _flushed_or_other_formula,
-    _taken_for_iota,
     flushed_in_f32,
-    _rewritten,
     _special_values,
     _swapped,
-    _rounding,
     _accuracy,
     _integers,
     _wrong,

@@ -22,6 +22,7 @@ from conformance.judging.processes import parts_of
 from conformance.judging.questions import Finding, Findings
 from conformance.judging.together import Operands, Together, tracer
 from conformance.judging.wording import of_elements
+from conformance.known.any_op import of_any_op
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
 from conformance.known.instead import Candidate, rewritten_by
@@ -310,7 +311,7 @@ def _giver(
 def _hypotheses(program: Program, operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
     """The hypotheses about the results of the operation that a program is about."""
     if operation.name != program.subject.name:  # a result of another one, which hands it on
-        return ()
+        return of_any_op(_constants(program, operation))
     return hypotheses_of(program.subject, platform, _constants(program, program.subject))
 
 

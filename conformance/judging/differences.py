@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from conformance.judging.questions import Predicted
+from conformance.known.elementwise import met
 from conformance.known.hypothesis import NEAR, Hypothesis
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.ulp import bound_distances, distances_from, ulp_distances
 from conformance.verdict import Element
-from reference.interpreter import quantized
 from reference.interpreter.evaluate import apply, of_shape
 from reference.ir.op import Op
 from reference.ir.program import Operation
@@ -140,22 +140,8 @@ class Differing:
     def met(self) -> tuple[Array, ...] | None:
         """The operands' elements that met at each, 1-D; None where shapes do not tell them, and of
         ops that do not work element by element."""
-        record = self.record
-        if record is None or not record.elementwise:
-            return None
-        if quantized.per_axis(self.operation):
-            return None
-        picked: list[Array] = []
-        for operand in self.operands:
-            if not isinstance(operand, np.ndarray):
-                return None
-            if operand.shape == self.expected.shape:
-                picked.append(operand.reshape(-1)[self.where])
-            elif operand.ndim == 0 and record.lifts:
-                picked.append(np.broadcast_to(operand, (len(self.where),)).copy())
-            else:
-                return None
-        return tuple(picked) if picked else None
+        found = met(self.operation, self.operands, self.expected.shape)
+        return found and tuple(one.reshape(-1)[self.where] for one in found)
 
     def again(self, operands: Iterable[Array]) -> Array:
         """The op's own results on other operand elements."""

@@ -4,13 +4,15 @@ A hypothesis permits nothing. An element that a rule does not permit, and that a
 predicts, is of its class; expectation files say on which backends a class is known.
 
 One about an operation has `errors`. One about a program has `rewrite`, which makes the programs
-that are computed instead (`conformance/known/instead.py` evaluates them).
+that are computed instead (`conformance/known/instead.py` evaluates them), or an `arithmetic`, by
+which the judge of programs evaluates it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 import numpy as np
 
@@ -35,9 +37,19 @@ Others = Callable[[Operation, Operands], Iterator[Results]]
 Rewriting = Callable[[Program], Iterator[Sequence[Program]]]
 """rewriting(program): each of the programs that may be computed instead. Several in place of one
 differ in what lies in memory that is not the program's own: what they agree on is predicted."""
+
+
+class Arithmetic(Enum):
+    """How the operations of a program may be computed otherwise, some of them or all."""
+
+    FLUSHED = auto()
+    """With subnormal numbers taken for zeros."""
+    UNROUNDED = auto()
+    """Without what is only rounded."""
+
+
 Concerns = Callable[[Operation], bool]
 """concerns(operation): whether a hypothesis is about the operation, or about one in it."""
-
 
 NEAR = 2.0
 """How many ulp an element may be off a prediction to count as predicted."""
@@ -66,8 +78,8 @@ class Hypothesis:
     none; None where `errors` says no more than how far results may be off. `otherwise` is what is
     computed instead, where elements are just that.
 
-    One with `rewrite` is about programs, of one process or of `several`, on any `Hardware` or on
-    `platform`; `concerns` tells the operations of main that are computed otherwise.
+    One with `rewrite` or `arithmetic` is about programs, of one process or of `several`, on any
+    `Hardware` or on `platform`; `concerns` tells operations of main that are computed otherwise.
     """
 
     label: str
@@ -81,6 +93,7 @@ class Hypothesis:
     ulps: Measure | None = None
     otherwise: Otherwise | None = None
     rewrite: Rewriting | None = None
+    arithmetic: Arithmetic | None = None
     concerns: Concerns = is_any
     several: bool = False
     platform: str = ""

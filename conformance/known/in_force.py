@@ -11,6 +11,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from conformance.known.any_op import of_any_op
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.rewritings.stated import Stated, StatedRewriting
 from conformance.known.table import known_of
@@ -40,7 +41,7 @@ def hypotheses_of(
     known = known_of(operation, platform)
     if folded is not None and not all(folded):
         known = tuple(one for one in known if not one.of_constants)
-    return (*stated, *known)
+    return (*stated, *known, *of_any_op(folded))
 
 
 def stated_rewritings() -> tuple[StatedRewriting, ...]:

@@ -1,18 +1,35 @@
-"""Constants that are the numbers of an iota, all zeros among them being +0."""
+"""Constants -0, 1, 2, ... that are taken for an iota, which begins with +0."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from reference.ir.types import Array, element_type_of
 
+IOTA = "taken for iota"
+
 LEAST = 2
 """Elements that an iota has at least."""
 
 
-def without_signed_zeros(array: Array) -> Array:
-    """The same numbers, all zeros being +0."""
-    return array + np.zeros((), array.dtype)
+def as_iotas(arrays: Sequence[Any], folded: Sequence[bool]) -> tuple[Any, ...] | None:
+    """Return arrays, those that are taken for an iota with +0 for all zeros; None if none is.
+
+    `folded` says which are constants to a compiler.
+    """
+    taken = [
+        is_constant and isinstance(array, np.ndarray) and is_iota(array)
+        for array, is_constant in zip(arrays, folded, strict=True)
+    ]
+    if not any(taken):
+        return None
+    return tuple(
+        array + np.zeros((), array.dtype) if is_taken else array
+        for array, is_taken in zip(arrays, taken, strict=True)
+    )
 
 
 def is_iota(array: Array) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from conformance.known.hypothesis import Hypothesis
+from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.known.instead import Candidate, candidates
 from conformance.known.interpreter import indices
+from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.known.xla import folded_bitcasts, trip_counts
 from conformance.known.xla.indexing import bounded_starts, bounded_windows, reshaped_padding
 from conformance.known.xla.processes import (
@@ -53,6 +54,15 @@ PROGRAMS = (
     ),
 )  # fmt: skip
 """In the order in which they are asked: the first that explains all results gives the class."""
+
+SUBNORMAL = "subnormal intermediate"
+"""The class of results of programs that are explained by numbers taken for zero on the way."""
+
+OF_ARITHMETIC = (
+    Hypothesis(SUBNORMAL, flushes=True, arithmetic=Arithmetic.FLUSHED),
+    Hypothesis(LEFT_OUT, arithmetic=Arithmetic.UNROUNDED),
+)
+"""In the order in which they are asked, of each element of a program's results."""
 
 OF_PROGRAMS = frozenset(one.label for one in PROGRAMS)
 """Their classes, each of all results of a program."""

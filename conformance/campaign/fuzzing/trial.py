@@ -41,8 +41,9 @@ from conformance.gate.expectations import (
 )
 from conformance.judging.compare import judge_alone, malformed
 from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import SUBNORMAL, in_doubt, is_flushed, is_single
+from conformance.judging.perturbation.judge import in_doubt, is_flushed, is_single
 from conformance.known.in_force import in_force
+from conformance.known.programs import SUBNORMAL
 from conformance.phases import phase
 from conformance.stablehlo.emit import EmitError, spell_operation
 from conformance.transforms.inline import inlined

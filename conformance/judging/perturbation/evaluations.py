@@ -20,6 +20,7 @@ from conformance.judging.perturbation.flushing import at_random, everything, of_
 from conformance.judging.perturbation.hook import Follower, Tolerances, Values
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import separated
+from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.phases import phase
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import part
@@ -267,6 +268,13 @@ class Permitted:
             some = inputs if number % 2 else given
             directions = _each(random) if number % 4 > 1 else None
             yield self._run(some, flush=flushing, directions=directions)[0]
+
+    def by(self, hypothesis: Hypothesis) -> list[Values]:
+        """The results by the arithmetic of a hypothesis, moved and not; none where all are as by
+        the program's own."""
+        if hypothesis.arithmetic is Arithmetic.FLUSHED:
+            return self.flushed()
+        return self.unrounded()
 
     @phase("filled")
     def filled(self) -> list[Values]:

@@ -33,18 +33,15 @@ from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failures, is_near, within
 from conformance.judging.questions import Answer, Finding, Question, ask
 from conformance.judging.wording import of_elements
+from conformance.known.hypothesis import Hypothesis
 from conformance.known.instead import Candidate
-from conformance.known.programs import explaining
-from conformance.known.rewritings.identities import LEFT_OUT
+from conformance.known.programs import OF_ARITHMETIC, explaining
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import alike
 from reference.ops.structure import calls_target, is_constant, is_structure
-
-SUBNORMAL = "subnormal intermediate"
-"""The class of results of programs that are explained by numbers taken for zero on the way."""
 
 FEW_SAMPLES = 4
 """Evaluations that are made first: what their hull takes in, that of all does too."""
@@ -175,7 +172,8 @@ def _is_result_flushed(permitted: Permitted, number: int, actual: Array) -> bool
     where = np.flatnonzero(~alike(permitted.expected[number], actual))
     hull = _Hull(permitted, number, actual.reshape(-1)[where], where)
     hull.samples += hull.pick(permitted.moved())
-    return any(bool(answer[2].all()) for answer in _flushed(hull))
+    flushing = [one for one in OF_ARITHMETIC if one.flushes]
+    return any(bool(answer[2].all()) for answer in _by_arithmetic(hull, flushing))
 
 
 def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
@@ -293,22 +291,15 @@ def _depends_on_what_is_open(hull: _Hull) -> Answer:
         yield Verdict.UNSPECIFIED, hull.permitted.reasons[0], varying
 
 
-def _flushed(hull: _Hull) -> Answer:
-    if zeroed := hull.pick(hull.permitted.flushed()):
-        if hull.is_number:
-            flushed = hull.within([*zeroed, *hull.samples])
-        else:
-            flushed = np.any([hull.got == one for one in zeroed], axis=0)
-        yield Verdict.FLUSHED, SUBNORMAL, flushed
-
-
-def _left_as_it_was(hull: _Hull) -> Answer:
-    if samples := hull.pick(hull.permitted.unrounded()):
-        if hull.is_number:
-            mask = hull.within([hull.want, *samples])
-        else:
-            mask = np.any([hull.got == one for one in samples], axis=0)
-        yield Verdict.DIVERGENT, LEFT_OUT, mask
+def _by_arithmetic(hull: _Hull, hypotheses: Sequence[Hypothesis] = OF_ARITHMETIC) -> Answer:
+    """Explained by another arithmetic in whatever operations."""
+    for one in hypotheses:
+        if others := hull.pick(hull.permitted.by(one)):
+            if not hull.is_number:
+                mask = np.any([hull.got == other for other in others], axis=0)
+            else:  # what is flushed in some operations alone lies between
+                mask = hull.within([*others, *(hull.samples if one.flushes else [hull.want])])
+            yield Verdict.FLUSHED if one.flushes else Verdict.DIVERGENT, one.label, mask
 
 
 def _wrong(hull: _Hull) -> Answer:
@@ -323,8 +314,7 @@ _QUESTIONS: tuple[Question[_Hull], ...] = (
     _reached_by_more,
     _depends_on_choices,
     _depends_on_what_is_open,
-    _flushed,
-    _left_as_it_was,
+    _by_arithmetic,
     _wrong,
 )
 

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from conformance.known.in_force import stated_rewritings
-from conformance.known.iota import is_iota, without_signed_zeros
+from conformance.known.iota import IOTA, as_iotas
 from conformance.known.rewritings import contraction, exponentials
 from conformance.known.rewritings.contraction import CONTRACTED, QUOTIENT, TAKEN_APART
 from conformance.known.rewritings.exponentials import OF_NAN, UNROUNDED
@@ -29,8 +29,6 @@ from conformance.transforms.values import used_by
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-
-IOTA = "taken for iota"
 
 COLUMNS = "columns of a product taken from before"
 
@@ -52,13 +50,9 @@ def _of_iota(
     whole, inputs = given
     taken = {value.name for value in used_by(operation) if shown.is_folded(value)}
     names = [one.name for one in whole.main.arguments]
-    is_taken = [name in taken and is_iota(one) for name, one in zip(names, inputs, strict=True)]
-    if not any(is_taken):
+    others = as_iotas(inputs, [name in taken for name in names])
+    if others is None:
         return
-    others = [
-        without_signed_zeros(one) if other else one
-        for one, other in zip(inputs, is_taken, strict=True)
-    ]
     try:
         (result,) = evaluate(whole, others)
     except EvaluationError:

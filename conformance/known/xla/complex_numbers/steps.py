@@ -17,13 +17,18 @@ from enum import Enum, auto
 
 import numpy as np
 
+from conformance.tolerance import rules
 from reference.ir.types import Array, ElementType
 from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.rounding import overflow
 
-FUNCTION = 4
+_FUNCTIONS = (
+    rules.EXPONENTIAL, rules.EXPM1, rules.LOG, rules.LOG1P, rules.TRIGONOMETRIC, rules.TANGENT,
+    rules.ATAN2,
+)  # fmt: skip
+FUNCTION = max(max(rule.ulps.f32, rule.ulps.f64) for rule in _FUNCTIONS if rule.ulps)
 """What an elementary function may be off, in units of the roundoff: the largest figure that rules
-give for real ones in f32 and f64 (rules.py), but for pow and tanh."""
+give for those that formulas are made of, in f32 and f64."""
 POWER = 16
 """What a real power may be off: OpenCL's figure."""
 _DOUBLE, _LOST = 64, 2.0**-63

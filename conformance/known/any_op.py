@@ -1,0 +1,127 @@
+"""What backends are supposed to compute in place of whatever operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import ml_dtypes
+import numpy as np
+
+from conformance.known.elementwise import met
+from conformance.known.hypothesis import (
+    NEAR,
+    Hypothesis,
+    Operands,
+    Results,
+    known_values,
+    nothing,
+    told,
+)
+from conformance.known.iota import IOTA, as_iotas, is_iota
+from conformance.tolerance.ulp import distances_from, ulp_distances
+from reference.interpreter.evaluate import apply
+from reference.ir.op import Rounding
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import alike
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.table import OPS
+
+_DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
+"""The types that backends compute narrower ones in, to round a second time afterwards."""
+
+
+def of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses about whatever operation, asked after those of an op.
+
+    `folded` says which of its operands are constants to a compiler; None where nobody knows.
+    """
+    of_constants = () if folded is None else (_of_iotas(tuple(folded)),)
+    return (*of_constants, _TIES, _ROUNDED_TWICE)
+
+
+@cache
+def _of_iotas(folded: tuple[bool, ...]) -> Hypothesis:
+    """Return the class of constants -0, 1, 2, ... taken for an iota, which begins with +0.
+
+    They are the result, where it is made of constants alone, or operands.
+    """
+
+    def errors(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        found = nothing(expected)
+        if all(folded):
+            firsts = (_is_first(want) & is_iota(want) for want in expected)
+            found = told(*(a & (b == 0) for a, b in zip(firsts, actual, strict=True)))
+        others = as_iotas(operands, folded)
+        if len(expected) > 1 or others is None:
+            return found
+        (other,) = apply(operation, others)
+        return (np.minimum(found[0], distances_from(other, actual[0]) / NEAR),)
+
+    def ulps(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        return tuple(one * NEAR for one in errors(operation, operands, expected, actual))
+
+    return Hypothesis(IOTA, errors, signs=True, ulps=ulps)
+
+
+def _is_first(array: Array) -> Array:
+    return (np.arange(array.size) == 0).reshape(array.shape)
+
+
+def _exact(operation: Operation, operands: Operands, result: Array) -> Array | None:
+    """Return the exact real results as float64 (long double for integers), where it holds them."""
+    record, given = OPS.get(operation.name), met(operation, operands, result.shape)
+    if record is None or given is None or not element_type_of(result).is_float:
+        return None
+    if record.unrounded is None or record.is_sign_only:
+        return None
+    if len(given) == 1 and element_type_of(given[0]).is_integer:
+        return given[0].astype(np.longdouble)
+    is_wide = element_type_of(result).name == "f64"
+    if is_wide or not all(element_type_of(one).is_float for one in given):
+        return given[0] if _is_whole(operation) else None
+    return record.unrounded(*map(to_float64, given))
+
+
+def _is_whole(operation: Operation) -> bool:
+    """Return whether the op rounds to whole numbers, which are exact."""
+    record = OPS[operation.name]
+    return record.rounding is Rounding.EXACT and record.unrounded is np.positive
+
+
+def _are_neighbours(wanted: Array, got: Array) -> Array:
+    """Return which elements are next to each other by number, or the same."""
+    return ulp_distances(wanted.reshape(-1), got.reshape(-1)).reshape(got.shape) <= 1
+
+
+def _ties(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
+    """Return 0 where a tie is broken the wrong way, else infinity."""
+    exact = _exact(operation, operands, expected[0])
+    if exact is None:
+        return nothing(expected)
+    want, got = to_float64(expected[0]), to_float64(actual[0])
+    tie = (want - exact == exact - got) & (want != got) & np.isfinite(exact)
+    is_close = _is_whole(operation) | _are_neighbours(expected[0], actual[0])
+    return told(tie & is_close)
+
+
+def _twice(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
+    """Return 0 where the exact result was rounded to a wider type first, else infinity."""
+    exact = _exact(operation, operands, expected[0])
+    if exact is None:
+        return nothing(expected)
+    of, found = element_type_of(expected[0]), np.zeros(expected[0].shape, np.bool_)
+    for detour in _DETOURS:
+        if np.dtype(detour).itemsize * 8 > of.bits:
+            twice = round_to(exact.astype(detour).astype(np.float64), of)
+            found |= alike(twice, actual[0])
+    return told(found & _are_neighbours(expected[0], actual[0]))
+
+
+_TIES = known_values("tie rounding", _ties)
+_ROUNDED_TWICE = known_values("double rounding", _twice)
