@@ -81,14 +81,14 @@ def _refuting(d: Differing) -> Iterator[tuple[Any, ...]]:
 
 def _excluded(d: Differing) -> Iterator[tuple[Any, ...]]:
     """The elements that the rule itself excludes, by class; nothing predicts them."""
-    for label, mask in d.excluded:
+    for label, mask in d.said.excluded:
         yield label, np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
 
 
 def _permitted(d: Differing) -> Answer:
     """Equal but for a NaN's payload, or within the budget with the right sign and range."""
-    if d.permitted is not None:
-        yield Verdict.PASS, "", d.permitted.reshape(-1)[d.where]
+    if d.said.permitted is not None:
+        yield Verdict.PASS, "", d.said.permitted.reshape(-1)[d.where]
     if d.bounded:
         yield Verdict.PASS, "", d.same(d.want) | ((d.distances <= 1) & d.right_zeros)
         return

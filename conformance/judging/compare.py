@@ -337,14 +337,12 @@ def _judge_result(
     if not where.size:
         return _clean(expected, rule, budget, together.operands)
     operation, values, place = _giver(program, number, together)
-    bound, permitted = together.bound(number), together.permitted(number)
-    if rule.bound is not None and bound is None and together.measured(number) is None:
+    said = together.said(number)
+    if rule.bound is not None and said.bound is None and said.measured is None:
         budget = None  # this result is data
     differing = Differing(
-        operation, values, expected, actual, where, rule, budget, platform, place, bound,
-        permitted, together.measured(number), together.excluded(number), together.actual,
-        together.either_zero(number), _constants(program, operation),
-        _hypotheses(program, operation, platform),
+        operation, values, expected, actual, where, rule, budget, platform, place, said,
+        together.actual, _hypotheses(program, operation, platform),
         lambda measure: together.by_measure(measure, number),
     )  # fmt: skip
     findings = find(differing)

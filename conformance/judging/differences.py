@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from conformance.judging.questions import Predicted
+from conformance.judging.together import Said
 from conformance.known.elementwise import met
 from conformance.known.hypothesis import NEAR, Hypothesis
 from conformance.tolerance.rule import Measure, Rule
@@ -29,14 +30,10 @@ from reference.ops.table import OPS
 class Differing:
     """The elements of one result whose bits differ, and everything that may explain them.
 
-    `where` are their flat indices in the result, which is `number` of the operation's. `bound`
-    has the largest permitted errors of the result's elements, `permitted` those elements that
-    are right by the rule's own say, `measured` the errors as the rule measures them, `excluded`
-    what it finds wrong in any case, where the rule has such; `results` are all actual results.
-    `either_zero` has the zeros that may have either sign.
-    `constants` says which of the operands are constants to a compiler.
-    `hypotheses` are those about the operation, `by_measure` gives the errors of the result's
-    elements by the measure of one of them.
+    `where` are their flat indices in the result, which is `number` of the operation's. `said` is
+    what the rule says of the result; `results` are all actual results. `hypotheses` are those about
+    the operation, `by_measure` gives the errors of the result's elements by the measure of one of
+    them.
     """
 
     operation: Operation
@@ -47,16 +44,11 @@ class Differing:
     rule: Rule
     budget: float | None
     platform: str
-    number: int = 0
-    bound: Array | None = None
-    permitted: Array | None = None
-    measured: Array | None = None
-    excluded: Sequence[tuple[str, Array]] = ()
-    results: tuple[Array, ...] = ()
-    either_zero: Array | None = None
-    constants: tuple[bool, ...] = ()
-    hypotheses: tuple[Hypothesis, ...] = ()
-    by_measure: Callable[[Measure], Array] | None = None
+    number: int
+    said: Said
+    results: tuple[Array, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    by_measure: Callable[[Measure], Array]
 
     @cached_property
     def type(self) -> ElementType:
@@ -87,10 +79,10 @@ class Differing:
     def distances(self) -> Array:
         """Errors of floating-point and complex elements, in ulp or in units of the bound; inf for
         anything else."""
-        if self.measured is not None:
-            return self.measured.reshape(-1)[self.where]
-        if self.bound is not None:
-            return bound_distances(self.want, self.got, self.bound.reshape(-1)[self.where])
+        if self.said.measured is not None:
+            return self.said.measured.reshape(-1)[self.where]
+        if self.said.bound is not None:
+            return self.of_bound(self.want)
         if self.type.is_float or self.type.is_complex:
             return ulp_distances(self.want, self.got)
         return np.full(len(self.where), np.inf)
@@ -102,9 +94,9 @@ class Differing:
             return np.ones(len(self.where), np.bool_)
         wrong = is_zero(self.want) & is_zero(self.got)
         wrong &= is_negative(self.want) != is_negative(self.got)
-        if self.either_zero is not None:
+        if self.said.either_zero is not None:
             shape = (self.expected.size, *wrong.shape[1:])
-            wrong &= ~self.either_zero.reshape(shape)[self.where]
+            wrong &= ~self.said.either_zero.reshape(shape)[self.where]
         return ~(wrong.any(axis=-1) if self.type.is_complex else wrong)
 
     def explained(self, hypothesis: Hypothesis) -> Array:
@@ -122,14 +114,21 @@ class Differing:
 
     def _measured(self, measure: Measure | None) -> Array:
         """The errors of the elements by the measure of another formula; infinite without one."""
-        if self.by_measure is None or measure is None:
+        if measure is None:
             return np.full(len(self.where), np.inf)
         return self.by_measure(measure).reshape(-1)[self.where]
 
     @property
     def bounded(self) -> bool:
         """Whether distances are in units of what the rule permits, rather than in ulp."""
-        return self.bound is not None or self.measured is not None
+        return self.said.bound is not None or self.said.measured is not None
+
+    def of_bound(self, other: Array) -> Array:
+        """Return the errors from other elements in units of the bound; infinite without one."""
+        bound = self.said.bound
+        if bound is None:
+            return np.full(len(self.where), np.inf)
+        return bound_distances(other, self.got, bound.reshape(-1)[self.where])
 
     @property
     def record(self) -> Op | None:

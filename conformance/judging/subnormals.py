@@ -11,7 +11,7 @@ from conformance.judging.differences import Differing
 from conformance.judging.questions import Answer, Predicted, exactly
 from conformance.known.xla.subnormals import in_f32, subnormal_order
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.ulp import bound_distances, part_distances
+from conformance.tolerance.ulp import part_distances
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, apply, of_shape
 from reference.ir.op import Rounding
@@ -115,8 +115,7 @@ def _flushed_whole(d: Differing) -> Answer:
         seen = tuple(without_subnormals(array) for array in d.results)
         right = d.rule.permits(d.operation, tuple(flushed), results, seen)[d.number]
         alike |= False if right is None else right.reshape(-1)[d.where]
-    if d.bound is not None:
-        alike |= bound_distances(other, d.got, d.bound.reshape(-1)[d.where]) <= 1
+    alike |= d.of_bound(other) <= 1
     alike &= d.right_zeros | _zeros_of(d, flushed, results)
     yield Verdict.FLUSHED, "subnormal input", *_as_flushed(d, other, alike)
 
@@ -133,7 +132,8 @@ def _zeros_of(d: Differing, operands: list[Array], results: tuple[Array, ...]) -
     if d.rule.either_zero is None:
         return np.ones(len(d.where), np.bool_)
     either = d.rule.either_zero(d.operation, tuple(operands), results)[d.number]
-    return replace(d, expected=results[d.number], either_zero=either).right_zeros
+    said = replace(d.said, either_zero=either)
+    return replace(d, expected=results[d.number], said=said).right_zeros
 
 
 def _open_for(d: Differing, chosen: tuple[int, ...], flushed: list[Array], other: Array) -> Array:
@@ -214,9 +214,7 @@ def flushed_in_f32(d: Differing) -> Answer:
     try:
         for results in in_f32.flushed(operation, operands):
             other = results[place].reshape(-1)[where]
-            explained = d.near(other)
-            if d.bound is not None:
-                explained |= bound_distances(other, d.got, d.bound.reshape(-1)[d.where]) <= 1
+            explained = d.near(other) | (d.of_bound(other) <= 1)
             yield Verdict.DIVERGENT, in_f32.LABEL, explained, d.predicted(other)
     except EvaluationError:
         return

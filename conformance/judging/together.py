@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,23 @@ from reference.ops.structure import is_constant
 Operands = Callable[[], tuple[Operation, tuple[Array, ...]]]
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a rule says of the elements of one result; None where it says nothing.
+
+    `bound` has the largest permitted errors, `permitted` those elements that are right together
+    with all others, `measured` the errors in units of what is permitted, `excluded` those that no
+    reading of the specification permits, and why, `either_zero` the zeros that may have either
+    sign.
+    """
+
+    bound: Array | None = None
+    permitted: Array | None = None
+    measured: Array | None = None
+    excluded: Sequence[tuple[str, Array]] = ()
+    either_zero: Array | None = None
+
+
 @dataclass(frozen=True)
 class Together:
     """All results of a program on one set of inputs, for what is asked of them together."""
@@ -27,72 +43,39 @@ class Together:
     operands: Operands
     expected: tuple[Array, ...]
     actual: tuple[Array, ...]
-    _errors: dict[Measure, tuple[Array, ...]] = field(
-        default_factory=dict[Measure, tuple[Array, ...]]
-    )
+    _answers: dict[Any, tuple[Any, ...]] = field(default_factory=dict[Any, tuple[Any, ...]])
 
-    @cached_property
-    def _bounds(self) -> tuple[Array | None, ...]:
-        if self.rule.bound is None:
-            return (None,) * len(self.expected)
-        with np.errstate(all="ignore"):
-            return self.rule.bound(*self.operands(), self.expected)
-
-    @cached_property
-    def _permitted(self) -> tuple[Array | None, ...]:
-        if self.rule.permits is None:
-            return (None,) * len(self.expected)
-        with np.errstate(all="ignore"):
-            return self.rule.permits(*self.operands(), self.expected, self.actual)
-
-    @cached_property
-    def _measured(self) -> tuple[Array | None, ...]:
-        if self.rule.measure is None:
-            return (None,) * len(self.expected)
-        with np.errstate(all="ignore"):
-            return self.rule.measure(*self.operands(), self.expected, self.actual)
-
-    @cached_property
-    def _excluded(self) -> tuple[Sequence[tuple[str, Array]], ...]:
-        if self.rule.excludes is None:
-            return ((),) * len(self.expected)
-        with np.errstate(all="ignore"):
-            return self.rule.excludes(*self.operands(), self.expected, self.actual)
-
-    @cached_property
-    def _either(self) -> tuple[Array | None, ...]:
-        if self.rule.either_zero is None:
-            return (None,) * len(self.expected)
-        with np.errstate(all="ignore"):
-            return self.rule.either_zero(*self.operands(), self.expected)
+    def said(self, number: int) -> Said:
+        """Return what the rule says of result `number`."""
+        rule = self.rule
+        return Said(
+            self._of_expected(rule.bound)[number],
+            self._of_both(rule.permits)[number],
+            self._of_both(rule.measure)[number],
+            self._of_both(rule.excludes)[number] or (),
+            self._of_expected(rule.either_zero)[number],
+        )
 
     def by_measure(self, measure: Measure, number: int) -> Array:
-        """The errors of result `number` by the measure of a hypothesis."""
-        if measure not in self._errors:
+        """Return the errors of result `number` by the measure of a hypothesis."""
+        return self._of_both(measure)[number]
+
+    def _of_expected(self, ask: Callable[..., tuple[Any, ...]] | None) -> tuple[Any, ...]:
+        return self._once(ask, self.expected)
+
+    def _of_both(self, ask: Callable[..., tuple[Any, ...]] | None) -> tuple[Any, ...]:
+        return self._once(ask, self.expected, self.actual)
+
+    def _once(
+        self, ask: Callable[..., tuple[Any, ...]] | None, *given: tuple[Array, ...]
+    ) -> tuple[Any, ...]:
+        """Return an answer about each result, None where nobody is asked."""
+        if ask is None:
+            return (None,) * len(self.expected)
+        if ask not in self._answers:
             with np.errstate(all="ignore"):
-                found = measure(*self.operands(), self.expected, self.actual)
-            self._errors[measure] = found
-        return self._errors[measure][number]
-
-    def bound(self, number: int) -> Array | None:
-        """The largest permitted errors of result `number`, where the rule has such."""
-        return self._bounds[number]
-
-    def permitted(self, number: int) -> Array | None:
-        """Which elements of result `number` are right together with all others."""
-        return self._permitted[number]
-
-    def measured(self, number: int) -> Array | None:
-        """The errors of result `number` in units of what is permitted, if the rule measures."""
-        return self._measured[number]
-
-    def excluded(self, number: int) -> Sequence[tuple[str, Array]]:
-        """Which elements of result `number` no reading of the specification permits, and why."""
-        return self._excluded[number]
-
-    def either_zero(self, number: int) -> Array | None:
-        """Which zeros of result `number` may have either sign, where the rule has such."""
-        return self._either[number]
+                self._answers[ask] = ask(*self.operands(), *given)
+        return self._answers[ask]
 
 
 def tracer(program: Program, inputs: Sequence[Array]) -> Operands:
