@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -45,6 +44,8 @@ from reference.ops.structure import calls_target, is_constant, is_structure
 
 FEW_SAMPLES = 4
 """Evaluations that are made first: what their hull takes in, that of all does too."""
+
+_COUNTS = (FEW_SAMPLES, SAMPLES + 2)
 
 MORE_SAMPLES = 64
 """Evaluations more for results that are found nowhere else, but near; these have no margin.
@@ -116,17 +117,8 @@ def _differing(permitted: Permitted, actual: Sequence[Array]) -> list[int]:
 
 
 def _is_reached(permitted: Permitted, number: int, actual: Array) -> bool:
-    expected = permitted.expected[number]
-    of = element_type_of(expected)
-    if not (of.is_float or of.is_complex):
-        return False
-    where = np.flatnonzero(~alike(expected, actual))
-    got = actual.reshape(-1)[where]
-    for count in (FEW_SAMPLES, SAMPLES + 2):
-        sets = [expected, *(one[number] for one in permitted.moved(count))]
-        if within([one.reshape(-1)[where] for one in sets], got, of).all():
-            return True
-    return False
+    hull = _Hull(permitted, number, actual)
+    return any(bool(hull.moved(count).all()) for count in _COUNTS)
 
 
 def differs_beyond_rounding(permitted: Permitted, actual: Sequence[Array]) -> bool:
@@ -150,17 +142,13 @@ def by_distance(permitted: Permitted, actual: Sequence[Array]) -> list[int]:
 
 def _is_far(permitted: Permitted, number: int, actual: Array) -> bool:
     """Return whether a number is too far from a few evaluations for more of them to reach it."""
-    expected = permitted.expected[number]
-    of = element_type_of(expected)
-    if not (of.is_float or of.is_complex):
+    hull = _Hull(permitted, number, actual)
+    if not hull.is_number:
         return True
-    where = np.flatnonzero(~alike(expected, actual))
-    got = actual.reshape(-1)[where]
-    sets = [expected, *(one[number] for one in permitted.moved(FEW_SAMPLES))]
-    samples = [one.reshape(-1)[where] for one in sets]
+    reached = hull.moved(FEW_SAMPLES)
     with np.errstate(all="ignore"):
-        finite = np.isfinite(got - samples[0])
-    return bool((finite & ~is_near(samples, got, of) & ~within(samples, got, of)).any())
+        finite = np.isfinite(hull.got - hull.want)
+    return bool((finite & ~is_near(hull.samples, hull.got, hull.type) & ~reached).any())
 
 
 def is_flushed(permitted: Permitted, actual: Sequence[Array], numbers: Sequence[int]) -> bool:
@@ -169,8 +157,7 @@ def is_flushed(permitted: Permitted, actual: Sequence[Array], numbers: Sequence[
 
 
 def _is_result_flushed(permitted: Permitted, number: int, actual: Array) -> bool:
-    where = np.flatnonzero(~alike(permitted.expected[number], actual))
-    hull = _Hull(permitted, number, actual.reshape(-1)[where], where)
+    hull = _Hull(permitted, number, actual)
     hull.samples += hull.pick(permitted.moved())
     flushing = [one for one in OF_ARITHMETIC if one.flushes]
     return any(bool(answer[2].all()) for answer in _by_arithmetic(hull, flushing))
@@ -181,12 +168,11 @@ def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
     expected = permitted.expected[number]
     if not isinstance(expected, np.ndarray):
         return passed(0)
-    different = ~alike(expected, actual)
-    if not different.any():
-        return passed(expected.size)
-    where = np.flatnonzero(different)
-    codes = _Hull(permitted, number, actual.reshape(-1)[where], where).findings()
+    hull = _Hull(permitted, number, actual)
+    where, codes = hull.where, hull.findings()
     counts = Counter(codes)
+    if not counts:
+        return passed(expected.size)
 
     def failing(found: Finding, beside: str = "") -> Failing:
         chosen = where[[i for i, one in enumerate(codes) if one == found]]
@@ -209,15 +195,11 @@ def judge_result(permitted: Permitted, number: int, actual: Array) -> Judgement:
 def permits(permitted: Permitted, number: int, other: Array) -> Array:
     """Which elements of an array are permitted for result `number`, a mask of its shape."""
     expected = permitted.expected[number]
-    mask = alike(expected, other)
-    where = np.flatnonzero(~mask)
-    if where.size:
-        found = _Hull(permitted, number, other.reshape(-1)[where], where).findings()
-        mask.reshape(-1)[where] = [verdict is Verdict.PASS for verdict, _ in found]
+    mask, hull = np.ones(expected.shape, np.bool_), _Hull(permitted, number, other)
+    mask.reshape(-1)[hull.where] = [verdict is Verdict.PASS for verdict, _ in hull.findings()]
     return mask
 
 
-@dataclass
 class _Hull:
     """The elements of one result that differ, and the evaluations that they are compared with.
 
@@ -225,14 +207,12 @@ class _Hull:
     made, since no more is evaluated than it takes to explain every element.
     """
 
-    permitted: Permitted
-    number: int
-    got: Array
-    where: Array
-
-    def __post_init__(self) -> None:
+    def __init__(self, permitted: Permitted, number: int, actual: Array) -> None:
         """Take the expected elements as the first sample."""
-        self.want = self.permitted.expected[self.number].reshape(-1)[self.where]
+        expected = permitted.expected[number]
+        self.permitted, self.number = permitted, number
+        self.where = np.flatnonzero(~alike(expected, actual))
+        self.want, self.got = (one.reshape(-1)[self.where] for one in (expected, actual))
         self.type = element_type_of(self.want)
         self.is_number = self.type.is_float or self.type.is_complex
         self.samples: list[Array] = [self.want]
@@ -240,6 +220,13 @@ class _Hull:
     def pick(self, sets: Sequence[Values]) -> list[Array]:
         """The elements of these sets of results."""
         return [results[self.number].reshape(-1)[self.where] for results in sets]
+
+    def moved(self, count: int) -> Array:
+        """Which elements lie within so many evaluations that move results; the samples, then."""
+        self.samples = [self.want, *self.pick(self.permitted.moved(count))]
+        if not self.is_number:
+            return np.zeros(self.got.shape, np.bool_)
+        return self.within(self.samples)
 
     def within(self, samples: Sequence[Array], margin: float | None = None) -> Array:
         """Which elements lie within the samples, and the usual margin around them unless given."""
@@ -249,14 +236,14 @@ class _Hull:
 
     def findings(self) -> list[Finding]:
         """A verdict and a class for every element."""
+        if not self.where.size:
+            return []
         return ask(_QUESTIONS, self, len(self.where)).all()
 
 
 def _reached_by_moving(hull: _Hull) -> Answer:
-    for count in (FEW_SAMPLES, SAMPLES + 2):
-        hull.samples = [hull.want, *hull.pick(hull.permitted.moved(count))]
-        if hull.is_number:
-            yield Verdict.PASS, "", hull.within(hull.samples)
+    for count in _COUNTS:
+        yield Verdict.PASS, "", hull.moved(count)
     if not hull.is_number:
         varying = np.any([sample != hull.want for sample in hull.samples], axis=0)
         yield Verdict.UNSPECIFIED, "depends on rounding", varying
