@@ -35,7 +35,7 @@ from conformance.known.in_force import in_force
 from conformance.phases import phase
 from conformance.triage.attribute import Explainer, called
 from conformance.triage.conclusion import Settling
-from conformance.triage.fault import Fault
+from conformance.triage.fault import FailedProgram, Fault
 from conformance.triage.isolate import Steps, steps
 from conformance.triage.localise import Search
 from conformance.verdict import Errors, Verdict
@@ -333,8 +333,8 @@ class Work:
         inputs: tuple[Array, ...], actual: Sequence[Array], steps_made: Steps | None,
     ) -> Outcome:  # fmt: skip
         """The outcome with the operation that goes wrong first, or first of those not known."""
-        infeeds = self._unit.infeeds
-        why = self._explainer.explained(program, inputs, actual, judgement, steps_made, infeeds)
+        given = (program, inputs, actual, judgement, steps_made, self._unit.infeeds)
+        why = self._explainer.explained(FailedProgram(*given))
         fault = why.new or why.first
         if fault is None:
             return outcome

@@ -26,7 +26,7 @@ from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
 from conformance.transforms.values import makers_of, used_by
 from conformance.triage.carried import carried
-from conformance.triage.fault import Explained, Fault
+from conformance.triage.fault import Explained, FailedProgram, Fault
 from conformance.triage.halving import in_a_stretch
 from conformance.triage.isolate import Steps, Wrong, steps
 from conformance.triage.localise import Located, Search, least_of
@@ -40,8 +40,6 @@ from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
-Infeeds = Sequence[Sequence[Array]] | None
-
 PAIR = 2
 """Operations that are a group at least."""
 
@@ -54,28 +52,21 @@ class Explainer:
     expectations: tuple[Expectation, ...]
     backend: str
 
-    def explained(
-        self,
-        program: Program,
-        inputs: Sequence[Array],
-        actual: Sequence[Array],
-        judgement: Judgement,
-        steps: Steps | None,
-        infeeds: Infeeds = None,
-    ) -> Explained:
-        """What is behind the failure of a program that gave these results on these inputs."""
+    def explained(self, failed: FailedProgram) -> Explained:
+        """Return what is behind the failure of a program."""
+        judgement, steps = failed.judgement, failed.steps
         if judgement.kind in OF_PROGRAMS:  # and that explains all of it
-            for operation in concerned(judgement.kind, program):
+            for operation in concerned(judgement.kind, failed.program):
                 if ids := self.known(operation, judgement):
                     return Explained(
                         ids, Fault(operation, judgement), None, passed(judgement.total)
                     )
-        if steps is None and not infeeds and program.process_count == 1:
-            found = in_a_stretch(self.search, self.explained, program, inputs, actual, judgement)
+        if steps is None and not failed.infeeds and failed.program.process_count == 1:
+            found = in_a_stretch(self.search, self.explained, failed)
             if found is not None:
                 return found
         if steps is None or not steps.wrong:
-            return self._searched(program, inputs, judgement, steps, actual)
+            return self._searched(failed)
         known: dict[str, None] = {}
         new: Wrong | None = None
         explained: set[int] = set()
@@ -92,50 +83,38 @@ class Explainer:
         shifts += [one for one in steps.differing if id(one.operation) in explained]
         left = None
         if known:
-            left = self._left(program, inputs, actual, judgement, steps, shifts, infeeds, new)
+            left = self._left(failed, steps, shifts, new)
         first = Fault.of(steps.wrong[0])
         if new is not None:
             return Explained(tuple(known), first, Fault.of(new, self._group(new)), left)
         found = Explained(tuple(known), first, None, left)
         if left is None or not left.verdict.fails:
             return found
-        return self._behind(program, inputs, actual, judgement, steps, found)
+        return self._behind(failed, steps, found)
 
-    def _behind(
-        self,
-        program: Program,
-        inputs: Sequence[Array],
-        actual: Sequence[Array],
-        judgement: Judgement,
-        steps: Steps,
-        found: Explained,
-    ) -> Explained:
+    def _behind(self, failed: FailedProgram, steps: Steps, found: Explained) -> Explained:
         """What was found, all of it known, where the program goes wrong otherwise than where all
         of its results are shown: what is flushed there need not be where it is fused."""
+        judgement = failed.judgement
         if _is_flushed(judgement):
             ids = self.known(steps.wrong[0].operation, judgement)
             behind = Explained(ids, found.first, None, passed(judgement.total) if ids else None)
         else:
-            behind = self._searched(program, inputs, judgement, steps, actual)
+            behind = self._searched(failed)
         if not behind.is_known:
-            ids = self._rewritten(program, actual, judgement, steps)
+            ids = self._rewritten(failed, steps)
             behind = Explained(ids, found.first, None, passed(judgement.total) if ids else None)
         if not behind.is_known:
             return found
         return replace(behind, known=tuple(dict.fromkeys((*found.known, *behind.known))))
 
-    def _rewritten(
-        self,
-        program: Program,
-        actual: Sequence[Array],
-        judgement: Judgement,
-        steps: Steps,
-    ) -> tuple[str, ...]:
+    def _rewritten(self, failed: FailedProgram, steps: Steps) -> tuple[str, ...]:
         """The expectations that know rewritings which make the program's results of the values that
         the backend has; none where any result is neither that nor right on these values."""
         known: dict[str, None] = {}
-        makers = makers_of(program)
-        for value, got in zip(program.main.body.operations[-1].operands, actual, strict=True):
+        program, makers = failed.program, makers_of(failed.program)
+        ends = program.main.body.operations[-1].operands
+        for value, got in zip(ends, failed.actual, strict=True):
             place = makers.get(value.name)
             if place is None:
                 continue
@@ -149,7 +128,8 @@ class Explainer:
                 return ()
             if same(expected, [got]):
                 continue
-            found = rewritten(program, operation, steps.values, expected, (got,), judgement)
+            given = (program, operation, steps.values, expected, (got,))
+            found = rewritten(*given, failed.judgement)
             ids = self.known(operation, found) if is_rewriting(found.kind) else ()
             if not ids:
                 return ()
@@ -157,45 +137,31 @@ class Explainer:
         return tuple(known)
 
     def _left(
-        self,
-        program: Program,
-        inputs: Sequence[Array],
-        actual: Sequence[Array],
-        judgement: Judgement,
-        steps: Steps,
-        shifts: Sequence[Override],
-        infeeds: Infeeds,
-        new: Wrong | None,
+        self, failed: FailedProgram, steps: Steps, shifts: Sequence[Override], new: Wrong | None
     ) -> Judgement:
         """The judgement once what is known is taken as the backend has it."""
-        if new is None and steps.gives(actual):
-            return passed(judgement.total)
+        if new is None and steps.gives(failed.actual):
+            return passed(failed.judgement.total)
         try:
-            permitted = Permitted(program, inputs, self.search.platform, infeeds, shifts)
+            permitted = failed.permitted(self.search.platform, shifts)
         except EvaluationError:
-            return judgement
-        left = judge_program(permitted, actual)
-        return left if left.verdict.fails or new is None else judgement
+            return failed.judgement
+        left = judge_program(permitted, failed.actual)
+        return left if left.verdict.fails or new is None else failed.judgement
 
-    def _searched(
-        self,
-        program: Program,
-        inputs: Sequence[Array],
-        judgement: Judgement,
-        steps: Steps | None,
-        actual: Sequence[Array],
-    ) -> Explained:
+    def _searched(self, failed: FailedProgram) -> Explained:
         """What goes wrong only where the compiler may leave results out."""
-        values = None if steps is None else steps.values
+        program, actual, judgement = failed.program, failed.actual, failed.judgement
+        values = None if failed.steps is None else failed.steps.values
         ends = [one.name for one in program.main.body.operations[-1].operands]
         shown = dict(zip(ends, actual, strict=False))
-        found = self.search.first(program, inputs, judgement.verdict, values)
+        found = self.search.first(program, failed.inputs, judgement.verdict, values)
         if found is None:
             return Explained()
         found, is_by_itself = self._modelled(program, found, values or {}, shown)
         if values is not None and not is_by_itself:
             group = found.group or (found.operation,)
-            seen = carried(program, inputs, actual, group, values, self.search.platform)
+            seen = carried(program, failed.inputs, actual, group, values, self.search.platform)
             if seen is not None:
                 judgement = of_class(found.judgement, seen[1])
                 found, is_by_itself = replace(found, operation=seen[0], judgement=judgement), True
@@ -392,7 +358,7 @@ class Explainer:
             return ()
         numbers = range(len(actual))
         made = steps(self.search.run, self.search.platform, program, inputs, numbers)
-        found = self.explained(program, inputs, actual, judgement, made)
+        found = self.explained(FailedProgram(program, inputs, actual, judgement, made))
         return found.known if found.is_known else None
 
     def _alone(self, wrong: Wrong) -> Judgement | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.judging.compare import Judgement
-from conformance.triage.isolate import Wrong
+from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.overrides import Override
+from conformance.triage.isolate import Steps, Wrong
 from conformance.triage.localise import Located
-from reference.ir.program import Operation
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,27 @@ class Fault:
         if isinstance(blamed, Located):
             return cls(blamed.operation, blamed.judgement, (), blamed.group)
         return cls(blamed.operation, blamed.judgement, blamed.within, group)
+
+
+@dataclass(frozen=True, slots=True)
+class FailedProgram:
+    """A program that failed on these inputs: what it gave, the judgement, and its operations each
+    by itself, if they could be shown. `infeeds` are what its processes were fed."""
+
+    program: Program
+    inputs: Sequence[Array]
+    actual: Sequence[Array]
+    judgement: Judgement
+    steps: Steps | None = None
+    infeeds: Sequence[Sequence[Array]] | None = None
+
+    def permitted(self, platform: str, shifts: Sequence[Override] = ()) -> Permitted:
+        """Return what the results may be, some values on the way being shifted.
+
+        Raises:
+            EvaluationError: when the program cannot be evaluated.
+        """
+        return Permitted(self.program, self.inputs, platform, self.infeeds, shifts)
 
 
 @dataclass(frozen=True, slots=True)

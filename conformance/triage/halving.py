@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
-from conformance.judging.compare import Judgement, malformed
+from conformance.judging.compare import malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import (
     by_distance,
@@ -23,9 +23,9 @@ from conformance.judging.perturbation.judge import (
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import part, prefix
 from conformance.transforms.values import can_be_result, elements
-from conformance.triage.fault import Explained
+from conformance.triage.fault import Explained, FailedProgram
 from conformance.triage.influence import value_matters
-from conformance.triage.isolate import MOST_ELEMENTS, Run, Steps, steps
+from conformance.triage.isolate import MOST_ELEMENTS, Run, steps
 from conformance.triage.localise import Search, least_of
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
@@ -114,21 +114,15 @@ class Halving:
                 yield number, expected[number]
 
 
-Explain = Callable[[Program, Sequence[Array], Sequence[Array], Judgement, Steps | None], Explained]
-"""explain(program, inputs, actual, judgement, steps): what is behind a failure."""
+Explain = Callable[[FailedProgram], Explained]
+"""explain(failed program): what is behind its failure."""
 
 
-def in_a_stretch(
-    search: Search,
-    explain: Explain,
-    program: Program,
-    inputs: Sequence[Array],
-    actual: Sequence[Array],
-    judgement: Judgement,
-) -> Explained | None:
+def in_a_stretch(search: Search, explain: Explain, failed: FailedProgram) -> Explained | None:
     """Return what is behind the failure of a program that is too long, or too large, to show all
     of its values; None where no part of it goes wrong by itself."""
-    whole = Stretch(program, tuple(inputs), tuple(actual))
+    judgement = failed.judgement
+    whole = Stretch(failed.program, tuple(failed.inputs), tuple(failed.actual))
     if judgement.elements:
         whole = whole.only(judgement.elements[0].result)
     halving = Halving(search.run, search.platform, least_of(judgement.verdict))
@@ -138,17 +132,17 @@ def in_a_stretch(
     less, given, got = stretch.program, stretch.inputs, stretch.actual
     why = judge_program(Permitted(less, given, search.platform), got)
     shown = steps(search.run, search.platform, less, given, range(len(got)))
-    found = explain(less, given, got, why, shown)
+    found = explain(FailedProgram(less, given, got, why, shown))
     if found.first is None:
         return None
     if not found.is_known or shown is None:
         return replace(found, judgement=judgement if found.known else None)
     shifts = [*shown.adopted, *shown.differing]
     try:
-        permitted = Permitted(program, inputs, search.platform, None, shifts)
+        permitted = failed.permitted(search.platform, shifts)
     except EvaluationError:
         return replace(found, judgement=judgement)
-    return replace(found, judgement=judge_program(permitted, actual))
+    return replace(found, judgement=judge_program(permitted, failed.actual))
 
 
 def _named(program: Program, inputs: Sequence[Array]) -> dict[str, Array]:

@@ -16,7 +16,7 @@ from conformance.known.rewritings.contraction import CONTRACTED
 from conformance.known.rewritings.values import Shown
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.attribute import Explainer
-from conformance.triage.fault import Explained
+from conformance.triage.fault import Explained, FailedProgram
 from conformance.triage.isolate import Run, steps
 from conformance.triage.localise import Search
 from reference.interpreter.evaluate import evaluate
@@ -33,7 +33,7 @@ def explained(run: Run, text: str, inputs: Sequence[Array], known: Expectation) 
     assert judgement.verdict.fails
     found = steps(run, "cpu", program, inputs, range(len(actual)))
     explainer = Explainer(Search(run, "cpu"), (known,), "cpu")
-    return explainer.explained(program, inputs, actual, judgement, found)
+    return explainer.explained(FailedProgram(program, inputs, actual, judgement, found))
 
 
 NORMALIZED = """
