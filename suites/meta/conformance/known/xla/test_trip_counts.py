@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.trip_counts import LABEL
+from conformance.known.xla.trip_counts import LABEL, rewrite
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.rules import RULES
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Program
+from reference.ir.program import Function, Operation, Program, Region, Value, attributes
 
 
 def loop(
@@ -61,6 +63,19 @@ def test_one_turn_too_few_or_too_many(
         assert kind_of(program, right) == ""
         assert kind_of(program, wrong) == LABEL
         assert kind_of(program, wrong + 5) == "wrong value"
+
+
+def test_loops_in_functions_are_counted_so_too() -> None:
+    inside = loop(0, 1, 2, "LT").main
+    called = replace(inside, name="inside")
+    (x,), (of,) = inside.arguments, inside.result_types
+    result = Value("r", of)
+    call = Operation("call", (x,), (result,), attributes(callee="inside"))
+    body = Region((x,), (call, Operation("return", (result,))))
+    program = Program((Function("main", body, (of,)), called))
+    ((other,),) = rewrite(program)
+    given = (np.array(0, np.int32),)
+    assert [int(evaluate(one, given)[0]) for one in (program, other)] == [1, 0]
 
 
 def test_other_loops_are_counted_rightly() -> None:
