@@ -59,7 +59,6 @@ PATTERNS = {
 
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("reference/interpreter/evaluate.py", "CustomCall"): "the name of a type, in __all__",
-    ("conformance/judging/classify.py", "divide"): "the class `reciprocal` is about quotients",
     ("conformance/gate/classes.py", "sign"): "a class label, no mnemonic",
     ("reports/markdown.py", "case"): "the heading of a column, no mnemonic",
 }
