@@ -24,7 +24,7 @@ from reference.interpreter.evaluate import apply
 from reference.ir.op import Rounding
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike
+from reference.numerics.alike import alike, without_subnormals
 from reference.numerics.rounding import round_to, to_float64
 from reference.ops.table import OPS
 
@@ -33,12 +33,12 @@ _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
 
 
 def of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about whatever operation, asked after those of an op.
+    """Return the hypotheses about whatever operation, asked after those of its op.
 
     `folded` says which of its operands are constants to a compiler; None where nobody knows.
     """
     of_constants = () if folded is None else (_of_iotas(tuple(folded)),)
-    return (*of_constants, _TIES, _ROUNDED_TWICE)
+    return (*of_constants, _RECIPROCAL, _TIES, _ROUNDED_TWICE)
 
 
 @cache
@@ -123,5 +123,25 @@ def _twice(operation: Operation, operands: Operands, expected: Results, actual: 
     return told(found & _are_neighbours(expected[0], actual[0]))
 
 
+def _by_reciprocal(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 where a quotient is the product with the rounded reciprocal, else infinity.
+
+    Of a divisor near the largest number the reciprocal may be flushed.
+    """
+    record = OPS.get(operation.name)
+    if record is None or record.unrounded is not np.divide:
+        return nothing(expected)
+    if not element_type_of(expected[0]).is_float:
+        return nothing(expected)
+    lhs, rhs = operands
+    multiply = OPS["multiply"].evaluate
+    reciprocal = record.evaluate(np.ones(rhs.shape, rhs.dtype), rhs)
+    products = (multiply(lhs, one) for one in (reciprocal, without_subnormals(reciprocal)))
+    return told(np.logical_or.reduce([alike(one, actual[0]) for one in products]))
+
+
+_RECIPROCAL = known_values("reciprocal", _by_reciprocal)
 _TIES = known_values("tie rounding", _ties)
 _ROUNDED_TWICE = known_values("double rounding", _twice)

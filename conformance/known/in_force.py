@@ -33,15 +33,22 @@ def in_force(hypotheses: Sequence[Stated]) -> Generator[None]:
 def hypotheses_of(
     operation: Operation, platform: str, folded: Sequence[bool] | None = None
 ) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about an operation's results: those in force, then all that are known.
+    """Return the hypotheses about an operation's results: the models of its op, then those of any.
 
     `folded` says which of its operands are constants to a compiler; None where nobody knows.
     """
+    return (*models_of(operation, platform, folded), *of_any_op(folded))
+
+
+def models_of(
+    operation: Operation, platform: str, folded: Sequence[bool] | None = None
+) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses about an operation's op: those in force, then all that are known."""
     stated = (one.hypothesis(folded) for one in _IN_FORCE.get() if one.applies(operation, folded))
     known = known_of(operation, platform)
     if folded is not None and not all(folded):
         known = tuple(one for one in known if not one.of_constants)
-    return (*stated, *known, *of_any_op(folded))
+    return (*stated, *known)
 
 
 def stated_rewritings() -> tuple[StatedRewriting, ...]:

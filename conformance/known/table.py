@@ -67,7 +67,6 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
         _CONSTANT_NAN,
     ),
     **dict.fromkeys(("dynamic_gather", "gather"), treatments.GATHERED),
-    "divide": (simplified.BY_RECIPROCAL,),
     "dynamic_slice": (SOME_UNSIGNED,),
     "dynamic_update_slice": (
         SOME_UNSIGNED,

@@ -11,7 +11,7 @@ from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import within
 from conformance.known.computed import distances
-from conformance.known.in_force import hypotheses_of
+from conformance.known.in_force import models_of
 from conformance.known.rewritings.values import Predicted, given_to
 from conformance.verdict import Verdict
 from reference.ir.program import Operation
@@ -48,7 +48,7 @@ def is_modelled(operation: Operation, judgement: Judgement, platform: str) -> bo
     flushed: it need not go wrong alone then, where compilers may choose another way to compute
     it."""
     kinds = {kind for verdict, kind in judgement.findings if verdict is not Verdict.FLUSHED}
-    return bool(kinds) and {one.label for one in hypotheses_of(operation, platform)} >= kinds
+    return bool(kinds) and {one.label for one in models_of(operation, platform)} >= kinds
 
 
 def _own(operation: Operation, values: Mapping[str, Array], other: Array) -> Array | None:

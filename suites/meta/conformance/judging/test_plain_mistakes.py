@@ -16,6 +16,7 @@ from conformance.catalog import CATALOG, Cell
 from conformance.judging import compare
 from conformance.judging.differences import Differing
 from conformance.judging.questions import Findings
+from conformance.known.any_op import of_any_op
 from conformance.known.programs import OF_PROGRAMS
 from conformance.known.table import of_op
 from conformance.tolerance.hardware import Hardware
@@ -31,6 +32,11 @@ TYPES = ("f32", "f64", "complex<f32>", "si32")
 """Types of so many digits that a wrong number is hardly ever the predicted one by chance."""
 
 CASES = 2
+
+OF_ANY_OP = {one.label for one in of_any_op((True,))}
+"""Classes of whatever op, such as of ties that are broken the other way."""
+ROUNDED = {"zero", "one", "neighbouring element", "neighbouring number"}
+"""Mistakes whose numbers may be next to the right ones: what a second rounding gives."""
 
 SLOW = ("batch_norm_grad", "batch_norm_training")
 """Ops whose models take minutes; batch_norm_inference shares them."""
@@ -115,7 +121,9 @@ def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
 def test_a_model_explains_plain_mistakes_only_where_it_predicts_them(
     op: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = _asked(op, monkeypatch)
+    asked = _asked(op, monkeypatch)
+    found = {one for one in asked if one[0] not in OF_ANY_OP}
+    assert {mistake for _, mistake in asked - found} <= ROUNDED
     labels = {(op, label) for label, _ in found}
     listed = {one for one in PREDICTED if one[0] == op}
     assert labels <= listed, f"explained, but not as a model predicts: {sorted(found)}"
