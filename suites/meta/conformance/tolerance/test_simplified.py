@@ -67,7 +67,7 @@ def test_a_power_by_a_rounded_product_is_named() -> None:
 
 def test_without_digits_a_rounded_product_explains_nothing() -> None:
     of = ELEMENT_TYPES["f8E8M0FNU"]
-    base, exponent, actual = (from_bits(np.array([c], np.uint8), of) for c in (0x00, 0x7E, 0x34))
+    base, exponent, actual = (from_bits(np.array([c], np.uint8), of) for c in (0x02, 0x7E, 0x34))
     found = judged("power", of.name, base, exponent, actual)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
 
