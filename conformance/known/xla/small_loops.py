@@ -15,6 +15,8 @@ all numbers of these types.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from conformance.known.hypothesis import Operands, Results, exactly
@@ -22,7 +24,7 @@ from conformance.known.xla.misread_orders import rounded_up
 from conformance.transforms.retype import element_of, retyped
 from conformance.transforms.values import nested
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation
+from reference.ir.program import Operation, Value
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, NonFinite, element_type_of
 from reference.numerics.conversion import convert_to
 from reference.numerics.rounding import round_to, to_float64
@@ -37,6 +39,8 @@ _IN_F16 = {
     if of.is_float and of.float_format.non_finite is NonFinite.NAN_NEGATIVE_ZERO
 }
 _LOOPS = frozenset({"while", "mhlo.scan"})
+_SLICING = frozenset({"mhlo.scan"})
+"""Loops that take slices of operands, and make results of slices."""
 _UNROUNDED = CONTROL_FLOW | {
     "bitcast_convert", "constant", "optimization_barrier", "reshape", "transpose",
 }  # fmt: skip
@@ -80,7 +84,21 @@ def _in_loops(operation: Operation, operands: Operands, expected: Results) -> Re
     def otherwise(one: Operation, given: Operands, results: Results) -> Results | None:
         return _executed(one, given, results) if id(one) in in_loops else None
 
-    return apply(operation, operands, otherwise=otherwise)
+    if operation.name not in _SLICING:
+        return apply(operation, operands, otherwise=otherwise)
+    body = operation.regions[0]
+    taken = _moved(operands, operation.operands, body.arguments)
+    results = apply(operation, taken, otherwise=otherwise)
+    return _moved(results, operation.results, body.operations[-1].operands)
+
+
+def _moved(arrays: Operands, values: Sequence[Value], parts: Sequence[Value]) -> Operands:
+    """Return arrays as they are after slices of them have been moved, where `parts` are slices."""
+    pairs = zip(arrays, values, parts, strict=True)
+    return tuple(
+        x if whole.type == part.type or (up := rounded_up(x)) is None else up
+        for x, whole, part in pairs
+    )
 
 
 IN_LOOPS = exactly(LABEL, _in_loops)

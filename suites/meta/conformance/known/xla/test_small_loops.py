@@ -115,3 +115,23 @@ def test_a_loop_in_a_program_of_several_operations_is_of_the_class_as_a_whole() 
     found = steps(run, "cpu", program, (np.array(1, np.int32), x, x), [0, 1])
     assert found is not None
     assert [(one.operation.name, one.judgement.kind) for one in found.wrong] == [("while", LABEL)]
+
+
+def test_slices_that_a_scan_hands_on_are_rounded() -> None:
+    of = "f8E5M2FNUZ"
+    program = parse_module(f"""
+func.func @main(%x: tensor<4x{of}>, %i: tensor<{of}>) -> (tensor<4x{of}>, tensor<{of}>) {{
+  %0:2 = "mhlo.scan"(%x, %i) ({{
+  ^bb0(%a: tensor<{of}>, %b: tensor<{of}>):
+    stablehlo.return %a, %b : tensor<{of}>, tensor<{of}>
+  }}) {{dimension = 0 : i64, is_reverse = false, operandSegmentSizes = array<i32: 1, 1>,
+    resultSegmentSizes = array<i32: 1, 1>}}
+    : (tensor<4x{of}>, tensor<{of}>) -> (tensor<4x{of}>, tensor<{of}>)
+  return %0#0, %0#1 : tensor<4x{of}>, tensor<{of}>
+}}""")
+    inputs = (array(OF_FIVE_BITS, of), array(OF_FIVE_BITS[0], of))
+    expected = evaluate(program, inputs)
+    for carried, label in ((OF_FIVE_BITS[0], LABEL), (ROUNDED_UP[0], "accuracy")):
+        actual = (array(ROUNDED_UP, of), array(carried, of))
+        kinds = {one.kind for one in judge_alone(program, inputs, expected, actual).failing}
+        assert label in kinds
