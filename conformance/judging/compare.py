@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from conformance.known.instead import Candidate, rewritten_by
 from conformance.known.programs import explaining
 from conformance.known.table import known_of
 from conformance.known.xla import other_types
-from conformance.tolerance.rule import Rule
+from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.rules import DATA
 from conformance.tolerance.stated import as_stated
 from conformance.tolerance.ulp import error_points, histogram_of
@@ -315,6 +316,16 @@ def _hypotheses(program: Program, operation: Operation, platform: str) -> tuple[
     return hypotheses_of(program.subject, platform, _constants(program, program.subject))
 
 
+def _by_measure(
+    program: Program, operation: Operation, values: tuple[Any, ...], number: int, together: Together
+) -> Callable[[Measure], Array]:
+    """Return what measures the errors of a result, for hypotheses about the operation it is of."""
+    if operation.name == program.subject.name:
+        return lambda measure: together.by_measure(measure, number)
+    expected, actual = (together.expected[number],), (together.actual[number],)
+    return lambda measure: measure(operation, values, expected, actual)[0]
+
+
 def _constants(program: Program, operation: Operation) -> tuple[bool, ...]:
     """Return which operands are constants to a compiler; arrays without elements are."""
     names = folded(program)
@@ -343,7 +354,7 @@ def _judge_result(
     differing = Differing(
         operation, values, expected, actual, where, rule, budget, platform, place, said,
         together.actual, _hypotheses(program, operation, platform),
-        lambda measure: together.by_measure(measure, number),
+        _by_measure(program, operation, values, number, together),
     )  # fmt: skip
     findings = find(differing)
     errors = Errors()
