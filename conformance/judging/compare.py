@@ -155,8 +155,12 @@ def judge(
     if bad is not None:
         exact = _explaining_exactly(program, inputs, actual, platform)
         other = next(rewritten_by(other_types.rewrite, program, inputs, actual), None)
-        if exact is None and other is not None:
-            return _of_other_types(other, inputs, bad, rule, platform)
+        if other is not None:
+            judged = judge(
+                other.program, inputs, other.expected, other.actual, rule, platform=platform
+            )
+            if exact is None or not judged.verdict.fails:  # memory may be right by chance
+                return _of_other_types(judged, other, bad)
         kind, message = bad if exact is None else (exact.label, f"{exact.label}: {bad[1]}")
         whole = Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
         return as_one(whole, 0 if exact is None else exact.near())
@@ -186,11 +190,9 @@ def _explaining_exactly(
     return next((one for one in found if one.is_exact), None)
 
 
-def _of_other_types(
-    other: Candidate, inputs: Sequence[Array], bad: tuple[str, str], rule: Rule, platform: str
-) -> Judgement:
-    """Judge results by what is computed in their types, and add that these are not the stated."""
-    judged = judge(other.program, inputs, other.expected, other.actual, rule, platform=platform)
+def _of_other_types(judged: Judgement, other: Candidate, bad: tuple[str, str]) -> Judgement:
+    """Return what was judged by what is computed in the results' types, and that these are not the
+    stated ones."""
     wrong = sum(got.size for got in other.actual)
     kind, message = bad
     kind = other_types.BYTES if kind == "wrong shape" else kind

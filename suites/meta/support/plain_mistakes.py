@@ -12,6 +12,7 @@ from conformance.transforms.extract import with_main
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array, element_type_of
+from reference.ops.structure import CONTROL_FLOW
 
 Results = tuple[Array, ...]
 
@@ -74,9 +75,11 @@ def plain_mistakes(
 
 def _with_swapped_operands(program: Program) -> Program | None:
     """Return the program whose subject takes its first two operands in the other order; None where
-    these are not of one type."""
+    these are not of one type, and of a loop, which might never end."""
     subject, main = program.subject, program.main
-    if len(subject.operands) < 2 or subject.operands[0].type != subject.operands[1].type:
+    if subject.name in CONTROL_FLOW or len(subject.operands) < 2:
+        return None
+    if subject.operands[0].type != subject.operands[1].type:
         return None
     one, other, *rest = subject.operands
     swapped = replace(subject, operands=(other, one, *rest))
