@@ -95,3 +95,14 @@ func.func @main(%x: tensor<{of}>) -> tensor<{to}> {{
     wrong[-1] = False if wrong.dtype == bool else 5
     found = failing(text, [operand], wrong.reshape(right.shape))
     assert found == {"wrong value": (1, 0), SHAPE: (right.size, right.size - 1)}
+
+
+def test_constants_that_are_bytes_of_truth_values_are_no_memory() -> None:
+    text = """
+func.func @main() -> tensor<f8E4M3> {
+  %c = stablehlo.constant dense<[false, false, true, true, true, false, true, true]> : tensor<8xi1>
+  %0 = stablehlo.bitcast_convert %c : (tensor<8xi1>) -> tensor<f8E4M3>
+  return %0 : tensor<f8E4M3>
+}"""
+    actual = np.array([0, 0, 1, 1, 1, 0, 1, 1], np.uint8).view(ml_dtypes.float8_e4m3)
+    assert failing(text, [], actual) == {SHAPE: (8, 8)}
