@@ -311,9 +311,14 @@ def _giver(
     return handed_on, (together.expected[number],), 0
 
 
+def _is_handed_on(program: Program, operation: Operation) -> bool:
+    """Whether what gives a result is not the operation that a program is about."""
+    return operation.name != program.subject.name
+
+
 def _hypotheses(program: Program, operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
-    """The hypotheses about the results of the operation that a program is about."""
-    if operation.name != program.subject.name:  # a result of another one, which hands it on
+    """The hypotheses about the results of the operation that gives them."""
+    if _is_handed_on(program, operation):
         return of_any_op(_constants(program, operation))
     return hypotheses_of(program.subject, platform, _constants(program, program.subject))
 
@@ -322,10 +327,10 @@ def _by_measure(
     program: Program, operation: Operation, values: tuple[Any, ...], number: int, together: Together
 ) -> Callable[[Measure], Array]:
     """Return what measures the errors of a result, for hypotheses about the operation it is of."""
-    if operation.name == program.subject.name:
-        return lambda measure: together.by_measure(measure, number)
-    expected, actual = (together.expected[number],), (together.actual[number],)
-    return lambda measure: measure(operation, values, expected, actual)[0]
+    if _is_handed_on(program, operation):
+        expected, actual = (together.expected[number],), (together.actual[number],)
+        return lambda measure: measure(operation, values, expected, actual)[0]
+    return lambda measure: together.by_measure(measure, number)
 
 
 def _constants(program: Program, operation: Operation) -> tuple[bool, ...]:

@@ -13,6 +13,7 @@ from conformance.judging.questions import Predicted
 from conformance.judging.together import Said
 from conformance.known.elementwise import met
 from conformance.known.hypothesis import NEAR, Hypothesis
+from conformance.known.xla.subnormals import subnormal_order
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.ulp import bound_distances, distances_from, ulp_distances
 from conformance.verdict import Element
@@ -98,6 +99,18 @@ class Differing:
             shape = (self.expected.size, *wrong.shape[1:])
             wrong &= ~self.said.either_zero.reshape(shape)[self.where]
         return ~(wrong.any(axis=-1) if self.type.is_complex else wrong)
+
+    @cached_property
+    def ordered_by_flushed(self) -> Array:
+        """Which elements are explained by comparisons that take subnormals for zeros, and flush
+        nothing."""
+        alone = len(self.operation.results) == 1  # then others of the program are not its results
+        actual = (self.actual,) if alone else self.results
+        whole = len(actual) == len(self.operation.results)
+        if not whole or not all(isinstance(operand, np.ndarray) for operand in self.operands):
+            return np.zeros(len(self.where), np.bool_)
+        masks = subnormal_order.explained(self.operation, self.operands, actual, self.rule)
+        return masks[self.number].reshape(-1)[self.where]
 
     def explained(self, hypothesis: Hypothesis) -> Array:
         """Which of the elements are as a hypothesis predicts, zeros' signs included."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from conformance.judging.differences import Differing
 from conformance.judging.questions import Answer, Predicted, exactly
-from conformance.known.xla.subnormals import in_f32, subnormal_order
+from conformance.known.xla.subnormals import in_f32
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.ulp import part_distances
 from conformance.verdict import Verdict
@@ -39,7 +39,7 @@ def _flushed_at_the_ends(d: Differing) -> Answer:
     is out of order may be a zero in the place of a subnormal number."""
     results = (Verdict.FLUSHED, "subnormal result", *_as_flushed(d, d.want, _is_flushed(d, d.want)))
     if d.met is None:
-        compared = (Verdict.FLUSHED, "subnormal comparison", *exactly(_compared_flushed(d)))
+        compared = (Verdict.FLUSHED, "subnormal comparison", *exactly(d.ordered_by_flushed))
         yield from (compared, results) if compared[2].all() else (results, compared)
         yield from _flushed_whole(d)
         return
@@ -58,7 +58,7 @@ def _flushed_at_the_ends(d: Differing) -> Answer:
                 explained |= _open_for(d, chosen, flushed, other)
             explained &= affected
             yield Verdict.FLUSHED, "subnormal input", *_as_flushed(d, other, explained)
-    yield Verdict.FLUSHED, "subnormal comparison", *exactly(_compared_flushed(d))
+    yield Verdict.FLUSHED, "subnormal comparison", *exactly(d.ordered_by_flushed)
 
 
 def _as_flushed(d: Differing, other: Array, mask: Array) -> tuple[Array, Predicted]:
@@ -71,19 +71,7 @@ def comparison_flushed(d: Differing) -> Answer:
     """Explained by comparisons alone, all that takes subnormal numbers for zeros in types that are
     computed with in wider ones."""
     if d.platform != Hardware.INTERPRETER:
-        yield Verdict.FLUSHED, "subnormal comparison", *exactly(_compared_flushed(d))
-
-
-def _compared_flushed(d: Differing) -> Array:
-    """Which elements are explained by comparisons that take subnormals for zeros, and flush
-    nothing."""
-    alone = len(d.operation.results) == 1  # then others of the program are not its results
-    actual = (d.actual,) if alone else d.results
-    whole = len(actual) == len(d.operation.results)
-    if not whole or not all(isinstance(operand, np.ndarray) for operand in d.operands):
-        return np.zeros(len(d.where), np.bool_)
-    masks = subnormal_order.explained(d.operation, d.operands, actual, d.rule)
-    return masks[d.number].reshape(-1)[d.where]
+        yield Verdict.FLUSHED, "subnormal comparison", *exactly(d.ordered_by_flushed)
 
 
 def is_order_flushed_in_part(d: Differing) -> bool:
@@ -91,7 +79,7 @@ def is_order_flushed_in_part(d: Differing) -> bool:
     not all: some are right by chance in any order."""
     if d.met is not None or d.platform == Hardware.INTERPRETER:
         return False
-    compared = _compared_flushed(d)
+    compared = d.ordered_by_flushed
     return bool(compared.any()) and not compared.all()
 
 
