@@ -36,9 +36,11 @@ class _Lost:
 
     def blames_nobody(self) -> bool:
         """Whether a worker was lost, and with none of the parts alone."""
+        records = [record for result in self.results for record in result.records]
+        if not self.why or len(records) < sum(map(len, self.bundle)):
+            return False  # over a case without a record, the harness raised an error: it was told
         lost = (Verdict.CRASHED, Verdict.TIMED_OUT)
-        records = (record for result in self.results for record in result.records)
-        return bool(self.why) and not any(record.verdict in lost for record in records)
+        return not any(record.verdict in lost for record in records)
 
 
 def run_isolated(
@@ -56,9 +58,9 @@ def run_isolated(
     costs hardly more than halving, and a hang is waited for twice more, not five times. Cases of
     the cells in `apart`, which are known to lose workers and are no part of larger bundles, are on
     their own from the start. Any other case that ends a worker alone is run again, to see whether
-    it does so every time. What belongs to no case goes to `notice`: a task that broke the
-    harness, which has no result; and workers that were lost over cases of which none alone is to
-    blame. `hypotheses` are what expectations say that the backend computes in place of ops.
+    it does so every time. What belongs to no case goes to `notice`: a case over which the harness
+    raised an error, which has no record; and workers that were lost over cases of which none alone
+    is to blame. `hypotheses` are what expectations say that the backend computes in place of ops.
 
     Yields None now and then, while nothing ends.
 
@@ -89,7 +91,7 @@ def run_isolated(
             results = [_summed_up(parts.tries.pop(bundle))]
         for task, result in zip(bundle, results, strict=False):  # none where it goes on in parts
             yield from parts.ended(task, result)
-        if not results and (len(bundle) > 1 or isinstance(ended.value, (Died, TimedOut))):
+        if not results:
             for call in parts.of(bundle, _why(ended.value)):
                 executor.push(call)
 
@@ -140,7 +142,9 @@ def _name(bundle: Bundle) -> str:
 
 
 def _why(value: Any) -> str:
-    return why(value)[2] if isinstance(value, (Died, TimedOut)) else ""
+    if isinstance(value, (Died, TimedOut)):
+        return why(value)[2]
+    return f"defect of hlo-conformance ({type(value).__name__}: {value})"
 
 
 def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
@@ -152,11 +156,14 @@ def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
         raise value
     if len(bundle) > 1:
         return []  # there is an answer for each of its tasks
-    if not isinstance(value, (Died, TimedOut)):
-        notice(f"{_name(bundle)}: {type(value).__name__}: {value}")
-        return []
     if len(bundle[0]) > 1:
-        return []
+        return []  # for each of its cases
+    if not isinstance(value, (Died, TimedOut)):
+        notice(
+            f"defect of hlo-conformance in {_name(bundle)}, which has no verdict "
+            f"({type(value).__name__}: {value}): please report it"
+        )
+        return [joined([])]
     return [TaskResult((lost_record(bundle[0], *why(value)),), Errors(), Timing(), 0, 0.0)]
 
 
@@ -166,7 +173,7 @@ def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:
     Where it did not in every one, the record says that, and in how many.
     """
     first = tries[0]
-    ended = sum(one.records[0].verdict is Verdict.CRASHED for one in tries)
+    ended = sum(r.verdict is Verdict.CRASHED for one in tries for r in one.records)
     if ended == len(tries):
         return first
     (record,) = first.records

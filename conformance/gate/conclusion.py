@@ -28,9 +28,13 @@ def exit_code(
 
     Worse is a divergence that no expectation knows. Against a baseline it is what is new or lost;
     `strict` then also fails divergences that no expectation knows and that the baseline has. A
-    cell that was planned and not run counts as worse too, as do expectations without effect where
-    `strict`, and a share of tested cells under `at_least`.
+    cell that was planned and not run counts as worse too, as do incidents (a case without a
+    verdict, as the harness has a defect; a worker lost over cases of which none alone is to
+    blame), expectations without effect where `strict`, and a share of tested cells under
+    `at_least`.
     """
+    if run.incidents:
+        return 1
     unexplained = any(record.is_new_failure for record in run.records)
     if comparison is not None and not strict:
         unexplained = False

@@ -29,7 +29,7 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
         f"{', '.join(verdicts)}; {_known(summary)}, {summary['new_failures']} {unknown}",
         *_predicted(run.known_elements),
-        *(f"note: {incident}" for incident in run.incidents),
+        *(f"incident: {incident}" for incident in run.incidents),
     ]
     lines += _gone(run)
     return lines if is_compared else [*lines, *_new(run, replay)]

@@ -50,8 +50,9 @@ class RunData:
     shard. `started` is UTC in ISO 8601; `seconds` is wall time, all sittings of a resumed run
     together; `peak_rss_mb` has the keys parent and worker. `expectations` has those that applied
     to a cell of the run, by id; `stale` are ids that knew nothing in it and whose counterexamples
-    no longer reproduce, `fixed` those whose counterexamples pass. `incidents` are events that
-    belong to no case. `coverage` is what the cases reach of their dimensions of variation, by op.
+    no longer reproduce, `fixed` those whose counterexamples pass. `incidents` are defects of
+    the harness and lost workers that belong to no record: a run that has any fails. `coverage` is
+    what the cases reach of their dimensions of variation, by op.
     `identity` is all that a run must have in common with what it continues.
     `exit_code` is None for a run that has not ended.
     """

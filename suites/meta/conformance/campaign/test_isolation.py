@@ -119,10 +119,22 @@ def test_what_only_the_whole_bundle_loses_is_noticed() -> None:
     assert line.endswith("none of these cases alone")
 
 
-def test_a_task_that_breaks_the_harness_has_no_result_and_the_others_have_theirs() -> None:
+def test_a_case_over_which_the_harness_raises_has_no_record_and_the_others_have_theirs() -> None:
     def answer(tasks: tuple[Task, ...]) -> Any:
-        return KeyError("x") if TASKS[1] in tasks else run_tasks(tasks)
+        broken = any(task.cell == TASKS[1].cell and 1 in task for task in tasks)
+        return KeyError("x") if broken else run_tasks(tasks)
 
     results, noticed, _ = outcomes(answer)
-    assert set(results) == {TASKS[0], TASKS[2]}
-    assert noticed == [f"{TASKS[1].id}: KeyError: 'x'"]
+    assert set(results) == set(TASKS)
+    assert [record.index for record in results[TASKS[1]].records] == [0, 2]
+    (line,) = noticed
+    assert line.startswith("defect of hlo-conformance in ")
+    assert "KeyError: 'x'" in line
+
+
+def test_an_error_of_the_harness_over_a_whole_bundle_alone_is_noticed() -> None:
+    results, noticed, _ = outcomes(lambda ts: KeyError("x") if len(ts) > 1 else run_tasks(ts))
+    assert set(results) == set(TASKS)
+    (line,) = noticed
+    assert "KeyError: 'x'" in line
+    assert line.endswith("none of these cases alone")

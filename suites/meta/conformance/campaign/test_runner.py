@@ -7,14 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from conformance.backends.session import open_session
 from conformance.campaign.batch import Bench, Prepared, Ran, StopWatch, bench_of
+from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.runner import run
@@ -421,3 +424,22 @@ def test_all_that_fails_is_kept_with_the_inputs_that_show_it(tmp_path: Path) -> 
     with Store(tmp_path / FILE_NAME) as store:
         store.add_task("one", ("add", "f32", "reference"), [record], Errors(), Timing())
         assert store.records() == [record]
+
+
+def test_an_error_of_the_harness_over_a_case_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other cases have their verdicts, and a baseline does not excuse what was not judged."""
+    right = run(options(tmp_path / "right", "right"))
+    assert right.exit_code == 0
+    monkeypatch.setattr("conformance.campaign.runner.run_isolated", _over_a_case)
+    broken = run(options(tmp_path / "broken", "right"))
+    assert broken.exit_code == 1
+    assert broken.records == right.records
+    assert broken.incidents == ("defect of hlo-conformance in add:f32",)
+
+
+def _over_a_case(*arguments: Any) -> Iterator[Any]:
+    notice = arguments[3]
+    notice("defect of hlo-conformance in add:f32")
+    return run_isolated(*arguments)
