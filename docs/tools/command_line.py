@@ -1,0 +1,169 @@
+"""Write the page of the command line.
+
+python -m docs.tools.command_line > docs/command-line.md
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import typer
+
+from conformance.cli import NAME, app
+
+HEAD = """# The command line
+
+Written by `python -m docs.tools.command_line` from the code; a test compares the two. Every command
+explains itself with `--help`, too.
+
+| exit code | means |
+| ---: | --- |
+| 0 | the backend conforms, but for known divergences |
+| 1 | something diverges that no expectation knows, or is lost against a baseline |
+| 2 | the command is wrong: one line says why |
+| 3 | the backend is not available |
+| 4 | nothing was tested |
+| 130 | interrupted; the same command continues |
+
+With `HLO_CONFORMANCE_DEBUG=1` in the environment an error is a traceback instead of a line.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument or an option of a command, as its function declares it.
+
+    `spelling` is what a reader types, such as `--seed INTEGER`. `default` is "" for none.
+    """
+
+    spelling: str
+    help: str
+    default: str
+    is_option: bool
+
+
+def page() -> str:
+    """Return the page: all commands, each with what it takes."""
+    found = dict(_commands(app, ""))
+    rows = [
+        f"| [`{name}`](#{_anchor(name)}) | {_cell(_first_sentence(function))} |"
+        for name, function in found.items()
+    ]
+    overview = "\n".join(["| command | what it does |", "| --- | --- |", *rows])
+    parts = [HEAD, overview]
+    for name, function in found.items():
+        parts += _section(name, function)
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _commands(of: typer.Typer, prefix: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield every command with its function, those of groups with the group's name in front."""
+    for command in of.registered_commands:
+        function = command.callback
+        assert function is not None
+        yield prefix + (command.name or function.__name__.replace("_", "-")), function
+    for group in of.registered_groups:
+        assert group.typer_instance is not None
+        yield from _commands(group.typer_instance, f"{prefix}{group.name} ")
+
+
+def _section(name: str, function: Callable[..., Any]) -> Iterator[str]:
+    """Yield the parts of a command's section: usage, help, arguments and options."""
+    parameters = list(_parameters(function))
+    arguments = [one for one in parameters if not one.is_option]
+    options = [one for one in parameters if one.is_option]
+    usage = " ".join([NAME, name, "[OPTIONS]", *(one.spelling for one in arguments)])
+    yield f"## {name} {{#{_anchor(name)}}}"
+    yield f"```text\n{usage}\n```"
+    for paragraph in inspect.cleandoc(function.__doc__ or "").split("\n\n"):
+        yield _escape(_plain(paragraph))
+    if arguments:
+        rows = [f"| {_code(one.spelling)} | {_cell(one.help)} |" for one in arguments]
+        yield "\n".join(["| argument | |", "| --- | --- |", *rows])
+    if options:
+        rows = [
+            f"| {_code(one.spelling)} | {_cell(one.help)} | {_cell(one.default)} |"
+            for one in options
+        ]
+        yield "\n".join(["| option | | default |", "| --- | --- | --- |", *rows])
+
+
+def _parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
+    """Yield what a command takes, read from its function's annotations.
+
+    Typer's own record of it differs from version to version; the annotations are ours.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind, *more = get_args(hints[name])
+        declared = next(one for one in more if hasattr(one, "param_decls"))
+        if declared.hidden:
+            continue
+        is_option = isinstance(declared, typer.models.OptionInfo)
+        value = declared.metavar or _metavar(kind)
+        if is_option:
+            names = list(declared.param_decls or (f"--{name.replace('_', '-')}",))
+            spelling = " / ".join(names) + (f" {value}" if value else "")
+        else:
+            spelling = value
+        default = _default(declared.show_default, parameter.default)
+        yield Parameter(spelling, _plain(declared.help or ""), default, is_option)
+
+
+def _metavar(kind: Any) -> str:
+    """Return what stands for a value of this type, "" for a flag, which takes none."""
+    (plain, *_) = [one for one in (get_args(kind) or (kind,)) if one is not type(None)]
+    plain = (get_args(plain) or (plain,))[0]  # of a list
+    if plain is bool:
+        return ""
+    if isinstance(plain, type) and issubclass(plain, Enum):
+        return "|".join(str(one.value) for one in plain)
+    return {int: "INTEGER", float: "NUMBER", Path: "PATH"}.get(plain, "TEXT")
+
+
+def _default(shown: object, value: object) -> str:
+    """Return a default in words, or as it is typed."""
+    if isinstance(shown, str):
+        return shown
+    if value in {None, inspect.Parameter.empty} or isinstance(value, bool):
+        return ""
+    plain = value.value if isinstance(value, Enum) else value
+    return f"`{plain:g}`" if isinstance(plain, float) else f"`{plain}`"
+
+
+def _first_sentence(function: Callable[..., Any]) -> str:
+    """Return the first sentence of a command's help, without its full stop."""
+    paragraph = inspect.cleandoc(function.__doc__ or "").split("\n\n")[0]
+    return _plain(paragraph).split(". ")[0].removesuffix(".")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _code(text: str) -> str:
+    return f"`{text}`".replace("|", "\\|")
+
+
+def _cell(text: str) -> str:
+    """Return a text that may stand in a cell of a table."""
+    return _escape(text).replace("|", "\\|")
+
+
+def _escape(text: str) -> str:
+    """Return a text whose angle brackets and asterisks show as they are."""
+    return text.replace("<", "&lt;").replace(">", "&gt;").replace("*", "\\*")
+
+
+def _anchor(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,149 @@
+"""Every command on every page: run in a temporary folder, or parsed where it is not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from docs.tools.pages import (
+    PAGES,
+    ROOT,
+    Command,
+    PageError,
+    PageFile,
+    blocks,
+    commands,
+    first_missing,
+    run_page,
+    steps,
+)
+from docs.tools.parsing import OptionError, parse, parse_all
+
+PROSE = [ROOT / "README.md", *sorted(PAGES.glob("*.md"))]
+GENERATED = {"coverage.md", "command-line.md"}
+"""Pages that a command writes: other tests compare them with what it writes now."""
+
+UNCHECKED = {"README.md", "architecture.md", "baselines.md", "expectations.md"}
+"""Pages whose blocks are not console blocks yet."""
+
+RUN = [page for page in PROSE if commands(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
+    run_page(page, tmp_path)
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_every_command_that_a_page_mentions_is_taken(page: Path) -> None:
+    parse_all(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
+    """A block without `$` in front of its commands would escape the tests."""
+    if page.name in GENERATED | UNCHECKED:
+        return
+    for block in blocks(page.read_text(encoding="utf-8")):
+        assert block.language, f"{page.name}:{block.line}: the block has no language"
+        if block.language != "console" and not block.title:
+            loose = [row for row in block.text.splitlines() if row.startswith("hlo-conformance ")]
+            assert not loose, f"{page.name}:{block.line}: write a console block"
+
+
+def test_a_reason_is_given_for_what_is_not_run() -> None:
+    reasons = [
+        command.not_run
+        for page in PROSE
+        for command in commands(page.read_text(encoding="utf-8"))
+        if command.not_run
+    ]
+    assert reasons
+    assert all(len(reason) > 10 for reason in reasons)
+
+
+# The programs behind these tests
+
+PAGE = """
+```toml title="one.toml"
+a = 1
+```
+
+<!-- a note -->
+<!-- not run: it takes eight hours -->
+```console
+$ hlo-conformance fuzz \\
+    --budget 8h
+```
+
+<!-- narrowed: --op add -->
+```console
+$ cat one.toml
+a = 1
+$ false   # exit code 1
+```
+"""
+
+
+def test_a_page_is_read_as_files_and_commands() -> None:
+    assert list(steps(PAGE)) == [
+        PageFile("one.toml", "a = 1\n"),
+        Command("hlo-conformance fuzz --budget 8h", 9, not_run="it takes eight hours"),
+        Command("cat one.toml", 15, output=("a = 1",), options="--op add"),
+        Command("false", 17, 1, options="--op add"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("# exit code 1", ""), "exit code 1, the page states 0"),
+        (("$ false   # exit code 1", "$ true   # exit code 1"), "exit code 0, the page states 1"),
+        (("one.toml\na = 1", "one.toml\na = 2"), "the page shows 'a = 2'"),
+    ],
+)
+def test_a_page_that_is_not_true_is_told(
+    change: tuple[str, str], message: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    (tmp_path / "right").mkdir()
+    assert run_page(page, tmp_path / "right") == 2
+    assert change[0] in PAGE
+    page.write_text(PAGE.replace(*change))
+    (tmp_path / "wrong").mkdir()
+    with pytest.raises(PageError, match=message):
+        run_page(page, tmp_path / "wrong")
+
+
+def test_lines_of_output_are_looked_for_in_order() -> None:
+    printed = "one\ntwo 2.5 s\nthree  \n"
+    assert first_missing(("one", "...", "three"), printed) == ""
+    assert first_missing(("two ... s",), printed) == ""
+    assert first_missing(("three", "one"), printed) == "one"
+    assert first_missing(("two",), printed) == "two"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["run --no-such-option", "no-such-command", "expectations tell", "run --seed", "replay"],
+)
+def test_a_command_that_does_not_exist_is_told(command: str) -> None:
+    with pytest.raises(OptionError, match=command):
+        parse(f"hlo-conformance {command}")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run --backend cpu --seed 3",
+        "--version",
+        "expectations check ID",
+        "ops [OP]",
+        "check FILE...",
+    ],
+)
+def test_a_command_that_exists_is_taken(command: str) -> None:
+    parse(f"hlo-conformance {command}")
