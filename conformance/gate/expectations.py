@@ -64,7 +64,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     match, with one of the verdicts, a class that one of `kinds` matches, and no error over
     `max_ulp`. One of `words` must be in the message: of a program without results, in what the
     backend itself says. One of `where` must be in the operation as MLIR's generic form spells it,
-    of a program without results. Both are texts in which `*` stands for any text. A program that
+    of a program without results. Both are patterns as `contains` takes them. A program that
     ends its process without a word is known only where `where` is given. An op written "convolution
     + maximum" is those operations going wrong only together. `versions` are those that it is true
     of: of jaxlib, such as "<0.11", or those of `Versions`. An entry that is `rare` does not have
@@ -195,12 +195,23 @@ def spelled(failure: Failure | Record) -> Iterator[str]:
 
 
 def contains(text: str, pattern: str) -> bool:
-    """Tell whether a pattern, in which `*` stands for any text, matches part of a text."""
+    """Tell whether a pattern matches part of a text.
+
+    `*` in it stands for any text; a pattern between two `/` is a regular expression of Python, in
+    which `.` is a line's end, too.
+    """
     return _compiled(pattern).search(text) is not None
+
+
+def is_regular_expression(pattern: str) -> bool:
+    """Tell whether a pattern of `words` or `where` is one, between two `/`."""
+    return len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
 
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> re.Pattern[str]:
+    if is_regular_expression(pattern):
+        return re.compile(pattern[1:-1], re.DOTALL)
     return re.compile(".*?".join(map(re.escape, pattern.split("*"))), re.DOTALL)
 
 

@@ -152,11 +152,13 @@ def _are_within(narrow: Sequence[str], wide: Sequence[str]) -> bool:
     """Tell whether each text has one of the wide ones in it; all have where there are none."""
     if not wide:
         return True
-    return bool(narrow) and all(any(contains(one, other) for other in wide) for one in narrow)
+    return bool(narrow) and all(
+        any(one == other or contains(one, other) for other in wide) for one in narrow
+    )
 
 
 def _may_be_in_one(some: Sequence[str], others: Sequence[str]) -> bool:
     """Tell whether texts are in the same messages: where one side asks for none, any may be."""
     if not some or not others:
         return True
-    return any(contains(a, b) or contains(b, a) for a in some for b in others)
+    return any(a == b or contains(a, b) or contains(b, a) for a in some for b in others)

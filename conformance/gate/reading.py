@@ -56,6 +56,7 @@ from conformance.gate.expectations import (
     Counterexample,
     Expectation,
     Versions,
+    is_regular_expression,
 )
 from conformance.gate.files import (
     EVERY,
@@ -268,6 +269,11 @@ def _check_words(found: Expectation, given: Collection[str]) -> None:
         texts = getattr(found, key)
         if (key in given and not texts) or "" in texts:
             raise ValueError(f"{key!r} must be a list of texts, none of them empty")
+        for text in filter(is_regular_expression, texts):
+            try:
+                re.compile(text[1:-1])
+            except re.error as error:
+                raise ValueError(f"{text!r} in {key!r} is no regular expression: {error}") from None
     without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
     if without and len(without) < len(found.verdicts):
         results = next(verdict for verdict in found.verdicts if verdict not in without)

@@ -61,9 +61,16 @@ def _refuted(d: Differing) -> Answer:
     """Wrong whatever is left open; but for what is explained by subnormals treated as zero."""
     for label, wrong, *predicted in (*_refuting(d), *_excluded(d)):
         if wrong.any():
-            flushed = comparison_flushed(d) if is_computed_wider(d) else flushed_somewhere(d)
-            yield from limited((*_as_computed(d), *flushed, *flushed_in_f32(d)), wrong)
+            yield from limited((*_as_computed(d), *_flushed(d), *flushed_in_f32(d)), wrong)
         yield Verdict.DIVERGENT, label, wrong, *predicted
+
+
+def _flushed(d: Differing) -> Answer:
+    """Explained by subnormals treated as zero: by comparisons alone in types that are computed
+    with in wider ones, and by nothing where an order is not all that such comparisons make it."""
+    if is_order_flushed_in_part(d):
+        return ()
+    return comparison_flushed(d) if is_computed_wider(d) else flushed_somewhere(d)
 
 
 def _refuting(d: Differing) -> Iterator[tuple[Any, ...]]:

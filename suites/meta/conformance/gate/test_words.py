@@ -104,6 +104,16 @@ def test_an_end_without_words_is_known_by_the_operation() -> None:
     assert known_by((entry(words=("oom",)),), replace(silent, operation=first)) == ""
 
 
+def test_a_regular_expression_tells_types_apart() -> None:
+    first, second = (one for one in program().walk() if one.name == "sort")
+    silent = crash("the process ended with SIGSEGV", "segmentation fault")
+    known = entry(where=(r"/\(tensor<(\d)x3xf32>\) -> tensor<\1x3xf32>$/",))
+    assert known_by((known,), replace(silent, operation=first)) == "x"
+    other = entry(where=(r"/\(tensor<(\d)x3xf32>\) -> tensor<(?!\1)/",))
+    assert known_by((other,), replace(silent, operation=first)) == ""
+    assert known_by((entry(where=("/tensor/",)),), replace(silent, operation=second)) == "x"
+
+
 def test_an_end_with_words_is_known_by_both() -> None:
     first, second = (one for one in program().walk() if one.name == "sort")
     known = entry(where=("dimension = -",), words=("oom",))

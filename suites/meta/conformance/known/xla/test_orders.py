@@ -177,35 +177,59 @@ def test_init_values_of_the_tiles_in_the_place_of_padding_have_a_class_in_narrow
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
-def test_another_order_comes_before_flushing_in_narrow_types() -> None:
-    """All numbers of f4E2M1FN are normal ones where they are computed with: an element that is 0 in
-    place of -1 was selected elsewhere, and is no subnormal number taken for zero."""
-    of = element_type("f4E2M1FN")
-    selected = parse_module(
-        """
+SELECTED = """
 func.func @main(%x: tensor<2x3xF>, %y: tensor<1x2xF>) -> tensor<2x3xF> {
-  %z = stablehlo.constant dense<0.0> : tensor<F>
+  %z = stablehlo.constant dense<ZERO> : tensor<F>
   %0 = "stablehlo.select_and_scatter"(%x, %y, %z) ({
   ^bb0(%a: tensor<F>, %b: tensor<F>):
     %1 = stablehlo.compare GT, %a, %b : (tensor<F>, tensor<F>) -> tensor<i1>
     stablehlo.return %1 : tensor<i1>
   }, {
   ^bb0(%a: tensor<F>, %b: tensor<F>):
-    %1 = stablehlo.add %a, %b : tensor<F>
+    %1 = stablehlo.FOLD %a, %b : tensor<F>
     stablehlo.return %1 : tensor<F>
   }) {window_dimensions = array<i64: 2, 2>}
     : (tensor<2x3xF>, tensor<1x2xF>, tensor<F>) -> tensor<2x3xF>
   return %0 : tensor<2x3xF>
 }
-""".replace("F>", "f4E2M1FN>")
-    )
-    x = np.array([[0, 3, 0], [3, 0, 0]]).astype(of.storage)
-    y = np.array([[-1, 0]]).astype(of.storage)
+"""
+
+
+def _findings(
+    x: Array, y: Array, right: tuple[int, int], actual: Array, **words: str
+) -> tuple[tuple[Verdict, str], ...]:
+    """Return what is found of other results of SELECTED, whose y[0, 0] is due at `right`."""
+    text = SELECTED.replace("F>", "f4E2M1FN>")
+    for word, given in words.items():
+        text = text.replace(word, given)
+    selected = parse_module(text)
     (expected,) = evaluate(selected, [x, y])
-    actual = np.zeros(expected.shape, of.storage)
-    actual[0, 1] = -1  # the last of equal elements, column by column
-    assert expected.astype(float)[1, 0] == -1
+    assert expected[right] == y[0, 0]
     rule = rule_of(selected.subject)
     assert rule is not None
-    found = judge(selected, [x, y], [expected], [actual], rule)
-    assert found.findings == ((Verdict.DIVERGENT, "order of the elements"),)
+    return judge(selected, [x, y], [expected], [actual], rule).findings
+
+
+def test_another_order_comes_before_flushing_in_narrow_types() -> None:
+    """All numbers of f4E2M1FN are normal ones where they are computed with: an element that is 0 in
+    place of -1 was selected elsewhere, and is no subnormal number taken for zero."""
+    of = element_type("f4E2M1FN")
+    x = np.array([[0, 3, 0], [3, 0, 0]]).astype(of.storage)
+    y = np.array([[-1, 0]]).astype(of.storage)
+    actual = np.zeros(x.shape, of.storage)
+    actual[0, 1] = -1  # the last of equal elements, column by column
+    found = _findings(x, y, (1, 0), actual, ZERO="0.0", FOLD="add")
+    assert found == ((Verdict.DIVERGENT, "order of the elements"),)
+
+
+def test_another_order_comes_before_comparisons_flushed_in_part() -> None:
+    """Between 0.5, which is subnormal, and zeros: where nothing was selected, flushed comparisons
+    select nothing either, and yet select another element than was."""
+    of = element_type("f4E2M1FN")
+    x = np.array([[-0.0, -0.0, 0], [-0.0, -0.5, 0]]).astype(of.storage)
+    y = np.array([[0.5, 0]]).astype(of.storage)
+    actual = np.full(x.shape, -6, of.storage)
+    actual[0, 1] = 0.5
+    actual[1, 2] = 0
+    found = _findings(x, y, (1, 0), actual, ZERO="-6.0", FOLD="maximum")
+    assert found == ((Verdict.DIVERGENT, "order of the elements"),)
