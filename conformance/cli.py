@@ -112,9 +112,8 @@ def run(
         bool,
         typer.Option(
             "--strict",
-            help="Fail also on expectations whose counterexample does not show any more, and on "
-            "divergences that only the baseline knows; refuse expectations without a "
-            "counterexample, or whose reason is TODO.",
+            help=f"{options.STRICT_HELP} Refuse expectations without a counterexample, or whose "
+            "reason is TODO.",
         ),
     ] = False,
     baseline: Baseline = None,

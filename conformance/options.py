@@ -159,6 +159,10 @@ AtLeast = Annotated[
         show_default="no floor",
     ),
 ]
+STRICT_HELP = (
+    "Fail also on expectations whose counterexample does not show any more, and on divergences "
+    "that only the baseline knows."
+)
 CIOption = Annotated[
     CI,
     typer.Option(

@@ -39,16 +39,27 @@ class Problem:
     line: int = 1
 
 
-def problems(run: RunData, comparison: Comparison | None = None, db: str = "") -> list[Problem]:
+def problems(
+    run: RunData, comparison: Comparison | None = None, db: str = "", root: str = ""
+) -> list[Problem]:
     """Return what fails a run: what is new or lost against a baseline, else all that is new.
 
-    `db` is the folder that `replay` is to be told.
+    `db` is the folder that `replay` is to be told, `root` that of the repository, "" for this one.
     """
     if comparison is None:
         return [_of_group(one) for one in findings.groups(run, db) if one.status == findings.NEW]
     lines = _cell_lines(comparison.path)
     groups = (group for kind in REGRESSIONS for group in grouped(comparison.of(kind)))
-    return [_changed(group, db, comparison.path if lines else "", lines) for group in groups]
+    file = path_in(root, comparison.path) if lines else ""
+    return [_changed(group, db, file, lines) for group in groups]
+
+
+def path_in(root: str, path: str) -> str:
+    """Return a path as seen from the root of a repository; as it is where that has no such file."""
+    absolute = Path(path).absolute()
+    if root and absolute.is_relative_to(root):
+        return absolute.relative_to(root).as_posix()
+    return path
 
 
 def _cell_lines(path: str) -> dict[str, int]:
@@ -136,19 +147,26 @@ def gitlab(found: Sequence[Problem]) -> str:
 
 
 def write_for(
-    ci: str, run: RunData, out: Path, comparison: Comparison | None, summary: str = ""
+    ci: str,
+    run: RunData,
+    out: Path,
+    comparison: Comparison | None,
+    *,
+    summary: str = "",
+    root: str = "",
 ) -> list[str]:
     """Write what a CI system shows of a run, and return the lines that it reads from the output.
 
     `ci` is "github" or "gitlab"; anything else has nothing of its own. GitHub's job summary, a file
-    that is called `summary`, gets what `out`/summary.md holds.
+    that is called `summary`, gets what `out`/summary.md holds. `root` is the folder of the
+    repository, from which both systems look for files.
 
     Raises:
         OSError: when a file cannot be written.
     """
     if ci not in ("github", "gitlab"):
         return []
-    found = problems(run, comparison, findings.db_of(out))
+    found = problems(run, comparison, findings.db_of(out), root)
     if ci == "gitlab":
         (out / "codequality.json").write_text(gitlab(found), encoding="utf-8")
         return []

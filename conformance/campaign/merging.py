@@ -120,11 +120,24 @@ def _differences(one: Part, other: Part) -> Iterator[str]:
     if one.backends != other.backends:
         yield f"backends {', '.join(one.backends)} and {', '.join(other.backends)}"
     elif one.meta["backends"] != other.meta["backends"]:
-        yield "their backends are of other versions or devices"
+        yield from _of_backends(one.meta["backends"], other.meta["backends"])
     if one.shard[1] != other.shard[1]:
         yield f"shards of {one.shard[1]} and of {other.shard[1]} parts"
     elif one.shard == other.shard:
         yield f"both are part {one.identity['shard']}"
+
+
+def _of_backends(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield in what backends of the same names differ: devices and versions."""
+    for one, other in zip(ours, theirs, strict=True):
+        told = [{**dict(it["versions"]), "device": it["device"], "platform": it["platform"]}
+                for it in (one, other)]  # fmt: skip
+        for name in dict.fromkeys((*told[0], *told[1])):
+            if told[0].get(name) != told[1].get(name):
+                yield (
+                    f"{name} of {one['name']} {_shown(told[0].get(name))} and "
+                    f"{_shown(told[1].get(name))}"
+                )
 
 
 def _shown(value: Any) -> str:

@@ -30,6 +30,7 @@ from conformance.gate.comparison import compare, renamed
 from conformance.gate.conclusion import exit_code
 from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
 from conformance.gate.files import Given, each
+from conformance.gate.other_backends import files_about_others
 from conformance.gate.overlaps import between_files, hint
 from conformance.gate.reading import load, paths_of
 from conformance.gate.strict import check_finished
@@ -65,6 +66,8 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         check_finished(expectations, paths_of(options.expectations, names))
     if hinted := hint(between_files(options.expectations, names, expectations)):
         watcher.say(hinted)
+    for line in files_about_others(options.expectations, names):
+        watcher.say(line)
     path = options.out / FILE_NAME
     if options.fresh:
         discard(path)

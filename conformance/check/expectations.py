@@ -20,6 +20,7 @@ from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.gate import strict
 from conformance.gate.expectations import Expectation, Versions
 from conformance.gate.files import Given
+from conformance.gate.other_backends import files_about_others
 from conformance.gate.overlaps import Overlap, between_files
 from conformance.gate.reading import load, paths_of
 from conformance.gate.versions import as_text as in_words
@@ -95,6 +96,16 @@ def clashing(given: Given, name: str, expectations: Sequence[Expectation]) -> tu
         ExpectationError: when a file cannot be read.
     """
     return between_files(given, (parse(name).name,), expectations)
+
+
+def say_what_is_about_others(given: Given, name: str) -> None:
+    """Write a line to standard error for each file whose entries are all about other backends.
+
+    Raises:
+        ExpectationError: when a file cannot be read.
+    """
+    for line in files_about_others(given, (parse(name).name,)):
+        sys.stderr.write(f"{line}\n")
 
 
 def check_finished(given: Given, name: str, expectations: Sequence[Expectation]) -> None:

@@ -36,7 +36,9 @@ def list_expectations(
     """List what is known of a backend, in the versions that are installed here."""
     from conformance.check import expectations as known
 
-    for one in known.chosen(expectations, backend, ids or (), backend_version or ()):
+    found = known.chosen(expectations, backend, ids or (), backend_version or ())
+    known.say_what_is_about_others(expectations, backend)
+    for one in found:
         as_json = format is LinesFormat.JSON
         sys.stdout.write((json.dumps(known.entry(one)) if as_json else known.as_text(one)) + "\n")
     return 0
@@ -69,6 +71,7 @@ def check_expectations(
     from conformance.check import expectations as known
 
     every = known.chosen(expectations, backend, (), backend_version or ())
+    known.say_what_is_about_others(expectations, backend)
     found = known.picked(every, backend, ids or ())
     if strict:
         known.check_finished(expectations, backend, found)

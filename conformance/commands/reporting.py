@@ -14,13 +14,16 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.errors import UsageError
-from conformance.options import CI, AtLeast, Baseline, CIOption
+from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption
 
 if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
     from conformance.gate.comparison import Comparison
     from conformance.results.summary import RunData
 
 DEFAULT_OUT = Path("hlo-conformance-results")
+
+_ROOTS = {CI.GITHUB: "GITHUB_WORKSPACE", CI.GITLAB: "CI_PROJECT_DIR"}
+"""The variables in which CI systems give the folder of the repository."""
 
 baseline_app = typer.Typer(no_args_is_help=True)
 
@@ -73,6 +76,7 @@ def report(
     ] = None,
     baseline: Baseline = None,
     at_least: AtLeast = None,
+    strict: Annotated[bool, typer.Option("--strict", help=STRICT_HELP)] = False,
     ci: CIOption = CI.AUTO,
 ) -> int:
     """Write the reports of a run again: HTML, JUnit, Markdown, JSON; of a campaign its HTML.
@@ -80,8 +84,8 @@ def report(
     Several runs are merged into one: shards, and other backends with the same options. The merged
     run is kept and can be read as any. It exits as the whole run would.
 
-    A run alone exits with 1 when something is new or lost against a baseline, or too few cells
-    were tested.
+    A run alone exits with 1 only where a baseline, a floor or a strict report is asked for, and
+    fails.
     """
     from conformance.campaign.fuzzing.keeping.summary import is_campaign
     from conformance.campaign.fuzzing.keeping.summary import load as load_campaign
@@ -112,12 +116,14 @@ def report(
     told = [*missing]
     if len(db) > 1:
         told = [f"merged: {len(db)} runs into {folder}", *told]
+    if len(db) > 1 or strict:
         told += lines_of(data, replaying, is_compared=comparison is not None)
     told += closing_lines(data, comparison, floor, replaying)
     print_lines([*told, f"report: {folder / 'index.html'}", *annotations])
-    if comparison is None and floor is None and len(db) == 1:
+    if comparison is None and floor is None and not strict and len(db) == 1:
         return 0
-    return exit_code(data, comparison=comparison, at_least=floor) or (1 if missing else 0)
+    code = exit_code(data, strict=strict, comparison=comparison, at_least=floor)
+    return code or (1 if missing else 0)
 
 
 def _merge(runs: list[Path], out: Path | None) -> tuple[RunData, list[str]]:
@@ -169,8 +175,15 @@ def write_reports(data: RunData, out: Path, comparison: Comparison | None, ci: C
             html.render(data, out, comparison)
             junit.render(data, out, comparison)
             markdown.render(data, out, comparison)
-            summary = os.environ.get("GITHUB_STEP_SUMMARY", "")
-            return annotations.write_for(ci.detected(), data, out, comparison, summary)
+            system = ci.detected()
+            return annotations.write_for(
+                system,
+                data,
+                out,
+                comparison,
+                summary=os.environ.get("GITHUB_STEP_SUMMARY", ""),
+                root=os.environ.get(_ROOTS.get(system, ""), ""),
+            )
     except OSError as error:
         raise UsageError(
             f"cannot write the reports to {out}: {error.strerror or error}; the results are "

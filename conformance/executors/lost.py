@@ -13,6 +13,13 @@ _SIGNALS = {
     "SIGFPE": "arithmetic exception", "SIGILL": "illegal instruction", "SIGKILL": "killed",
 }  # fmt: skip
 
+BROKEN_HEAP = (
+    "malloc*(): ", "free(): ", "realloc(): ", "munmap_chunk(): ", "corrupted ",
+    "double free or corruption", "malloc assertion failure",
+)  # fmt: skip
+"""What glibc's allocator says before it ends a process whose memory was overwritten, with `*` for
+any text. Which of these it says, and whether it says anything, differs from run to run."""
+
 _ENDED, _UNANSWERED = "the process ended with", "no answer within"
 _OURS = re.compile(rf"{_ENDED} [\w ]+(?:: )?|{_UNANSWERED} .*", re.DOTALL)
 

@@ -110,7 +110,7 @@ def tally(comparison: Comparison) -> str:
 def scope(comparison: Comparison) -> str:
     """Return in one line what was compared with what, and what could not be."""
     differing = ", ".join(
-        f"{what} {then or 'none'} there, {now or 'none'} here"
+        f"{what.removeprefix('backend: ')} {then or 'none'} → {now or 'none'}"
         for what, then, now in comparison.differences
     )
     compared = [f"{comparison.same} cases one by one"]
@@ -128,7 +128,7 @@ def scope(comparison: Comparison) -> str:
     return (
         f"compared with {comparison.path}: {' and '.join(compared)}"
         + (f"; not compared: {left}" if left else "")
-        + (f"; the baseline is of another run: {differing}" if differing else "")
+        + (f"; changed since the baseline: {differing}" if differing else "")
     )
 
 
@@ -146,7 +146,7 @@ def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
         lines += [_group_line(group, replay) for group in told]
         left = len(groups) - len(told)
         if left:
-            lines.append(f"{kind.value}: {left} more groups in the report")
+            lines.append(f"{kind.value}: {left} more group{'s'[left == 1 :]} in the report")
     return lines
 
 

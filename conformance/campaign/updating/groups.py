@@ -7,9 +7,9 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from conformance.executors.lost import own_words
+from conformance.executors.lost import BROKEN_HEAP, own_words
 from conformance.gate.classes import UNEXPLAINED
-from conformance.gate.expectations import Expectation
+from conformance.gate.expectations import Expectation, contains
 from conformance.gate.strict import TODO
 from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.known.computed import label
@@ -28,6 +28,9 @@ _OF_VALUES = (Verdict.DIVERGENT, Verdict.INACCURATE)
 
 _LONGEST = 160
 """Characters of the backend's words that an entry asks for."""
+
+_OVERWRITTEN = ("abort", "segmentation fault", "bus error")
+"""How processes end whose memory was overwritten: one program may end in any of these ways."""
 
 _NAME = re.compile(r'"(stablehlo|chlo|mhlo)\.([\w.]+)"')
 _UNSAFE = re.compile(r"[^a-z0-9]+")
@@ -58,7 +61,7 @@ class Group:
     """New failures of one op on one backend that are one entry: same verdict, class and words.
 
     Values that a class predicts are `divergent` or `inaccurate` by their size alone: such failures
-    are one group.
+    are one group. So are crashes by overwritten memory, of which `kinds` has several.
     """
 
     op: str
@@ -82,6 +85,18 @@ class Group:
     def cases(self) -> list[str]:
         """The ids of the cases."""
         return list(dict.fromkeys(one.record.id for one in self.failures))
+
+    @property
+    def has_broken_heap(self) -> bool:
+        """Whether the allocator complained: the same program may end otherwise when run again."""
+        return any(map(_is_of_allocator, self.failures))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The classes that an entry is to name, as patterns."""
+        if self.has_broken_heap:
+            return _OVERWRITTEN
+        return tuple(dict.fromkeys(one.kind for one in self.failures if one.kind)) or ("*",)
 
 
 def new_failures(record: Record) -> list[NewFailure]:
@@ -107,14 +122,33 @@ def grouped(records: Iterable[Record]) -> list[Group]:
     found: dict[tuple[str, ...], Group] = {}
     for record in records:
         for one in new_failures(record):
-            words = "" if one.verdict.has_results else general(own_words(one.message))
+            words = "" if _is_of_allocator(one) else _words(one)
             is_predicted = one.verdict in _OF_VALUES and one.kind not in UNEXPLAINED
             verdict = "" if is_predicted else one.verdict.value
             op = record.op if one.verdict is Verdict.ACCEPTED else lowered_to(record.op)
-            key = (record.backend, op, verdict, one.kind, words)
+            kind = _HEAP if not words and _may_be_overwritten(one) else one.kind
+            key = (record.backend, op, verdict, kind, words)
             group = Group(op, record.backend, one.verdict, one.kind, words)
             found.setdefault(key, group).failures.append(one)
     return list(found.values())
+
+
+_HEAP = "overwritten memory"
+"""What groups have for a class whose processes end without words of the backend's own."""
+
+
+def _words(failure: NewFailure) -> str:
+    return "" if failure.verdict.has_results else general(own_words(failure.message))
+
+
+def _is_of_allocator(failure: NewFailure) -> bool:
+    """Tell whether a process ended with words of the allocator, not of the backend."""
+    said = own_words(failure.message)
+    return failure.verdict is Verdict.CRASHED and any(contains(said, one) for one in BROKEN_HEAP)
+
+
+def _may_be_overwritten(failure: NewFailure) -> bool:
+    return failure.verdict is Verdict.CRASHED and failure.kind in _OVERWRITTEN
 
 
 def lowered_to(op: str) -> str:
@@ -146,7 +180,9 @@ def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) ->
     """
     results, words = group.verdict.has_results, (group.words,) if group.words else ()
     where: tuple[str, ...] = ()
-    if not results and not words:
+    if group.has_broken_heap:
+        words, where = BROKEN_HEAP, (_operation(group),)
+    elif not results and not words:
         said = any(own_words(one.message) for one in group.failures)
         words, where = (("*",), ()) if said else ((), (_operation(group),))
     return Expectation(
@@ -155,7 +191,7 @@ def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) ->
         reason=TODO,
         element_types=group.element_types,
         verdicts=group.verdicts,
-        kinds=(group.kind,) if group.kind else ("*",),
+        kinds=group.kinds,
         words=words,
         where=where,
         max_ulp=_most(group),
@@ -188,7 +224,8 @@ def comments_of(group: Group) -> list[str]:
 
 
 def _id(group: Group, taken: Collection[str]) -> str:
-    what = group.kind if group.verdict.has_results else f"{group.verdict} {group.kind}"
+    kind = _HEAP if group.has_broken_heap else group.kind
+    what = kind if group.verdict.has_results else f"{group.verdict} {kind}"
     stem = _UNSAFE.sub("-", f"{group.op} {what or group.verdict}".lower()).strip("-")
     names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)

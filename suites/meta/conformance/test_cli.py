@@ -292,10 +292,56 @@ def test_a_ci_system_is_told_what_fails(
     assert summary.read_text().startswith("before\n# reference:unsupported: 2 lost")
     monkeypatch.delenv("GITHUB_ACTIONS")
     monkeypatch.setenv("GITLAB_CI", "true")
+    monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path))  # both look for files from there
     call(*again)
     (issue,) = json.loads((tmp_path / "run" / "codequality.json").read_text())
-    assert issue["location"] == {"path": str(base), "lines": {"begin": line}}
+    assert issue["location"] == {"path": "base.txt", "lines": {"begin": line}}
     assert "::" not in call(*again, "--ci", "none")[1]
+
+
+@pytest.mark.parametrize(("fault", "code"), [("transposed_operands", 0), ("right", 1)])
+def test_a_report_is_strict_about_what_is_fixed(
+    call, tmp_path: Path, fault: str, code: int
+) -> None:
+    """So that the shards of a run, each of which has some of the cells, are gated as one."""
+    mine, out = tmp_path / "mine.toml", tmp_path / "run"
+    mine.write_text(SWAPPED)
+    given = ("--op", "subtract", "--element-type", "f32", "--profile", "smoke", "--jobs", 1)
+    assert call("run", "--backend", f"reference:{fault}", *given, "--expectations", mine,
+                "--out", out)[0] == 0  # fmt: skip
+    ended, told, _ = call("report", out, "--strict")
+    assert ended == code
+    assert ("fixed, as their counterexamples pass now (--strict fails): swapped" in told) == code
+
+
+def test_entries_about_another_backend_are_said_to_be(call, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(SWAPPED.replace("reason", 'backends = ["plugin:mine"]\nreason'))
+    said = f"{mine}: the entry is about plugin:mine, none about reference"
+    given = ("--backend", "reference", "--expectations", mine)
+    assert said in call("run", *given, "--op", "subtract", "--element-type", "f32", "--profile",
+                        "smoke", "--jobs", 1, "--out", tmp_path / "run")[2]  # fmt: skip
+    for command in ("check", "list"):
+        assert said in call("expectations", command, *given)[2]
+    mine.write_text(SWAPPED)
+    assert call("expectations", "list", *given)[2] == ""
+
+
+SWAPPED = """
+[[known]]
+id = "swapped"
+op = "subtract"
+kinds = ["operands swapped"]
+reason = "an accident"
+[known.counterexample]
+program = '''
+func.func @main(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.subtract %a, %b : tensor<f32>
+  return %0 : tensor<f32>
+}
+'''
+inputs = ["3.0", "1.0"]
+"""
 
 
 def test_a_floor_fails_a_run_that_tests_too_little(call, tmp_path: Path) -> None:

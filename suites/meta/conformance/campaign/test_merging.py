@@ -96,6 +96,19 @@ def test_a_run_that_did_not_end_is_said_and_fails(shards, tmp_path: Path) -> Non
     assert merged.exit_code == 1
 
 
+def test_shards_of_two_builds_of_a_backend_are_refused(shards, tmp_path: Path) -> None:
+    copied = tmp_path / "copy" / FILE_NAME
+    copied.parent.mkdir()
+    copied.write_bytes((shards[0] / FILE_NAME).read_bytes())
+    with Store(copied) as store:
+        (backend,) = store.meta()["backends"]
+        versions = [*backend["versions"], ["library", "libpjrt.so sha256 88c3f28c5900"]]
+        store.set_meta({"backends": [backend | {"versions": versions}]})
+    said = "library of reference libpjrt.so sha256 88c3f28c5900 and unknown"
+    with pytest.raises(UsageError, match=said):
+        merge_runs([copied.parent, shards[1]], tmp_path / "out", "")
+
+
 def test_what_does_not_fit_is_refused_in_a_line(shards, elsewhere, tmp_path: Path) -> None:
     other = tmp_path / "other"
     run(replace(OPTIONS, out=other, ops=("or",), seed=1, shard=(2, 4)))

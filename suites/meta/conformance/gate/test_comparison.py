@@ -173,7 +173,7 @@ def test_cases_of_another_seed_are_compared_by_cell() -> None:
     assert changed(against(run_of(case(0, V.PASS), case(1, V.DIVERGENT), seed=4), failing)) == []
     said = scope(against(failing, then))
     assert "0 cases one by one and 1 cells as wholes, for their cases are others" in said
-    assert "seed 1 there, 3 here" in said
+    assert "seed 1 → 3" in said
 
 
 def test_another_program_at_the_same_index_is_another_case() -> None:
@@ -194,7 +194,7 @@ def test_one_backend_is_compared_with_one_of_another_name() -> None:
     then, now = run_of(case(0, V.PASS)), run_of(case(0, V.UNSUPPORTED))
     found = against(renamed_to("plugin:new", now), then)
     assert changed(found) == [("lost", 0)]
-    assert "backends cpu there, plugin:new here" in scope(found)
+    assert "backends cpu → plugin:new" in scope(found)
 
 
 def test_a_baseline_without_a_common_cell_is_refused() -> None:

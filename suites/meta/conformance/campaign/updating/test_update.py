@@ -176,6 +176,31 @@ def test_failures_are_grouped_by_verdict_class_and_the_backends_words() -> None:
     assert not entry_of(groups[0], records[:3], ()).rare
 
 
+def test_a_program_that_overwrites_memory_is_known_however_it_ends() -> None:
+    """An overwritten heap ends a process with one of many messages of the allocator, or none."""
+    aborted, ended = "the process ended with SIGABRT", "the process ended with SIGSEGV"
+    ends = [
+        ("abort", f"{aborted}: free(): invalid next size (fast)"),
+        ("abort", f"{aborted}: Fatal glibc error: malloc assertion failure in sysmalloc"),
+        ("abort", aborted),
+        ("segmentation fault", ended),
+    ]
+    records = [a_record(n, "si2", Verdict.CRASHED, *end) for n, end in enumerate(ends)]
+    words = a_record(9, "si2", Verdict.CRASHED, "abort", f"{aborted}: a.cc:1] Check failed: rank")
+    heap, other = grouped([*records, words])
+    entry = entry_of(heap, records, ())
+    assert entry.id == "sort-crashed-overwritten-memory"
+    assert entry.where == ('"stablehlo.sort"',)
+    for first in records:  # whichever was met when the entry was written
+        (group,) = grouped([records[0], first])
+        assert all(map(entry_of(group, [], ()).knows, records))
+    assert not entry.knows(words)
+    assert other.cases == [words.id]
+    (silent,) = grouped([records[3]])
+    assert entry_of(silent, [], ()).kinds == ("segmentation fault",)
+    assert [one for one in records if entry_of(silent, [], ()).knows(one)] == [records[3]]
+
+
 def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
     failing = (
         Failing(Verdict.DIVERGENT, "NaN", "", 3, known="x"),
