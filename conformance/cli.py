@@ -30,6 +30,7 @@ from conformance.commands.reporting import (
     report,
     write_reports,
 )
+from conformance.commands.schemas import schema
 from conformance.errors import (
     INTERRUPTED,
     NOT_AVAILABLE,
@@ -203,6 +204,7 @@ class _NothingTestedError(_RefusedError):
 
 
 app.command()(report)
+app.command()(schema)
 app.add_typer(baseline_app, name="baseline")
 
 

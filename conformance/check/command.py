@@ -27,6 +27,8 @@ from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalE
 from conformance.executors.lost import why
 from conformance.gate.files import Given, each
 from conformance.judging.wording import with_class
+from conformance.outputs import checked as output
+from conformance.outputs.schema import CHECK, as_json
 
 if TYPE_CHECKING:  # what the parent loads once the workers' server is on its way
     from conformance.backends.base import Description
@@ -184,16 +186,18 @@ def _code_of(checked: Checked) -> int:
 
 def _as_json(checked: Checked) -> str:
     """A verdict as an object of JSON on one line."""
-    shown = {
-        "file": checked.file,
-        "verdict": checked.verdict.value,
-        "class": checked.kind,
-        "operation": checked.operation,
-        "message": " ".join(checked.message.split()),
-        "known": ", ".join(checked.known),
-        "notes": [" ".join(note.split()) for note in checked.notes],
-    }
-    return json.dumps(shown)
+    shown = output.Checked(
+        schema="check",
+        schema_version=CHECK.version,
+        file=checked.file,
+        verdict=checked.verdict,
+        class_=checked.kind,
+        operation=checked.operation,
+        message=" ".join(checked.message.split()),
+        known=checked.known,
+        notes=tuple(" ".join(note.split()) for note in checked.notes),
+    )
+    return json.dumps(as_json(shown))
 
 
 def _as_text(checked: Checked, reasons: Mapping[str, str]) -> str:

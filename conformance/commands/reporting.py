@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
 from conformance.errors import UsageError
-from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption
+from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption, LinesFormat
 
 if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
     from conformance.gate.comparison import Comparison
+    from conformance.outputs.report import Report
     from conformance.results.summary import RunData
 
 DEFAULT_OUT = Path("hlo-conformance-results")
@@ -78,6 +80,13 @@ def report(
     at_least: AtLeast = None,
     strict: Annotated[bool, typer.Option("--strict", help=STRICT_HELP)] = False,
     ci: CIOption = CI.AUTO,
+    format: Annotated[  # noqa: A002 - the option's name
+        LinesFormat,
+        typer.Option(
+            "--format",
+            help="json prints what summary.json holds, and writes the reports only to --out.",
+        ),
+    ] = LinesFormat.TEXT,
 ) -> int:
     """Write the reports of a run again: HTML, JUnit, Markdown, JSON; of a campaign its HTML.
 
@@ -92,6 +101,7 @@ def report(
     from conformance.gate.baseline import read_baseline
     from conformance.gate.comparison import compare
     from conformance.gate.conclusion import closing_lines, exit_code, parse_share
+    from conformance.outputs.schema import json_text
     from conformance.results.lines import lines_of
     from conformance.results.summary import load
     from reports.campaigns.page import write_to
@@ -104,13 +114,25 @@ def report(
     else:
         at = db[0] if db[0].is_dir() else db[0].parent
         folder = out or at
-        _make(folder)
         if is_campaign(db[0]):
+            if format is LinesFormat.JSON:
+                raise UsageError(f"{db[0]} is a campaign: its campaign.json is its JSON")
+            _make(folder)
             print_lines([f"report: {write_to(load_campaign(db[0]), folder)}"])
             return 0
         data, missing = load(db[0]), []
     comparison = None if given is None else compare(data, given)
-    annotations = write_reports(data, folder, comparison, ci)
+    is_gate = comparison is not None or floor is not None or strict or len(db) > 1
+    code = (
+        exit_code(data, strict=strict, comparison=comparison, at_least=floor) if is_gate else 0
+    ) or (1 if missing else 0)
+    annotations: list[str] = []
+    if format is LinesFormat.TEXT or out is not None:
+        _make(folder)
+        annotations = write_reports(data, folder, comparison, ci)
+    if format is LinesFormat.JSON:
+        sys.stdout.write(json_text(with_more(data, comparison)))
+        return code
     where = "" if at == DEFAULT_OUT else f" --db {shlex.quote(str(at))}"
     replaying = f"hlo-conformance replay {{}}{where}"
     told = [*missing]
@@ -120,10 +142,7 @@ def report(
         told += lines_of(data, replaying, is_compared=comparison is not None)
     told += closing_lines(data, comparison, floor, replaying)
     print_lines([*told, f"report: {folder / 'index.html'}", *annotations])
-    if comparison is None and floor is None and not strict and len(db) == 1:
-        return 0
-    code = exit_code(data, strict=strict, comparison=comparison, at_least=floor)
-    return code or (1 if missing else 0)
+    return code
 
 
 def _merge(runs: list[Path], out: Path | None) -> tuple[RunData, list[str]]:
@@ -155,6 +174,13 @@ def _make(folder: Path) -> None:
         raise UsageError(f"cannot make {folder}: {error.strerror or error}") from error
 
 
+def with_more(data: RunData, comparison: Comparison | None) -> Report:
+    """Return what JSON says of a run, with what changed since a baseline."""
+    from conformance.gate.conclusion import described
+
+    return replace(data.report, comparison=None if comparison is None else described(comparison))
+
+
 def write_reports(data: RunData, out: Path, comparison: Comparison | None, ci: CI) -> list[str]:
     """Write the reports of a run, with what changed since a baseline where it was compared.
 
@@ -164,14 +190,12 @@ def write_reports(data: RunData, out: Path, comparison: Comparison | None, ci: C
     Raises:
         UsageError: when the folder cannot be written.
     """
-    from conformance.gate.conclusion import as_json
     from conformance.results.summary import write_json
     from reports import annotations, html, junit, markdown
 
-    more = None if comparison is None else {"comparison": as_json(comparison)}
     try:
         with Console(stderr=True).status("writing the reports"):  # the pictures take seconds
-            write_json(data, out / "summary.json", more)
+            write_json(with_more(data, comparison), out / "summary.json")
             html.render(data, out, comparison)
             junit.render(data, out, comparison)
             markdown.render(data, out, comparison)

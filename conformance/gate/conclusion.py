@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.errors import NOTHING_TESTED, UsageError
 from conformance.gate.baseline_file import Outcome
 from conformance.gate.comparison import REGRESSIONS, Change, Comparison, Kind
+from conformance.outputs import comparison as output
 from conformance.results.cells import FILTERED, UNTESTED
 from conformance.results.summary import RunData
 from conformance.verdict import Verdict
@@ -214,32 +214,31 @@ def _group_line(group: Group, replay: str) -> str:
     )
 
 
-def as_json(comparison: Comparison) -> dict[str, object]:
+def described(comparison: Comparison) -> output.Comparison:
     """Return what summary.json says of a comparison."""
-    return {
-        "baseline": comparison.path,
-        "counts": {kind.value: count for kind, count in comparison.counts.items()},
-        "compared_cases": comparison.same,
-        "compared_cells": comparison.wholes,
-        "not_in_this_run": comparison.unmatched,
-        "not_in_the_baseline": comparison.added,
-        "unexplained_as_before": comparison.unexplained,
-        "differences": [
-            {"what": what, "baseline": then, "run": now}
+    return output.Comparison(
+        baseline=comparison.path,
+        counts={kind.value: count for kind, count in comparison.counts.items()},
+        compared_cases=comparison.same,
+        compared_cells=comparison.wholes,
+        not_in_this_run=comparison.unmatched,
+        not_in_the_baseline=comparison.added,
+        unexplained_as_before=comparison.unexplained,
+        differences=tuple(
+            output.Difference(what=what, baseline=then, run=now)
             for what, then, now in comparison.differences
-        ],
-        "changes": [*_changes_as_json(comparison)],
-    }
+        ),
+        changes=tuple(map(_described, comparison.changes)),
+    )
 
 
-def _changes_as_json(comparison: Comparison) -> Iterator[dict[str, object]]:
-    for change in comparison.changes:
-        yield {
-            "change": change.kind.value,
-            "op": change.op,
-            "element_type": change.element_type,
-            "backend": change.backend,
-            "index": change.index,
-            "before": None if change.before is None else outcome_words(change.before),
-            "after": outcome_words(change.after),
-        }
+def _described(change: Change) -> output.Change:
+    return output.Change(
+        change=change.kind.value,
+        op=change.op,
+        element_type=change.element_type,
+        backend=change.backend,
+        index=change.index,
+        before=None if change.before is None else outcome_words(change.before),
+        after=outcome_words(change.after),
+    )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from conformance.backends.base import Description
-from conformance.results.cells import FILTERED, UNTESTED, CellResults, by_cell
+from conformance.outputs.report import Report
+from conformance.outputs.schema import as_json, json_text
+from conformance.results.cells import CellResults, by_cell
 from conformance.results.known_elements import KnownElements, known_elements
+from conformance.results.report import report_of
 from conformance.results.store import FILE_NAME, CellKey, Store, decoded
-from conformance.verdict import Errors, Record, Timing, Verdict
+from conformance.verdict import Errors, Record, Timing
 from generators.cells.coverage import Reached
 from reference.ir.op import Dialect
 from reference.ops.table import OPS
@@ -116,9 +116,14 @@ class RunData:
         return sum(not ids.isdisjoint(record.known_by) for record in failing)
 
     @cached_property
+    def report(self) -> Report:
+        """The content of summary.json, without what the run is compared with."""
+        return report_of(self)
+
+    @cached_property
     def summary(self) -> dict[str, Any]:
-        """The content of summary.json: worked out once."""
-        return _summary(self)
+        """The same as JSON has it."""
+        return as_json(self.report)
 
 
 def load(path: Path) -> RunData:
@@ -151,29 +156,6 @@ def read(store: Store) -> RunData:
     return RunData(records, store.errors(), **given)
 
 
-def _cell_summary(cell: CellResults) -> dict[str, Any]:
-    """What summary.json says of a cell that was planned."""
-    return {
-        "op": cell.op,
-        "element_type": cell.element_type,
-        "backend": cell.backend,
-        "verdict": cell.state,
-        "cases": len(cell.records),
-        "pairs": cell.pairs,
-        "values": cell.values,
-        "unsupported": cell.verdicts[Verdict.UNSUPPORTED],
-        "worst_ulp": _largest(record.worst_ulp for record in cell.records),
-        "budget_ulp": _largest(record.budget_ulp for record in cell.records),
-        "known": cell.known,
-        "new_failures": cell.new,
-    }
-
-
-def _largest(errors: Iterable[float | None]) -> float | None:
-    # an error that is not finite has no place in JSON, nor among distances
-    return max((e for e in errors if e is not None and math.isfinite(e)), default=None)
-
-
 def _together(every: Collection[Reached]) -> Reached:
     return Reached(
         sum(one.values for one in every),
@@ -184,70 +166,8 @@ def _together(every: Collection[Reached]) -> Reached:
     )
 
 
-def _summary(run: RunData) -> dict[str, Any]:
-    cells = run.cells.values()
-    verdicts = sum((cell.verdicts for cell in cells), Counter[Verdict]())
-    return {
-        "cases": len(run.records),
-        "pairs": sum(cell.pairs for cell in cells),
-        "values": sum(cell.values for cell in cells),
-        "modules": run.modules,
-        "seconds": round(run.seconds, 3),
-        "verdicts": {verdict.value: verdicts[verdict] for verdict in Verdict},
-        "known": sum(cell.known for cell in cells),
-        "unpredictable": run.unpredictable,
-        "new_failures": sum(cell.new for cell in cells),
-        "known_elements": {
-            **asdict(run.known_elements),
-            "predicted_percent": run.known_elements.percent,
-        },
-        "denominators": denominators(run),
-        "coverage": {
-            "whole": asdict(run.whole_coverage),
-            "dialects": {name: asdict(one) for name, one in run.coverage_by_dialect.items()},
-            "ops": {op: asdict(reached) for op, reached in run.coverage.items()},
-        },
-        "cells": [_cell_summary(cell) for cell in cells if cell.state != FILTERED],
-        "versions": run.versions,
-        "backends": [asdict(backend) for backend in run.backends],
-        "seed": run.seed,
-        "profile": run.profile,
-        "filters": run.filters,
-        "started": run.started,
-        "command": run.command,
-        "peak_rss_mb": {key: round(value, 1) for key, value in run.peak_rss_mb.items()},
-        "timing": {key: round(value, 3) for key, value in asdict(run.timing).items()},
-        "stale_expectations": list(run.stale),
-        "fixed_expectations": list(run.fixed),
-        "incidents": list(run.incidents),
-        "exit_code": run.exit_code,
-    }
-
-
-def denominators(run: RunData) -> dict[str, int]:
-    """How much of everything there is was tested: counts of ops and of cells by state."""
-    cells = run.cells.values()
-    states = Counter(cell.state for cell in cells)
-    tested = [cell for cell in cells if cell.is_tested]
-    return {
-        "ops": len({cell.op for cell in cells}),
-        "ops_tested": len({cell.op for cell in tested}),
-        "cells": len(cells),
-        "cells_planned": len(cells) - states[FILTERED],
-        "cells_tested": len(tested),
-        "cells_untested": states[UNTESTED],
-        "cells_unsupported": states[Verdict.UNSUPPORTED.value],
-        "cells_filtered_out": states[FILTERED],
-    }
-
-
-def write_json(run: RunData, path: Path, more: Mapping[str, Any] | None = None) -> None:
-    """Write summary.json, with `more` beside what is in every one.
-
-    It is written in one step: a reader sees the old file or the new, never half of one.
-    """
+def write_json(report: Report, path: Path) -> None:
+    """Write summary.json in one step: a reader sees the old file or the new, never half of one."""
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(
-        json.dumps({**run.summary, **(more or {})}, indent=1) + "\n", encoding="utf-8"
-    )
+    partial.write_text(json_text(report), encoding="utf-8")
     partial.replace(path)

@@ -394,7 +394,7 @@ def test_the_command_tells_known_from_new(call: Call, tmp_path: Path) -> None:
     code, out, err = call("check", program, other, "--expectations", ours, "--format", "json")
     objects = [json.loads(line) for line in out.splitlines()]
     assert [(one["verdict"], one["known"]) for one in objects] == [
-        ("divergent", "our-sine"), ("divergent", ""),
+        ("divergent", ["our-sine"]), ("divergent", []),
     ]  # fmt: skip
     assert (code, err) == (1, "2 files: known divergent 1, divergent 1\n")
     code, out, _ = call("check", program, "--expectations", "none")

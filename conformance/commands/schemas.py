@@ -1,0 +1,58 @@
+"""The command `schema`: the JSON Schemas of what other commands write."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from conformance.errors import UsageError, unknown
+
+NAMES = ("report", "check")
+"""The outputs, as conformance.outputs.schema has them: known here without loading it."""
+
+
+class SchemaFormat(StrEnum):
+    """How a schema is printed."""
+
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def _beginning(incomplete: str) -> list[str]:
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
+def schema(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help=f"The output: {' or '.join(NAMES)}. Without it, all are listed.",
+            autocompletion=_beginning,
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        SchemaFormat,
+        typer.Option("--format", help="How to print; markdown is the page on all outputs."),
+    ] = SchemaFormat.JSON,
+) -> int:
+    """Print the JSON Schema of an output, such as that of `report --format json`."""
+    from conformance.outputs.page import schema_page
+    from conformance.outputs.schema import OUTPUTS, schema_text
+
+    if format is SchemaFormat.MARKDOWN:
+        if name is not None:
+            raise UsageError("--format markdown is a page of all outputs: leave out the name")
+        sys.stdout.write(schema_page())
+    elif name is None:
+        width = max(map(len, OUTPUTS))
+        for one in OUTPUTS.values():
+            sys.stdout.write(f"{one.name:<{width}}  {one.version}  {one.source}\n")
+    elif name not in OUTPUTS:
+        raise UsageError(unknown("output", name, OUTPUTS))
+    else:
+        sys.stdout.write(schema_text(OUTPUTS[name]))
+    return 0

@@ -1,0 +1,1 @@
+"""What commands write as JSON: the shapes, their versions, and their JSON Schemas."""

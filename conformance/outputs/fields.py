@@ -1,0 +1,24 @@
+"""Field types that several outputs share, and the description of a field."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+"""A number of things."""
+
+State = Literal[
+    "pass", "unspecified", "unsupported", "flushed", "inaccurate", "divergent", "rejected",
+    "accepted", "timed_out", "crashed", "untested",
+]  # fmt: skip
+"""The state of a cell: a verdict, or that the cell was planned and not run."""
+
+Version = Annotated[str, msgspec.Meta(pattern=r"^1\.[0-9]+$")]
+"""The version of a schema that a reader of any version 1 of it can read."""
+
+
+def about(description: str) -> msgspec.Meta:
+    """Describe a field: what it says, and in which unit."""
+    return msgspec.Meta(description=description)

@@ -1,0 +1,104 @@
+"""The page on JSON outputs, docs/schema.md: every field with its type and meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from conformance.outputs.schema import OUTPUTS, Output, schema_of
+
+_INTRODUCTION = """# JSON outputs
+
+hlo-conformance writes JSON for other programs. Each object names its schema and the version:
+
+```
+hlo-conformance report DIR --format json          # a run: schema "report"
+hlo-conformance check model.mlir --format json    # a file: schema "check"
+```
+
+A run's folder holds the same object as `summary.json`. `hlo-conformance schema NAME` prints the
+[JSON Schema](https://json-schema.org) of an output. `schema/` in the repository has a file for each
+version.
+
+**How versions change.** `schema_version` is `MAJOR.MINOR`. A new field raises MINOR, and so does a
+new value where values are listed. A field that is removed, renamed, or means something else raises
+MAJOR. So a program that ignores unknown fields and values reads all versions of one MAJOR. Until
+hlo-conformance is released, 1.0 may still change.
+
+Every field is always written. `null` means that there is no value, and the field says when. Numbers
+are finite. Text comes from programs, backends and users: escape it before you show it.
+
+This page is made from the schemas: `hlo-conformance schema --format markdown`.
+"""
+
+
+def schema_page() -> str:
+    """Return the page in Markdown."""
+    return "\n".join([_INTRODUCTION, *(line for one in OUTPUTS.values() for line in _section(one))])
+
+
+def _section(output: Output) -> Iterator[str]:
+    schema = schema_of(output)
+    definitions: dict[str, dict[str, Any]] = schema["$defs"]
+    first = _referred(schema)
+    yield f"## {output.name} {output.version}\n"
+    for name in _reached(first, definitions):
+        of = definitions[name]
+        if name != first:
+            yield f"### {output.name}: {name}\n"
+        yield f"{of['description']}\n"
+        if "enum" in of:
+            yield f"One of {_values(of)}.\n"
+            continue
+        yield "| field | type | meaning |\n| --- | --- | --- |"
+        for field, told in of["properties"].items():
+            meaning = told["description"].replace("|", "\\|")
+            yield f"| `{field}` | {_type(told)} | {meaning} |"
+        yield ""
+
+
+def _reached(name: str, definitions: Mapping[str, Any]) -> list[str]:
+    """Return the definitions that one needs, itself first, in the order in which they are met."""
+    found, ahead = [name], [name]
+    while ahead:
+        for one in _references(definitions[ahead.pop(0)]):
+            if one not in found:
+                found.append(one)
+                ahead.append(one)
+    return found
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """Yield the names of the definitions that a part of a schema refers to."""
+    if isinstance(schema, dict):
+        found: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
+        if "$ref" in found:
+            yield _referred(found)
+        for part in found.values():
+            yield from _references(part)
+    elif isinstance(schema, list):
+        for part in schema:  # pyright: ignore[reportUnknownVariableType]
+            yield from _references(part)
+
+
+def _referred(schema: Mapping[str, Any]) -> str:
+    return str(schema["$ref"]).rpartition("/")[2]
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """Return the type of a field in words."""
+    if "$ref" in schema:
+        return _referred(schema)
+    if "anyOf" in schema:
+        return " or ".join(map(_type, schema["anyOf"]))
+    if "enum" in schema:
+        return _values(schema)
+    if schema.get("type") == "array":
+        return f"list of {_type(schema['items'])}"
+    if schema.get("type") == "object":
+        return f"object of {_type(schema['additionalProperties'])} by name"
+    return str(schema.get("type", "anything"))
+
+
+def _values(schema: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{value}`" for value in schema["enum"])

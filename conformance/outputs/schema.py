@@ -1,0 +1,70 @@
+"""The JSON Schemas of what commands write, made from the shapes themselves.
+
+A version is MAJOR.MINOR. A field that is added raises MINOR, a field that is removed, renamed or
+means something else raises MAJOR. `schema/` has the schema of every version of the current MAJOR,
+so that a change of a shape is a new file there (docs/schema.md).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from conformance.outputs.checked import Checked
+from conformance.outputs.report import Report
+from conformance.verdict import Verdict
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_PLACE = "#/$defs/{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A shape that is written as JSON: its name, version, class, and how to get one."""
+
+    name: str
+    version: str
+    shape: type[msgspec.Struct]
+    source: str
+
+    @property
+    def file_name(self) -> str:
+        """The name of its schema in the folder `schema`."""
+        return f"{self.name}-{self.version}.json"
+
+
+REPORT = Output("report", "1.0", Report, "`summary.json` and `report --format json`")
+CHECK = Output("check", "1.0", Checked, "`check --format json`, an object on a line for each file")
+
+OUTPUTS = {one.name: one for one in (REPORT, CHECK)}
+"""Every output by its name."""
+
+
+def schema_of(output: Output) -> dict[str, Any]:
+    """Return the JSON Schema of an output."""
+    (shape,), definitions = msgspec.json.schema_components([output.shape], ref_template=_PLACE)
+    definitions["Verdict"]["enum"] = [*Verdict]  # in the order of severity, as it says
+    return {
+        "$schema": _DIALECT,
+        "$id": f"urn:hlo-conformance:{output.name}:{output.version}",
+        **shape,
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def schema_text(output: Output) -> str:
+    """Return the JSON Schema of an output as the file in `schema` has it."""
+    return json.dumps(schema_of(output), indent=1) + "\n"
+
+
+def as_json(value: msgspec.Struct) -> dict[str, Any]:
+    """Return an output as dicts, lists, strings, numbers and None, in the order of its fields."""
+    return msgspec.to_builtins(value)
+
+
+def json_text(value: msgspec.Struct) -> str:
+    """Return an output as a file of JSON has it: ASCII alone, lone surrogates as escapes."""
+    return json.dumps(as_json(value), indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,46 @@
+"""The planned cells of each backend by how they ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from conformance.outputs.report import Shares
+from conformance.results.cells import FILTERED, UNTESTED, CellResults
+from conformance.verdict import Verdict
+
+CONFORM, KNOWN, NEW, UNSUPPORTED = "conform", "known", "new", "unsupported"
+
+
+def outcome_of(cell: CellResults) -> str:
+    """Return which of the five outcomes a planned cell has; a new failure outweighs known ones."""
+    if cell.state == UNTESTED:
+        return UNTESTED
+    if cell.new:
+        return NEW
+    if cell.known:
+        return KNOWN
+    return UNSUPPORTED if cell.state == Verdict.UNSUPPORTED else CONFORM
+
+
+def shares_of(cells: Iterable[CellResults], backends: Iterable[str] = ()) -> tuple[Shares, ...]:
+    """Count the planned cells of each backend, those named first."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in backends}
+    for cell in cells:
+        if cell.state != FILTERED:
+            counts.setdefault(cell.backend, Counter())[outcome_of(cell)] += 1
+    return tuple(_shares(backend, found) for backend, found in counts.items())
+
+
+def _shares(backend: str, found: Counter[str]) -> Shares:
+    planned = found.total()
+    return Shares(
+        backend=backend,
+        planned=planned,
+        conform=found[CONFORM],
+        known=found[KNOWN],
+        new=found[NEW],
+        unsupported=found[UNSUPPORTED],
+        untested=found[UNTESTED],
+        conform_percent=int(1000 * found[CONFORM] / planned) / 10 if planned else None,
+    )

@@ -1,0 +1,241 @@
+"""The JSON Schemas: they are those in the repository, and what commands write is valid by them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from conformance.cli import app, guarded
+from conformance.commands import schemas
+from conformance.outputs.fields import State
+from conformance.outputs.page import schema_page
+from conformance.outputs.schema import OUTPUTS, json_text, schema_of, schema_text
+from conformance.results.cells import UNTESTED
+from conformance.verdict import Verdict
+from suites.meta.support.synthetic_run import RUNS, run
+
+ROOT = Path(__file__).parents[4]
+SCHEMAS = sorted((ROOT / "schema").glob("*.json"))
+HOW_TO_MEND = """the shape of `{0}` has changed: raise its version in conformance/outputs/schema.py
+(docs/schema.md says which part), then
+hlo-conformance schema {0} > schema/{1}
+hlo-conformance schema --format markdown > docs/schema.md"""
+
+CELLS = ("--op", "or", "--op", "not", "--element-type", "i1", "--element-type", "si8")
+SMOKE = (*CELLS, "--profile", "smoke", "--jobs", 1)
+WRONG, LOST = "reference:one_wrong_element", "reference:unsupported@not"
+KNOWN = """
+[[known]]
+id = "one-wrong"
+op = "*"
+verdicts = ["divergent"]
+reason = "injected by this test"
+"""
+
+Call = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITLAB_CI"):  # these may run in CI
+        monkeypatch.delenv(name, raising=False)
+
+    def called(*arguments: object) -> tuple[int, str]:
+        given = [str(argument) for argument in arguments]
+        capsys.readouterr()
+        code = guarded(lambda: app(given, standalone_mode=False))
+        return code, capsys.readouterr().out
+
+    return called
+
+
+def closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema, with fields that it does not have refused."""
+    made = copy.deepcopy(schema)
+    for of in made["$defs"].values():
+        if "properties" in of:
+            of["additionalProperties"] = False
+    return made
+
+
+def validate(name: str, value: Any) -> None:
+    """Check an output by its schema exactly, and by all earlier ones of the same MAJOR."""
+    Draft202012Validator(closed(schema_of(OUTPUTS[name]))).validate(value)
+    major = OUTPUTS[name].version.partition(".")[0]
+    for path in ROOT.glob(f"schema/{name}-{major}.*.json"):
+        Draft202012Validator(json.loads(path.read_text())).validate(value)
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_the_schema_in_the_repository_is_that_of_the_output(name: str) -> None:
+    output = OUTPUTS[name]
+    path = ROOT / "schema" / output.file_name
+    mend = HOW_TO_MEND.format(name, output.file_name)
+    assert path.is_file(), mend
+    assert path.read_text() == schema_text(output), mend
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
+def test_every_file_is_a_schema_of_a_version(path: Path) -> None:
+    schema = json.loads(path.read_text())
+    Draft202012Validator.check_schema(schema)
+    name, version = path.stem.rsplit("-", 1)
+    assert schema["$id"] == f"urn:hlo-conformance:{name}:{version}"
+
+
+def test_the_page_is_what_the_command_prints(call: Call) -> None:
+    assert (ROOT / "docs" / "schema.md").read_text() == schema_page(), "see schema_page"
+    assert call("schema", "--format", "markdown") == (0, schema_page())
+
+
+def fields(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, of in schema["$defs"].items():
+        yield name, of
+        yield from ((f"{name}.{field}", told) for field, told in of.get("properties", {}).items())
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_every_field_is_described_and_always_written(name: str) -> None:
+    schema = schema_of(OUTPUTS[name])
+    for field, told in fields(schema):
+        assert told["description"].endswith("."), field
+        assert "default" not in told, field
+    for of in schema["$defs"].values():
+        assert of.get("required", []) == [*of.get("properties", {})]
+
+
+def test_the_states_of_a_cell_are_the_verdicts_and_untested() -> None:
+    assert get_args(State) == (*(verdict.value for verdict in Verdict), UNTESTED)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_made_up_runs_are_valid(name: str) -> None:
+    told = json.loads(json_text(run(name).report))
+    few = {"cells": told["cells"][::25], "divergences": told["divergences"][::25]}
+    validate("report", told | few)  # all of them take seconds
+    assert sum(one["planned"] for one in told["shares"]) == told["denominators"]["cells_planned"]
+    for one in told["shares"]:
+        outcomes = ("conform", "known", "new", "unsupported", "untested")
+        assert one["planned"] == sum(one[outcome] for outcome in outcomes)
+    assert sum(one["is_new"] for one in told["divergences"]) == told["new_failures"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of several backends in which all is well."""
+    out = tmp_path_factory.mktemp("whole")
+    given = [*map(str, ("run", "--backend", "reference", *SMOKE, "--out", out))]
+    assert guarded(lambda: app(given, standalone_mode=False)) == 0
+    return out
+
+
+def printed(call: Call, *arguments: object) -> tuple[int, dict[str, Any]]:
+    code, out = call("report", *arguments, "--format", "json")
+    told = json.loads(out)
+    validate("report", told)
+    return code, told
+
+
+def test_a_run_that_passes(call: Call, whole: Path) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in whole.iterdir()}
+    code, told = printed(call, whole)
+    assert (code, told["divergences"], told["comparison"]) == (0, [], None)
+    assert told == json.loads((whole / "summary.json").read_text())
+    assert {path.name: path.stat().st_mtime_ns for path in whole.iterdir()} == before
+    (shares,) = told["shares"]
+    assert (shares["conform"], shares["conform_percent"]) == (shares["planned"], 100.0)
+
+
+def test_new_and_lost_against_a_baseline(call: Call, whole: Path, tmp_path: Path) -> None:
+    backends = ("--backend", WRONG, "--backend", LOST)
+    assert call("run", *backends, *SMOKE, "--out", tmp_path)[0] == 1
+    told = json.loads((tmp_path / "summary.json").read_text())
+    validate("report", told)
+    wrong, lost = told["shares"]
+    assert (wrong["new"], lost["unsupported"]) == (wrong["planned"], 2)
+    assert {one["backend"] for one in told["divergences"]} == {WRONG}
+    one = tmp_path / "one"
+    assert call("run", "--backend", LOST, *SMOKE, "--out", one)[0] == 0
+    code, told = printed(call, one, "--baseline", whole)
+    assert (code, told["comparison"]["counts"]["lost"]) == (1, 4)
+    assert {change["op"] for change in told["comparison"]["changes"]} == {"not"}
+
+
+def test_known_divergences(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "ours.toml").write_text(KNOWN)
+    given = ("--expectations", tmp_path / "ours.toml", "--out", tmp_path / "run")
+    code, _ = call("run", "--backend", WRONG, *SMOKE, *given)
+    assert code == 0
+    _, told = printed(call, tmp_path / "run")
+    assert told["expectations"]["one-wrong"]["reason"] == "injected by this test"
+    assert {(*one["known"], one["is_new"]) for one in told["divergences"]} == {("one-wrong", False)}
+    assert told["shares"][0]["known"] == told["shares"][0]["planned"]
+
+
+def test_a_merged_run_with_a_shard_missing(call: Call, tmp_path: Path) -> None:
+    for part in (1, 2):
+        given = ("--shard", f"{part}/3", "--out", tmp_path / str(part))
+        assert call("run", "--backend", "reference", *SMOKE, *given)[0] == 0
+    out = tmp_path / "merged"
+    code, told = printed(call, tmp_path / "1", tmp_path / "2", "--out", out)
+    assert code == 1
+    assert told["denominators"]["cells_untested"] == told["shares"][0]["untested"] > 0
+    assert told == json.loads((out / "summary.json").read_text())
+
+
+PROGRAM = """func.func @main(%x: tensor<2xi8>) -> tensor<2xi8> {
+  %0 = stablehlo.not %x : tensor<2xi8>
+  return %0 : tensor<2xi8>
+}"""
+
+
+def test_checked_files(call: Call, tmp_path: Path) -> None:
+    texts = {"not.mlir": PROGRAM, "none.mlir": "no program", "ours.toml": KNOWN}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    found: list[tuple[str, list[str]]] = []
+    for name, backend, expectations in (
+        ("not.mlir", "reference", "none"),
+        ("not.mlir", WRONG, "none"),
+        ("not.mlir", WRONG, tmp_path / "ours.toml"),
+        ("none.mlir", "reference", "none"),
+    ):
+        given = ("--backend", backend, "--expectations", expectations, "--format", "json")
+        _, out = call("check", tmp_path / name, *given)
+        told = json.loads(out)
+        validate("check", told)
+        found.append((told["verdict"], told["known"]))
+    assert found == [
+        ("pass", []), ("divergent", []), ("divergent", ["one-wrong"]), ("rejected", []),
+    ]  # fmt: skip
+
+
+def test_a_schema_is_printed_and_outputs_are_listed(call: Call) -> None:
+    code, out = call("schema", "report")
+    assert (code, out) == (0, schema_text(OUTPUTS["report"]))
+    code, out = call("schema")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == [*OUTPUTS]
+    assert (*OUTPUTS,) == schemas.NAMES
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("schema", "reports"), "did you mean report?"),
+        (("schema", "report", "--format", "markdown"), "leave out the name"),
+    ],
+)
+def test_what_cannot_be_printed_is_one_line(
+    given: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert guarded(lambda: app(given, standalone_mode=False)) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
