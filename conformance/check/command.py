@@ -28,7 +28,7 @@ from conformance.executors.lost import why
 from conformance.gate.files import Given, each
 from conformance.judging.wording import with_class
 from conformance.outputs import checked as output
-from conformance.outputs.schema import CHECK, as_json
+from conformance.outputs.schema import CHECK, json_line
 
 if TYPE_CHECKING:  # what the parent loads once the workers' server is on its way
     from conformance.backends.base import Description
@@ -197,7 +197,7 @@ def _as_json(checked: Checked) -> str:
         known=checked.known,
         notes=tuple(" ".join(note.split()) for note in checked.notes),
     )
-    return json.dumps(as_json(shown))
+    return json_line(shown)
 
 
 def _as_text(checked: Checked, reasons: Mapping[str, str]) -> str:

@@ -61,10 +61,15 @@ def schema_text(output: Output) -> str:
 
 
 def as_json(value: msgspec.Struct) -> dict[str, Any]:
-    """Return an output as dicts, lists, strings, numbers and None, in the order of its fields."""
-    return msgspec.to_builtins(value)
+    """Return an output as JSON is read: dicts, lists, strings, numbers and None."""
+    return json.loads(json_text(value))
 
 
 def json_text(value: msgspec.Struct) -> str:
     """Return an output as a file of JSON has it: ASCII alone, lone surrogates as escapes."""
-    return json.dumps(as_json(value), indent=1, allow_nan=False) + "\n"
+    return json.dumps(msgspec.to_builtins(value), indent=1, allow_nan=False) + "\n"
+
+
+def json_line(value: msgspec.Struct) -> str:
+    """Return an output as JSON on one line, without its end."""
+    return json.dumps(msgspec.to_builtins(value), allow_nan=False)

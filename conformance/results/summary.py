@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from conformance.backends.base import Description
-from conformance.outputs.report import Report
-from conformance.outputs.schema import as_json, json_text
-from conformance.results.cells import CellResults, by_cell
+from conformance.outputs import report as output
+from conformance.outputs.schema import REPORT, as_json, json_text
+from conformance.results.cells import FILTERED, CellResults, by_cell
 from conformance.results.known_elements import KnownElements, known_elements
-from conformance.results.report import report_of
+from conformance.results.report import backend_of, cell_of, denominators, divergence_of, reached_of
+from conformance.results.shares import shares_of
 from conformance.results.store import FILE_NAME, CellKey, Store, decoded
-from conformance.verdict import Errors, Record, Timing
+from conformance.verdict import Errors, Record, Timing, Verdict
 from generators.cells.coverage import Reached
 from reference.ir.op import Dialect
 from reference.ops.table import OPS
@@ -116,9 +118,9 @@ class RunData:
         return sum(not ids.isdisjoint(record.known_by) for record in failing)
 
     @cached_property
-    def report(self) -> Report:
+    def report(self) -> output.Report:
         """The content of summary.json, without what the run is compared with."""
-        return report_of(self)
+        return _report(self)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -166,7 +168,55 @@ def _together(every: Collection[Reached]) -> Reached:
     )
 
 
-def write_json(report: Report, path: Path) -> None:
+def _report(run: RunData) -> output.Report:
+    """Return all that JSON says of a run alone: what it is compared with is added to it."""
+    cells = [*run.cells.values()]
+    planned = [cell for cell in cells if cell.state != FILTERED]
+    verdicts = sum((cell.verdicts for cell in cells), Counter[Verdict]())
+    known = run.known_elements
+    return output.Report(
+        schema="report",
+        schema_version=REPORT.version,
+        cases=len(run.records),
+        pairs=sum(cell.pairs for cell in cells),
+        values=sum(cell.values for cell in cells),
+        modules=run.modules,
+        seconds=round(run.seconds, 3),
+        verdicts={verdict: verdicts[verdict] for verdict in Verdict},
+        known=sum(cell.known for cell in cells),
+        unpredictable=run.unpredictable,
+        new_failures=sum(cell.new for cell in cells),
+        known_elements=output.KnownElements(**asdict(known), predicted_percent=known.percent),
+        denominators=denominators(cells),
+        shares=shares_of(cells, [backend.name for backend in run.backends]),
+        coverage=output.Coverage(
+            whole=reached_of(run.whole_coverage),
+            dialects={name: reached_of(one) for name, one in run.coverage_by_dialect.items()},
+            ops={op: reached_of(one) for op, one in run.coverage.items()},
+        ),
+        cells=tuple(map(cell_of, planned)),
+        divergences=tuple(divergence_of(one) for one in run.records if one.verdict.fails),
+        expectations={
+            id_: output.Expectation(**asdict(one)) for id_, one in run.expectations.items()
+        },
+        stale_expectations=tuple(run.stale),
+        fixed_expectations=tuple(run.fixed),
+        incidents=tuple(run.incidents),
+        versions=run.versions,
+        backends=tuple(map(backend_of, run.backends)),
+        seed=run.seed,
+        profile=run.profile,
+        filters=run.filters,
+        started=run.started,
+        command=run.command,
+        peak_rss_mb={key: round(value, 1) for key, value in run.peak_rss_mb.items()},
+        timing=output.Timing(**{key: round(value, 3) for key, value in asdict(run.timing).items()}),
+        exit_code=run.exit_code,
+        comparison=None,
+    )
+
+
+def write_json(report: output.Report, path: Path) -> None:
     """Write summary.json in one step: a reader sees the old file or the new, never half of one."""
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json_text(report), encoding="utf-8")
