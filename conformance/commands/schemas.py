@@ -50,7 +50,7 @@ def schema(
     elif name is None:
         width = max(map(len, OUTPUTS))
         for one in OUTPUTS.values():
-            sys.stdout.write(f"{one.name:<{width}}  {one.version}  {one.source}\n")
+            sys.stdout.write(f"{one.line(width)}\n")
     elif name not in OUTPUTS:
         raise UsageError(unknown("output", name, OUTPUTS))
     else:

@@ -9,16 +9,16 @@ from conformance.outputs.schema import OUTPUTS, Output, schema_of
 
 _INTRODUCTION = """# JSON outputs
 
-hlo-conformance writes JSON for other programs. Each object names its schema and the version:
+hlo-conformance writes JSON for other programs. Each object names its schema and the version.
 
-```
-hlo-conformance report DIR --format json          # a run: schema "report"
-hlo-conformance check model.mlir --format json    # a file: schema "check"
+```console
+$ hlo-conformance schema
+(listed)
 ```
 
-A run's folder holds the same object as `summary.json`. `hlo-conformance schema NAME` prints the
-[JSON Schema](https://json-schema.org) of an output. `schema/` in the repository has a file for each
-version.
+`report DIR --format json` prints the object that `summary.json` in a run's folder holds.
+`hlo-conformance schema NAME` prints the [JSON Schema](https://json-schema.org) of an output. `schema/`
+in the repository has a file for each version.
 
 **How versions change.** `schema_version` is `MAJOR.MINOR`. A new field raises MINOR, and so does a
 new value where values are listed. A field that is removed, renamed, or means something else raises
@@ -32,9 +32,15 @@ This page is made from the schemas: `hlo-conformance schema --format markdown`.
 """
 
 
+_LISTED = "(listed)"
+
+
 def schema_page() -> str:
     """Return the page in Markdown."""
-    return "\n".join([_INTRODUCTION, *(line for one in OUTPUTS.values() for line in _section(one))])
+    width = max(map(len, OUTPUTS))
+    listed = "\n".join(one.line(width) for one in OUTPUTS.values())
+    introduction = _INTRODUCTION.replace(_LISTED, listed)
+    return "\n".join([introduction, *(line for one in OUTPUTS.values() for line in _section(one))])
 
 
 def _section(output: Output) -> Iterator[str]:

@@ -35,6 +35,10 @@ class Output:
         """The name of its schema in the folder `schema`."""
         return f"{self.name}-{self.version}.json"
 
+    def line(self, width: int) -> str:
+        """Return the output in a line, its name padded to a width."""
+        return f"{self.name:<{width}}  {self.version}  {self.source}"
+
 
 REPORT = Output("report", "1.0", Report, "`summary.json` and `report --format json`")
 CHECK = Output("check", "1.0", Checked, "`check --format json`, an object on a line for each file")
