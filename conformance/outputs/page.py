@@ -17,8 +17,8 @@ $ hlo-conformance schema
 ```
 
 `report DIR --format json` prints the object that `summary.json` in a run's folder holds.
-`hlo-conformance schema NAME` prints the [JSON Schema](https://json-schema.org) of an output. `schema/`
-in the repository has a file for each version.
+`hlo-conformance schema NAME` prints the [JSON Schema](https://json-schema.org) of an output.
+`schema/` in the repository has a file for each version.
 
 **How versions change.** `schema_version` is `MAJOR.MINOR`. A new field raises MINOR, and so does a
 new value where values are listed. A field that is removed, renamed, or means something else raises
