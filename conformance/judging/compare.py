@@ -233,10 +233,11 @@ def _in_either_order(
             other.program, inputs, other.expected, other.actual, rule, platform
         )
         known = known_of(collective_of(other.program) or other.program.subject, platform)
-        if again.kind in {one.label for one in known}:
+        labels = {one.label for one in known}
+        if all(one.kind in labels or one.verdict not in _WRONG for one in again.failing):
+            if again.verdict not in _WRONG:
+                return renamed(judgement, other.label, other.near(expected))
             return replace(again, message=f"{again.message}; and {other.label}")
-        if again.verdict not in _WRONG:
-            return renamed(judgement, other.label, other.near(expected))
     return judgement
 
 

@@ -39,6 +39,9 @@ def _plain(one: Operation) -> Operation | None:
     groups = one.attribute("replica_groups")
     if not isinstance(groups, MeshGroups) or groups.device_ids is None:
         return None
+    plain = mesh_groups(groups.mesh, groups.axes)
+    if plain.data == groups.data:  # their order is the natural one
+        return None
     given: dict[str, Any] = dict(one.attributes)
-    given["replica_groups"] = mesh_groups(groups.mesh, groups.axes)
+    given["replica_groups"] = plain
     return replace(one, attributes=attributes(**given))

@@ -26,7 +26,7 @@ from generators.regions.bodies import fold_of
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
 from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
-from reference.ir.program import Program, Value, attributes, single_op
+from reference.ir.program import Dense, Program, Value, attributes, single_op
 from reference.ir.types import Array, element_type
 
 F32 = element_type("f32")
@@ -151,28 +151,40 @@ def test_several_operands_gathered_so_in_another_order_of_the_group() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, gathered_first.LABEL)
 
 
-def test_what_is_wrong_beside_the_order_of_the_group_is_named() -> None:
-    """The parts go to processes in another order, and of a minimum NaN is left out."""
-    given: dict[str, Any] = {
-        "scatter_dimension": 0, "replica_groups": matrix([[0, 1]]), "channel_id": 1,
-    }  # fmt: skip
-    values, body = (Value("x", tensor(F32, 4)),), fold_of("minimum", F32).region
-    program = single_op("reduce_scatter", values, (tensor(F32, 1),), given, (body,))
+@pytest.mark.parametrize(
+    ("groups", "label"),
+    [
+        (matrix([[0, 1]]), process_order.LABEL),
+        (mesh_groups((MeshAxis("x", 2),), (AxisRef("x"),), (0, 1)), process_order.LABEL),
+        (mesh_groups((MeshAxis("x", 2),), (AxisRef("x"),), (1, 0)), misread_groups.DEVICE_IDS),
+    ],
+)
+def test_what_is_wrong_beside_the_order_of_the_group_is_named(groups: Dense, label: str) -> None:
+    """The parts go to processes in another order, and of a minimum NaN is left out.
+
+    Where the device_ids of a mesh are ignored, that alone explains the NaN, but not the order.
+    """
+    given: dict[str, Any] = {"scatter_dimension": 0, "replica_groups": groups, "channel_id": 1}
+    values, body = (Value("x", tensor(F32, 12)),), fold_of("minimum", F32).region
+    program = single_op("reduce_scatter", values, (tensor(F32, 3),), given, (body,))
     program = replace(program, process_grid=(2, 2))
-    rows = np.arange(16, dtype=np.float32).reshape(4, 4)
-    rows[1, 2] = np.nan
+    rows = np.tile(np.float32([0, 1, 2, 3, 1, 2, 4, 1, 2, 5, 6, 7]), (4, 1))
+    rows[1, [0, 1, 2, 9, 10, 11]] = np.nan  # the parts that are the same in both orders
     inputs = tuple(rows)
     expected = evaluate(program, inputs)
-    other = process_order.replica_by_replica(program)
+    plain = misread_groups.without_device_ids(program)
+    assert (plain is None) == (label is process_order.LABEL)
+    other = process_order.replica_by_replica(plain or program)
     assert other is not None
     moved = list(evaluate(other, inputs))
     rule = CATALOG["reduce_scatter"].tolerance
     found = judge(program, inputs, expected, moved, rule)
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, process_order.LABEL)
-    moved[2] = np.array([2], np.float32)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, label)
+    moved[0], moved[3] = rows[0, :3], rows[0, 9:]
     found = judge(program, inputs, expected, moved, rule)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "NaN left out")
-    assert process_order.LABEL in found.message
+    assert {one.kind for one in found.failing} == {"NaN left out"}
+    assert label in found.message
 
 
 _MESH = (MeshAxis("x", 2), MeshAxis("y", 2))
