@@ -10,6 +10,8 @@ from msgspec import structs
 from conformance.cli import app, guarded
 from conformance.gate.expectations import WITH_RESULTS, Expectation
 from conformance.gate.overlaps import hint, overlaps
+from conformance.gate.reading import load
+from conformance.results.versions import versions
 
 WIDE = Expectation("wide", ("log*",), "r", ("f*",), ("divergent", "inaccurate"), ("*zero*",))
 CRASH = Expectation("crash", ("sort",), "r", verdicts=("crashed",), words=("size > 0",))
@@ -108,3 +110,11 @@ def test_the_command_and_a_run_say_what_is_shadowed(
     assert "expectations: 1 entry is shadowed by an earlier one; `hlo-conformance expectations" in (
         " ".join(err.split())
     )
+
+
+@pytest.mark.parametrize("jaxlib", ["0.10.2", "0.12.0.1"])
+@pytest.mark.parametrize("backend", ["cpu", "interpreter"])
+def test_no_shipped_entry_is_shadowed(backend: str, jaxlib: str) -> None:
+    entries = load(None, [backend], versions() | {"jaxlib": jaxlib})
+    assert entries
+    assert [str(one) for one in overlaps(entries) if one.is_shadowed] == []
