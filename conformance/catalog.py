@@ -248,11 +248,11 @@ _XLA = tuple(_row_of_xla(record) for record in OPS.values() if record.dialect is
 CATALOG: dict[str, Row] = {row.name: row for row in (*_ROWS, *_XLA)}
 """Every op by its name, in the specification's order; those of XlaBuilder come last."""
 
-_RULED = CATALOG | _BY_NAME
+RULED = CATALOG | _BY_NAME
 """Every op that an operation of a program may be."""
 
-if _RULED.keys() != OPS.keys():
-    apart = ", ".join(sorted(_RULED.keys() ^ OPS.keys()))
+if RULED.keys() != OPS.keys():
+    apart = ", ".join(sorted(RULED.keys() ^ OPS.keys()))
     raise LookupError(f"conformance.catalog and the ops of the reference differ in {apart}")
 
 
@@ -315,7 +315,7 @@ def rule_of(operation: Operation) -> Rule | None:
     Custom calls have that of data; those of LAPACK are judged by backward errors instead
     (conformance/judging/lapack/).
     """
-    row = _RULED.get(operation.name)
+    row = RULED.get(operation.name)
     if row is None:
         return None
     if involved(operation):
@@ -327,7 +327,7 @@ def rule_of(operation: Operation) -> Rule | None:
 
 def rule_of_numbers(operation: Operation) -> Rule | None:
     """The rule of an operation's op on numbers, where the operation itself is on quantized ones."""
-    row = _RULED.get(operation.name)
+    row = RULED.get(operation.name)
     return None if row is None else row.tolerance
 
 

@@ -6,7 +6,6 @@ python -m docs.tools.command_line > docs/command-line.md
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -19,7 +18,7 @@ from conformance.cli import NAME, app
 
 HEAD = """# The command line
 
-Written by `python -m docs.tools.command_line` from the code; a test compares the two. Every command
+Written by `python -m docs.tools` from the code; a test compares the two. Every command
 explains itself with `--help`, too.
 
 | exit code | means |
@@ -163,7 +162,3 @@ def _escape(text: str) -> str:
 
 def _anchor(name: str) -> str:
     return name.replace(" ", "-")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.tools.generated import PAGES_BY_NAME
 from docs.tools.pages import (
     PAGES,
     ROOT,
@@ -21,9 +22,6 @@ from docs.tools.pages import (
 from docs.tools.parsing import OptionError, parse, parse_all
 
 PROSE = [ROOT / "README.md", *sorted(PAGES.glob("*.md"))]
-GENERATED = {"coverage.md", "command-line.md"}
-"""Pages that a command writes: other tests compare them with what it writes now."""
-
 UNCHECKED = {"README.md", "architecture.md", "baselines.md", "expectations.md"}
 """Pages whose blocks are not console blocks yet."""
 
@@ -44,7 +42,7 @@ def test_every_command_that_a_page_mentions_is_taken(page: Path) -> None:
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
 def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
     """A block without `$` in front of its commands would escape the tests."""
-    if page.name in GENERATED | UNCHECKED:
+    if page.name in {*PAGES_BY_NAME, *UNCHECKED}:
         return
     for block in blocks(page.read_text(encoding="utf-8")):
         assert block.language, f"{page.name}:{block.line}: the block has no language"
