@@ -126,6 +126,14 @@ def run(
             min=0.1, help="Seconds for a batch of cases; a case run alone has a third of them."
         ),
     ] = 60.0,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="How often to run again what fails: a case that passes then is not "
+            "deterministic, and fails the run unless an expectation with flaky = true knows it.",
+        ),
+    ] = 3,
     memory_limit: MemoryLimit = 6.0,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Delete the results that --out holds, and start over.")
@@ -152,6 +160,7 @@ def run(
             shard=_parts(shard),
             jobs=jobs,
             timeout=timeout,
+            repeats=repeat,
             memory_limit=int(memory_limit * (1 << 30)),
             expectations=expectations,
             backend_versions=tuple(backend_version or ()),

@@ -113,6 +113,18 @@ class Detail:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats:
+    """How often a case failed that was run several times and did not fail every time.
+
+    `classes` are the classes of its failures.
+    """
+
+    failed: int
+    runs: int
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """What a run keeps of one case: one program on all of its input sets, on one backend.
 
@@ -140,6 +152,8 @@ class Record:
     detail: Detail | None = None
     failing: tuple[Failing, ...] = ()
     """All that fails among the elements of its results, of which the record shows one."""
+    repeats: Repeats | None = None
+    """How often it failed, where it did not fail in every run."""
 
     @property
     def id(self) -> str:
@@ -164,6 +178,51 @@ class Record:
     def is_new_failure(self) -> bool:
         """Whether this record alone makes the run fail."""
         return self.verdict.fails and not self.known
+
+
+@dataclass(frozen=True, slots=True)
+class LostBatch:
+    """Cases that failed when they were run together, and of which none failed in isolation.
+
+    `cases` are op, element type and index of each. Verdict, class and message say how the batch
+    failed, in `failed` of `runs` runs. `known` is the id of the expectation that knows it.
+    """
+
+    backend: str
+    cases: tuple[tuple[str, str, int], ...]
+    verdict: Verdict
+    kind: str
+    message: str
+    failed: int = 1
+    runs: int = 1
+    known: str = ""
+
+    @property
+    def name(self) -> str:
+        """The cells of its cases: ops with their element types."""
+        types: dict[str, dict[str, None]] = {}
+        for op, element_type, _ in self.cases:
+            types.setdefault(op, {})[element_type] = None
+        return ", ".join(f"{op} {_some([*of])}" for op, of in types.items())
+
+    @property
+    def line(self) -> str:
+        """What is said of it in one line, with the backend's words."""
+        often = f"{self.failed} of {self.runs} runs" if self.runs > 1 else "its only run"
+        return (
+            f"lost batch on {self.backend}: {self.name}, {len(self.cases)} cases: "
+            f"{self.verdict.value.replace('_', ' ')} in {often}, and none of the cases "
+            f"in isolation: {self.message or self.kind}"
+        )
+
+
+_SOME = 3
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _SOME
+    shown = ", ".join(names[:_SOME])
+    return f"{shown} and {more} more types" if more > 0 else shown
 
 
 HISTOGRAM_EDGES: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 6, 8, 16, 32, 64, 128, 1024)

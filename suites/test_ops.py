@@ -9,7 +9,7 @@ import pytest
 
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import bundles, plan_of
-from conformance.campaign.tasks import Task
+from conformance.campaign.tasks import Manner, Task
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.gate.expectations import hypotheses_of, settled
@@ -27,7 +27,7 @@ def test_conforms(cell: Cell, executors, pytestconfig: pytest.Config) -> None:
         known = expectations_of(cell.backend)
         done = run_isolated(
             executors(cell.backend), bundles(tasks), TIMEOUT, pytest.fail,
-            hypotheses=hypotheses_of(known, cell.backend),
+            manner=Manner(hypotheses_of(known, cell.backend)),
         )  # fmt: skip
         found = [record for one in done if one is not None for record in one[1].records]
         records = [settled(record, known) for record in found]

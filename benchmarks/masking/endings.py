@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 from conformance.backends.base import Failed, Rejected
 from conformance.campaign.batch import Prepared
-from conformance.campaign.tasks import Task, cases_of, lost_record, refused
+from conformance.campaign.records import refused
+from conformance.campaign.tasks import Task, cases_of, lost_record
 from conformance.executors.local import Died
 from conformance.executors.lost import why
 from conformance.stablehlo.emit import EmitError

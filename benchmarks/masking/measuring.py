@@ -19,7 +19,9 @@ from benchmarks.masking.endings import ENDINGS, ended
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
 from conformance.campaign.batch import Bench, Inputs, Prepared, Ran, Results, StopWatch, run_all
-from conformance.campaign.tasks import Task, cases_of, conclude, judge_all, worst_of
+from conformance.campaign.confirming import conclude
+from conformance.campaign.records import judge_all, worst_of
+from conformance.campaign.tasks import Task, cases_of
 from conformance.gate.expectations import Expectation, hypotheses_of, settled
 from conformance.gate.reading import load
 from conformance.known.in_force import in_force
@@ -210,7 +212,7 @@ def measure_results(tasks: Sequence[Task], settings: Settings) -> Measured:
     groups = [[_prepare(task, bench)] for task, bench in zip(tasks, benches, strict=True)]
     found = Measured()
     for task, bench, group, went in zip(
-        tasks, benches, groups, run_all(benches[0], groups), strict=True
+        tasks, benches, groups, run_all(benches[0], groups)[0], strict=True
     ):
         with in_force(hypotheses_of(expectations, session.name)):
             _Judging(task, group[0], went[0], bench, expectations).measure(settings, found)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from conformance.backends.base import BackendError, Failed
+from conformance.backends.base import BackendError, Failed, Unsupported
 from conformance.backends.session import EMISSION, Compiled, Session, open_session
 from conformance.catalog import Cell
 from conformance.tolerance.rule import Rule
@@ -21,9 +21,10 @@ from reference.ir.processes import ProcessGrid
 from reference.ir.program import Program
 from reference.ir.types import Array
 
-ROUNDS = 3
-"""How often a failing case is run alone, to see whether its results change; and compiled anew for
-that, where a compiler that folds constants may have read memory which is not theirs."""
+REPEATS = 3
+"""How often a failing case is run again by default, to see whether it fails every time; and
+compiled anew for that, where a compiler that folds constants may have read memory which is not
+theirs."""
 
 Inputs = tuple[Array, ...]
 Results = list[list[Array]]
@@ -71,6 +72,12 @@ class Bench:
     session: Session
     rule: Rule
     watch: StopWatch
+    repeats: int = REPEATS
+    """How often a failing case is run again."""
+    batches: dict[int, list[list[Results] | BackendError]] = field(
+        default_factory=dict[int, "list[list[Results] | BackendError]"]
+    )
+    """What whole batches gave that were run again, by the identity of the batch."""
 
     def run(self, group: Sequence[Prepared]) -> list[Results]:
         """Compile the group as one module and run it on every input set.
@@ -97,8 +104,22 @@ class Bench:
             BackendError: when the backend does not give results.
         """
         compiled = self.compile([prepared])
-        sets = [[compiled.run(inputs) for _ in range(ROUNDS)] for inputs in prepared.inputs]
+        sets = [[compiled.run(inputs) for _ in range(self.repeats)] for inputs in prepared.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
+
+    def attempts(self, prepared: Prepared, count: int) -> list[Results | BackendError]:
+        """Compile and run a case in isolation so many times; a failed attempt is its error."""
+        return [_attempt(self, [prepared])[0] for _ in range(count)]
+
+    def batch_again(
+        self, batch: Sequence[Prepared], prepared: Prepared
+    ) -> list[Results | BackendError]:
+        """Return what a case gives in its batch, which is compiled and run again for that."""
+        if id(batch) not in self.batches:
+            self.batches[id(batch)] = [_attempt_whole(self, batch) for _ in range(self.repeats)]
+        number = next(at for at, one in enumerate(batch) if one is prepared)
+        again = self.batches[id(batch)]
+        return [one if isinstance(one, BackendError) else one[number] for one in again]
 
     def compile(self, group: Sequence[Prepared]) -> Compiled:
         """Compile the group as one module.
@@ -110,6 +131,18 @@ class Bench:
         with self.watch.timed(EMISSION):
             program = group[0].program if len(group) == 1 else merge([p.program for p in group])
         return self.session.compile(program)
+
+
+def _attempt_whole(bench: Bench, group: Sequence[Prepared]) -> list[Results] | BackendError:
+    try:
+        return bench.run(group)
+    except BackendError as error:
+        return error
+
+
+def _attempt(bench: Bench, group: Sequence[Prepared]) -> list[Results | BackendError]:
+    whole = _attempt_whole(bench, group)
+    return [whole] * len(group) if isinstance(whole, BackendError) else [*whole]
 
 
 def inputs_of(group: Sequence[Prepared], turn: int) -> Inputs:
@@ -153,7 +186,20 @@ def bench_of(cell: Cell) -> Bench:
     return Bench(open_session(cell.backend, watch.timed), cell.rule, watch)
 
 
-def run_all(bench: Bench, groups: Sequence[Sequence[Prepared]]) -> list[list[Ran]]:
+@dataclass(frozen=True, slots=True)
+class LostModule:
+    """Cases that the backend refused together, in `failed` of `runs` runs, and each of which it
+    took in isolation."""
+
+    cases: Sequence[Prepared]
+    error: BackendError
+    failed: int
+    runs: int
+
+
+def run_all(
+    bench: Bench, groups: Sequence[Sequence[Prepared]]
+) -> tuple[list[list[Ran]], list[LostModule]]:
     """Run several groups of cases: as one module where the backend takes it, else group by group.
 
     Cases that it would refuse unseen are not even in the module; those of different process grids
@@ -161,8 +207,9 @@ def run_all(bench: Bench, groups: Sequence[Sequence[Prepared]]) -> list[list[Ran
     all collectives in a module as if they were of one mesh.
 
     Returns:
-        How the cases of each group went.
+        How the cases of each group went, and what the backend refused as a whole alone.
     """
+    lost: list[LostModule] = []
     ran: dict[int, Ran] = {}  # by identity: cases of different cells have the same index
     modules: dict[_Devices, list[list[Prepared]]] = {}
     for group in groups:
@@ -176,9 +223,11 @@ def run_all(bench: Bench, groups: Sequence[Sequence[Prepared]]) -> list[list[Ran
         for devices, part in taken.items():
             modules.setdefault(devices, []).append(part)
     for parts in modules.values():
-        for part, how in zip(parts, _run_groups(bench, parts), strict=True):
+        results, without = _run_groups(bench, parts)
+        lost += without
+        for part, how in zip(parts, results, strict=True):
             ran |= {id(one): each for one, each in zip(part, how, strict=True)}
-    return [[ran[id(one)] for one in group] for group in groups]
+    return [[ran[id(one)] for one in group] for group in groups], lost
 
 
 _Devices = tuple[ProcessGrid | None, frozenset[tuple[object, ...]]]
@@ -191,33 +240,68 @@ def _devices(program: Program) -> _Devices:
     return program.process_grid, frozenset(meshes)
 
 
-def _run_groups(bench: Bench, groups: Sequence[Sequence[Prepared]]) -> list[list[Ran]]:
+def _run_groups(
+    bench: Bench, groups: Sequence[Sequence[Prepared]]
+) -> tuple[list[list[Ran]], list[LostModule]]:
     """Run groups of one process grid and mesh."""
+    error: BackendError | None = None
+    together = [one for group in groups for one in group]
     if len(groups) > 1:
-        together = [one for group in groups for one in group]
         try:
             results = iter(bench.run(together))
-        except BackendError:  # there is another answer for each of them
-            pass
+        except BackendError as answer:  # there is another answer for each of them
+            error = answer
         else:
-            return [[Ran(next(results), together) for _ in group] for group in groups]
-    return [_run_together(bench, group) for group in groups]
+            return [[Ran(next(results), together) for _ in group] for group in groups], []
+    parts = [_run_together(bench, group) for group in groups]
+    ran = [how for how, _ in parts]
+    lost = [one for _, losses in parts for one in losses]
+    if error is not None:
+        lost = _lost_as_whole(bench, together, error, [one for how in ran for one in how], lost)
+    return ran, lost
 
 
-def _run_together(bench: Bench, group: Sequence[Prepared]) -> list[Ran]:
+def _run_together(bench: Bench, group: Sequence[Prepared]) -> tuple[list[Ran], list[LostModule]]:
     """Run a group as one module; where the backend refuses it, find out which cases it refuses."""
     try:
-        return [Ran(results, group) for results in bench.run(group)]
+        return [Ran(results, group) for results in bench.run(group)], []
     except BackendError as error:
         if len(group) == 1:
-            return [Ran(error, group)]
+            return [Ran(error, group)], []
+        answer = error
     ran: list[Ran] = []
     for one in group:  # alone until one is taken: most likely the backend refuses the whole cell
-        ran += _run_together(bench, [one])
+        ran += _run_together(bench, [one])[0]
         if not isinstance(ran[-1].outcome, BackendError):
             break
     rest = group[len(ran) :]
     middle = (len(rest) + 1) // 2
+    lost: list[LostModule] = []
     for part in (rest[:middle], rest[middle:]):
-        ran += _run_together(bench, part) if part else []
-    return ran
+        if part:
+            how, without = _run_together(bench, part)
+            ran += how
+            lost += without
+    return ran, _lost_as_whole(bench, group, answer, ran, lost)
+
+
+def _lost_as_whole(
+    bench: Bench,
+    group: Sequence[Prepared],
+    error: BackendError,
+    ran: Sequence[Ran],
+    parts: list[LostModule],
+) -> list[LostModule]:
+    """Return the modules that were refused though all of their cases were taken in isolation.
+
+    `parts` are those among the parts of a group. Where there are some, they say more than the
+    group.
+    """
+    refused = any(isinstance(one.outcome, BackendError) for one in ran)
+    if refused or parts:
+        return parts
+    if isinstance(error, Unsupported):  # it has failed in nothing: that is told, and not tried
+        return [LostModule(group, error, 1, 1)]
+    again = [_attempt_whole(bench, group) for _ in range(bench.repeats)]
+    failed = 1 + sum(isinstance(one, BackendError) for one in again)
+    return [LostModule(group, error, failed, 1 + len(again))]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conformance.campaign.batch import ROUNDS
-from conformance.campaign.tasks import Task, TaskResult, joined, lost_record, run_tasks
+from conformance.campaign.confirming import repeats_of
+from conformance.campaign.tasks import Manner, Task, TaskResult, joined, lost_record, run_tasks
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.known.rewritings.stated import Stated
-from conformance.verdict import Errors, Timing, Verdict
+from conformance.verdict import Errors, LostBatch, Timing, Verdict
 
 Notice = Callable[[str], None]
+
+Losing = Callable[[LostBatch], None]
+"""What is told of each batch that lost its worker, at once; and again when more is known."""
 
 Bundle = tuple[Task, ...]
 """Tasks that are one call of a worker: they are compiled as one module where that can be."""
@@ -24,23 +27,36 @@ Bundle = tuple[Task, ...]
 
 @dataclass(slots=True)
 class _Lost:
-    """A bundle whose worker was lost, or whose cases nobody tried together (`why` is "" then).
+    """A bundle that goes on in parts: its tasks or, of a single task, its cases.
 
-    Its parts are its tasks or, of a single task, its cases; `left` of them have not ended.
+    `batch` is what is told of it where its worker was lost, `defect` where the harness raised an
+    error; neither where nobody tried its cases together. `left` parts have not ended.
     """
 
     bundle: Bundle
-    why: str
+    batch: LostBatch | None
+    defect: str
     left: int
     results: list[TaskResult] = field(default_factory=list[TaskResult])
 
+    @property
     def blames_nobody(self) -> bool:
-        """Whether a worker was lost, and with none of the parts alone."""
+        """Whether each part has results, or an answer of the backend."""
         records = [record for result in self.results for record in result.records]
-        if not self.why or len(records) < sum(map(len, self.bundle)):
+        if len(records) < sum(map(len, self.bundle)):
             return False  # over a case without a record, the harness raised an error: it was told
-        lost = (Verdict.CRASHED, Verdict.TIMED_OUT)
-        return not any(record.verdict in lost for record in records)
+        return not any(record.verdict in _LOSING for record in records)
+
+
+_LOSING = (Verdict.CRASHED, Verdict.TIMED_OUT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """A bundle that lost its worker, none of whose cases did in isolation: run once more."""
+
+    bundle: Bundle
+    number: int
 
 
 def run_isolated(
@@ -49,7 +65,8 @@ def run_isolated(
     timeout: float,
     notice: Notice,
     apart: Container[Cell] = (),
-    hypotheses: Sequence[Stated] = (),
+    manner: Manner = Manner(),  # noqa: B008 - it is frozen
+    losing: Losing | None = None,
 ) -> Generator[tuple[Task, TaskResult] | None]:
     """Do the tasks of these bundles in workers and yield each with its result, as they end.
 
@@ -57,68 +74,80 @@ def run_isolated(
     Where a worker is lost, the tasks of the bundle go on one by one, and the cases of a task: that
     costs hardly more than halving, and a hang is waited for twice more, not five times. Cases of
     the cells in `apart`, which are known to lose workers and are no part of larger bundles, are on
-    their own from the start. Any other case that ends a worker alone is run again, to see whether
-    it does so every time. What belongs to no case goes to `notice`: a case over which the harness
-    raised an error, which has no record; and workers that were lost over cases of which none alone
-    is to blame. `hypotheses` are what expectations say that the backend computes in place of ops.
+    their own from the start. Any other case that loses a worker alone is run again, to see whether
+    it does so every time, and so is a bundle none of whose cases loses one. Bundles that lose a
+    worker go to `losing`, whether a case is to blame or not; without it, those that blame no case
+    go to `notice`. So does a case over which the harness raised an error: it has no record.
 
     Yields None now and then, while nothing ends.
 
     Raises:
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
-    parts = _Parts(timeout, notice, tuple(hypotheses))
+    parts = _Parts(timeout, notice, losing, manner)
 
     def calls() -> Generator[Call]:
         for bundle in bundles:
             begins_apart = any(len(task) > 1 and task.cell in apart for task in bundle)
-            yield from parts.of(bundle, "") if begins_apart else [parts.call(bundle, timeout)]
+            yield from parts.of(bundle) if begins_apart else [parts.call(bundle, timeout)]
 
     for ended in executor.results(calls()):
         if ended is None:
             yield None
             continue
+        if isinstance(ended.call.name, _Again):
+            parts.counted(ended.call.name, ended.value)
+            continue
         bundle: Bundle = ended.call.name
         results = _results_of(ended, notice)
-        if bundle in parts.tries or (
-            isinstance(ended.value, Died) and results and bundle[0].cell not in apart
-        ):
+        has_lost = isinstance(ended.value, (Died, TimedOut)) and bool(results)
+        if bundle in parts.tries or (has_lost and bundle[0].cell not in apart):
             tries = parts.tries.setdefault(bundle, [])
             tries += results
-            if results and len(tries) < ROUNDS:
+            if results and len(tries) <= manner.repeats:
                 executor.push(parts.call(bundle, timeout / 3))
                 continue
             results = [_summed_up(parts.tries.pop(bundle))]
         for task, result in zip(bundle, results, strict=False):  # none where it goes on in parts
             yield from parts.ended(task, result)
         if not results:
-            for call in parts.of(bundle, _why(ended.value)):
-                executor.push(call)
+            parts.calls.extend(parts.of(bundle, ended.value))
+        while parts.calls:
+            executor.push(parts.calls.popleft())
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """The bundles that go on in parts, by each part that has not ended.
 
-    `tries` are the results so far of cases that are run again, as they ended a worker alone.
+    `tries` are the results so far of cases that are run again, as they lost a worker alone;
+    `again` the batches that are run again, with how often they lost one. `calls` are to be made.
     """
 
     timeout: float
     notice: Notice
-    hypotheses: tuple[Stated, ...]
+    losing: Losing | None
+    manner: Manner
     lost: dict[Task, _Lost] = field(default_factory=dict["Task", "_Lost"])
     tries: dict[Bundle, list[TaskResult]] = field(default_factory=dict["Bundle", list[TaskResult]])
+    again: dict[Bundle, LostBatch] = field(default_factory=dict["Bundle", LostBatch])
+    calls: deque[Call] = field(default_factory=deque["Call"])
 
-    def of(self, bundle: Bundle, why: str) -> list[Call]:
-        """The calls of a bundle's parts, from now on awaited."""
+    def of(self, bundle: Bundle, value: Any = None) -> list[Call]:
+        """The calls of a bundle's parts, from now on awaited; `value` is how the whole ended."""
+        batch = _batch(bundle, value)
+        is_defect = value is not None and batch is None
+        defect = f"defect of hlo-conformance ({type(value).__name__}: {value})" if is_defect else ""
+        if batch is not None and self.losing is not None:
+            self.losing(batch)
         parts = [*bundle] if len(bundle) > 1 else [one for task in bundle for one in task.singles()]
-        self.lost.update(dict.fromkeys(parts, _Lost(bundle, why, len(parts))))
+        self.lost.update(dict.fromkeys(parts, _Lost(bundle, batch, defect, len(parts))))
         seconds = self.timeout if len(bundle) > 1 else self.timeout / 3
         return [self.call((one,), seconds) for one in parts]
 
     def call(self, bundle: Bundle, timeout: float) -> Call:
         """Return the call of a worker that does the tasks of a bundle."""
-        return Call(bundle, run_tasks, (bundle, self.hypotheses), timeout)
+        return Call(bundle, run_tasks, (bundle, self.manner), timeout)
 
     def ended(self, task: Task, result: TaskResult) -> Generator[tuple[Task, TaskResult]]:
         """What is done with this result of a task: a task as it was planned, or a case of one."""
@@ -131,20 +160,43 @@ class _Parts:
         whole.left -= 1
         if whole.left:
             return
-        if whole.blames_nobody():
-            self.notice(f"{_name(whole.bundle)}: {whole.why}, and with none of these cases alone")
+        if whole.blames_nobody and whole.defect:
+            self.notice(
+                f"{_name(whole.bundle)}: {whole.defect}, and with none of these cases alone"
+            )
+        elif whole.blames_nobody and whole.batch is not None:
+            self.again[whole.bundle] = whole.batch
+            for number in range(self.manner.repeats):
+                name, given = _Again(whole.bundle, number), (whole.bundle, self.manner)
+                self.calls.append(Call(name, run_tasks, given, self.timeout))
         if len(whole.bundle) == 1:
             yield from self.ended(whole.bundle[0], joined(whole.results))
+
+    def counted(self, again: _Again, value: Any) -> None:
+        """Count a run of a whole batch, which had lost its worker before."""
+        batch = self.again[again.bundle]
+        failed = batch.failed + isinstance(value, (Died, TimedOut))
+        self.again[again.bundle] = batch = replace(batch, failed=failed, runs=batch.runs + 1)
+        if self.losing is not None:
+            self.losing(batch)
+        elif batch.runs > self.manner.repeats:
+            self.notice(batch.line)
 
 
 def _name(bundle: Bundle) -> str:
     return bundle[0].id if len(bundle) == 1 else f"{bundle[0].id} to {bundle[-1].id}"
 
 
-def _why(value: Any) -> str:
-    if isinstance(value, (Died, TimedOut)):
-        return why(value)[2]
-    return f"defect of hlo-conformance ({type(value).__name__}: {value})"
+def _batch(bundle: Bundle, value: Any) -> LostBatch | None:
+    """Return what is told of a bundle that lost its worker; None where that was not so."""
+    if not isinstance(value, (Died, TimedOut)):
+        return None
+    cases = tuple(
+        (task.cell.op, task.cell.element_type.name, index)
+        for task in bundle
+        for index in range(task.start, task.stop)
+    )
+    return LostBatch(bundle[0].cell.backend, cases, *why(value))
 
 
 def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
@@ -168,15 +220,17 @@ def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
 
 
 def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:
-    """Return the result of a case that ended its worker in the first of these tries.
+    """Return the result of a case that lost its worker in the first of these tries.
 
-    Where it did not in every one, the record says that, and in how many.
+    Where it did not fail in every one, the record says that, and in how many.
     """
     first = tries[0]
-    ended = sum(r.verdict is Verdict.CRASHED for one in tries for r in one.records)
-    if ended == len(tries):
+    records = [record for one in tries for record in one.records]
+    repeats = repeats_of([(record.verdict, record.kind) for record in records])
+    if repeats.failed == len(tries):
         return first
     (record,) = first.records
     head, colon, words = record.message.partition(": ")
-    message = f"{head} in {ended} of {len(tries)} runs{colon}{words}"
-    return replace(first, records=(replace(record, kind=NOT_DETERMINISTIC, message=message),))
+    message = f"{head} in {repeats.failed} of {repeats.runs} runs{colon}{words}"
+    changed = replace(record, kind=NOT_DETERMINISTIC, message=message, repeats=repeats)
+    return replace(first, records=(changed,))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.backends.registry import parse_all
+from conformance.campaign.batch import REPEATS
 from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, Row, cells
 from conformance.errors import UsageError, unknown
@@ -44,7 +45,8 @@ class Options:
     """What to run. Patterns are shell-style; no pattern means everything.
 
     `shard` is (i, n): the i-th of n parts, counted from 1. `timeout` is the seconds that a task
-    may take; a single case may take a third of it. `jobs` None chooses by the backend.
+    may take; a single case may take a third of it. What fails is run again `repeats` times. `jobs`
+    None chooses by the backend.
     `backend_versions` are versions of backends, as `--backend-version` takes them. The run is
     compared with `baseline`; `at_least` is the share of planned cells that must be tested.
     """
@@ -58,6 +60,7 @@ class Options:
     shard: tuple[int, int] = (1, 1)
     jobs: int | None = None
     timeout: float = 60.0
+    repeats: int = REPEATS
     memory_limit: int = DEFAULT_MEMORY_LIMIT
     expectations: Given = None
     backend_versions: tuple[str, ...] = ()

@@ -10,19 +10,11 @@ from conformance.backends.base import BackendError
 from conformance.backends.registry import parse
 from conformance.backends.session import open_session
 from conformance.campaign.batch import Prepared, Ran, Results, bench_of
+from conformance.campaign.confirming import conclude
 from conformance.campaign.planning import bundles, plan_of
 from conformance.campaign.recorded import RecordedCase, Replay
-from conformance.campaign.tasks import (
-    ONLY_IN_BATCH,
-    Task,
-    cases_of,
-    conclude,
-    judge_all,
-    lost_record,
-    refused,
-    run_tasks,
-    worst_of,
-)
+from conformance.campaign.records import ONLY_IN_BATCH, judge_all, refused, worst_of
+from conformance.campaign.tasks import Manner, Task, cases_of, lost_record, run_tasks
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.executors.local import Died, TimedOut
 from conformance.executors.lost import why
@@ -100,7 +92,7 @@ def _again_in_batch(
 ) -> Replay:
     (new,) = (
         found
-        for result in run_tasks(bundle, hypotheses)
+        for result in run_tasks(bundle, Manner(tuple(hypotheses)))
         for found in result.records
         if (found.element_type, found.index) == (record.element_type, record.index)
     )

@@ -21,7 +21,7 @@ from conformance.campaign.gone import gone
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, Plan, bundles, key, plan, shortened
 from conformance.campaign.progress import Tally, Watcher
-from conformance.campaign.tasks import Task, TaskResult, joined, peak_rss_mb
+from conformance.campaign.tasks import Manner, Task, TaskResult, joined, peak_rss_mb
 from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
@@ -38,6 +38,7 @@ from conformance.gate.versions import asks_backend, given_versions, true_of, wit
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import Known, RunData, read
 from conformance.results.versions import build, versions
+from conformance.verdict import LostBatch
 
 NEEDED = ("conformance.campaign.tasks",)
 """What workers load once, before they are asked anything: what a task is made of."""
@@ -207,7 +208,8 @@ def _same_backends(store: Store, described: list[Description], options: Options)
 
 def _known(expectation: Expectation) -> dict[str, Any]:
     """Return what a run keeps of an expectation that applied to a cell of it."""
-    return asdict(Known(expectation.reason, expectation.link, expectation.unpredictable))
+    one = expectation
+    return asdict(Known(one.reason, one.link, one.unpredictable, one.flaky))
 
 
 def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
@@ -217,6 +219,15 @@ def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
     store.settle([new for old, new in zip(before, after, strict=True) if new != old])
 
 
+def _assign_batches(store: Store, expectations: Sequence[Expectation]) -> None:
+    """Say of each lost batch which expectation knows it."""
+    known = [
+        (one, next((e.id for e in expectations if e.knows_batch(one)), ""))
+        for one in store.lost_batches()
+    ]
+    store.keep_lost([replace(one, known=id_) for one, id_ in known if id_ != one.known])
+
+
 def _close(
     store: Store,
     options: Options,
@@ -224,6 +235,7 @@ def _close(
     workers: dict[Choice, LocalExecutor],
     watcher: Watcher,
 ) -> RunData:
+    _assign_batches(store, expectations)
     run = read(store)
     tested = {(r.op, r.element_type, r.backend) for r in run.records}
     applying = [e for e in expectations if any(map(e.applies, tested))]
@@ -286,9 +298,10 @@ class _Sitting:
                 crashing = {cell for cell in cells if crashes(self._expectations, key(cell))}
                 todo = bundles(self._todo(tasks, finished), crashing)
                 timeout = self._options.timeout
-                hypotheses = hypotheses_of(self._expectations, choice.name)
+                known = hypotheses_of(self._expectations, choice.name)
+                manner = Manner(known, self._options.repeats)
                 for done in run_isolated(
-                    executor, todo, timeout, self._incident, crashing, hypotheses
+                    executor, todo, timeout, self._incident, crashing, manner, self._lose
                 ):
                     if done is not None:
                         self._keep(*done)
@@ -338,7 +351,10 @@ class _Sitting:
                 "storage_seconds": self._storage,
                 "planning_seconds": self._planning,
             },
+            lost=result.lost,
         )
+        for batch in result.lost:
+            self._watcher.say(batch.line)
         self._storage += perf_counter() - begun
         tally = self._tally
         self._left[task.cell] -= 1
@@ -347,6 +363,10 @@ class _Sitting:
         tally.pairs += sum(record.pairs for record in records)
         tally.known += sum(bool(record.known) for record in records)
         tally.new += sum(record.is_new_failure for record in records)
+
+    def _lose(self, batch: LostBatch) -> None:
+        """Keep a batch that lost its worker, as long as no case is known to be to blame."""
+        self._store.keep_lost([batch])
 
     def _incident(self, line: str) -> None:
         line = " ".join(line.split())

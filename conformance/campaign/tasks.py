@@ -10,31 +10,28 @@ import resource
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
+from typing import Any
 
 from conformance.backends.base import BackendError, Rejected, Unsupported, failure_of
 from conformance.backends.session import Session, open_session
 from conformance.campaign.batch import (
-    ROUNDS,
+    REPEATS,
     Bench,
     Inputs,
+    LostModule,
     Prepared,
-    Ran,
-    Results,
     StopWatch,
-    inputs_of,
     run_all,
 )
+from conformance.campaign.confirming import conclude, conclude_miss
+from conformance.campaign.records import printable, refused, without_results
 from conformance.catalog import Cell
-from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
-from conformance.gate.unpredictable import UNPREDICTABLE
-from conformance.judging.compare import Judgement, combine, judge, merge_errors
-from conformance.known.in_force import in_force, unpredictable_classes
+from conformance.judging.compare import merge_errors
+from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
-from conformance.results.inputs import pack_inputs
-from conformance.stablehlo.emit import EmitError, emit
-from conformance.transforms.merge import merge
-from conformance.verdict import Detail, Errors, Failing, Record, Timing, Verdict
+from conformance.stablehlo.emit import EmitError
+from conformance.verdict import Errors, LostBatch, Record, Timing, Verdict
 from generators.case.case import Case
 from generators.case.columns import Invalid
 from generators.cells import plan
@@ -43,14 +40,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import Program
-from reference.ops.structure import is_constant
 from reference.ops.xla.lowering import lowered
-
-ONLY_IN_BATCH = "only in batch"
-"""The kind of a divergence that does not show when the case is compiled alone."""
-
-INPUTS_KEPT = 1 << 20
-"""Archives of inputs over this many bytes are not stored: `replay` makes them again by seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +87,34 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class Manner:
+    """How tasks are done: what else is asked of a worker than their records.
+
+    `hypotheses` are what expectations say that the backend computes in place of ops, `repeats` is
+    how often a failing case is run again. With `errors_by_case`, results have the error picture of
+    each case.
+    """
+
+    hypotheses: tuple[Stated, ...] = ()
+    repeats: int = REPEATS
+    errors_by_case: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TaskResult:
-    """A task's records by index, their error picture, and what they cost."""
+    """A task's records by index, their error picture, and what they cost.
+
+    `by_case` are the error pictures of the single cases, by index, where they were asked for.
+    `lost` are batches, with cases of this task among them, that failed as a whole alone.
+    """
 
     records: tuple[Record, ...]
     errors: Errors
     timing: Timing
     modules: int
     peak_rss_mb: float
+    by_case: tuple[tuple[int, Errors], ...] = ()
+    lost: tuple[LostBatch, ...] = ()
 
 
 def run_task(task: Task) -> TaskResult:
@@ -116,30 +126,31 @@ def run_task(task: Task) -> TaskResult:
     return run_tasks([task])[0]
 
 
-def run_tasks(tasks: Sequence[Task], hypotheses: Sequence[Stated] = ()) -> list[TaskResult]:
+def run_tasks(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResult]:
     """Do tasks of one backend, their cases as one module where it takes that.
 
-    `hypotheses` are what expectations say that it computes in place of ops.
-
     The seconds and the modules are of all together: the tasks share the seconds by their cases,
-    and the first has the modules.
+    and the first has the modules, and the batches that were lost.
 
     Raises:
         NotAvailable: when the backend cannot be had.
     """
-    with in_force(hypotheses):
-        return _run_tasks(tasks)
+    with in_force(manner.hypotheses):
+        return _run_tasks(tasks, manner)
 
 
-def _run_tasks(tasks: Sequence[Task]) -> list[TaskResult]:
+def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:
     watch = StopWatch()
     session = open_session(tasks[0].cell.backend, watch.timed)
-    benches = [Bench(session, task.cell.rule, watch) for task in tasks]
+    again: dict[int, list[Any]] = {}
+    benches = [Bench(session, task.cell.rule, watch, manner.repeats, again) for task in tasks]
+    lost: list[LostBatch] = []
     if any(isinstance(task.cell.element_type, Invalid) for task in tasks):
         concluded = [_run_misses(task, bench) for task, bench in zip(tasks, benches, strict=True)]
     else:
         prepared = [_prepare(task, bench) for task, bench in zip(tasks, benches, strict=True)]
-        ran = run_all(benches[0], prepared)
+        ran, modules = run_all(benches[0], prepared)
+        lost = [_lost_batch(tasks, prepared, one) for one in modules]
         concluded = [
             [conclude(task.cell, one, how, bench) for one, how in zip(group, went, strict=True)]
             for task, bench, group, went in zip(tasks, benches, prepared, ran, strict=True)
@@ -152,9 +163,30 @@ def _run_tasks(tasks: Sequence[Task]) -> list[TaskResult]:
             Timing(**{part: s * len(task) / whole for part, s in watch.seconds.items()}),
             0 if number else session.compilations,
             peak_rss_mb(),
+            tuple((r.index, errors) for r, errors in own) if manner.errors_by_case else (),
+            () if number else tuple(lost),
         )
         for number, (task, own) in enumerate(zip(tasks, concluded, strict=True))
     ]
+
+
+def _lost_batch(
+    tasks: Sequence[Task], prepared: Sequence[Sequence[Prepared]], module: LostModule
+) -> LostBatch:
+    """Return what is told of a module that was refused as a whole alone."""
+    among = {id(one) for one in module.cases}
+    cases = tuple(
+        (task.cell.op, task.cell.element_type.name, one.index)
+        for task, group in zip(tasks, prepared, strict=True)
+        for one in group
+        if id(one) in among
+    )
+    verdict, kind = Verdict.UNSUPPORTED, ""
+    if not isinstance(module.error, Unsupported):
+        verdict, kind = failure_of(module.error)
+    backend = tasks[0].cell.backend
+    message = printable(str(module.error))
+    return LostBatch(backend, cases, verdict, kind, message, module.failed, module.runs)
 
 
 def cases_of(task: Task) -> list[Case]:
@@ -173,9 +205,13 @@ def cases_of(task: Task) -> list[Case]:
 def _run_misses(task: Task, bench: Bench) -> list[tuple[Record, Errors]]:
     """Compile each near miss on its own: a backend that does accepts an invalid program."""
     misses = ordered_misses(task.cell.op)[task.start : task.stop]
-    return [
-        (_miss_record(task.cell, Prepared(number, program, [()], []), id_, bench), Errors())
+    prepared = [
+        (Prepared(number, program, [()], []), id_)
         for number, (id_, program) in enumerate(misses, task.start)
+    ]
+    return [
+        (conclude_miss(partial(_miss_record, task.cell, *one, bench), bench.repeats), Errors())
+        for one in prepared
     ]
 
 
@@ -184,11 +220,12 @@ def _miss_record(cell: Cell, prepared: Prepared, id_: str, bench: Bench) -> Reco
         program = lowered(prepared.program)
         bench.compile([replace(prepared, program=program)])
     except (Rejected, EmitError, ConstraintViolation):  # what cannot be written reaches no backend
-        return Record(*_key(cell, prepared), Verdict.PASS)
+        key = (cell.op, cell.element_type.name, cell.backend)
+        return Record(*key, prepared.index, prepared.program.digest, Verdict.PASS)
     except BackendError as error:
         return refused(cell, prepared, error)[0]
     message = f"{cell.op} breaks {id_}, and is compiled nevertheless"
-    return _without_results(cell, prepared, Verdict.ACCEPTED, id_, message)
+    return without_results(cell, prepared, Verdict.ACCEPTED, id_, message)
 
 
 def joined(parts: Sequence[TaskResult]) -> TaskResult:
@@ -200,6 +237,8 @@ def joined(parts: Sequence[TaskResult]) -> TaskResult:
         Timing(*map(sum, seconds)),
         sum(part.modules for part in parts),
         max((part.peak_rss_mb for part in parts), default=0.0),
+        tuple(one for part in parts for one in part.by_case),
+        tuple(one for part in parts for one in part.lost),
     )
 
 
@@ -227,214 +266,6 @@ def _expected(program: Program, sets: list[Inputs], session: Session) -> list[In
     return [] if session.refusal(program) else [evaluate(program, one) for one in sets]
 
 
-def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Record, Errors]:
-    """The verdict on a case; a failure within a batch counts only once it is confirmed alone.
-
-    Flushed elements need no confirming: the hypothesis has been evaluated on each.
-    """
-    if isinstance(ran.outcome, BackendError):
-        return refused(cell, prepared, ran.outcome)
-    judgements = judge_all(prepared, ran.outcome, bench)
-    verdict = worst_of(judgements).verdict
-    if not verdict.fails or verdict is Verdict.FLUSHED or bench.rule.varies:
-        return judged(cell, prepared, judgements)  # what varies need not show again
-    told = _Told(prepared, bench, [(ran.outcome, judgements)])
-    try:
-        rounds = _rounds(told, verdict)
-    except BackendError as error:
-        return refused(cell, prepared, error)
-    turn = _changing(rounds)
-    if turn is not None and not _explained(told, rounds):
-        often = (sum(told.of(one)[turn].verdict.fails for one in rounds), len(rounds))
-        return _not_deterministic(cell, prepared, turn, often), Errors()
-    failing = told.failing(rounds)
-    if failing:  # max has the first of the severest
-        worst = max(failing, key=lambda one: worst_of(one).verdict.severity)
-        return judged(cell, prepared, worst)
-    batch = () if _explained(told, [ran.outcome]) else ran.together
-    return judged(cell, prepared, judgements, batch)
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """The judgements of a case, each worked out once: its results are mostly the same each time."""
-
-    prepared: Prepared
-    bench: Bench
-    seen: list[tuple[Results, list[Judgement]]]
-
-    def of(self, results: Results) -> list[Judgement]:
-        """A judgement for each input set."""
-        for before, judgements in self.seen:
-            if _changing([before, results]) is None:
-                return judgements
-        self.seen.append((results, judge_all(self.prepared, results, self.bench)))
-        return self.seen[-1][1]
-
-    def failing(self, rounds: Sequence[Results]) -> list[list[Judgement]]:
-        """The judgements of the rounds that fail."""
-        return [one for one in map(self.of, rounds) if worst_of(one).verdict.fails]
-
-
-def _rounds(told: _Told, verdict: Verdict) -> list[Results]:
-    """The results of a failing case alone, time after time.
-
-    A divergent program with constants is compiled anew, unless a class says how it came about: a
-    compiler that folds them wrongly may read memory which is not theirs, and keep what it finds for
-    every execution. What it finds may be anything, and so what is expected, too.
-    """
-    rounds = told.bench.run_alone(told.prepared)
-    if verdict is not Verdict.DIVERGENT or not any(map(is_constant, told.prepared.program.walk())):
-        return rounds
-    kind = worst_of(told.of(rounds[0])).kind
-    if kind and kind not in ANY_BITS and kind not in UNPREDICTABLE:
-        return rounds
-    again = range(1, ROUNDS)
-    return [*rounds, *(one for _ in again for one in told.bench.run_alone(told.prepared))]
-
-
-def _explained(told: _Told, rounds: Sequence[Results]) -> bool:
-    """Whether a class says why results change, whenever they are wrong: some may be right by
-    chance, or but for what is flushed."""
-    unsteady = UNPREDICTABLE | unpredictable_classes()
-    worst = [worst_of(one) for one in told.failing(rounds)]
-    kinds = [one.kind for one in worst if one.verdict is not Verdict.FLUSHED]
-    _, before = told.seen[0]  # where the case was among others, or by itself the first time
-    return {*kinds} <= unsteady and bool({*kinds, worst_of(before).kind} & unsteady)
-
-
-def _changing(rounds: Sequence[Results]) -> int | None:
-    """The first input set whose results are not the same bits every time, None when all are."""
-    for turn, first in enumerate(rounds[0]):
-        for other in rounds[1:]:
-            if len(first) != len(other[turn]):
-                return turn
-            pairs = list(zip(first, other[turn], strict=True))
-            if any(a.dtype != b.dtype or a.shape != b.shape for a, b in pairs):
-                return turn
-            if any(a.tobytes() != b.tobytes() for a, b in pairs):
-                return turn
-    return None
-
-
-def _not_deterministic(cell: Cell, prepared: Prepared, turn: int, often: tuple[int, int]) -> Record:
-    """Return a record that says so, and how often the results were wrong in how many executions.
-
-    Which elements differ would change from run to run.
-    """
-    wrong, executions = often
-    message = (
-        f"{NOT_DETERMINISTIC}: results change when the program is run on the same inputs again: "
-        f"wrong in {wrong} of {executions} executions"
-    )
-    values = sum(array.size for results in prepared.expected for array in results)
-    return Record(
-        *_key(cell, prepared),
-        Verdict.DIVERGENT,
-        NOT_DETERMINISTIC,
-        message,
-        pairs=len(prepared.inputs),
-        values=values,
-        detail=_detail(prepared.program, prepared.inputs[turn], None),
-    )
-
-
-def judge_all(prepared: Prepared, results: Results, bench: Bench) -> list[Judgement]:
-    """A judgement for each input set of a case."""
-    hardware = bench.session.hardware
-    with bench.watch.timed("comparison"):
-        return [
-            judge(prepared.program, inputs, expected, actual, bench.rule, platform=hardware)
-            for inputs, expected, actual in zip(
-                prepared.inputs, prepared.expected, results, strict=True
-            )
-        ]
-
-
-def worst_of(judgements: Sequence[Judgement]) -> Judgement:
-    """The one with the severest verdict, the first of several."""
-    return max(judgements, key=lambda judgement: judgement.verdict.severity)
-
-
-def judged(
-    cell: Cell, prepared: Prepared, judgements: list[Judgement], batch: Sequence[Prepared] = ()
-) -> tuple[Record, Errors]:
-    """The record of a case with results; `batch` is given where only the batch shows them."""
-    whole, worst = combine(judgements), worst_of(judgements)
-    detail, failing = None, ()
-    if batch and whole.verdict is not Verdict.PASS:
-        inputs = inputs_of(batch, judgements.index(worst))
-        detail = _detail(merge([p.program for p in batch]), inputs, worst)
-    elif whole.verdict is not Verdict.PASS:
-        detail = _detail(prepared.program, prepared.inputs[judgements.index(worst)], worst)
-        failing = _failing(prepared, whole, judgements)
-    record = Record(
-        *_key(cell, prepared),
-        verdict=whole.verdict,
-        kind=ONLY_IN_BATCH if batch else whole.kind,
-        message=printable(whole.message),
-        pairs=len(judgements),
-        values=whole.total,
-        worst_ulp=whole.worst_ulp,
-        budget_ulp=whole.budget_ulp,
-        detail=detail,
-        failing=failing,
-    )
-    return record, whole.errors
-
-
-def _failing(
-    prepared: Prepared, whole: Judgement, judgements: Sequence[Judgement]
-) -> tuple[Failing, ...]:
-    """All that fails in a case, what is shown first: each with the inputs that show it, where not
-    the same show all."""
-    turns: dict[tuple[Verdict, str], int] = {}
-    for turn, judgement in enumerate(judgements):
-        for one in judgement.failures:
-            turns.setdefault((one.verdict, one.kind), turn)
-    several = len({*turns.values()}) > 1
-    found: list[Failing] = []
-    for one in whole.failing:
-        is_shown = (one.verdict, one.kind) == (whole.verdict, whole.kind)
-        told = whole if is_shown else one
-        inputs = _kept(prepared.inputs[turns[one.verdict, one.kind]]) if several else b""
-        one = replace(one, message=printable(told.message), elements=told.elements, inputs=inputs)
-        found.insert(0 if is_shown else len(found), one)
-    return tuple(found)
-
-
-def _kept(inputs: Inputs) -> bytes:
-    """The archive of inputs, b"" where it is too large to be stored."""
-    packed = pack_inputs(inputs)
-    return packed if len(packed) <= INPUTS_KEPT else b""
-
-
-def _detail(program: Program, inputs: Inputs, judgement: Judgement | None) -> Detail:
-    kept = _kept(inputs)
-    if judgement is None:
-        return Detail(emit(program), kept, 0, 0)
-    return Detail(emit(program), kept, judgement.wrong, judgement.total, judgement.elements)
-
-
-def _key(cell: Cell, prepared: Prepared) -> tuple[str, str, str, int, str]:
-    return cell.op, cell.element_type.name, cell.backend, prepared.index, prepared.program.digest
-
-
-def refused(cell: Cell, prepared: Prepared, error: BackendError) -> tuple[Record, Errors]:
-    """The record of a case that the backend answers with an error."""
-    message = printable(str(error))
-    if isinstance(error, Unsupported):
-        return Record(*_key(cell, prepared), Verdict.UNSUPPORTED, message=message), Errors()
-    return _without_results(cell, prepared, *failure_of(error), message), Errors()
-
-
-def _without_results(
-    cell: Cell, prepared: Prepared, verdict: Verdict, kind: str, message: str
-) -> Record:
-    detail = _detail(prepared.program, prepared.inputs[0], None)
-    return Record(*_key(cell, prepared), verdict, kind, message, detail=detail)
-
-
 def lost_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record:
     """The record of a task of one case whose worker died or had to be stopped.
 
@@ -443,9 +274,4 @@ def lost_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record
     (case,) = cases_of(task)
     inputs = [materialise(case.program, recipe) for recipe in case.inputs[:1]] or [()]
     one = Prepared(task.start, case.program, inputs, [])
-    return _without_results(task.cell, one, verdict, kind, message)
-
-
-def printable(message: str) -> str:
-    """The message as text that every encoder takes: lone surrogates and NULs escaped."""
-    return message.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
+    return without_results(task.cell, one, verdict, kind, message)

@@ -36,7 +36,7 @@ def replay(expectation: Expectation, name: str) -> Replayed:
         inputs = arrays(unit.flat.program, given.inputs)
     except ValueError as error:
         raise _unreadable(expectation, error) from None
-    attempts = ATTEMPTS if expectation.unpredictable else 1
+    attempts = ATTEMPTS if expectation.unpredictable or expectation.flaky else 1
     for _ in range(attempts - 1):
         if (seen := _tried(expectation, unit, inputs, name)).reproduces:
             return seen

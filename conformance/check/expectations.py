@@ -82,6 +82,7 @@ def entry(expectation: Expectation) -> dict[str, Any]:
         "versions": _versions(expectation.versions),
         "isa": expectation.isa,
         "unpredictable": expectation.unpredictable,
+        "flaky": expectation.flaky,
         "reason": expectation.reason,
         "link": expectation.link,
         "program": shown.program if shown else "",
@@ -142,8 +143,8 @@ def check(
 ) -> int:
     """Replay the counterexamples, print what became of each, and return the exit code.
 
-    1 where one does not reproduce, 4 where none of these expectations has one, 0 otherwise. Of the
-    run stored in `db` what each of them explains is printed, too.
+    1 where one does not reproduce that is not `flaky`, 4 where none of these expectations has one,
+    0 otherwise. Of the run stored in `db` what each of them explains is printed, too.
 
     Raises:
         UsageError: when a counterexample cannot be read, or the run is of other backends.
@@ -167,7 +168,8 @@ def check(
         beside = [one for one in clashing if one.later == expectation.id]
         sys.stdout.write(line(expectation.id, seen.get(expectation.id), about, beside) + "\n")
     states = Counter(one.state for one in seen.values())
-    stale = len(seen) - states[Replayed.SHOWN]
+    flaky = {one.id for one in expectations if one.flaky}
+    stale = any(not one.reproduces and one.id not in flaky for one in seen.values())
     sys.stderr.write(
         f"{len(expectations)} expectations of {backend.name}: {states[Replayed.SHOWN]} reproduce, "
         f"{states[Replayed.FIXED]} fixed, {states[Replayed.OTHERWISE]} do not reproduce, "

@@ -21,7 +21,7 @@ BROKEN_HEAP = (
 any text. Which of these it says, and whether it says anything, differs from run to run."""
 
 _ENDED, _UNANSWERED = "the process ended with", "no answer within"
-_OURS = re.compile(rf"{_ENDED} [\w ]+(?:: )?|{_UNANSWERED} .*", re.DOTALL)
+_OURS = re.compile(rf"{_ENDED} [\w ]+(?:: )?|{_UNANSWERED} .*|^in \d+ of \d+ runs: ", re.DOTALL)
 
 
 def own_words(message: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from msgspec import structs
 
 from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.executors.lost import own_words
-from conformance.gate.expectations import Expectation, Failure, spelled
+from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.expectations import Expectation, Failure, classes_of, spelled
 from conformance.gate.files import EVERY
 from conformance.gate.versions import (
     as_text,
@@ -85,11 +85,15 @@ def _of_verdict(entry: Expectation, failure: Failure | Record, under: Circumstan
 
 def _of_class(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
-    if any(fnmatchcase(failure.kind, kind) for kind in entry.kinds):
+    classes = classes_of(failure)
+    if entry.is_of_class(failure.kind, classes):
         return ""
+    if failure.kind == NOT_DETERMINISTIC and not entry.flaky:
+        return "it does not say flaky = true, and this does not fail every time"
     if entry.computes:
         return f"what it computes does not predict these values, which are {failure.kind!r}"
-    return f"it knows the class {_listed(entry.kinds)}, and this is {failure.kind!r}"
+    found = _listed(classes) if classes else repr(failure.kind)
+    return f"it knows the class {_listed(entry.kinds)}, and this is {found}"
 
 
 def _of_words(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:

@@ -16,11 +16,12 @@ import msgspec
 from conformance.backends.base import ANSWERED
 from conformance.backends.registry import names_of
 from conformance.executors.lost import own_words
+from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.known.computed import Computed, ulps
 from conformance.known.rewritings.stated import Stated, StatedRewriting
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
-from conformance.verdict import Failing, Record, Verdict
+from conformance.verdict import Failing, LostBatch, Record, Verdict
 from reference.ir.program import Operation
 from reference.ops.table import OPS
 
@@ -71,6 +72,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     all cases of its cells run in processes of their own, though all that it knows is that processes
     end. `isa` is a condition on the instruction sets that XLA's CPU compiler targets, such as
     "<AVX512_FP16" (conformance/backends/isa.py).
+    An entry that is `flaky` knows cases that do not fail every time, which no other entry does, and
+    batches that failed as a whole alone; it is never stale.
     An `unpredictable` entry is about elements that may have any value
     (conformance/gate/unpredictable.py).
     `computes` is what the backend computes in place of the op (conformance/known/template.py): the
@@ -96,6 +99,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rare: bool = False
     backends: tuple[str, ...] = ("*",)
     isa: str = ""
+    flaky: bool = False
     unpredictable: bool = False
     instead_of: str = ""
     computes: str = ""
@@ -138,8 +142,9 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def knows(self, failure: Failure | Record) -> bool:
         """Whether that failure is the one it speaks of."""
+        classes = classes_of(failure)
         return (
-            self.names(failure.verdict, failure.kind, failure.message, failure.worst_ulp)
+            self.names(failure.verdict, failure.kind, failure.message, failure.worst_ulp, classes)
             and self.applies((failure.op, failure.element_type, failure.backend))
             and (not self.where or any(map(self.is_where, spelled(failure))))
         )
@@ -148,13 +153,38 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Tell whether one of `where` is in an operation."""
         return any(contains(operation, pattern) for pattern in self.where)
 
+    def knows_batch(self, batch: LostBatch) -> bool:
+        """Tell whether it knows a batch that failed as a whole, which only a flaky entry can."""
+        return (
+            self.flaky
+            and self.names(batch.verdict, batch.kind, batch.message)
+            and any(self.applies((op, of, batch.backend)) for op, of, _ in batch.cases)
+        )
+
+    def is_of_class(self, kind: str, classes: Sequence[str] = ()) -> bool:
+        """Tell whether it knows a class; `classes` are those of what fails now and then.
+
+        What does not fail every time is known by entries that say so alone: those that are flaky,
+        and unpredictable ones that name it.
+        """
+        if kind != NOT_DETERMINISTIC:
+            return _matches(kind, self.kinds)
+        if self.flaky:
+            return any(_matches(one, self.kinds) for one in (kind, *classes))
+        return self.unpredictable and kind in self.kinds
+
     def names(
-        self, verdict: Verdict, kind: str, message: str, worst_ulp: float | None = None
+        self,
+        verdict: Verdict,
+        kind: str,
+        message: str,
+        worst_ulp: float | None = None,
+        classes: Sequence[str] = (),
     ) -> bool:
         """Whether it speaks of such a failure, whichever op it is of."""
         return (
             verdict.value in self.verdicts
-            and _matches(kind, self.kinds)
+            and self.is_of_class(kind, classes)
             and self.is_told(verdict, message)
             and (worst_ulp or 0.0) <= self.max_ulp
         )
@@ -184,6 +214,12 @@ class Failure:
     message: str = ""
     worst_ulp: float | None = None
     operation: Operation | None = None
+
+
+def classes_of(failure: Failure | Record) -> tuple[str, ...]:
+    """Return the classes with which a case failed that did not fail every time."""
+    found = failure.repeats if isinstance(failure, Record) else None
+    return found.classes if found else ()
 
 
 def spelled(failure: Failure | Record) -> Iterator[str]:
@@ -287,5 +323,5 @@ def ending(expectations: Sequence[Expectation]) -> tuple[Expectation, ...]:
     return tuple(
         e
         for e in expectations
-        if e.verdicts == only and not e.rare and not ANSWERED.keys() >= {*e.kinds}
+        if e.verdicts == only and not (e.rare or e.flaky) and not ANSWERED.keys() >= {*e.kinds}
     )

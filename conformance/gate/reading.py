@@ -23,6 +23,7 @@ within = "2 ulp"                  # of that; bit for bit when left out
 isa = "<AVX512_FP16"              # optional: of XLA on x86 where it targets these instructions (>=)
                                   # or does not (<); several conditions with commas
 rare = true                       # optional: of cells that seldom end their process
+flaky = true                      # of cases that fail now and then; of no other entry are those
 unpredictable = true              # no program predicts these elements; see unpredictable.py
 
 A program that is rejected, crashes or times out has no results that a class could describe. Entries

@@ -128,10 +128,39 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     known: Annotated[
         tuple[str, ...], about("The ids of all expectations that match something of it.")
     ]
+    failed_runs: Annotated[
+        Count | None, about("In how many runs it failed; null where it fails every time.")
+    ]
+    runs: Annotated[Count | None, about("Of how many runs; null where it fails every time.")]
     wrong: Annotated[
         Count | None, about("How many elements are wrong; null where there are no results.")
     ]
     total: Annotated[Count | None, about("Of how many elements, on the inputs that are kept.")]
+
+
+class LostBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """Cases that failed when they were run together, and of which none failed in isolation."""
+
+    backend: Annotated[str, about("The backend.")]
+    cells: Annotated[str, about("The ops with their element types.")]
+    cases: Annotated[Count, about("How many cases there are.")]
+    verdict: Annotated[Verdict, about("How the batch ended.")]
+    class_: Annotated[str, about("The class of that; empty where there is none.")] = msgspec.field(
+        name="class"
+    )
+    message: Annotated[str, about("What the backend said.")]
+    failed_runs: Annotated[Count, about("In how many runs the batch failed.")]
+    runs: Annotated[Count, about("Of how many runs.")]
+    known: Annotated[str, about("The id of the expectation that matches it; empty where none.")]
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """The cases of a cell that the time of `--budget` was not enough for."""
+
+    op: Annotated[str, about("The op.")]
+    element_type: Annotated[str, about("The element type.")]
+    backend: Annotated[str, about("The backend.")]
+    cases: Annotated[Count, about("How many cases were left out.")]
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +171,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     unpredictable: Annotated[
         bool, about("Whether it matches elements whose values nothing predicts.")
     ]
+    flaky: Annotated[bool, about("Whether it matches cases that do not fail every time.")]
 
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,6 +212,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     unpredictable: Annotated[
         Count, about("Cases among these with elements whose values nothing predicts.")
     ]
+    flaky: Annotated[
+        Count, about("Cases among the known that an expectation with `flaky` matches.")
+    ]
+    not_deterministic: Annotated[Count, about("Cases that did not fail every time.")]
     new_failures: Annotated[Count, about("Cases that fail and that no expectation matches.")]
     known_elements: Annotated[
         KnownElements, about("The elements that fail and that expectations match.")
@@ -204,6 +238,16 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         tuple[str, ...], about("Ids among these whose counterexample passes now.")
     ]
     incidents: Annotated[tuple[str, ...], about("Events that belong to no case, one line each.")]
+    lost_batches: Annotated[
+        tuple[LostBatch, ...],
+        about("Batches that failed though none of their cases failed in isolation."),
+    ]
+    left_out: Annotated[
+        tuple[LeftOut, ...], about("Cells with cases that the time of `--budget` ended before.")
+    ]
+    from_cache: Annotated[
+        Count, about("Cases that passed in an earlier run and were taken from `--cache`.")
+    ]
     versions: Annotated[dict[str, str], about("Versions on which results depend, by package.")]
     backends: Annotated[tuple[Backend, ...], about("The backends, in the order given.")]
     seed: Annotated[int, about("The seed of all cases.")]

@@ -31,8 +31,24 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         *_predicted(run.known_elements),
         *(f"incident: {incident}" for incident in run.incidents),
     ]
-    lines += _gone(run)
+    lines += [*_unsteady(run), *_gone(run)]
     return lines if is_compared else [*lines, *_new(run, replay)]
+
+
+def _unsteady(run: RunData) -> list[str]:
+    """Return what is told of cases that did not fail every time, and of lost batches that fail
+    nothing: those that a flaky entry knows, and those refused as not implemented."""
+    repeated = sum(record.repeats is not None for record in run.records)
+    lines = [f"not deterministic: {repeated} cases did not fail every time"] if repeated else []
+    known = [one for one in run.lost_batches if one.known]
+    lines += [f"known by {one.known}: {one.line}" for one in known]
+    refused = [one for one in run.lost_batches if not one.verdict.fails]
+    if refused:
+        lines.append(
+            f"note: {len(refused)} batches were refused as not implemented though each of their "
+            f"cases is supported, such as {refused[0].name}: {refused[0].message[:160]}"
+        )
+    return lines
 
 
 def _gone(run: RunData) -> list[str]:
@@ -47,8 +63,9 @@ def _gone(run: RunData) -> list[str]:
 
 def _known(summary: Mapping[str, Any]) -> str:
     """Return how many cases fail as known, those apart that no program predicts."""
-    count = summary["unpredictable"]
-    return f"{summary['known']} known" + (f" (of these {count} unpredictable)" if count else "")
+    names = ("unpredictable", "flaky")
+    apart = ", ".join(f"{summary[name]} {name}" for name in names if summary[name])
+    return f"{summary['known']} known" + (f" (of these {apart})" if apart else "")
 
 
 def _predicted(known: KnownElements) -> list[str]:

@@ -13,9 +13,13 @@ from conformance.outputs.report import (
     Cell,
     Denominators,
     Divergence,
+    LeftOut,
+    LostBatch,
     Reached,
 )
 from conformance.results.cells import FILTERED, UNTESTED, CellResults
+from conformance.results.left_out import LeftOut as Remaining
+from conformance.verdict import LostBatch as Batch
 from conformance.verdict import Record, Verdict
 from generators.cells.coverage import Reached as Measured
 
@@ -88,6 +92,33 @@ def divergence_of(record: Record) -> Divergence:
         message=" ".join(record.message.split()),
         is_new=record.is_new_failure,
         known=record.known_by,
+        failed_runs=record.repeats.failed if record.repeats else None,
+        runs=record.repeats.runs if record.repeats else None,
         wrong=detail.wrong if detail else None,
         total=detail.total if detail else None,
+    )
+
+
+def batch_of(batch: Batch) -> LostBatch:
+    """Return what JSON says of a batch that failed as a whole."""
+    return LostBatch(
+        backend=batch.backend,
+        cells=batch.name,
+        cases=len(batch.cases),
+        verdict=batch.verdict,
+        class_=batch.kind,
+        message=" ".join(batch.message.split()),
+        failed_runs=batch.failed,
+        runs=batch.runs,
+        known=batch.known,
+    )
+
+
+def left_out_of(remaining: Remaining) -> LeftOut:
+    """Return what JSON says of the cases of a cell that the time was not enough for."""
+    return LeftOut(
+        op=remaining.op,
+        element_type=remaining.element_type,
+        backend=remaining.backend,
+        cases=remaining.cases,
     )

@@ -9,6 +9,7 @@ when it is closed.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -22,10 +23,20 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from conformance.verdict import Detail, Element, Errors, Failing, Record, Timing, Verdict
+from conformance.verdict import (
+    Detail,
+    Element,
+    Errors,
+    Failing,
+    LostBatch,
+    Record,
+    Repeats,
+    Timing,
+    Verdict,
+)
 
 FILE_NAME = "results.sqlite"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _APPLICATION_ID = 0x484C4F43  # "HLOC": tells our file from any other SQLite database
 
 CellKey = tuple[str, str, str]
@@ -39,7 +50,7 @@ CREATE TABLE tasks (
 CREATE TABLE records (
   op TEXT, element_type TEXT, backend TEXT, number INTEGER, digest TEXT, verdict TEXT, kind TEXT,
   message TEXT, pairs INTEGER, elements INTEGER, worst_ulp REAL, budget_ulp REAL, known TEXT,
-  failing TEXT,
+  failing TEXT, repeats TEXT,
   PRIMARY KEY (op, element_type, backend, number)) WITHOUT ROWID;
 CREATE TABLE details (
   op TEXT, element_type TEXT, backend TEXT, number INTEGER,
@@ -48,12 +59,13 @@ CREATE TABLE details (
 CREATE TABLE errors (
   task TEXT PRIMARY KEY, op TEXT, element_type TEXT, backend TEXT,
   histogram TEXT, points TEXT) WITHOUT ROWID;
+CREATE TABLE lost_batches (name TEXT PRIMARY KEY, backend TEXT, batch TEXT) WITHOUT ROWID;
 """
 
 _RECORDS = """
 SELECT r.op, r.element_type, r.backend, r.number, r.digest, r.verdict, r.kind, r.message, r.pairs,
-       r.elements, r.worst_ulp, r.budget_ulp, r.known, r.failing, d.program, d.inputs, d.wrong,
-       d.total, d.elements
+       r.elements, r.worst_ulp, r.budget_ulp, r.known, r.failing, r.repeats, d.program, d.inputs,
+       d.wrong, d.total, d.elements
 FROM records r LEFT JOIN details d USING (op, element_type, backend, number)
 """
 _IN_ORDER = "ORDER BY r.backend, r.op, r.element_type, r.number"
@@ -187,8 +199,11 @@ class Store:
         modules: int = 0,
         peak_rss_mb: float = 0.0,
         meta: Mapping[str, Any] | None = None,
+        lost: Sequence[LostBatch] = (),
     ) -> None:
         """Store a finished task, whole: once this returns, it survives the end of this process.
+
+        `lost` are batches that failed as a whole, with cases of the task among theirs.
 
         Adding a task that is there already changes nothing.
         """
@@ -204,12 +219,25 @@ class Store:
                 database.execute(
                     "INSERT INTO errors VALUES (?,?,?,?,?,?)", (task_id, *cell, *pictures)
                 )
+            _write_lost(database, lost)
             _write_meta(database, meta or {})
+
+    def keep_lost(self, batches: Sequence[LostBatch]) -> None:
+        """Store batches that failed as a whole, in place of what was known of the same ones."""
+        with self._transaction() as database:
+            _write_lost(database, batches)
+
+    def lost_batches(self) -> list[LostBatch]:
+        """The batches that failed as a whole, in the order of their cases."""
+        with _explained(self.path):
+            rows = self._connection.execute("SELECT batch FROM lost_batches").fetchall()
+        found = [_parsed(row[0], LostBatch) for row in rows]
+        return sorted(found, key=lambda batch: (batch.backend, batch.cases))
 
     def absorb(self, other: Store) -> None:
         """Add all tasks and records of another store, none of which may be in this one."""
         with self._transaction() as database:
-            for table in ("tasks", "records", "details", "errors"):
+            for table in ("tasks", "records", "details", "errors", "lost_batches"):
                 with _explained(other.path):
                     rows = other._connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608
                 if rows:
@@ -308,13 +336,23 @@ def _write_meta(database: sqlite3.Connection, values: Mapping[str, Any]) -> None
     database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
 
+def _write_lost(database: sqlite3.Connection, batches: Sequence[LostBatch]) -> None:
+    for batch in batches:
+        text = msgspec.json.encode(batch).decode()
+        cases = json.dumps([batch.backend, batch.cases, batch.kind])
+        name = hashlib.sha256(cases.encode()).hexdigest()[:16]
+        row = (name, batch.backend, text)
+        database.execute("INSERT OR REPLACE INTO lost_batches VALUES (?,?,?)", row)
+
+
 def _write_record(database: sqlite3.Connection, record: Record) -> None:
     row = (
         *_key(record), record.digest, record.verdict.value, record.kind, record.message,
         record.pairs, record.values, record.worst_ulp, record.budget_ulp, record.known,
         msgspec.json.encode(record.failing).decode() if record.failing else "",
+        msgspec.json.encode(record.repeats).decode() if record.repeats else "",
     )  # fmt: skip
-    database.execute("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", row)
+    database.execute("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", row)
     detail = record.detail
     if detail is not None:
         elements = json.dumps([asdict(element) for element in detail.elements])
@@ -326,7 +364,9 @@ def _write_record(database: sqlite3.Connection, record: Record) -> None:
 
 def _read_record(row: Sequence[Any]) -> Record:
     (op, element_type, backend, number, digest, verdict, kind, message, pairs, values) = row[:10]
-    worst_ulp, budget_ulp, known, failing, program, inputs, wrong, total, elements = row[10:]
+    worst_ulp, budget_ulp, known, failing, repeats, program, inputs, wrong, total, elements = row[
+        10:
+    ]
     detail = None
     if program is not None:
         found = _parsed(elements, tuple[Element, ...])
@@ -335,6 +375,7 @@ def _read_record(row: Sequence[Any]) -> Record:
     return Record(
         op, element_type, backend, number, digest, Verdict(verdict), kind, message, pairs, values,
         worst_ulp, budget_ulp, known, detail, all_failing,
+        _parsed(repeats, Repeats) if repeats else None,
     )  # fmt: skip
 
 

@@ -14,10 +14,20 @@ from conformance.outputs import report as output
 from conformance.outputs.schema import REPORT, as_json, json_text
 from conformance.results.cells import FILTERED, CellResults, by_cell
 from conformance.results.known_elements import KnownElements, known_elements
-from conformance.results.report import backend_of, cell_of, denominators, divergence_of, reached_of
+from conformance.results.left_out import LeftOut
+from conformance.results.lost_batches import lost_alone
+from conformance.results.report import (
+    backend_of,
+    batch_of,
+    cell_of,
+    denominators,
+    divergence_of,
+    left_out_of,
+    reached_of,
+)
 from conformance.results.shares import shares_of
 from conformance.results.store import FILE_NAME, CellKey, Store, decoded
-from conformance.verdict import Errors, Record, Timing, Verdict
+from conformance.verdict import Errors, LostBatch, Record, Timing, Verdict
 from generators.cells.coverage import Reached
 from reference.ir.op import Dialect
 from reference.ops.table import OPS
@@ -34,12 +44,14 @@ DIALECTS: dict[Dialect, str] = {
 class Known:
     """Why an expectation knows a divergence, and where that is discussed ("" where nowhere).
 
-    It is `unpredictable` where no program predicts the elements that it knows.
+    It is `unpredictable` where no program predicts the elements that it knows, `flaky` where what
+    it knows does not fail every time.
     """
 
     reason: str = ""
     link: str = ""
     unpredictable: bool = False
+    flaky: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,9 @@ class RunData:
     the harness and lost workers that belong to no record: a run that has any fails. `coverage` is
     what the cases reach of their dimensions of variation, by op.
     `identity` is all that a run must have in common with what it continues.
+    `lost_batches` are those that failed as a whole and none of whose cases failed in isolation;
+    what no expectation knows of them is among the incidents, too. `left_out` are cases that the
+    time of `--budget` was not enough for, `from_cache` counts those that passed in an earlier run.
     `exit_code` is None for a run that has not ended.
     """
 
@@ -81,6 +96,9 @@ class RunData:
     incidents: tuple[str, ...] = ()
     coverage: dict[str, Reached] = field(default_factory=dict[str, Reached])
     identity: dict[str, Any] = field(default_factory=dict[str, Any])
+    lost_batches: tuple[LostBatch, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    from_cache: int = 0
     exit_code: int | None = None
 
     @cached_property
@@ -114,6 +132,13 @@ class RunData:
     def unpredictable(self) -> int:
         """How many cases that fail as known have elements that no program predicts."""
         ids = {id_ for id_, known in self.expectations.items() if known.unpredictable}
+        failing = (r for r in self.records if r.verdict.fails and r.known)
+        return sum(not ids.isdisjoint(record.known_by) for record in failing)
+
+    @cached_property
+    def flaky(self) -> int:
+        """How many cases that fail as known are known not to fail every time."""
+        ids = {id_ for id_, known in self.expectations.items() if known.flaky}
         failing = (r for r in self.records if r.verdict.fails and r.known)
         return sum(not ids.isdisjoint(record.known_by) for record in failing)
 
@@ -155,6 +180,9 @@ def read(store: Store) -> RunData:
     place = {cell: number for number, cell in enumerate(given["planned"])}
     records = store.records()
     records.sort(key=lambda r: (place.get((r.op, r.element_type, r.backend), len(place)), r.index))
+    lost = lost_alone(store.lost_batches(), records)
+    told = [one.line for one in lost if one.verdict.fails and not one.known]
+    given |= {"lost_batches": lost, "incidents": (*given.get("incidents", ()), *told)}
     return RunData(records, store.errors(), **given)
 
 
@@ -185,6 +213,8 @@ def _report(run: RunData) -> output.Report:
         verdicts={verdict: verdicts[verdict] for verdict in Verdict},
         known=sum(cell.known for cell in cells),
         unpredictable=run.unpredictable,
+        flaky=run.flaky,
+        not_deterministic=sum(record.repeats is not None for record in run.records),
         new_failures=sum(cell.new for cell in cells),
         known_elements=output.KnownElements(**asdict(known), predicted_percent=known.percent),
         denominators=denominators(cells),
@@ -202,6 +232,9 @@ def _report(run: RunData) -> output.Report:
         stale_expectations=tuple(run.stale),
         fixed_expectations=tuple(run.fixed),
         incidents=tuple(run.incidents),
+        lost_batches=tuple(map(batch_of, run.lost_batches)),
+        left_out=tuple(map(left_out_of, run.left_out)),
+        from_cache=run.from_cache,
         versions=run.versions,
         backends=tuple(map(backend_of, run.backends)),
         seed=run.seed,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
-from conformance.campaign.batch import ROUNDS
+from conformance.campaign.batch import REPEATS
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trial import judged_alone
 from conformance.campaign.fuzzing.trials import Hit, Trial
@@ -136,7 +136,7 @@ def _told(trial: Trial, session: Session, hit: Hit) -> Finding:
 
 def _failing(trial: Trial, session: Session, hit: Hit) -> Outcome | None:
     """How a hit's program fails when it is judged once more, and again where it does not."""
-    for _ in range(ROUNDS):
+    for _ in range(REPEATS):
         outcome = judged_alone(trial, session, hit.program, hit.inputs)
         if outcome is None or outcome.verdict.fails:  # what cannot be judged will not be
             return outcome

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from conformance.executors.lost import BROKEN_HEAP, own_words
-from conformance.gate.classes import UNEXPLAINED
+from conformance.gate.classes import NOT_DETERMINISTIC, UNEXPLAINED
 from conformance.gate.expectations import Expectation, contains
 from conformance.gate.strict import TODO
 from conformance.gate.unpredictable import UNPREDICTABLE
@@ -178,6 +178,7 @@ def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) ->
 
     `records` are all of the run.
     """
+    flaky = group.kind == NOT_DETERMINISTIC
     results, words = group.verdict.has_results, (group.words,) if group.words else ()
     where: tuple[str, ...] = ()
     if group.has_broken_heap:
@@ -195,9 +196,10 @@ def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) ->
         words=words,
         where=where,
         max_ulp=_most(group),
-        rare=group.verdict is Verdict.CRASHED and _is_rare(group, records),
+        rare=not flaky and group.verdict is Verdict.CRASHED and _is_rare(group, records),
         backends=(group.backend,),
-        unpredictable=results and group.kind in UNPREDICTABLE,
+        flaky=flaky,
+        unpredictable=results and group.kind in UNPREDICTABLE and not flaky,
     )
 
 

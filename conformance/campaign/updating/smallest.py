@@ -13,7 +13,7 @@ from conformance.backends.registry import Choice
 from conformance.campaign.fuzzing.lost import Losses, spent_on
 from conformance.campaign.fuzzing.shrinking import Shrinking
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial
-from conformance.campaign.tasks import ONLY_IN_BATCH
+from conformance.campaign.records import ONLY_IN_BATCH
 from conformance.campaign.updating.groups import Group, NewFailure
 from conformance.check.counterexamples import replayed
 from conformance.check.known import known_loss

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from conformance.campaign.batch import ROUNDS
+from conformance.campaign.batch import REPEATS
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import Cell
-from conformance.executors.local import Call, Died, Ended
+from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.verdict import Verdict
+from conformance.verdict import Repeats, Verdict
 from reference.ir.types import ELEMENT_TYPES
 
 TIMEOUT = 60.0
@@ -36,8 +36,9 @@ class Workers:
     def results(self, calls: Iterable[Call]) -> Iterator[Ended | None]:
         waiting = iter(calls)
         while (call := self.urgent.popleft() if self.urgent else next(waiting, None)) is not None:
-            self.asked.append((call.name, call.timeout))
-            yield Ended(call, self.answer(call.name))
+            tasks = call.arguments[0]
+            self.asked.append((tasks, call.timeout))
+            yield Ended(call, self.answer(tasks))
 
 
 def outcomes(
@@ -76,13 +77,13 @@ def test_of_a_bundle_only_the_case_that_loses_its_worker_is_blamed() -> None:
         (tuple(TASKS), TIMEOUT),
         *(((task,), TIMEOUT) for task in TASKS),
         *(((single,), TIMEOUT / 3) for single in TASKS[1].singles()),
-        *[((TASKS[1].singles()[2],), TIMEOUT / 3)] * (ROUNDS - 1),
+        *[((TASKS[1].singles()[2],), TIMEOUT / 3)] * REPEATS,
     ]
 
 
 @pytest.mark.parametrize("words", ["", "out of luck: twice"])
 def test_a_case_that_does_not_end_its_worker_every_time_is_not_deterministic(words: str) -> None:
-    guilty, left = TASKS[1].singles()[2], [True, False, True]
+    guilty, left = TASKS[1].singles()[2], [True, False, True, False]
 
     def answer(tasks: tuple[Task, ...]) -> Any:
         whole = len(tasks) > 1 or TASKS[1] in tasks
@@ -94,8 +95,9 @@ def test_a_case_that_does_not_end_its_worker_every_time_is_not_deterministic(wor
     record = results[TASKS[1]].records[2]
     assert (record.verdict, record.kind) == (Verdict.CRASHED, NOT_DETERMINISTIC)
     said = f": {words}" if words else ""
-    assert record.message == f"the process ended with SIGSEGV in 2 of 3 runs{said}"
+    assert record.message == f"the process ended with SIGSEGV in 2 of 4 runs{said}"
     assert own_words(record.message) == words
+    assert record.repeats == Repeats(2, 4, ("segmentation fault",))
     assert record.is_new_failure
 
 
@@ -112,11 +114,47 @@ def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
 
 
 def test_what_only_the_whole_bundle_loses_is_noticed() -> None:
-    results, noticed, _ = outcomes(lambda ts: Died("SIGSEGV") if len(ts) > 1 else run_tasks(ts))
+    answer = lambda ts: Died("SIGSEGV", "so it is") if len(ts) > 1 else run_tasks(ts)  # noqa: E731
+    results, noticed, _ = outcomes(answer)
     assert set(results) == set(TASKS)
     (line,) = noticed
-    assert line.startswith(f"{TASKS[0].id} to {TASKS[2].id}: ")
-    assert line.endswith("none of these cases alone")
+    assert line == (
+        "lost batch on reference: add f32, si8, i1, 9 cases: crashed in 4 of 4 runs, and none of "
+        "the cases in isolation: the process ended with SIGSEGV: so it is"
+    )
+
+
+def test_a_batch_is_run_again_to_see_how_often_it_is_lost() -> None:
+    left = [True, False, False, True]
+
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        return Died("SIGSEGV") if len(tasks) > 1 and left.pop() else run_tasks(tasks)
+
+    _, (line,), _ = outcomes(answer)
+    assert "crashed in 2 of 4 runs" in line
+    assert left == []
+
+
+@pytest.mark.parametrize(("second", "failed"), [(None, 1), (TimedOut(20.0), 4)])
+def test_time_outs_are_repeated(second: TimedOut | None, failed: int) -> None:
+    guilty, first = TASKS[1].singles()[1], [TimedOut(20.0)]
+
+    def answer(tasks: tuple[Task, ...]) -> Any:
+        if tasks != (guilty,):
+            whole = any(task.cell == guilty.cell and 1 in task for task in tasks)
+            return TimedOut(60.0) if whole else run_tasks(tasks)
+        return first.pop() if first else second or run_tasks(tasks)
+
+    results, noticed, _ = outcomes(answer)
+    record = results[TASKS[1]].records[1]
+    assert record.verdict is Verdict.TIMED_OUT
+    assert noticed == []
+    if failed == 1:
+        assert record.kind == NOT_DETERMINISTIC
+        assert record.message == "no answer within 20 s in 1 of 4 runs"
+        assert own_words(record.message) == ""
+    else:
+        assert (record.kind, record.repeats) == ("no answer", None)
 
 
 def test_a_case_over_which_the_harness_raises_has_no_record_and_the_others_have_theirs() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.campaign.tasks import Task, run_task, run_tasks
+from conformance.campaign.tasks import Manner, Task, run_task, run_tasks
 from conformance.catalog import Cell
 from conformance.check.made import unit_of
 from conformance.check.outcome import Outcome
@@ -47,7 +47,7 @@ def example(name: str, folder: Path) -> tuple[Expectation, ...]:
 
 def failing(backend: str, op: str, of: str, known: tuple[Expectation, ...]) -> list[Record]:
     task = Task(Cell(op, element_type(of), backend), 0, 0, 6)
-    (result,) = run_tasks([task], hypotheses_of(known, backend))
+    (result,) = run_tasks([task], Manner(hypotheses_of(known, backend)))
     return [record for record in result.records if record.verdict.fails]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.campaign.tasks import Task, run_tasks
+from conformance.campaign.tasks import Manner, Task, run_tasks
 from conformance.catalog import Cell
 from conformance.check.made import unit_of
 from conformance.check.outcome import Outcome
@@ -198,7 +198,7 @@ def test_each_condition_is_in_the_docs() -> None:
 
 def failing(backend: str, op: str, of: str, known: tuple[Expectation, ...]) -> list[Record]:
     task = Task(Cell(op, element_type(of), backend), 0, 0, 6)
-    (result,) = run_tasks([task], hypotheses_of(known, backend))
+    (result,) = run_tasks([task], Manner(hypotheses_of(known, backend)))
     return [record for record in result.records if record.verdict.fails]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.backends.session import open_session
 from conformance.campaign.batch import Bench, Prepared, Ran, StopWatch
-from conformance.campaign.tasks import conclude
+from conformance.campaign.confirming import conclude
 from conformance.catalog import Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.compare import judge
@@ -125,4 +125,4 @@ def test_what_no_class_explains_is_not_deterministic(monkeypatch: pytest.MonkeyP
         Cell("convolution", F32, "reference"), prepared, Ran([[other]], [prepared]), bench
     )
     assert record.kind == NOT_DETERMINISTIC
-    assert record.message.endswith("again: wrong in 1 of 2 executions")
+    assert record.message.endswith("again: wrong in 2 of 3 runs")

@@ -1,0 +1,35 @@
+"""Batches that failed as a whole: which of them no case explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from conformance.verdict import LostBatch, Record
+
+_MISSING = "missing result"
+"""The class of results of a wrong number, which a batch cannot be shared out by."""
+
+
+def lost_alone(batches: Sequence[LostBatch], records: Iterable[Record]) -> tuple[LostBatch, ...]:
+    """Return the batches that no record explains, without those that have another as a part.
+
+    A record explains a batch where one of its cases gave no results in isolation either. A batch
+    is lost, too, where some of its cases were not run again.
+    """
+    explained = {_case(record) for record in records if _loses(record)}
+    lost = [one for one in batches if not any((one.backend, *c) in explained for c in one.cases)]
+    cases = [(one.backend, {*one.cases}) for one in lost]
+    return tuple(
+        one
+        for one, (backend, mine) in zip(lost, cases, strict=True)
+        if not any(backend == other and theirs < mine for other, theirs in cases)
+    )
+
+
+def _case(record: Record) -> tuple[str, str, str, int]:
+    return record.backend, record.op, record.element_type, record.index
+
+
+def _loses(record: Record) -> bool:
+    """Tell whether a case spoils a batch: it gives no results, or others than it should."""
+    return not record.verdict.has_results or record.kind == _MISSING
