@@ -6,6 +6,7 @@ import os
 import sys
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -102,6 +103,24 @@ def _refuse(kind: type[Exception], message: str) -> Callable[[object], NoReturn]
         raise kind(message)
 
     return refuse
+
+
+_compilations: Counter[tuple[int, str]] = Counter()
+"""How often each fault was asked about each program in this process, by identity and digest."""
+
+
+def _now_and_then(refuse: Callable[[Program], None], program: Program) -> None:
+    """Refuse a program the first time, the third time and so on, as `refuse` does."""
+    key = (id(refuse), program.digest)
+    _compilations[key] += 1
+    if _compilations[key] % 2:
+        refuse(program)
+
+
+def _together(refuse: Callable[[Program], None], program: Program) -> None:
+    """Refuse a module of several programs, as `refuse` does any."""
+    if sum(one.name == "func.call" for one in program.main.body.operations) > 1:
+        refuse(program)
 
 
 def _refuse_op(refuse: Callable[[Program], None], op: str, program: Program) -> None:
@@ -280,6 +299,25 @@ _ANSWERS: dict[str, Fault] = {
     "internal_error": Fault("cannot compile", compile=_refuse(Failed, "INTERNAL: broken")),
     "runtime_error": Fault("cannot execute", start=_refuse(Failed, "INTERNAL: broken")),
     "python_error": Fault("raises what it must not", start=_refuse(RuntimeError, "a defect")),
+    "error_now_and_then": Fault(
+        "cannot compile a program every other time",
+        compile=partial(_now_and_then, _refuse(Failed, "INTERNAL: out of luck")),
+    ),
+    "reject_now_and_then": Fault(
+        "refuses a program every other time",
+        compile=partial(_now_and_then, _refuse(Rejected, "refused today")),
+    ),
+    "error_together": Fault(
+        "cannot compile modules of several programs",
+        compile=partial(_together, _refuse(Failed, "INTERNAL: too many functions")),
+    ),
+    "unsupported_together": Fault(
+        "does not implement modules of several programs",
+        compile=partial(_together, _refuse(Unsupported, "UNIMPLEMENTED: call")),
+    ),
+    "abort_together": Fault(
+        "aborts its process on modules of several programs", compile=partial(_together, _abort)
+    ),
     "abort": Fault("aborts its process on execution", start=_abort),
     "abort_on_compile": Fault("aborts its process on compilation", compile=_abort),
     "abort_on_nan": Fault("aborts its process when an input has NaN", start=_abort_on_nan),

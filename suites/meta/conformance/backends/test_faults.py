@@ -115,6 +115,8 @@ CAUGHT: list[tuple[str, str, str, Verdict, str]] = [
     ("internal_error", "add", "f32", Verdict.CRASHED, "internal error"),
     ("runtime_error", "add", "f32", Verdict.CRASHED, "internal error"),
     ("python_error", "add", "f32", Verdict.CRASHED, "internal error"),
+    ("error_now_and_then", "add", "f32", Verdict.CRASHED, NOT_DETERMINISTIC),
+    ("reject_now_and_then", "add", "f32", Verdict.REJECTED, NOT_DETERMINISTIC),
 ]
 """Fault, op, element type, and what some record must say; any class where the label is empty."""
 

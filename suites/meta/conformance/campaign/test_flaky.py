@@ -1,0 +1,200 @@
+"""What does not fail every time, or in a batch alone: told, and known by flaky entries only."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.planning import Options
+from conformance.campaign.runner import run
+from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.gate.expectations import Expectation
+from conformance.gate.reading import load
+from conformance.gate.strict import check_finished
+from conformance.results.lines import lines_of
+from conformance.results.lost_batches import lost_alone
+from conformance.results.store import FILE_NAME, Store
+from conformance.verdict import Errors, LostBatch, Record, Repeats, Timing, Verdict
+
+ENTRY = """
+[[known]]
+id = "now-and-then"
+op = "add"
+{}
+reason = "It fails now and then."
+"""
+PROGRAM = """
+[known.counterexample]
+program = '''
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.add %x, %x : tensor<f32>
+  return %0 : tensor<f32>
+}
+'''
+inputs = ["1.0"]
+"""
+ERRORS = 'verdicts = ["crashed"]\nkinds = ["internal error"]\nwords = ["out of luck"]'
+
+
+def options(out: Path, fault: str, **given) -> Options:
+    made = Options(out, (f"reference:{fault}",), ("add",), ("f32", "si8"), "smoke", jobs=1)
+    return replace(made, **given)
+
+
+def with_entry(tmp_path: Path, keys: str, more: str = "") -> str:
+    file = tmp_path / "known.toml"
+    file.write_text(ENTRY.format(keys) + more)
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict", "words"),
+    [
+        ("error_now_and_then", Verdict.CRASHED, "INTERNAL: out of luck"),
+        ("reject_now_and_then", Verdict.REJECTED, "refused today"),
+    ],
+)
+def test_what_passes_when_it_is_run_again_is_told_and_fails(
+    tmp_path: Path, fault: str, verdict: Verdict, words: str
+) -> None:
+    done = run(options(tmp_path, fault))
+    assert done.exit_code == 1
+    for record in done.records:
+        assert (record.verdict, record.kind) == (verdict, NOT_DETERMINISTIC)
+        assert record.message == f"in 2 of 4 runs: {words}"
+        assert record.repeats is not None
+        assert (record.repeats.failed, record.repeats.runs) == (2, 4)
+    count = len(done.records)
+    assert done.summary["not_deterministic"] == count
+    assert f"not deterministic: {count} cases did not fail every time" in lines_of(done, "{}")
+    again = run(options(tmp_path / "6", fault, repeats=6)).records[0].repeats
+    assert again is not None
+    assert (again.failed, again.runs) == (4, 7)
+
+
+@pytest.mark.parametrize(("flaky", "code"), [("", 1), ("flaky = true", 0)])
+def test_only_a_flaky_entry_knows_it(tmp_path: Path, flaky: str, code: int) -> None:
+    given = with_entry(tmp_path, f"{ERRORS}\n{flaky}")
+    done = run(options(tmp_path / "out", "error_now_and_then", expectations=given))
+    assert done.exit_code == code
+    assert {r.known for r in done.records} == {"now-and-then" if flaky else ""}
+    assert done.flaky == (len(done.records) if flaky else 0)
+    assert ("flaky)" in " ".join(lines_of(done, "{}"))) == bool(flaky)
+
+
+def test_a_flaky_entry_knows_what_fails_every_time_and_nothing_else(tmp_path: Path) -> None:
+    given = with_entry(tmp_path, ERRORS.replace("out of luck", "broken") + "\nflaky = true")
+    done = run(options(tmp_path / "out", "internal_error", expectations=given))
+    assert done.exit_code == 0
+    given = with_entry(tmp_path, ERRORS.replace("out of luck", "of sorts") + "\nflaky = true")
+    done = run(options(tmp_path / "out", "internal_error", expectations=given))
+    assert done.exit_code == 1
+
+
+def test_a_flaky_entry_is_never_stale(tmp_path: Path) -> None:
+    for flaky, stale in (("flaky = true", ()), ("", ("now-and-then",))):
+        given = with_entry(tmp_path, f'kinds = ["NaN"]\n{flaky}', PROGRAM)
+        out = tmp_path / f"out{len(stale)}"
+        done = run(options(out, "right", expectations=given, strict=True))
+        assert (done.stale, done.exit_code) == (stale, len(stale))
+
+
+def test_a_strict_run_asks_a_flaky_entry_for_no_counterexample(tmp_path: Path) -> None:
+    (entry,) = load(with_entry(tmp_path, "flaky = true"), ("reference",), {})
+    check_finished([entry], {})
+
+
+@pytest.mark.parametrize(
+    ("given", "classes", "knows"),
+    [
+        ({"flaky": True}, ("wrong value",), True),
+        ({"flaky": True, "kinds": ("wrong value",)}, ("NaN", "wrong value"), True),
+        ({"flaky": True, "kinds": ("infinity",)}, ("NaN",), False),
+        ({"flaky": True, "kinds": (NOT_DETERMINISTIC,)}, ("NaN",), True),
+        ({}, ("NaN",), False),
+        ({"kinds": (NOT_DETERMINISTIC,), "unpredictable": True}, ("NaN",), True),
+        ({"kinds": ("*",), "unpredictable": True}, ("NaN",), False),
+    ],
+)
+def test_classes_of_what_fails_now_and_then(given, classes, knows) -> None:
+    entry = Expectation("e", ("add",), "r", **given)
+    record = Record("add", "f32", "cpu", 0, "", Verdict.DIVERGENT, NOT_DETERMINISTIC)
+    assert entry.knows(replace(record, repeats=Repeats(1, 4, classes))) == knows
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [("error_together", "INTERNAL: too many functions"), ("abort_together", "SIGABRT")],
+)
+def test_a_batch_that_fails_as_a_whole_alone_fails_the_run(
+    tmp_path: Path, fault: str, words: str
+) -> None:
+    done = run(options(tmp_path, fault))
+    assert {record.verdict for record in done.records} == {Verdict.PASS}
+    for lost in done.lost_batches:
+        assert (lost.failed, lost.runs) == (4, 4)
+        assert words in lost.message
+    assert done.incidents == tuple(lost.line for lost in done.lost_batches) != ()
+    assert done.exit_code == 1
+    assert run(options(tmp_path, fault)).incidents == done.incidents  # nothing is left to do
+    told = json.loads(json.dumps(done.summary))["lost_batches"]
+    assert [one["cells"] for one in told] == [one.name for one in done.lost_batches]
+
+
+@pytest.mark.parametrize(("flaky", "code"), [("", 1), ("flaky = true", 0)])
+def test_only_a_flaky_entry_knows_a_lost_batch(tmp_path: Path, flaky: str, code: int) -> None:
+    keys = ERRORS.replace("out of luck", "too many functions")
+    given = with_entry(tmp_path, f"{keys}\n{flaky}")
+    done = run(options(tmp_path / "out", "error_together", expectations=given))
+    assert done.exit_code == code
+    assert {one.known for one in done.lost_batches} == {"now-and-then" if flaky else ""}
+    told = [line for line in lines_of(done, "") if line.startswith("known by now-and-then: lost")]
+    assert bool(told) == bool(flaky)
+
+
+def test_a_batch_that_is_refused_as_not_implemented_is_told_and_fails_nothing(
+    tmp_path: Path,
+) -> None:
+    done = run(options(tmp_path, "unsupported_together"))
+    assert (done.exit_code, done.incidents) == (0, ())
+    told = [line for line in lines_of(done, "{}") if line.startswith("note: ")]
+    assert told[0].endswith(": UNIMPLEMENTED: call")
+
+
+def test_a_batch_that_a_case_explains_is_not_lost() -> None:
+    cases = (("add", "f32", 0), ("add", "f32", 1))
+    batch = LostBatch("cpu", cases, Verdict.CRASHED, "abort", "")
+    part = replace(batch, cases=cases[:1])
+    passing = [Record(*one[:2], "cpu", one[2], "", Verdict.PASS) for one in cases]
+    assert lost_alone([batch], passing) == (batch,)
+    assert lost_alone([batch, part], passing) == (part,)  # which says more
+    guilty = replace(passing[1], verdict=Verdict.TIMED_OUT)
+    assert lost_alone([batch], [passing[0], guilty]) == ()
+    wrong = replace(passing[1], verdict=Verdict.DIVERGENT)  # which explains no crash
+    assert lost_alone([batch], [passing[0], wrong]) == (batch,)
+    assert lost_alone([batch], []) == (batch,)  # nobody knows yet: the run was cut off
+
+
+def test_a_lost_batch_is_kept_when_the_run_is_killed_over_its_cases(tmp_path: Path) -> None:
+    given = options(tmp_path, "right")
+    run(given)
+    cases = (("add", "f32", 0),)
+    batch = LostBatch("reference:right", cases, Verdict.CRASHED, "abort", "the process ended")
+    with Store(tmp_path / FILE_NAME) as store:
+        store.keep_lost([batch])
+        store.keep_lost([replace(batch, runs=4)])
+        assert store.lost_batches() == [replace(batch, runs=4)]
+    done = run(given)
+    assert done.exit_code == 1
+    assert "crashed in 1 of 4 runs" in done.incidents[0]
+
+
+def test_repeats_are_stored(tmp_path: Path) -> None:
+    record = Record("add", "f32", "cpu", 0, "", Verdict.DIVERGENT, NOT_DETERMINISTIC)
+    record = replace(record, repeats=Repeats(1, 4, ("NaN",)))
+    with Store(tmp_path / FILE_NAME) as store:
+        store.add_task("one", ("add", "f32", "cpu"), [record], Errors(), Timing())
+        assert store.records() == [record]
