@@ -13,6 +13,8 @@ from docs.tools.pages import blocks, commands
 
 _SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _PLACEHOLDER = re.compile(r"\[[^]]*\]|\.\.\.$")
+_SUBSTITUTION = re.compile(r"\$\([^)]*\)")
+_JOINED = re.compile(r"\s*(?:&&|\|\|?|;)\s*")
 _SUFFIX = re.compile(r"\s+#.*$|\s*[|>&;].*$")
 
 
@@ -59,7 +61,7 @@ def parse_all(text: str) -> None:
         OptionError: when the command line does not take one of them.
     """
     for command in commands(text):
-        for part in re.split(r"\s*(?:&&|\|\|?|;)\s*", command.text):
+        for part in _JOINED.split(_SUBSTITUTION.sub("VALUE", command.text)):
             if part.startswith(f"{NAME} "):
                 parse(part)
     prose = text
