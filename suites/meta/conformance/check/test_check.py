@@ -341,7 +341,7 @@ def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None
     verdicts = {"right": "pass", "wrong": "divergent", "none": "rejected", "crash": "crashed"}
     assert [one["verdict"] for one in objects] == [verdicts[name] for name in names]
     assert objects[4]["class"] == "abort"
-    keys = {"file", "verdict", "class", "operation", "message", "known", "notes"}
+    keys = {"schema_version", "file", "verdict", "class", "operation", "message", "known", "notes"}
     assert all(one.keys() == keys for one in objects)
     assert code == 1
     assert "9 files: pass 5, divergent 2, rejected 1, crashed 1" in err
