@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import msgspec
 import numpy as np
 import pytest
 from jax import export, lax
@@ -20,6 +21,7 @@ from conformance.check.file import check_file
 from conformance.check.settings import Checked, Settings
 from conformance.cli import app, guarded
 from conformance.frontends.modules import NOTHING_RETURNED, Unit, units
+from conformance.outputs import checked as outputs
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
@@ -341,7 +343,8 @@ def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None
     verdicts = {"right": "pass", "wrong": "divergent", "none": "rejected", "crash": "crashed"}
     assert [one["verdict"] for one in objects] == [verdicts[name] for name in names]
     assert objects[4]["class"] == "abort"
-    keys = {"schema_version", "file", "verdict", "class", "operation", "message", "known", "notes"}
+    fields = msgspec.structs.fields(outputs.Checked)
+    keys = {one.encode_name for one in fields}
     assert all(one.keys() == keys for one in objects)
     assert code == 1
     assert "9 files: pass 5, divergent 2, rejected 1, crashed 1" in err
