@@ -22,21 +22,25 @@ WORST = 15
 CHANGES = 20
 
 
-def render(run: RunData, out: Path, comparison: Comparison | None = None) -> None:
+def render(
+    run: RunData, out: Path, comparison: Comparison | None = None, more: Sequence[str] = ()
+) -> None:
     """Write `out`/summary.md, with what changed since a baseline where one was compared.
+
+    `more` are sections that follow that.
 
     Raises:
         OSError: when the folder cannot be written.
     """
-    (out / "summary.md").write_text(markdown(run, comparison), encoding="utf-8")
+    (out / "summary.md").write_text(markdown(run, comparison, more), encoding="utf-8")
 
 
-def markdown(run: RunData, comparison: Comparison | None = None) -> str:
+def markdown(run: RunData, comparison: Comparison | None = None, more: Sequence[str] = ()) -> str:
     """The summary as Markdown (GitHub's, with tables)."""
     seen = view.build(run, comparison=comparison)
     parts = [
         f"# {inert(seen.headline)}", _about(seen),
-        "" if comparison is None else _changes(comparison), _totals(seen), _verdicts(seen),
+        "" if comparison is None else _changes(comparison), *more, _totals(seen), _verdicts(seen),
         _divergences("New divergences", seen, findings.NEW),
         _divergences("Known divergences", seen, findings.KNOWN), _open(seen), _stale(seen),
         _accuracy(seen),

@@ -103,7 +103,8 @@ def _check(parts: Sequence[Part]) -> None:
         if differing:
             raise UsageError(
                 f"{one.path} and {other.path} cannot be merged: {'; '.join(differing)}; "
-                "merge shards of one run, or runs of other backends with the same options"
+                "merge shards of one run, or runs of other backends with the same options; "
+                "runs of other dates or versions are a history (--history)"
             )
 
 

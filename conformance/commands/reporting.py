@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +21,9 @@ from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption, Li
 if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
     from conformance.gate.comparison import Comparison
     from conformance.outputs.report import Report
+    from conformance.results.history import History
     from conformance.results.summary import RunData
+    from reports.context import Context
 
 DEFAULT_OUT = Path("hlo-conformance-results")
 
@@ -69,12 +72,26 @@ def report(
     db: Annotated[
         list[Path],
         typer.Argument(
-            help="The folder of a run or a campaign, or its database; several to merge the runs."
+            help="The folder of a run or a campaign, or its database; several runs are merged."
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(help="Folder to write to; needed to merge.", show_default="the run's own"),
+    ] = None,
+    history: Annotated[
+        bool,
+        typer.Option(
+            "--history",
+            help="Do not merge the runs: report the newest, and how the others led to it.",
+        ),
+    ] = False,
+    findings: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Show the findings of a campaign or a corpus of `fuzz`, too. Repeatable.",
+            show_default="none",
+        ),
     ] = None,
     baseline: Baseline = None,
     at_least: AtLeast = None,
@@ -93,71 +110,133 @@ def report(
     Several runs are merged into one: shards, and other backends with the same options. The merged
     run is kept and can be read as any. It exits as the whole run would.
 
+    Runs of the same backends at several dates or versions are a history: the report is that of the
+    newest run.
+
     A run alone exits with 1 only where a baseline, a floor or a strict report is asked for, and
     fails.
     """
+    from conformance.campaign.fuzzing.keeping.collection import load_findings
     from conformance.campaign.fuzzing.keeping.summary import is_campaign
-    from conformance.campaign.fuzzing.keeping.summary import load as load_campaign
     from conformance.gate.baseline import read_baseline
     from conformance.gate.comparison import compare
-    from conformance.gate.conclusion import closing_lines, exit_code, parse_share
+    from conformance.gate.conclusion import exit_code, parse_share
     from conformance.outputs.schema import json_text
-    from conformance.results.lines import lines_of
-    from conformance.results.summary import load
-    from reports.campaigns.page import write_to
+    from reports.context import Context
 
     given = None if baseline is None else read_baseline(baseline)
     floor = None if at_least is None else parse_share(at_least)
-    if len(db) > 1:
-        data, missing = _merge(db, out)
-        folder = at = out or db[0]
-    else:
-        at = db[0] if db[0].is_dir() else db[0].parent
-        folder = out or at
-        if is_campaign(db[0]):
-            if format is LinesFormat.JSON:
-                raise UsageError(f"{db[0]} is a campaign: its campaign.json is its JSON")
-            _make(folder)
-            print_lines([f"report: {write_to(load_campaign(db[0]), folder)}"])
-            return 0
-        data, missing = load(db[0]), []
+    if len(db) == 1 and is_campaign(db[0]):
+        return _report_campaign(db[0], out, format, is_alone=not (history or findings))
+    read = _read(db, out, is_history=history)
+    causes = load_findings(findings) if findings else None
+    context = Context(read.history, causes)
+    data = read.data
     comparison = None if given is None else compare(data, given)
-    is_gate = comparison is not None or floor is not None or strict or len(db) > 1
+    is_gate = comparison is not None or floor is not None or strict or read.is_merged
     code = (
         exit_code(data, strict=strict, comparison=comparison, at_least=floor) if is_gate else 0
-    ) or (1 if missing else 0)
+    ) or (1 if read.missing else 0)
     annotations: list[str] = []
     if format is LinesFormat.TEXT or out is not None:
-        _make(folder)
-        annotations = write_reports(data, folder, comparison, ci)
+        _make(read.folder)
+        annotations = write_reports(data, read.folder, comparison, ci, context)
     if format is LinesFormat.JSON:
-        sys.stdout.write(json_text(with_more(data, comparison)))
-        return code
-    where = "" if at == DEFAULT_OUT else f" --db {shlex.quote(str(at))}"
-    replaying = f"hlo-conformance replay {{}}{where}"
-    told = [*missing]
-    if len(db) > 1:
-        told = [f"merged: {len(db)} runs into {folder}", *told]
-    if len(db) > 1 or strict:
-        told += lines_of(data, replaying, is_compared=comparison is not None)
-    told += closing_lines(data, comparison, floor, replaying)
-    print_lines([*told, f"report: {folder / 'index.html'}", *annotations])
+        sys.stdout.write(json_text(with_more(data, comparison, context)))
+    else:
+        told = _told(read, comparison, floor, context, is_strict=strict)
+        print_lines([*told, f"report: {read.folder / 'index.html'}", *annotations])
     return code
 
 
-def _merge(runs: list[Path], out: Path | None) -> tuple[RunData, list[str]]:
-    """Merge runs into a folder, and return the whole with a line for each part that is missing."""
+def _report_campaign(path: Path, out: Path | None, format: LinesFormat, *, is_alone: bool) -> int:  # noqa: A002 - the option's name
+    """Write the page of a campaign again."""
+    from conformance.campaign.fuzzing.keeping.summary import load as load_campaign
+    from reports.campaigns.page import write_to
+
+    if format is LinesFormat.JSON:
+        raise UsageError(f"{path} is a campaign: its campaign.json is its JSON")
+    if not is_alone:
+        raise UsageError(f"{path} is a campaign: --history and --findings belong to a run's report")
+    folder = out or (path if path.is_dir() else path.parent)
+    _make(folder)
+    print_lines([f"report: {write_to(load_campaign(path), folder)}"])
+    return 0
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A run as it was asked for.
+
+    `at` is the folder in which `replay` finds it, `folder` the one that reports are written to.
+    `missing` has a line for each part that a merged run lacks.
+    """
+
+    data: RunData
+    at: Path
+    folder: Path
+    is_merged: bool = False
+    missing: tuple[str, ...] = ()
+    history: History | None = None
+
+
+def _read(runs: list[Path], out: Path | None, *, is_history: bool) -> _Read:
+    """Read a run, merge several, or read the newest of a history with what led to it."""
     from conformance.campaign.fuzzing.keeping.summary import is_campaign
     from conformance.campaign.merging import merge_runs
+    from conformance.results.history import load_history
+    from conformance.results.summary import load
 
+    if len(runs) > 1 or is_history:
+        for run in runs:
+            if is_campaign(run):
+                raise UsageError(f"{run} is a campaign: give runs, and campaigns by --findings")
+    if is_history:
+        history = load_history(runs)
+        at = _folder_of(Path(history.runs[-1].path))
+        return _Read(history.newest, at, out or at, history=history)
+    if len(runs) == 1:
+        at = _folder_of(runs[0])
+        return _Read(load(runs[0]), at, out or at)
     if out is None:
-        raise UsageError("several runs are merged into a folder of their own: give it by --out")
-    for run in runs:
-        if is_campaign(run):
-            raise UsageError(f"{run} is a campaign: runs alone can be merged, report it by itself")
+        raise UsageError(
+            "several runs are merged into a folder of their own: give it by --out; "
+            "runs of several dates or versions are not merged with --history"
+        )
     _make(out)
     data, missing = merge_runs(runs, out, shlex.join(["hlo-conformance", *sys.argv[1:]]))
-    return data, missing
+    return _Read(data, out, out, is_merged=True, missing=tuple(missing))
+
+
+def _folder_of(run: Path) -> Path:
+    return run if run.is_dir() else run.parent
+
+
+def _told(
+    read: _Read,
+    comparison: Comparison | None,
+    floor: float | None,
+    context: Context,
+    *,
+    is_strict: bool,
+) -> list[str]:
+    """Return what is printed of a run before its report and what CI is told."""
+    from conformance.gate.conclusion import closing_lines
+    from conformance.results.history import history_lines
+    from conformance.results.lines import lines_of
+
+    where = "" if read.at == DEFAULT_OUT else f" --db {shlex.quote(str(read.at))}"
+    replaying = f"hlo-conformance replay {{}}{where}"
+    told = [f"merged: into {read.folder}"] if read.is_merged else []
+    told += read.missing
+    if read.is_merged or is_strict:
+        told += lines_of(read.data, replaying, is_compared=comparison is not None)
+    if context.history is not None:
+        told += history_lines(context.history)
+    if context.causes is not None:
+        findings = sum(len(one.described.findings) for one in context.causes)
+        told.append(f"campaigns: {len(context.causes)} causes, {findings} findings")
+    return told + closing_lines(read.data, comparison, floor, replaying)
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -174,15 +253,30 @@ def _make(folder: Path) -> None:
         raise UsageError(f"cannot make {folder}: {error.strerror or error}") from error
 
 
-def with_more(data: RunData, comparison: Comparison | None) -> Report:
-    """Return what JSON says of a run, with what changed since a baseline."""
-    from conformance.gate.conclusion import described
+def with_more(data: RunData, comparison: Comparison | None, context: Context) -> Report:
+    """Return what JSON says of a run, with all that it is reported with."""
+    from conformance.gate import conclusion
+    from conformance.results import history
 
-    return replace(data.report, comparison=None if comparison is None else described(comparison))
+    past, causes = context.history, context.causes
+    return replace(
+        data.report,
+        comparison=None if comparison is None else conclusion.described(comparison),
+        history=None if past is None else history.described(past),
+        findings=None if causes is None else tuple(one.described for one in causes),
+    )
 
 
-def write_reports(data: RunData, out: Path, comparison: Comparison | None, ci: CI) -> list[str]:
+def write_reports(
+    data: RunData,
+    out: Path,
+    comparison: Comparison | None,
+    ci: CI,
+    context: Context | None = None,
+) -> list[str]:
     """Write the reports of a run, with what changed since a baseline where it was compared.
+
+    `context` is what else the run is reported with.
 
     Returns:
         The lines that the CI system is to read from the output.
@@ -192,13 +286,16 @@ def write_reports(data: RunData, out: Path, comparison: Comparison | None, ci: C
     """
     from conformance.results.summary import write_json
     from reports import annotations, html, junit, markdown
+    from reports.context import NOTHING
+    from reports.context_markdown import sections
 
+    context = context or NOTHING
     try:
         with Console(stderr=True).status("writing the reports"):  # the pictures take seconds
-            write_json(with_more(data, comparison), out / "summary.json")
+            write_json(with_more(data, comparison, context), out / "summary.json")
             html.render(data, out, comparison)
             junit.render(data, out, comparison)
-            markdown.render(data, out, comparison)
+            markdown.render(data, out, comparison, sections(context))
             system = ci.detected()
             return annotations.write_for(
                 system,

@@ -40,7 +40,7 @@ class Output:
         return f"{self.name:<{width}}  {self.version}  {self.source}"
 
 
-REPORT = Output("report", "1.1", Report, "`summary.json` and `report --format json`")
+REPORT = Output("report", "1.0", Report, "`summary.json` and `report --format json`")
 CHECK = Output("check", "1.0", Checked, "`check --format json`, an object on a line for each file")
 
 OUTPUTS = {one.name: one for one in (REPORT, CHECK)}

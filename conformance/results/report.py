@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from conformance.backends.base import Description
-from conformance.outputs.report import (
+from conformance.outputs.run import (
     Backend,
     Cell,
     Denominators,

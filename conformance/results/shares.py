@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from conformance.outputs.report import Shares
+from conformance.outputs.run import Shares
 from conformance.results.cells import FILTERED, UNTESTED, CellResults
 from conformance.verdict import Verdict
 
-CONFORM, KNOWN, NEW, UNSUPPORTED = "conform", "known", "new", "unsupported"
+CONFORMS, KNOWN, NEW, UNSUPPORTED = "conforms", "known", "new", "unsupported"
 
 
 def outcome_of(cell: CellResults) -> str:
@@ -20,7 +20,7 @@ def outcome_of(cell: CellResults) -> str:
         return NEW
     if cell.known:
         return KNOWN
-    return UNSUPPORTED if cell.state == Verdict.UNSUPPORTED else CONFORM
+    return UNSUPPORTED if cell.state == Verdict.UNSUPPORTED else CONFORMS
 
 
 def shares_of(cells: Iterable[CellResults], backends: Iterable[str] = ()) -> tuple[Shares, ...]:
@@ -37,10 +37,10 @@ def _shares(backend: str, found: Counter[str]) -> Shares:
     return Shares(
         backend=backend,
         planned=planned,
-        conform=found[CONFORM],
+        conforms=found[CONFORMS],
         known=found[KNOWN],
         new=found[NEW],
         unsupported=found[UNSUPPORTED],
         untested=found[UNTESTED],
-        conform_percent=int(1000 * found[CONFORM] / planned) / 10 if planned else None,
+        conforms_percent=int(1000 * found[CONFORMS] / planned) / 10 if planned else None,
     )

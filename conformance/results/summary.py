@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from conformance.backends.base import Description
-from conformance.outputs import report as output
+from conformance.outputs import run as output
+from conformance.outputs.report import Report
 from conformance.outputs.schema import REPORT, as_json, json_text
 from conformance.results.cells import FILTERED, CellResults, by_cell
 from conformance.results.known_elements import KnownElements, known_elements
@@ -143,7 +144,7 @@ class RunData:
         return sum(not ids.isdisjoint(record.known_by) for record in failing)
 
     @cached_property
-    def report(self) -> output.Report:
+    def report(self) -> Report:
         """The content of summary.json, without what the run is compared with."""
         return _report(self)
 
@@ -196,13 +197,13 @@ def _together(every: Collection[Reached]) -> Reached:
     )
 
 
-def _report(run: RunData) -> output.Report:
+def _report(run: RunData) -> Report:
     """Return all that JSON says of a run alone: what it is compared with is added to it."""
     cells = [*run.cells.values()]
     planned = [cell for cell in cells if cell.state != FILTERED]
     verdicts = sum((cell.verdicts for cell in cells), Counter[Verdict]())
     known = run.known_elements
-    return output.Report(
+    return Report(
         schema="report",
         schema_version=REPORT.version,
         cases=len(run.records),
@@ -246,10 +247,12 @@ def _report(run: RunData) -> output.Report:
         timing=output.Timing(**{key: round(value, 3) for key, value in asdict(run.timing).items()}),
         exit_code=run.exit_code,
         comparison=None,
+        history=None,
+        findings=None,
     )
 
 
-def write_json(report: output.Report, path: Path) -> None:
+def write_json(report: Report, path: Path) -> None:
     """Write summary.json in one step: a reader sees the old file or the new, never half of one."""
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json_text(report), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
@@ -12,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rich.console import Console
 
 from conformance.backends import isa
@@ -29,7 +31,7 @@ from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
 from conformance.gate.expectations import Expectation
-from conformance.gate.files import Given
+from conformance.gate.files import Given, each
 from conformance.gate.reading import load
 from conformance.gate.versions import given_versions, true_of, with_given
 from conformance.results.versions import build, versions
@@ -97,7 +99,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             description = with_given(describe(executor, backend), given)
             known = true_of(known, [description])
             material = gathered(executor, options.seeds)
-            _identify(journal, campaign, options, material)
+            _identify(journal, campaign, options, material, known)
             where = str(campaign.folder.resolve())
             seen = {"backend": asdict(description), "spelling": backend.spelling}
             journal.set_meta({**seen, "findings": where})
@@ -163,8 +165,17 @@ def _ops(patterns: Sequence[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _identify(journal: Journal, campaign: Campaign, options: Options, material: Material) -> None:
+def _identify(
+    journal: Journal,
+    campaign: Campaign,
+    options: Options,
+    material: Material,
+    known: Sequence[Expectation],
+) -> None:
     """Make the journal that of this campaign, or see that it is.
+
+    Other expectations make it another campaign: programs that expectations match are only counted,
+    so that other ones cannot be asked about them later.
 
     Raises:
         UsageError: when it is another's, naming all that differs.
@@ -174,6 +185,7 @@ def _identify(journal: Journal, campaign: Campaign, options: Options, material: 
         "op": sorted(campaign.ops),
         "seed": campaign.seed,
         "seeds": f"{len(material.fragments)} pieces, {material.digest}",
+        "expectations": _expectations(options.expectations, known),
         **{f"version of {name}": number for name, number in versions().items()},
         **isa.identity([campaign.backend.name]),
         "build of hlo-conformance": build(),
@@ -191,8 +203,16 @@ def _identify(journal: Journal, campaign: Campaign, options: Options, material: 
     if differing:
         raise UsageError(
             f"{options.out} holds a campaign with {'; '.join(differing)}: "
-            "choose another --out, or start over with --fresh"
+            "choose another --out, or start over with --fresh, which keeps the folders of findings"
         )
+
+
+def _expectations(given: Given, known: Sequence[Expectation]) -> str:
+    """Return which expectations were given, how many apply, and a digest of what they say."""
+    plain = [msgspec.structs.replace(one, reason="", link="") for one in known]
+    digest = hashlib.sha256(msgspec.json.encode(plain)).hexdigest()
+    names = " ".join(each(given) or ("shipped",))
+    return f"{names} ({len(plain)} entries, {digest[:8]})"
 
 
 def _told(value: Any) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from operator import lt
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from reference.ir.program import TensorType
 from reference.ir.types import Array, element_type_of, to_bits
 
 FINDING, SCRIPT, ISSUE = "finding.json", "reproduce.py", "issue.md"
+
+FIRST_FOUND, LAST_FOUND = "first found", "last found"
+"""When a program first and last came to a finding, in UTC."""
 
 ELEMENTS = 4
 """Elements that are shown of a finding."""
@@ -53,7 +57,8 @@ def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: 
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        _fill(unfinished, finding, versions, command)
+        told = described(finding, versions, command) | _found_now(own)
+        _fill(unfinished, finding, told)
         shutil.rmtree(own, ignore_errors=True)
         unfinished.rename(own)
     except OSError as error:
@@ -71,7 +76,8 @@ def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command
     if not own.is_dir():
         return
     try:
-        _tell(own, finding, versions, command)
+        told = described(finding, versions, command) | _dates(own)
+        _tell(own, finding, told)
     except OSError as error:
         raise UsageError(f"cannot write to {own}: {error.strerror or error}") from error
 
@@ -90,6 +96,8 @@ def regroup(
         return
     try:
         told = json.loads((own / FINDING).read_text("utf-8"))
+        if told.get("programs", programs) != programs:
+            told |= _found_now(own)
         told |= {
             "element types": element_types(culprits),
             "programs": programs,
@@ -127,20 +135,34 @@ def _group(culprits: Mapping[str, int], signatures: Mapping[str, int], programs:
     return lines
 
 
-def _tell(own: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
+def _dates(own: Path) -> dict[str, str]:
+    """Return when programs came to the finding in a folder, as far as that says so."""
+    try:
+        told = json.loads((own / FINDING).read_text("utf-8"))
+        return {name: str(told[name]) for name in (FIRST_FOUND, LAST_FOUND) if name in told}
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def _found_now(own: Path) -> dict[str, str]:
+    """Return the same, where a program comes to the finding now."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {FIRST_FOUND: now, **_dates(own), LAST_FOUND: now}
+
+
+def _tell(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
     """Write the files that people read of a finding."""
     try:
         generic = emit(finding.program)
     except EmitError:
         generic = ""
-    told = described(finding, versions, command)
     (own / PROGRAM).write_text(finding.text or generic, "utf-8")
     (own / FINDING).write_text(json.dumps(told, indent=2) + "\n", "utf-8")
-    (own / ISSUE).write_text(issue(finding, versions), "utf-8")
+    (own / ISSUE).write_text(issue(finding, told["versions"]), "utf-8")
 
 
-def _fill(own: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
-    _tell(own, finding, versions, command)
+def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
+    _tell(own, finding, told)
     arguments = finding.program.main.arguments
     names = [argument.name for argument in arguments]
     write_arrays(own / INPUTS, dict(zip(names, finding.inputs, strict=True)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -17,15 +18,16 @@ from conformance.outputs.fields import State
 from conformance.outputs.page import schema_page
 from conformance.outputs.schema import OUTPUTS, json_text, schema_of, schema_text
 from conformance.results.cells import UNTESTED
+from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Verdict
 from suites.meta.support.synthetic_run import RUNS, run
 
 ROOT = Path(__file__).parents[4]
 SCHEMAS = sorted((ROOT / "schema").glob("*.json"))
 HOW_TO_MEND = """the shape of `{0}` has changed: raise its version in conformance/outputs/schema.py
-(docs/schema.md says which part), then
+(docs/schema.md says which part, and that 1.0 stays before the first release), then
 hlo-conformance schema {0} > schema/{1}
-hlo-conformance schema --format markdown > docs/schema.md"""
+python -m docs.tools"""
 
 CELLS = ("--op", "or", "--op", "not", "--element-type", "i1", "--element-type", "si8")
 SMOKE = (*CELLS, "--profile", "smoke", "--jobs", 1)
@@ -121,7 +123,7 @@ def test_made_up_runs_are_valid(name: str) -> None:
     validate("report", told | few)  # all of them take seconds
     assert sum(one["planned"] for one in told["shares"]) == told["denominators"]["cells_planned"]
     for one in told["shares"]:
-        outcomes = ("conform", "known", "new", "unsupported", "untested")
+        outcomes = ("conforms", "known", "new", "unsupported", "untested")
         assert one["planned"] == sum(one[outcome] for outcome in outcomes)
     assert sum(one["is_new"] for one in told["divergences"]) == told["new_failures"]
 
@@ -149,7 +151,7 @@ def test_a_run_that_passes(call: Call, whole: Path) -> None:
     assert told == json.loads((whole / "summary.json").read_text())
     assert {path.name: path.stat().st_mtime_ns for path in whole.iterdir()} == before
     (shares,) = told["shares"]
-    assert (shares["conform"], shares["conform_percent"]) == (shares["planned"], 100.0)
+    assert (shares["conforms"], shares["conforms_percent"]) == (shares["planned"], 100.0)
 
 
 def test_new_and_lost_against_a_baseline(call: Call, whole: Path, tmp_path: Path) -> None:
@@ -187,6 +189,66 @@ def test_a_merged_run_with_a_shard_missing(call: Call, tmp_path: Path) -> None:
     assert code == 1
     assert told["denominators"]["cells_untested"] == told["shares"][0]["untested"] > 0
     assert told == json.loads((out / "summary.json").read_text())
+
+
+def dated(whole: Path, folder: Path, started: str, versions: dict[str, str]) -> Path:
+    """A copy of a run that began at another time, with other versions."""
+    shutil.copytree(whole, folder)
+    with Store(folder / FILE_NAME) as store:
+        store.set_meta({"started": started, "versions": store.meta()["versions"] | versions})
+    return folder
+
+
+def test_a_history_with_findings(call: Call, whole: Path, tmp_path: Path) -> None:
+    old = dated(whole, tmp_path / "old", "2025-01-02T03:04:05+00:00", {"jax": "0.9"})
+    finding = tmp_path / "corpus" / "not-1"
+    finding.mkdir(parents=True)
+    (finding / "program.mlir").write_text(PROGRAM)
+    told = {"verdict": "divergent", "cause": "a cause", "programs": 3, "backend": "cpu"}
+    (finding / "finding.json").write_text(json.dumps(told))
+    given = ("--history", "--findings", finding.parent)
+    code, told = printed(call, whole, old, *given)
+    assert code == 0
+    assert [run["path"] for run in told["history"]["runs"]] == [str(old), str(whole)]
+    assert {tuple(cell["verdicts"]) for cell in told["history"]["cells"]} == {("pass", "pass")}
+    (cause,) = told["findings"]
+    assert (cause["cause"], cause["programs"], cause["first_found"]) == ("a cause", 3, "")
+    assert cause["findings"][0]["program"] == PROGRAM
+    out = tmp_path / "out"
+    code, said = call("report", whole, old, *given, "--out", out)
+    assert code == 0
+    assert "2025-01-02 03:04 reference: " in said
+    assert "(jax 0.9 → " in said
+    assert "campaigns: 1 causes, 1 findings" in said
+    validate("report", json.loads((out / "summary.json").read_text()))
+    page = (out / "summary.md").read_text()
+    assert "## History" in page
+    assert "| a cause | 3 | not recorded |" in page
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("{whole}", "--history"), "give at least two folders"),
+        (("{whole}", "{whole}/results.sqlite", "--history"), "is given twice"),
+        (("{whole}", "{tmp}", "--history"), "there is no {tmp}/results.sqlite"),
+        (("{whole}", "--findings", "{tmp}"), "holds no findings"),
+        (("{whole}", "--findings", "{tmp}/none"), "there is no {tmp}/none"),
+        (("{whole}", "{whole}"), "not merged with --history"),
+    ],
+)
+def test_what_is_no_history_is_one_line(
+    given: tuple[str, ...],
+    said: str,
+    whole: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["report", *(one.format(whole=whole, tmp=tmp_path) for one in given)]
+    assert guarded(lambda: app(words, standalone_mode=False)) == 2
+    told = capsys.readouterr().err
+    assert said.format(whole=whole, tmp=tmp_path) in told
+    assert told.count("\n") == 1
 
 
 PROGRAM = """func.func @main(%x: tensor<2xi8>) -> tensor<2xi8> {

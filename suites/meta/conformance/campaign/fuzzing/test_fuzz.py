@@ -15,6 +15,7 @@ import pytest
 
 from conformance.campaign.fuzzing import command
 from conformance.campaign.fuzzing.command import Options, fuzz, seconds_of
+from conformance.campaign.fuzzing.keeping.collection import load_findings
 from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
 from conformance.errors import UsageError
 
@@ -89,6 +90,56 @@ def test_a_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         assert [start for start, _ in journal.tried()] == [0, 16, 32]
         assert journal.counts().total() == 48
+
+
+def test_other_expectations_are_another_campaign(tmp_path: Path) -> None:
+    out, mine = tmp_path / "out", tmp_path / "mine.toml"
+    entry = '[[known]]\nid = "{}"\nop = "sine"\nreason = "{}"\nverdicts = ["flushed"]\n'
+    mine.write_text(entry.format("flushes", "it flushes"))
+    given = {"ops": ("divide",), "expectations": str(mine)}
+    campaign(out, "reference", 16, **given)
+    mine.write_text(entry.format("flushes", "another reason for the same"))
+    campaign(out, "reference", 16, **given)
+    for other in (entry.format("flushes-too", "it flushes"), ""):
+        mine.write_text(other)
+        with pytest.raises(UsageError, match=r"expectations .* there and .* here: choose another"):
+            campaign(out, "reference", 16, **given)
+    with pytest.raises(UsageError, match=r"mine.toml \(1 entries, \w+\) there and shipped \(0"):
+        campaign(out, "reference", 16, ops=("divide",))
+    campaign(out, "reference", 16, ops=("divide",), fresh=True)
+
+
+def test_a_finding_has_the_dates_on_which_it_was_found(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    given = {"programs": 32, "ops": ("divide",), "corpus": corpus}
+    assert campaign(tmp_path / "1", "reference:floor_division", **given) == 1
+    told = {path: json.loads(path.read_text()) for path in corpus.glob("*/finding.json")}
+    assert told
+    for path, one in told.items():
+        assert "2026" <= one["first found"] <= one["last found"]
+        path.write_text(json.dumps(one | {"first found": "2020-02-20T20:20:20+00:00"}))
+    assert campaign(tmp_path / "2", "reference:floor_division", **given) == 1
+    (cause, *_) = load_findings([corpus])
+    assert cause.described.first_found == "2020-02-20T20:20:20+00:00"
+    assert cause.described.last_found > "2026"
+    (finding, *_) = cause.described.findings
+    assert finding.program in (corpus / finding.name / "program.mlir").read_text()
+    assert cause.scripts[finding.folder] == (corpus / finding.name / "reproduce.py").read_text()
+    campaigns = load_findings([tmp_path / "2", corpus])  # the same folders, by two ways
+    assert [one.described.programs for one in campaigns] == [
+        one.described.programs for one in load_findings([corpus])
+    ]
+
+
+@pytest.mark.parametrize("text", [None, "no JSON", "[]", '{"verdict": "odd"}', "{}"])
+def test_findings_that_cannot_be_read_are_a_line(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "one").mkdir()
+        (tmp_path / "one" / "program.mlir").write_text("func")
+        (tmp_path / "one" / "finding.json").write_text(text)
+    with pytest.raises(UsageError, match=r"^--findings: .*") as caught:
+        load_findings([tmp_path])
+    assert "\n" not in str(caught.value)
 
 
 def test_a_campaign_that_is_killed_keeps_what_it_told(tmp_path: Path) -> None:

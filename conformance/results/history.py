@@ -1,0 +1,261 @@
+"""Runs of the same backends at several dates or versions, in the order in which they began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+from conformance.backends.base import Description
+from conformance.errors import UsageError
+from conformance.outputs import history as output
+from conformance.outputs.run import Shares
+from conformance.results.cells import FILTERED
+from conformance.results.report import backend_of
+from conformance.results.shares import outcome_of, shares_of
+from conformance.results.store import FILE_NAME, CellKey
+from conformance.results.summary import RunData, load
+
+
+@dataclass(frozen=True, slots=True)
+class CellOutcome:
+    """How a planned cell ended: the worst verdict of its cases, and which outcome that is."""
+
+    verdict: str
+    outcome: str
+
+    @property
+    def words(self) -> str:
+        """The verdict in words, with `new` or `known` where cases fail."""
+        verdict = self.verdict.replace("_", " ")
+        return f"{verdict}, {self.outcome}" if self.outcome in ("new", "known") else verdict
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """What a history keeps of a run: all but its records.
+
+    `circumstances` are what its results may depend on, by name: versions, profile, seed, build.
+    """
+
+    path: str
+    started: str
+    profile: str
+    seed: int
+    versions: Mapping[str, str]
+    backends: tuple[Description, ...]
+    exit_code: int | None
+    shares: tuple[Shares, ...]
+    cells: Mapping[CellKey, CellOutcome]
+    circumstances: Mapping[str, str]
+
+    @property
+    def date(self) -> str:
+        """When it began, to the minute: 2026-11-21 09:30."""
+        return self.started[:16].replace("T", " ") or "not dated"
+
+
+@dataclass(frozen=True, slots=True)
+class CellHistory:
+    """The outcomes of a cell in each run, in order; None where the run was not to test it."""
+
+    key: CellKey
+    outcomes: tuple[CellOutcome | None, ...]
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether two runs that were to test the cell differ in it."""
+        return len({one for one in self.outcomes if one is not None}) > 1
+
+    @property
+    def last_change(self) -> int:
+        """The number of the run in which the outcome last changed; 0 where it never did."""
+        present = [(at, one) for at, one in enumerate(self.outcomes) if one is not None]
+        changes = pairwise(present)
+        return max((at for (_, before), (at, after) in changes if before != after), default=0)
+
+
+@dataclass(frozen=True)
+class History:
+    """Several runs, the oldest first, and the newest of them whole."""
+
+    runs: tuple[PastRun, ...]
+    newest: RunData
+
+    @cached_property
+    def cells(self) -> tuple[CellHistory, ...]:
+        """Every cell that a run was to test, in the order of the newest run, then of older ones."""
+        keys = dict.fromkeys(key for run in reversed(self.runs) for key in run.cells)
+        return tuple(CellHistory(key, tuple(run.cells.get(key) for run in self.runs))
+                     for key in keys)  # fmt: skip
+
+    @cached_property
+    def changed(self) -> tuple[CellHistory, ...]:
+        """The cells in which runs differ, those that changed last first."""
+        found = [cell for cell in self.cells if cell.has_changed]
+        return tuple(sorted(found, key=lambda cell: -cell.last_change))
+
+    def differences(self, number: int) -> tuple[tuple[str, str, str], ...]:
+        """Return in what a run differs from the one before it, as (what, before, after)."""
+        if not number:
+            return ()
+        before, after = (self.runs[at].circumstances for at in (number - 1, number))
+        names = dict.fromkeys((*after, *before))
+        return tuple(
+            (name, before.get(name, ""), after.get(name, ""))
+            for name in names
+            if before.get(name, "") != after.get(name, "")
+        )
+
+
+def load_history(paths: Sequence[Path]) -> History:
+    """Read runs, and put them into the order in which they began.
+
+    Raises:
+        UsageError: when there are fewer than two, or they are no history of the same backends.
+        StoreError: when one cannot be read.
+    """
+    if len(paths) < 2:
+        raise UsageError("a history is of several runs: give at least two folders")
+    found: dict[Path, PastRun] = {}
+    newest: tuple[str, RunData] | None = None
+    for path in paths:
+        store = (path / FILE_NAME if path.is_dir() else path).resolve()
+        if store in found:
+            raise UsageError(f"{path} is given twice")
+        run = load(path)
+        found[store] = past_run(path, run)
+        if newest is None or run.started >= newest[0]:
+            newest = run.started, run
+    assert newest is not None
+    runs = sorted(found.values(), key=lambda one: one.started)
+    _check(runs)
+    return History(tuple(runs), newest[1])
+
+
+def _check(runs: Sequence[PastRun]) -> None:
+    """Refuse a run that has no cell in common with the newest."""
+    *others, newest = runs
+    for one in others:
+        if newest.cells.keys().isdisjoint(one.cells):
+            raise UsageError(
+                f"{one.path} and {newest.path} have no cell in common: a history is of runs of the "
+                "same backends; without --history, runs of different backends are merged"
+            )
+
+
+def past_run(path: Path, run: RunData) -> PastRun:
+    """Return what a history keeps of a run."""
+    cells = {
+        key: CellOutcome(cell.state, outcome_of(cell))
+        for key, cell in run.cells.items()
+        if cell.state != FILTERED
+    }
+    names = [backend.name for backend in run.backends]
+    return PastRun(
+        str(path),
+        run.started,
+        run.profile,
+        run.seed,
+        run.versions,
+        run.backends,
+        run.exit_code,
+        shares_of(run.cells.values(), names),
+        cells,
+        dict(_circumstances(run)),
+    )
+
+
+def _circumstances(run: RunData) -> Iterator[tuple[str, str]]:
+    yield from run.versions.items()
+    for backend in run.backends:
+        for name, version in backend.versions:
+            if run.versions.get(name) != version:
+                yield f"{backend.name}: {name}", version
+    for name, value in run.filters.items():
+        if value:
+            yield (
+                f"--{name.replace('_', '-')}",
+                " ".join(value) if isinstance(value, list) else value,
+            )
+    yield "profile", run.profile
+    yield "seed", str(run.seed)
+    yield "build of hlo-conformance", str(run.identity.get("build of hlo-conformance", ""))
+
+
+def described(history: History) -> output.History:
+    """Return what JSON says of a history."""
+    return output.History(
+        runs=tuple(map(_run, history.runs)),
+        cells=tuple(map(_cell, history.cells)),
+    )
+
+
+def _run(one: PastRun) -> output.PastRun:
+    return output.PastRun(
+        path=one.path,
+        started=one.started,
+        profile=one.profile,
+        seed=one.seed,
+        versions=dict(one.versions),
+        backends=tuple(map(backend_of, one.backends)),
+        shares=one.shares,
+        exit_code=one.exit_code,
+    )
+
+
+def _cell(cell: CellHistory) -> output.PastCell:
+    op, element_type, backend = cell.key
+    return output.PastCell(
+        op=op,
+        element_type=element_type,
+        backend=backend,
+        verdicts=tuple(one and one.verdict for one in cell.outcomes),  # pyright: ignore[reportArgumentType]
+        outcomes=tuple(one and one.outcome for one in cell.outcomes),  # pyright: ignore[reportArgumentType]
+    )
+
+
+_MOST_TOLD = 10
+"""Cells that are printed of those that changed."""
+
+
+def history_lines(history: History) -> list[str]:
+    """Return what is printed of a history: a line for each run, and the cells that changed last."""
+    lines: list[str] = []
+    for number, run in enumerate(history.runs):
+        told = "; ".join(shares_words(one) for one in run.shares)
+        changes = difference_words(history.differences(number))
+        lines.append(f"{run.date} {told}" + (f" ({changes})" if changes else ""))
+    changed = history.changed
+    lines.append(f"cells that changed over these runs: {len(changed)} of {len(history.cells)}")
+    for cell in changed[:_MOST_TOLD]:
+        op, element_type, backend = cell.key
+        words = " → ".join(outcome_words(one) for one in cell.outcomes)
+        lines.append(f"changed: {op} {element_type} on {backend}: {words}")
+    return lines
+
+
+def shares_words(shares: Shares) -> str:
+    """Return the shares of a backend in words."""
+    counts = (
+        (shares.new, "with new divergences"),
+        (shares.known, "with known divergences"),
+        (shares.unsupported, "unsupported"),
+        (shares.untested, "not tested"),
+    )
+    rest = "".join(f", {count} {words}" for count, words in counts if count)
+    return f"{shares.backend}: {shares.conforms} of {shares.planned} cells conform{rest}"
+
+
+def difference_words(differences: Sequence[tuple[str, str, str]]) -> str:
+    """Return in words in what a run differs from the one before it."""
+    return ", ".join(
+        f"{what} {before or 'none'} → {after or 'none'}" for what, before, after in differences
+    )
+
+
+def outcome_words(outcome: CellOutcome | None) -> str:
+    """Return how a cell ended in a run, in words."""
+    return "not planned" if outcome is None else outcome.words

@@ -1,0 +1,20 @@
+"""What a run is reported with, beside a baseline: earlier runs, and findings of campaigns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.campaign.fuzzing.keeping.collection import FoundCause
+from conformance.results.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Earlier runs and findings, None where they were not asked for."""
+
+    history: History | None = None
+    causes: tuple[FoundCause, ...] | None = None
+
+
+NOTHING = Context()
+"""A run by itself."""
