@@ -157,8 +157,30 @@ def _choose_plugin(family: str, argument: str) -> Choice:
             f"{given!r} names no plugin: write plugin:NAME=PATH, a name of your own (letters, "
             "digits, '.', '_', '-') and the plugin's library, such as plugin:mine=./libpjrt.so"
         )
-    absolute = Path(path).expanduser().absolute()
-    return Choice(family, f"{name}={absolute}", f"{family}:{name}")
+    return Choice(family, f"{name}={_library(path)}", f"{family}:{name}")
+
+
+def _library(given: str) -> Path:
+    """Return the absolute path of a plugin, given by its path or an installed package's name.
+
+    Raises:
+        UsageError: when a package has installed several plugins, or none.
+    """
+    path = Path(given).expanduser().absolute()
+    if path.exists() or Path(given).name != given:
+        return path
+    from conformance.backends.versions import libraries_of
+
+    libraries = libraries_of(given)
+    if libraries is None:
+        return path
+    if len(libraries) != 1:
+        found = "several: " + ", ".join(map(str, libraries)) if libraries else "none"
+        raise UsageError(
+            f"which PJRT plugin the package {given} installs cannot be told, it has {found}; "
+            "give the library's path"
+        )
+    return libraries[0]
 
 
 def _open_plugin(choice: Choice) -> Backend:
@@ -191,7 +213,7 @@ BACKENDS: dict[str, Family] = {
         _choose_plugin,
         _open_plugin,
         _XLA,
-        arguments="NAME=PATH: a name of your own for it, and its library",
+        arguments="NAME=PATH: a name of your own for it, and its library or installed package",
         needs_argument=True,
         workers=1,  # whether its device takes more, only who made it can tell
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from conformance.campaign.updating.smallest import Search, counterexample
 from conformance.errors import UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.gate.expectations import Expectation, settled
-from conformance.gate.files import NONE, SHIPPED, each, is_shipped, named
+from conformance.gate.files import NONE, SHIPPED, ExpectationError, each, is_shipped, named
 from conformance.gate.layout import entry_text, value_text
 from conformance.gate.reading import load, paths_of, read
 from conformance.gate.versions import true_of
@@ -82,9 +82,11 @@ def update(options: Options) -> int:
         sys.stdout.write(f"nothing is new in {options.run}: {options.out} is left as it is\n")
         return _told(options, stored, files, len(found))
     taken = {*paths_of(files, [choice.name for choice in stored.choices])}
-    written = _entries(stored, groups, known, taken, options.seconds)
-    _write(options.out, _include(stored, options.out), written)
-    return _told(options, stored, [*dict.fromkeys([*files, str(options.out)])], len(groups))
+    include = _include(stored, options.out)
+    for text in _entries(stored, groups, known, taken, options.seconds):
+        _add(options.out, include, text)
+    added = [str(options.out)] if options.out.exists() else []
+    return _told(options, stored, [*dict.fromkeys([*files, *added])], len(groups))
 
 
 def _stored(options: Options) -> _Stored:
@@ -126,13 +128,12 @@ def _entries(
     known: Sequence[Expectation],
     taken: set[str],
     seconds: float,
-) -> list[str]:
-    """Return the text of an entry for each group, and say what became of it."""
+) -> Iterator[str]:
+    """Yield the text of an entry for each group, and say what became of it."""
     bare: list[Expectation] = []
     for group in groups:
         bare.append(entry_of(group, stored.data.records, taken))
         taken.add(bare[-1].id)
-    texts: list[str] = []
     with ExitStack() as stack:
         searches: dict[str, Search] = {}
         for choice in stored.choices:
@@ -146,9 +147,8 @@ def _entries(
             if shown is None:
                 comments.append("no counterexample: no program of the run shows it by itself")
             table = as_table(structs.replace(entry, counterexample=shown))
-            texts.append(entry_text(table, comments))
             _say(number, len(groups), group, entry, is_shown=shown is not None)
-    return texts
+            yield entry_text(table, comments)
 
 
 def _say(number: int, total: int, group: Group, entry: Expectation, *, is_shown: bool) -> None:
@@ -192,18 +192,26 @@ def _include(stored: _Stored, out: Path) -> list[str]:
     ]
 
 
-def _write(out: Path, include: Sequence[str], entries: Sequence[str]) -> None:
-    """Add entries to a file, in one step: what it holds stays as it is, comments too."""
+def _add(out: Path, include: Sequence[str], entry: str) -> None:
+    """Add an entry to a file, in one step: what it holds stays as it is, comments too.
+
+    So that nothing is lost when the command is stopped. An entry that could not be read again is
+    said, and left out.
+    """
+    partial = out.with_name(f"{out.name}.partial")
     try:
         before = out.read_text(encoding="utf-8") if out.exists() else ""
         head = f"include = {value_text(list(include))}\n" if include and not out.exists() else ""
         gap = "\n" if before and not before.endswith("\n") else ""
-        whole = "\n".join(filter(None, (f"{before}{gap}{head}", *entries)))
         out.parent.mkdir(parents=True, exist_ok=True)
-        partial = out.with_name(f"{out.name}.partial")
+        whole = "\n".join(filter(None, (f"{before}{gap}{head}", entry)))
         partial.write_text(whole, encoding="utf-8")
-        read(partial)  # what cannot be read again is not put in place of what could
+        read(partial)
         partial.replace(out)
+    except ExpectationError as error:
+        partial.unlink()
+        said = str(error).removeprefix(f"{partial}: ")
+        sys.stdout.write(f"left out, as it could not be read again: {said}\n")
     except OSError as error:
         raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
 
@@ -213,16 +221,20 @@ def _told(options: Options, stored: _Stored, files: Sequence[str], count: int) -
     if not count:
         return 0
     left = grouped(_judged(stored, _load(files, stored)))
+    for group in left:
+        what = with_class(group.verdict.value, group.kind, group.words)
+        sys.stdout.write(f"left: {group.cases[0]}: {what}\n")
+    if left:
+        sys.stdout.write(
+            f"{len(left)} of {count} groups of failures are still new: see them by "
+            f"hlo-conformance expectations why CASE --db {shlex.quote(str(options.run))}\n"
+        )
+        return 1
     alone = _load([str(options.out)], stored)
     needed = [str(options.out)] if not grouped(_judged(stored, alone)) else list(files)
     shown = " ".join(
         f"--expectations {shlex.quote(_name(one))}" for one in needed if one != str(SHIPPED)
     )
-    for group in left:
-        what = with_class(group.verdict.value, group.kind, group.words)
-        sys.stdout.write(f"left: {group.cases[0]}: {what}\n")
-    if left:
-        return 1
     sys.stdout.write(f"{options.out}: with {shown} nothing of the run is new\n")
     sys.stdout.write("write a reason in place of each TODO: --strict refuses them\n")
     return 0

@@ -15,10 +15,11 @@ import pytest
 from conformance.backends import plugin as plugins
 from conformance.backends.base import Unsupported
 from conformance.backends.plugin import PluginBackend
+from conformance.backends.registry import parse
 from conformance.backends.session import Session
 from conformance.backends.versions import of_file
 from conformance.cli import app, guarded
-from conformance.errors import NotAvailable
+from conformance.errors import NotAvailable, UsageError
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import load
 from conformance.results.summary import load as load_run
@@ -192,6 +193,33 @@ def test_a_plugin_without_devices_is_one_line(
 ) -> None:
     monkeypatch.setattr(plugins, "load_plugin", lambda *_: FakeClient(0))
     assert refusal(library) == f"plugin:x: {library} shows no device"
+
+
+def test_a_plugin_may_be_named_by_the_package_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it lies differs from one environment to the next."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for package, files in (
+        ("one-pjrt", ["one/api.so", "one/__init__.py"]),
+        ("two-pjrt", ["two/helper.so", "two/pjrt_two.so"]),
+        ("many-pjrt", ["many/pjrt_a.so", "many/pjrt_b.so"]),
+        ("no-pjrt", ["no/__init__.py"]),
+    ):
+        record = tmp_path / f"{package.replace('-', '_')}-1.0.dist-info" / "RECORD"
+        record.parent.mkdir()
+        record.with_name("METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\n")
+        record.write_text("".join(f"{file},,\n" for file in files))
+    assert parse("plugin:x=one-pjrt").spelling == f"plugin:x={tmp_path / 'one' / 'api.so'}"
+    assert parse("plugin:x=two_pjrt").spelling.endswith("two/pjrt_two.so")
+    with pytest.raises(UsageError, match="many-pjrt installs cannot be told, it has several: "):
+        parse("plugin:x=many-pjrt")
+    with pytest.raises(UsageError, match="it has none; give the library's path"):
+        parse("plugin:x=no-pjrt")
+    monkeypatch.chdir(tmp_path)
+    assert parse("plugin:x=not-installed").spelling == f"plugin:x={tmp_path / 'not-installed'}"
+    (tmp_path / "one-pjrt").touch()  # a file is meant before a package
+    assert parse("plugin:x=one-pjrt").spelling == f"plugin:x={tmp_path / 'one-pjrt'}"
 
 
 def test_the_distribution_of_a_file_is_found(library: Path) -> None:

@@ -6,12 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
+from conformance.campaign.updating import command
 from conformance.campaign.updating.groups import entry_of, general, grouped
+from conformance.campaign.updating.smallest import written_as_it_is
+from conformance.check.counterexample import replay
 from conformance.cli import app, guarded
-from conformance.gate.expectations import Expectation, known_by
+from conformance.gate.expectations import Counterexample, Expectation, known_by
 from conformance.gate.reading import ExpectationError, read
 from conformance.verdict import Detail, Failing, Record, Verdict
 
@@ -22,6 +26,12 @@ id = "subtract-operands-swapped"
 op = "abs"
 reason = "unlike what is new"  # so said
 """
+
+
+REFUSED = """func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.add"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"""
 
 
 def options(out: Path, fault: str, **given) -> Options:
@@ -117,6 +127,47 @@ def test_a_new_file_includes_the_files_of_the_run(
     run(replace(given, expectations=str(beside)))
     code, out, _ = called(capfd, "update", given.out, "--out", other)
     assert f"with --expectations {beside} --expectations {other} nothing" in out
+
+
+def test_what_was_written_stays_when_the_command_is_stopped(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the same command goes on where it was stopped."""
+    given = options(tmp_path / "run", "internal_error", ops=("subtract", "add"))
+    run(given)
+    file, search = tmp_path / "mine.toml", command.counterexample
+
+    def stopped(*asked):
+        if file.exists():
+            raise KeyboardInterrupt
+        return search(*asked)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "counterexample", stopped)
+        assert called(capfd, "update", given.out, "--out", file)[0] == 130
+    assert len(read(file)) == 1
+    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    assert (code, len(read(file))) == (0, 2)
+    assert out.startswith("1/1 ")
+
+
+def test_an_entry_that_cannot_be_read_is_left_out_and_said(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = options(tmp_path / "run", "internal_error", ops=("subtract", "add"))
+    run(given)
+    file, made = tmp_path / "mine.toml", command.entry_of
+
+    def wrong(group, *rest):
+        entry = made(group, *rest)
+        return structs.replace(entry, kinds=("no class",)) if group.op == "add" else entry
+
+    monkeypatch.setattr(command, "entry_of", wrong)
+    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    assert code == 1
+    assert "left out, as it could not be read again: entry 'add-crashed-internal-error'" in out
+    assert "1 of 2 groups of failures are still new" in out
+    assert [entry.op for entry in read(file)] == [("subtract",)]
 
 
 def test_what_cannot_be_done_is_a_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -245,6 +296,33 @@ def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> No
 def test_a_class_that_nothing_predicts_is_said_to_be_unpredictable() -> None:
     (group,) = grouped([a_record(0, "f32", Verdict.DIVERGENT, "not deterministic")])
     assert entry_of(group, [], ()).unpredictable
+
+
+def test_a_program_that_the_verifier_refuses_is_its_own_counterexample() -> None:
+    text = REFUSED
+    assert written_as_it_is(text, b"") == Counterexample(text)
+    entry = Expectation(
+        "x", ("add",), "r", verdicts=("rejected",), words=("line *",),
+        counterexample=Counterexample(text),
+    )  # fmt: skip
+    assert replay(entry, "reference").reproduces
+
+
+def test_an_extension_that_a_backend_takes_is_accepted_where_an_entry_says_so() -> None:
+    """A user's program that breaks C13 so is no mistake; the near miss of a run is one."""
+    given = Counterexample(
+        "func.func @main(%x: tensor<2xf32>, %y: tensor<2xf64>) -> tensor<f32> {\n"
+        "  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : "
+        "(tensor<2xf32>, tensor<2xf64>) -> tensor<f32>\n  return %0 : tensor<f32>\n}",
+        ("1.0", "1.0"),
+    )
+    entry = Expectation(
+        "x", ("dot_general",), "r", ("invalid",), ("accepted",), ("C13",), counterexample=given
+    )
+    seen = replay(entry, "reference:accepts_invalid")
+    assert (seen.reproduces, seen.verdict, seen.kind) == (True, Verdict.ACCEPTED, "C13")
+    other = replay(structs.replace(entry, kinds=("C14",)), "reference:accepts_invalid")
+    assert not other.reproduces
 
 
 @pytest.mark.parametrize(
