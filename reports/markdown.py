@@ -11,6 +11,7 @@ from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
 from conformance.gate.conclusion import Group as ChangedGroup
 from conformance.gate.conclusion import grouped, scope
 from conformance.results.agreement import open_cases
+from conformance.results.standings import CELLS_WHICH, CellStatus
 from conformance.results.summary import RunData
 from reports import findings, squares, text, view
 from reports.findings import Group
@@ -39,11 +40,11 @@ def markdown(run: RunData, comparison: Comparison | None = None, more: Sequence[
     """The summary as Markdown (GitHub's, with tables)."""
     seen = view.build(run, comparison=comparison)
     parts = [
-        f"# {inert(seen.headline)}", _about(seen),
+        f"# {inert(seen.headline)}", _standings(seen), _alone(seen),
         "" if comparison is None else _changes(comparison), *more, _totals(seen), _verdicts(seen),
         _divergences("New divergences", seen, findings.NEW),
         _divergences("Known divergences", seen, findings.KNOWN), _open(seen), _stale(seen),
-        _accuracy(seen),
+        _accuracy(seen), _about(seen),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -70,6 +71,31 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> st
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
 
 
+def _standings(seen: View) -> str:
+    """A row for each backend: its cells by status, and what changed since the baseline."""
+    since = seen.comparison
+    kinds = () if since is None else (Kind.NEW, Kind.LOST, Kind.FIXED)
+    rows: list[tuple[str, ...]] = []
+    for one in seen.standings:
+        counts = [text.count(count) for count in one.cells.values()]
+        changed = [text.count(view.changes_of(seen, one.backend, kind)) for kind in kinds]
+        rows.append((inert(one.backend), inert(one.verdict), one.share, *counts, *changed))
+    statuses = [CELLS_WHICH[status] for status in CellStatus]
+    since_baseline = [f"{kind.value} since the baseline" for kind in kinds]
+    head = ("backend", "cases", "cells that conform", *statuses, *since_baseline)
+    return _table(head, rows, 2) if rows else ""
+
+
+def _alone(seen: View) -> str:
+    """Which backend answers alone, where at least three can be compared."""
+    found = seen.differences
+    if not found.cases:
+        return ""
+    said = f"The backends differ in {len(found.cases):,} of {found.compared:,} cases"
+    alone = [f"{inert(name)} alone in {count:,}" for name, count in found.alone.items()]
+    return f"{said}{': ' if alone else ''}{', '.join(alone)}."
+
+
 def _about(seen: View) -> str:
     run = seen.run
     lines = [
@@ -83,7 +109,7 @@ def _about(seen: View) -> str:
         f"- profile {inert(run.profile)}, seed {run.seed}, {text.duration(run.seconds)}: "
         f"{code(run.command)}"
     )
-    return "\n".join(lines)
+    return "## Versions and command\n\n" + "\n".join(lines)
 
 
 def _changes(comparison: Comparison) -> str:

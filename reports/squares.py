@@ -45,18 +45,19 @@ class Square(CellResults):
     """
 
     @cached_property
-    def _nearest(self) -> Record | None:
+    def nearest(self) -> Record | None:
+        """The case that is nearest to its budget or furthest beyond, None without cases."""
         return max(self.records, key=_use_of_budget, default=None)
 
     @property
     def worst(self) -> float | None:
         """The error that uses most of its budget, None where none was measured."""
-        return None if self._nearest is None else self._nearest.worst_ulp
+        return None if self.nearest is None else self.nearest.worst_ulp
 
     @property
     def budget(self) -> float | None:
         """The budget of that error, None where the rule has none."""
-        return None if self._nearest is None else self._nearest.budget_ulp
+        return None if self.nearest is None else self.nearest.budget_ulp
 
     @property
     def address(self) -> str:

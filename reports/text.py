@@ -6,11 +6,15 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from urllib.parse import urlencode, urlsplit
 
 from conformance.gate.comparison import Kind
 
 MINUS = "−"
+
+MESSAGE_LIMIT, PROGRAM_LIMIT, EXPANDED_LIMIT = 600, 3_000, 6_000
+"""Characters that are shown at once of a message and of a program, and on demand."""
 
 
 def count(number: int) -> str:
@@ -145,3 +149,25 @@ def exposed(value: str) -> str:
     if plain and re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", plain):
         return plain
     return "'" + plain.replace("'", "'\\''") + "'"
+
+
+def fragment(**state: str) -> str:
+    """Return the address within the page that shows a state: #matrix=cpu&is=new."""
+    return "#" + urlencode({name: visible(value) for name, value in state.items() if value})
+
+
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """Text in three parts: shown, shown on demand, and the number of characters left out."""
+
+    head: str
+    rest: str
+    omitted: int
+
+
+def in_parts(given: str, limit: int) -> Clipped:
+    """Return a text cut after `limit` characters, and again after EXPANDED_LIMIT more."""
+    plain = visible(given)
+    head, left = clipped(plain, limit)
+    rest, omitted = clipped(plain[len(plain) - left :] if left else "", EXPANDED_LIMIT)
+    return Clipped(head, rest, omitted)

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 from conformance.catalog import CATALOG
-from conformance.gate.comparison import REGRESSIONS, Comparison
+from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
 from conformance.results.cells import FILTERED, UNTESTED
+from conformance.results.differences import Differences, differences
+from conformance.results.standings import Standing, conclusion, standings
 from conformance.results.store import CellKey
 from conformance.results.summary import RunData
 from conformance.verdict import Errors, Verdict
@@ -64,7 +67,7 @@ class Totals:
     by_verdict: tuple[tuple[Verdict, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class View:
     """All that a report says of a run."""
 
@@ -75,48 +78,42 @@ class View:
     element_types: tuple[str, ...]
     groups: tuple[Group, ...]
     totals: Totals
+    standings: tuple[Standing, ...]
     db: str = ""
     comparison: Comparison | None = None
 
+    @cached_property
+    def differences(self) -> Differences:
+        """The cases on which backends differ."""
+        return differences(self.run)
+
     @property
     def status(self) -> str:
-        """Does it conform? "empty", "fails", "partial", "known" or "conforms"."""
+        """Does it conform? "empty", "fails", "known", "partial" or "conforms"."""
         if self.comparison is not None and self.comparison.is_failure:
             return "fails"
-        if self.totals.tested == 0:
-            return "empty"
-        if self.totals.new:
-            return "fails"
-        if self.totals.untested:
-            return "partial"
-        return "known" if self.totals.known else "conforms"
+        found = [standing.status for standing in self.standings]
+        ranks = ("fails", "known", "partial", "conforms")
+        return next((rank for rank in ranks if rank in found), "empty")
 
     @property
     def headline(self) -> str:
-        """The answer in one sentence."""
-        since = self.comparison
-        if since is not None and since.is_failure:
-            worse = text.changes(since.counts, filter(since.counts.get, REGRESSIONS))
-            return f"{' and '.join(self.backends)}: {worse} since the baseline."
-        totals, several = self.totals, len(self.backends) > 1
-        who = f"The {' and '.join(self.backends)} backend{'s' if several else ''}"
-        verb, denial = ("conform", "do not") if several else ("conforms", "does not")
-        known = text.plural(totals.known, "known divergence")
-        if self.status == "empty":
-            return "Nothing was tested, so this says nothing about conformance."
-        if self.status == "fails":
-            where = f"{text.count(totals.cells_new)} of {text.plural(totals.tested, 'cell')} tested"
-            new = text.plural(totals.new, "new divergence")
-            if since is not None:
-                new = text.plural(totals.new, "divergence") + " that the baseline has"
-            return f"{who} {denial} conform: {new} in {where}."
-        if self.status == "partial":
-            tail = f" beyond {known}" if totals.known else ""
-            left = text.plural(totals.untested, "planned cell was", "planned cells were")
-            return f"{who} showed no new divergence{tail}, but {left} not tested."
-        if self.status == "known":
-            return f"{who} {verb}, save for {known}."
-        return f"{who} {verb} in every cell tested."
+        """The answer in a sentence or two; no backend is blamed for another."""
+        if self.comparison is not None and self.comparison.is_failure:
+            return f"Since the baseline: {'; '.join(_regressions(self.comparison))}."
+        return conclusion(self.standings)
+
+
+def _regressions(comparison: Comparison) -> list[str]:
+    """Return what each backend lost against the baseline, those that lost nothing left out."""
+    counts: dict[str, Counter[Kind]] = defaultdict(Counter)
+    for change in comparison.changes:
+        if change.kind in REGRESSIONS:
+            counts[change.backend][change.kind] += 1
+    return [
+        f"{text.changes(found, filter(found.get, REGRESSIONS))} on {backend}"
+        for backend, found in counts.items()
+    ]
 
 
 def build(run: RunData, db: str = "", comparison: Comparison | None = None) -> View:
@@ -130,7 +127,9 @@ def build(run: RunData, db: str = "", comparison: Comparison | None = None) -> V
     backends = tuple(dict.fromkeys([*described, *(name for _, _, name in cells)]))
     types = tuple(sorted({cell.element_type for cell in cells.values()}, key=type_order))
     totals = _totals(run, ops, cells)
-    return View(run, ops, cells, backends, types, groups(run, db), totals, db, comparison)
+    return View(
+        run, ops, cells, backends, types, groups(run, db), totals, standings(run), db, comparison
+    )
 
 
 def _ops(cells: Iterable[Square]) -> tuple[OpResults, ...]:
@@ -178,6 +177,12 @@ def _totals(run: RunData, ops: Sequence[OpResults], cells: dict[CellKey, Square]
         cells_new=sum(cell.new > 0 for cell in cells.values()),
         by_verdict=tuple((verdict, verdicts[verdict]) for verdict in Verdict),
     )
+
+
+def changes_of(seen: View, backend: str, kind: Kind) -> int:
+    """Return how many cases of a backend changed in this way since the baseline."""
+    since = seen.comparison
+    return 0 if since is None else sum(one.backend == backend for one in since.of(kind))
 
 
 def errors_of(run: RunData, cell: Square) -> Errors | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.results.known_elements import KnownElements
+from conformance.results.standings import CELLS_WHICH, CellStatus, Standing, standings
 from conformance.results.summary import RunData
 from generators.cells.coverage import Reached
 
@@ -29,6 +30,7 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
         f"{', '.join(verdicts)}; {_known(summary)}, {summary['new_failures']} {unknown}",
         *_predicted(run.known_elements),
+        *_standings(run),
         *(f"incident: {incident}" for incident in run.incidents),
     ]
     lines += [*_unsteady(run), *_gone(run)]
@@ -49,6 +51,23 @@ def _unsteady(run: RunData) -> list[str]:
             f"cases is supported, such as {refused[0].name}: {refused[0].message[:160]}"
         )
     return lines
+
+
+def _standings(run: RunData) -> list[str]:
+    """Return a line for each backend: whether it conforms, and its cells by status."""
+    return [standing_line(standing) for standing in standings(run)]
+
+
+def standing_line(standing: Standing) -> str:
+    """Return whether a backend conforms, and its planned cells by status, in one line."""
+    counts = [
+        f"{count:,} {CELLS_WHICH[status]}"
+        for status, count in standing.cells.items()
+        if status is not CellStatus.CONFORMS and count
+    ]
+    conforming = f"{standing.cells[CellStatus.CONFORMS]:,} of {standing.planned:,} cells conform"
+    cells = "; ".join([f"{conforming} ({standing.share})", *counts])
+    return f"{standing.backend} {standing.verdict}. {cells}"
 
 
 def _gone(run: RunData) -> list[str]:

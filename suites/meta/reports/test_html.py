@@ -15,13 +15,15 @@ from conformance.commands import reporting
 from conformance.errors import NotAvailable
 from conformance.results.cells import CellResults
 from conformance.results.lines import lines_of
+from conformance.results.standings import CellStatus, status_of
 from conformance.results.summary import Known
 from conformance.verdict import Errors, Failing, Verdict
 from reports import findings, html, junit, markdown, squares, text, view
+from reports.page import divergences
 from reports.programs import pretty_forms
 from suites.meta.support import synthetic_run as synthetic
 
-RUNS = synthetic.RUNS
+RUNS, NASTY = synthetic.RUNS, synthetic.NASTY
 
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
@@ -85,9 +87,9 @@ def test_page_is_balanced_and_its_ids_are_unique(pages, name):
     assert page.open == []
     ids = [a["id"] for _, a in page.elements if "id" in a]
     assert len(ids) == len(set(ids))
-    for attributes in page.all("a") + page.all("use"):
+    for attributes in page.all("a"):
         target = attributes["href"]
-        assert not target.startswith("#") or target[1:] in ids
+        assert not target.startswith("#") or "=" in target or target[1:] in ids
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -109,7 +111,7 @@ def test_hostile_text_is_inert(pages, sources):
     assert [a.get("type") for a in page.all("script")] == ["application/json", None]
     assert page.all("img") == []
     assert all(not key.startswith("on") for _, attributes in page.elements for key in attributes)
-    assert all(re.match(r"#|https?://", a["href"]) for a in page.all("a"))
+    assert all(re.match(r"#", a["href"]) for a in page.all("a"))
     assert source.count("</script>") == 2
     assert "<!--" not in source
     assert "{{ 7 * 7 }}" in "".join(page.words)
@@ -117,6 +119,9 @@ def test_hostile_text_is_inert(pages, sources):
     assert not any(c < " " and c not in "\n\t" for c in source)
     assert not {"\u2028", "\u202e", "\ufffe"} & set(source)
     assert "\\u202e reversed" in source
+    data = data_of(source)
+    assert [group["link"] for group in data["groups"] if "link" in group] == []
+    assert NASTY[2] in [group.get("inert") for group in data["groups"]]
 
 
 def test_only_web_links_become_links():
@@ -131,18 +136,24 @@ def test_only_web_links_become_links():
 @pytest.mark.parametrize("given", [*synthetic.NASTY, "\u2029", "a&b"])
 def test_embedded_data_survives_and_cannot_end_its_element(given):
     kept = html.embedded({given: [given]})
-    assert not set("<>&\u2028\u2029") & set(kept)
+    assert not set("<\u2028\u2029") & set(kept)
     assert json.loads(kept) == {given: [given]}
 
 
-def test_long_text_is_cut_with_the_rest_on_demand(sources):
-    assert "long " * 500 in sources["nasty"]
+def test_long_text_is_cut_and_says_how_much_is_left_out(sources):
+    (long,) = [
+        case
+        for group in data_of(sources["nasty"])["groups"]
+        for case in group["whole"]
+        if case["message"].startswith("long ")
+    ]
+    assert long["cut"] + len(long["message"]) == len("long " * 20_000)
+    assert len(long["message"]) <= divergences.MESSAGE_LIMIT
     assert len(sources["nasty"]) < 300_000
-    assert "more characters left out" in sources["nasty"]
-    parts = html._clip("line\n" * 10_000, 1_000)
-    assert (len(parts.head) <= 1_000, len(parts.rest) <= html.EXPANDED_LIMIT) == (True, True)
+    parts = text.in_parts("line\n" * 10_000, 1_000)
+    assert (len(parts.head) <= 1_000, len(parts.rest) <= text.EXPANDED_LIMIT) == (True, True)
     assert len(parts.head) + len(parts.rest) + parts.omitted == 50_000
-    assert html._clip("short", 1_000) == html.Clipped("short", "", 0)
+    assert text.in_parts("short", 1_000) == text.Clipped("short", "", 0)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -175,7 +186,7 @@ def test_denominators_are_printed(runs, sources):
     ("name", "status", "headline"),
     [
         ("full", "fails", "The cpu backend does not conform: "),
-        ("passing", "conforms", "The cpu backend conforms in every cell tested."),
+        ("passing", "conforms", "The cpu backend conforms in all 4 cells tested."),
         ("empty", "empty", "Nothing was tested, so this says nothing about conformance."),
     ],
 )
@@ -223,7 +234,7 @@ def test_known_cases_that_no_program_predicts_are_counted_apart(runs):
     both = replace(synthetic.failure(cell, 20, Verdict.DIVERGENT, known="other"), failing=(part,))
     other = replace(run, records=[*run.records, *whole, both], expectations=ids)
     assert other.summary["unpredictable"] == 2
-    assert "; 4 known (of these 2 unpredictable), 1 new" in lines_of(other, "")[-4]
+    assert "; 4 known (of these 2 unpredictable), 1 new" in lines_of(other, "")[-5]
     assert "known cases have elements that no program predicts" in html.html(other)
     row = "of these, cases with elements that no program predicts"
     assert f"| {row} | 2 | 4 |" in markdown.markdown(other)
@@ -237,7 +248,8 @@ def test_headline_tells_known_and_unreached_from_conforming(runs):
     known = synthetic.failure(cell, 9, Verdict.DIVERGENT, known="f8-rounding")
     seen = view.build(replace(run, records=[*run.records, known]))
     assert (seen.status, seen.totals.known) == ("known", 1)
-    assert "save for 1 known divergence" in seen.headline
+    said = "The cpu backend does not conform: 1 case fails, known, in 1 of 4 cells tested."
+    assert seen.headline == said
     left = view.build(replace(run, planned=(*run.planned, ("tanh", "f32", "cpu"))))
     assert left.status == "partial"
     assert "1 planned cell was not tested" in left.headline
@@ -245,18 +257,36 @@ def test_headline_tells_known_and_unreached_from_conforming(runs):
     assert view.build(replace(run, records=refused)).status == "empty"
 
 
-def test_each_cell_has_the_look_of_its_worst_verdict(runs, pages):
-    seen = view.build(runs["full"])
-    shown = {a["data-k"]: a for a in pages["full"].all("td") if "data-k" in a}
-    assert len(shown) == seen.totals.planned == len(runs["full"].planned)
-    worst = {"/".join(cell.key): cell for cell in runs["full"].cells.values()}
-    for key, attributes in shown.items():
-        classes = attributes["class"].split()
-        assert f"s-{worst[key].state}" in classes
-        is_known = worst[key].known > 0 and worst[key].new == 0
-        assert ("known" in classes) == is_known, key
-        assert worst[key].state.replace("_", " ") in attributes["aria-label"]
-    assert {v.value for v in Verdict} | {"untested"} == {c.state for c in worst.values()}
+def cell_of(data, row: list) -> dict:
+    values = [*row, *[0] * (len(data["fields"]) - len(row))]
+    cell = dict(zip(data["fields"], values, strict=True))
+    cell["key"] = (
+        data["ops"][cell["op"]]["name"],
+        data["types"][cell["type"]],
+        data["backends"][cell["backend"]],
+    )
+    cell["state"] = data["states"][cell["state"]]
+    cell["status"] = data["statuses"][cell["status"]]
+    return cell
+
+
+def cells_of(source: str) -> dict[tuple[str, str, str], dict]:
+    data = data_of(source)
+    cells = [cell_of(data, row) for row in data["cells"]]
+    return {cell["key"]: cell for cell in cells}
+
+
+def test_each_planned_cell_has_its_worst_verdict_status_and_counts(runs, sources):
+    shown = cells_of(sources["full"])
+    cells = runs["full"].cells
+    assert len(shown) == view.build(runs["full"]).totals.planned == len(runs["full"].planned)
+    for key, cell in shown.items():
+        of = cells[key]
+        assert (cell["state"], cell["cases"]) == (of.state, len(of.records)), key
+        assert (cell["new"], cell["known"]) == (of.new, of.known), key
+        assert cell["status"] == status_of(of), key
+    assert {v.value for v in Verdict} | {"untested"} == {c.state for c in cells.values()}
+    assert {cell["status"] for cell in shown.values()} == set(CellStatus)
 
 
 def test_signs_differ_so_that_colour_never_stands_alone():
@@ -268,13 +298,9 @@ def test_signs_differ_so_that_colour_never_stands_alone():
     )
 
 
-def test_filtered_untested_unsupported_look_different(pages, sources):
-    filtered = [a for a in pages["passing"].all("td") if "s-filtered" in a["class"].split()]
-    assert filtered
-    assert "left out" in squares.MEANINGS[squares.FILTERED]
-    assert len([a for a in pages["empty"].all("td") if "s-untested" in a["class"].split()]) == sum(
-        len(row.element_types) for row in CATALOG.values()
-    )
+def test_filtered_untested_unsupported_look_different(sources):
+    assert cells_of(sources["passing"]).keys() == set(synthetic.run("passing").planned)
+    assert {cell["state"] for cell in cells_of(sources["empty"]).values()} == {"untested"}
     style = re.search(r"<style>(.*?)</style>", sources["full"], re.DOTALL)[1]
     looks = [
         re.search(rf"\.s-{s} {{(.*?)}}", style)[1] for s in ("filtered", "untested", "unsupported")
@@ -299,31 +325,28 @@ def test_cell_shows_error_against_budget():
     assert squares.square_of(CellResults(*cell, "inaccurate", exceeding)).accuracy == "2/3"
 
 
-def test_every_failure_is_found_by_its_id_or_counted(runs, pages):
+def test_every_failure_is_found_by_its_id_or_counted(runs, sources):
     seen = view.build(runs["full"])
     failing = {record.id for record in runs["full"].records if record.verdict.fails}
     assert {f.record.id for group in seen.groups for f in group.findings} >= failing
-    listed = html._listed(seen.groups)
-    for one in listed:
+    listed = divergences.listed(seen.groups)
+    groups = data_of(sources["full"])["groups"]
+    for one, shown in zip(listed, groups, strict=True):
         assert len(one.whole) + len(one.brief) + one.omitted == len(one.group.findings)
-    assert len(pages["full"].with_class("finding")) == sum(
-        len(one.whole) + len(one.brief) for one in listed
-    )
-    statuses = html._statuses(seen)
-    assert [status.name for status in statuses] == [findings.NEW, findings.KNOWN, findings.OPEN]
-    assert [status.is_open for status in statuses] == [True, False, False]
-    assert [one for status in statuses for one in status.listed] == listed
+        assert len(shown["whole"]) + len(shown["brief"]) + shown["omitted"] == shown["count"]
+    statuses = [divergences.STATUSES[group["status"]] for group in groups]
+    assert list(dict.fromkeys(statuses)) == [findings.NEW, findings.KNOWN, findings.OPEN]
 
 
 def test_programs_are_shown_in_the_pretty_form_and_kept_in_the_generic_one(tmp_path):
     html.render(synthetic.run("full"), tmp_path)
     page = (tmp_path / "index.html").read_text(encoding="utf-8", errors="replace")
-    pretty = re.findall(r'<pre class="pretty"[^>]*>(.*?)</pre>', page, re.DOTALL)
-    generic = re.findall(r'<pre class="generic"[^>]*>(.*?)</pre>', page, re.DOTALL)
-    assert len(pretty) == len(generic) > 10
-    assert any(re.search(r"%\w+ = stablehlo\.add %", shown) for shown in pretty)
-    assert all("&#34;stablehlo." in shown for shown in generic)
-    assert "<pre tabindex" in page  # what MLIR refuses has no pretty form
+    programs = data_of(page)["programs"]
+    both = [program for program in programs if len(program) == 4]
+    assert len(both) > 5
+    assert any(re.search(r"%\w+ = stablehlo\.add %", pretty) for pretty, *_ in both)
+    assert all('"stablehlo.' in generic for _, _, generic, _ in both)
+    assert any(len(program) == 2 for program in programs)  # MLIR refuses it: no pretty form
 
 
 def test_without_a_worker_programs_stay_as_they_are(monkeypatch):
@@ -335,14 +358,16 @@ def test_without_a_worker_programs_stay_as_they_are(monkeypatch):
 
 
 def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
-    source = sources["full"]
+    data = data_of(sources["full"])
+    said = json.dumps(data, ensure_ascii=False)
     for part in (
-        "hlo-conformance replay add-f16-cpu-", "stablehlo.add", "1.1754944e-38", "0x00800000",
-        "0x3e13cd3a", "0x3e13cd3c", "over budget",
-        'href="https://github.com/openxla/xla/issues/1" rel="noreferrer noopener"',
-        "rounded twice", "signal 6", "argument 0, f32[1, 2]", "0x80000000", "old-entry",
+        "stablehlo.add", "1.1754944e-38", "0x00800000", "0x3e13cd3a", "0x3e13cd3c", "over budget",
+        '"link": "https://github.com/openxla/xla/issues/1"', "rounded twice", "signal 6",
+        "argument 0, f32[1, 2]", "0x80000000",
     ):  # fmt: skip
-        assert part in source, part
+        assert part in said, part
+    assert "old-entry" in sources["full"]
+    assert data["replay"] == ["hlo-conformance replay ", ""]
 
 
 def test_huge_class_is_cut_and_keeps_some_of_each_type():
@@ -352,36 +377,52 @@ def test_huge_class_is_cut_and_keeps_some_of_each_type():
         for cell in cells
         for index in range(400)
     ]
-    (listed,) = html._listed(view.build(synthetic.run_of(records, {}, cells)).groups)
-    assert len(listed.whole) == html.FULL_PER_GROUP
-    assert len(listed.brief) == html.IDS_PER_GROUP
+    (listed,) = divergences.listed(view.build(synthetic.run_of(records, {}, cells)).groups)
+    assert len(listed.whole) == divergences.FULL_PER_GROUP
+    assert len(listed.brief) == divergences.LINES_PER_GROUP
     assert listed.omitted == 1_200 - len(listed.whole) - len(listed.brief)
     assert [f.record.element_type for f in listed.whole[:3]] == ["bf16", "f16", "f32"]
 
 
-def test_op_sections_give_rule_source_and_constraints(sources):
+def test_room_for_cases_is_shared_out_among_classes():
+    assert divergences._shared_out([5, 1, 9], 3, 100) == [3, 1, 3]
+    assert divergences._shared_out([5, 1, 9], 3, 4) == [2, 1, 1]
+    assert divergences._shared_out([5, 5, 5], 3, 2) == [1, 1, 0]
+
+
+def test_ops_have_rule_source_and_dialect(sources):
+    shown = {op["name"]: op for op in data_of(sources["full"])["ops"]}
+    assert shown.keys() == CATALOG.keys()
     for row in CATALOG.values():
-        section = re.search(rf'id="op-{text.slug(row.name)}".*?</dl>', sources["full"], re.DOTALL)[
-            0
-        ]
-        for part in (row.family, row.tolerance.text[:20], ", ".join(row.constraints)):
-            assert part.replace("&", "&amp;") in section
+        op = shown[row.name]
+        assert (op["family"], op["constraints"]) == (row.family, len(row.constraints))
+        assert op["text"].startswith(row.tolerance.text[:20])
+    assert {op["dialect"] for op in shown.values()} == {"StableHLO", "XlaBuilder"}
 
 
-def test_full_report_is_small_and_the_same_every_time(runs, sources):
-    assert len(sources["full"].encode()) < 10_000_000
+def test_report_is_the_same_every_time(runs, sources):
     assert html.html(runs["nasty"]) == sources["nasty"]
     assert html.html(runs["passing"]) == sources["passing"]
 
 
-def test_two_backends_get_a_matrix_each():
+@pytest.mark.parametrize(("backends", "limit"), [(1, 3_000_000), (3, 5_000_000)])
+def test_report_of_12000_cases_for_each_backend_is_small(backends, limit):
+    run = synthetic.large_run(backends)
+    assert len(run.records) == 12_000 * backends
+    assert len(html.html(run).encode()) < limit
+
+
+def test_two_backends_stand_side_by_side():
     run = synthetic.passing_run()
     twice = [replace(record, backend="gpu") for record in run.records]
     both = (*run.planned, *((op, of, "gpu") for op, of, _ in run.planned))
     made = synthetic.run_of([*run.records, *twice], run.errors, both, backends=("cpu", "gpu"))
-    page = Page(html.html(made))
-    assert [a["data-backend"] for a in page.with_class("matrix")] == ["cpu", "gpu"]
-    assert view.build(made).headline == "The cpu and gpu backends conform in every cell tested."
+    source = html.html(made)
+    page, data = Page(source), data_of(source)
+    assert data["backends"] == ["cpu", "gpu"]
+    assert view.build(made).headline == "All 2 backends conform in every cell tested."
+    assert data["differences"]["differing"] == 0
+    assert "The backends give the same answers to 12 cases." in re.sub(r"\s+", " ", source)
     assert any(a.get("id") == "backend" for a in page.all("select"))
 
 
@@ -404,8 +445,10 @@ def test_replay_command_names_the_folder_where_needed(tmp_path):
     folder.mkdir()
     (folder / "results.sqlite").touch()
     run = synthetic.run("nasty")
-    for renderer, name in ((html, "index.html"), (junit, "junit.xml")):
-        renderer.render(run, folder)
-        assert "tanh-f32-cpu-0 --db " in (folder / name).read_text(encoding="utf-8")
+    html.render(run, folder)
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert data_of(page)["replay"] == ["hlo-conformance replay ", f" --db '{folder}'"]
+    junit.render(run, folder)
+    assert "tanh-f32-cpu-0 --db " in (folder / "junit.xml").read_text(encoding="utf-8")
     command = view.build(run, findings.db_of(folder)).groups[0].findings[0].command
     assert command.endswith(f" --db '{folder}'")

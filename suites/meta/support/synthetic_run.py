@@ -163,6 +163,21 @@ def full_run(backends=("cpu",), *, seed: int = 1) -> RunData:
     return run_of(records, errors, cells, backends=backends)
 
 
+NAMES = ("cpu", "gpu", "plugin:vendor")
+
+
+def large_run(backends: int, cases: int = 12_000) -> RunData:
+    """Every cell of the catalog on several backends, `cases` on each: as many as `standard` has."""
+    names = NAMES[:backends]
+    run = full_run(names)
+    records: list[Record] = []
+    for name in names:
+        own = [record for record in run.records if record.backend == name]
+        own.sort(key=lambda record: (record.verdict is Verdict.PASS, record.index))
+        records += own[:cases]
+    return replace(run, records=records)
+
+
 def passing_run() -> RunData:
     """A small run, filtered to two ops and two types, in which all is well."""
     generator = random.Random(3)

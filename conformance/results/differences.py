@@ -1,0 +1,140 @@
+"""Cases on which the backends of a run differ from each other, and the backend that is alone.
+
+The same case on several backends is the same program on the same inputs. Its answers are compared
+by verdict, by class and by the worst element that differs from the reference. A backend that passed
+gave what the reference gives, within the tolerance of the op.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from conformance.results.summary import RunData
+from conformance.verdict import Element, Record, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one backend answered to a case: its verdict and class, and its worst element.
+
+    `given` is that element in decimal, "" where none was kept. `known` says whether it is a failure
+    that an expectation matches.
+    """
+
+    verdict: Verdict
+    kind: str
+    given: str
+    known: bool
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A case to which backends answer differently.
+
+    `alone` is the backend whose answer differs from that of all others, which agree: "" where
+    there is none, as among two backends. `answers` are in the order of the run's backends.
+    """
+
+    op: str
+    element_type: str
+    index: int
+    alone: str
+    answers: Mapping[str, Answer]
+
+    @property
+    def fails(self) -> bool:
+        """Whether any backend fails the case."""
+        return any(answer.verdict.fails for answer in self.answers.values())
+
+    @property
+    def severity(self) -> int:
+        """The severity of the worst verdict."""
+        return max(answer.verdict.severity for answer in self.answers.values())
+
+    @property
+    def is_of_support(self) -> bool:
+        """Whether backends differ in nothing but in whether they support the case."""
+        verdicts = {answer.verdict for answer in self.answers.values()}
+        return verdicts == {Verdict.PASS, Verdict.UNSUPPORTED}
+
+
+@dataclass(frozen=True)
+class Differences:
+    """All cases on which backends differ; `compared` counts the cases that ran on several."""
+
+    compared: int
+    cases: tuple[Difference, ...]
+
+    @cached_property
+    def alone(self) -> Mapping[str, int]:
+        """How many cases each backend answers as no other does, those most often alone first.
+
+        Cases that the backend alone does not support are left out.
+        """
+        found = Counter(case.alone for case in self.cases if case.alone and not case.is_of_support)
+        return dict(found.most_common())
+
+
+def differences(run: RunData) -> Differences:
+    """Return the cases on which backends differ, sorted by who is alone.
+
+    The backend that is alone most often comes first. Of its cases, those with failures come first.
+    """
+    together: dict[tuple[str, str, int, str], list[Record]] = defaultdict(list)
+    for record in run.records:
+        together[record.op, record.element_type, record.index, record.digest].append(record)
+    groups = [records for records in together.values() if len(records) > 1]
+    found = [case for records in groups if (case := _compare(records)) is not None]
+    often = Counter(case.alone for case in found if case.alone and not case.is_of_support)
+    place = {cell: number for number, cell in enumerate(run.cells)}
+
+    def order(case: Difference) -> tuple[bool, bool, int, str, int, int, int]:
+        cell = (case.op, case.element_type, next(iter(case.answers)))
+        return (
+            case.is_of_support, not case.alone, -often[case.alone], case.alone, -case.severity,
+            place.get(cell, len(place)), case.index,
+        )  # fmt: skip
+
+    return Differences(len(groups), tuple(sorted(found, key=order)))
+
+
+_Signature = tuple[Verdict, str, int, tuple[int, ...], str]
+"""Verdict, class, and the number, index and bits of the worst element."""
+
+
+def _compare(records: Sequence[Record]) -> Difference | None:
+    first = records[0]
+    if all(record.verdict is first.verdict is Verdict.PASS for record in records):
+        return None
+    signatures = {record.backend: _signature(record) for record in records}
+    counts = Counter(signatures.values())
+    if len(counts) == 1:
+        return None
+    alone = ""
+    if len(counts) == 2 and len(records) > 2 and min(counts.values()) == 1:
+        odd = min(counts, key=lambda signature: counts[signature])
+        alone = next(name for name, signature in signatures.items() if signature == odd)
+    answers = {record.backend: _answer(record) for record in records}
+    return Difference(first.op, first.element_type, first.index, alone, answers)
+
+
+def _worst_element(record: Record) -> Element | None:
+    kept = record.detail.elements if record.detail else ()
+    return kept[0] if kept else None
+
+
+def _signature(record: Record) -> _Signature:
+    element = _worst_element(record)
+    if element is None:
+        return (record.verdict, record.kind, -1, (), "")
+    at = (element.result, element.index, element.actual_hex)
+    return (record.verdict, record.kind, *at)
+
+
+def _answer(record: Record) -> Answer:
+    element = _worst_element(record)
+    given = "" if element is None else element.actual
+    return Answer(record.verdict, record.kind, given, bool(record.known))

@@ -1,0 +1,50 @@
+"""What changed since a baseline, as the page tells it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
+from conformance.gate.conclusion import Group, grouped, scope
+from reports import text
+from reports.page.cells import Tables
+
+MOST_GROUPS = 200
+"""Groups of changes listed of each kind."""
+
+ABOUT = {
+    Kind.NEW: "fail, no expectation matches them, and they did not fail so in the baseline",
+    Kind.LOST: "gave results in the baseline; now unsupported, rejected, crashed or not run",
+    Kind.FIXED: "failed in the baseline, and pass",
+    Kind.GAINED: "were not supported in the baseline, and give results",
+    Kind.CHANGED: "are wrong in another way than in the baseline",
+}
+
+
+def changes(tables: Tables, comparison: Comparison) -> dict[str, Any]:
+    """Return the changes of each kind in groups, and what the runs themselves differ in."""
+    return {
+        "scope": text.visible(text.sentence(scope(comparison))),
+        "unexplained": comparison.unexplained,
+        "differences": [[text.one_line(part) for part in row] for row in comparison.differences],
+        "kinds": [_kind(tables, comparison, kind) for kind in Kind if comparison.counts[kind]],
+    }
+
+
+def _kind(tables: Tables, comparison: Comparison, kind: Kind) -> dict[str, Any]:
+    groups = grouped(comparison.of(kind))
+    return {
+        "name": kind.value, "slug": text.slug(kind.value), "count": comparison.counts[kind],
+        "fails": kind in REGRESSIONS, "about": ABOUT[kind],
+        "groups": [_group(tables, group) for group in groups[:MOST_GROUPS]],
+        "omitted": max(0, len(groups) - MOST_GROUPS),
+    }  # fmt: skip
+
+
+def _group(tables: Tables, group: Group) -> list[Any]:
+    cells = [tables.number_of.get((group.op, of, group.backend), -1) for of in group.element_types]
+    return [
+        text.one_line(group.op), text.one_line(group.backend), cells, group.cases,
+        text.one_line(group.before) if group.changes[0].before else "not in it",
+        text.one_line(group.after), text.one_line(group.message),
+    ]  # fmt: skip

@@ -1,0 +1,42 @@
+"""All data of the page, as JSON can hold it: its script draws from this what a reader opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from reports import squares, text
+from reports.page import cells, changes, comparison, curves, divergences, near_misses
+from reports.page.cells import Tables
+from reports.page.divergences import Listed, Programs
+from reports.view import View
+
+
+def data_of(
+    seen: View, groups: Sequence[Listed], pretty: Callable[[], Mapping[str, str]]
+) -> dict[str, Any]:
+    """Return the data of the page; programs in their `pretty` forms, which are asked for last."""
+    tables = Tables(seen)
+    made: dict[str, Any] = {
+        "backends": [text.visible(name) for name in seen.backends],
+        "types": [text.visible(name) for name in tables.types],
+        "states": cells.STATES, "statuses": cells.STATUSES, "fields": cells.CELL_FIELDS,
+        "nearMisses": cells.NEAR_MISSES, "glyphs": squares.GLYPHS, "meanings": squares.MEANINGS,
+        "replay": replay_words(seen.db),
+        "ops": cells.op_rows(tables),
+        "cells": cells.cell_rows(tables),
+        "curves": curves.curves(tables),
+        "invalid": near_misses.near_miss_rows(tables),
+        "differences": comparison.difference_rows(tables) if len(seen.backends) > 1 else None,
+        "changes": None if seen.comparison is None else changes.changes(tables, seen.comparison),
+    }  # fmt: skip
+    programs = Programs(pretty())
+    made["groups"] = divergences.group_rows(tables, groups, programs)
+    made["programs"] = programs.texts
+    made["refusals"] = list(tables.refusals)
+    return made
+
+
+def replay_words(db: str) -> list[str]:
+    """Return what stands before and after a case's id in the command that replays it."""
+    return ["hlo-conformance replay ", f" --db {text.exposed(db)}" if db else ""]

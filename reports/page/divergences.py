@@ -1,0 +1,170 @@
+"""Divergences as the page lists them: groups of one class, cases in full, the others in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.judging.wording import beside
+from conformance.verdict import Element
+from reports import findings, text
+from reports.findings import Finding, Group
+from reports.page.cells import STATES, Tables
+
+FULL_PER_GROUP = 6
+"""Cases of one class that are shown in full; the others are listed by the id to replay."""
+FULL_PER_REPORT = 400
+LINES_PER_GROUP = 60
+LINES_PER_REPORT = 4_000
+PROGRAM_LIMIT, MESSAGE_LIMIT, LINE = 4_000, 2_000, 120
+PROGRAM_CHARACTERS = 900_000
+"""The size of all programs of a page, about: the later ones are left to `replay`."""
+
+STATUSES = (findings.NEW, findings.KNOWN, findings.OPEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A class of divergences as the page lists it: some in full, some in a line, some counted."""
+
+    group: Group
+    whole: tuple[Finding, ...]
+    brief: tuple[Finding, ...]
+    omitted: int
+
+
+def listed(groups: Sequence[Group]) -> list[Listed]:
+    """Share out the room that the page has for cases: first one to each class, then more."""
+    allotted = _shared_out([len(g.findings) for g in groups], FULL_PER_GROUP, FULL_PER_REPORT)
+    rests = [len(g.findings) - n for g, n in zip(groups, allotted, strict=True)]
+    lines = _shared_out(rests, LINES_PER_GROUP, LINES_PER_REPORT)
+    return [
+        Listed(
+            group,
+            group.findings[:full],
+            group.findings[full : full + brief],
+            len(group.findings) - full - brief,
+        )
+        for group, full, brief in zip(groups, allotted, lines, strict=True)
+    ]
+
+
+def _shared_out(wanted: Sequence[int], most: int, room: int) -> list[int]:
+    """Return how many each gets: one each in order, then another, until there is no room left."""
+    given = [0] * len(wanted)
+    for turn in range(most):
+        for number, want in enumerate(wanted):
+            if room and want > turn:
+                given[number] += 1
+                room -= 1
+    return given
+
+
+def programs_of(groups: Sequence[Listed]) -> list[str]:
+    """Return the programs of the cases that are shown in full, each once."""
+    found: dict[str, None] = {}
+    for one in groups:
+        for finding in one.whole:
+            if finding.record.detail is not None:
+                found[finding.record.detail.program] = None
+    return list(found)
+
+
+class Programs:
+    """The texts of programs: several cases share one, which the page keeps once."""
+
+    def __init__(self, pretty: Mapping[str, str]) -> None:
+        """`pretty` has the pretty form of each program that has one, by its generic form."""
+        self.texts: list[list[Any]] = []
+        self._pretty = pretty
+        self._numbers: dict[str, int] = {}
+        self._left = PROGRAM_CHARACTERS
+
+    def number(self, program: str) -> int:
+        """Return the number of a program, -1 where there is none or no room for it."""
+        if not program or self._left <= 0:
+            return self._numbers.get(program, -1)
+        if program not in self._numbers:
+            shown = [_clip(self._pretty.get(program, program), PROGRAM_LIMIT)]
+            if program in self._pretty:
+                shown.append(_clip(program, PROGRAM_LIMIT))
+            self._left -= sum(len(text) for text, _ in shown)
+            self._numbers[program] = len(self.texts)
+            self.texts.append([part for pair in shown for part in pair])
+        return self._numbers[program]
+
+
+def _clip(given: str, limit: int) -> tuple[str, int]:
+    return text.clipped(text.visible(given), limit)
+
+
+def group_rows(
+    tables: Tables, groups: Sequence[Listed], programs: Programs
+) -> list[dict[str, Any]]:
+    """Return what the page says of each class, with its cases."""
+    return [_group_row(tables, one, programs) for one in groups]
+
+
+def _group_row(tables: Tables, one: Listed, programs: Programs) -> dict[str, Any]:
+    group = one.group
+    row: dict[str, Any] = {
+        "status": STATUSES.index(group.status), "backend": tables.backend(group.backend),
+        "state": STATES.index(group.verdict), "kind": text.one_line(group.kind),
+        "known": text.one_line(group.known), "count": len(group.findings),
+        "ops": [tables.op(op) for op in group.ops],
+        "types": [tables.column(of) for of in group.element_types],
+        "whole": [_case(tables, finding, programs) for finding in one.whole],
+        "brief": [_line(tables, finding) for finding in one.brief],
+        "omitted": one.omitted,
+    }  # fmt: skip
+    if group.reason:
+        row["reason"] = _clip(group.reason, MESSAGE_LIMIT)[0]
+    if group.link:
+        is_safe = bool(text.web_link(group.link))
+        row["link" if is_safe else "inert"] = text.one_line(group.link, 2_000)
+    return row
+
+
+def _line(tables: Tables, finding: Finding) -> list[Any]:
+    record = finding.record
+    cell = tables.number_of[record.op, record.element_type, record.backend]
+    return [cell, record.index, text.one_line(record.message, LINE)]
+
+
+def _case(tables: Tables, finding: Finding, programs: Programs) -> dict[str, Any]:
+    record, detail = finding.record, finding.record.detail
+    message, omitted = _clip(record.message, MESSAGE_LIMIT)
+    case: dict[str, Any] = {
+        "cell": tables.number_of[record.op, record.element_type, record.backend],
+        "index": record.index, "message": message,
+    }  # fmt: skip
+    if omitted:
+        case["cut"] = omitted
+    if record.worst_ulp is not None:
+        case["worst"] = text.ulp(record.worst_ulp)
+        if record.budget_ulp is not None:
+            case["budget"] = text.ulp(record.budget_ulp)
+    if detail is not None:
+        case["program"] = programs.number(detail.program)
+        if detail.wrong:
+            case["wrong"] = [detail.wrong, detail.total]
+        case["elements"] = _elements(detail.elements)
+    if finding.inputs:
+        case["inputs"] = [[text.visible(part) for part in row] for row in finding.inputs]
+    if record.beside:
+        case["beside"] = [text.one_line(beside(one)) for one in record.beside]
+    return case
+
+
+def _elements(elements: Sequence[Element]) -> list[list[Any]]:
+    several = len({element.result for element in elements}) > 1
+    return [
+        [
+            f"{f'#{one.result} ' if several else ''}[{', '.join(map(str, one.index))}]",
+            [[text.one_line(part, 80) for part in given] for given in one.inputs],
+            text.one_line(one.expected, 80), text.one_line(one.expected_hex, 80),
+            text.one_line(one.actual, 80), text.one_line(one.actual_hex, 80), text.ulp(one.ulp),
+        ]
+        for one in elements
+    ]  # fmt: skip

@@ -1,0 +1,160 @@
+"""The first screen: each backend's cells by status, what changed, and who differs from the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.gate.comparison import REGRESSIONS, Kind
+from conformance.results.standings import CELLS_WHICH, CellStatus, Standing
+from conformance.verdict import Verdict
+from reports import squares, text, view
+from reports.page.cells import families
+from reports.view import View
+
+_TOLD = (Kind.NEW, Kind.LOST, Kind.FIXED)
+"""What the first screen tells against a baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A count with its name, the address of what it counts, and whether it is a failure.
+
+    `share` is the percentage of the bar that it takes.
+    """
+
+    name: str
+    words: str
+    count: int
+    address: str
+    is_failure: bool
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BackendRow:
+    """One backend on the first screen."""
+
+    standing: Standing
+    cells: tuple[Count, ...]
+    changes: tuple[Count, ...]
+    alone: Count | None
+    is_worst: bool
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstScreen:
+    """The rows of all backends, and what is said of the cases on which they differ."""
+
+    rows: tuple[BackendRow, ...]
+    headings: tuple[str, ...]
+    changes: tuple[str, ...]
+    differing: int
+    compared: int
+    of_support: int
+    has_alone: bool
+
+
+def first_screen(seen: View) -> FirstScreen:
+    """Return what the first screen shows of each backend."""
+    several = len(seen.standings) > 1
+    differing = seen.differences.cases if several else ()
+    compared = seen.differences.compared if several else 0
+    has_alone = len(seen.standings) > 2 and compared > 0
+    most = max((standing.failing for standing in seen.standings), default=0)
+    worst = [one.backend for one in seen.standings if one.failing == most and most]
+    rows = tuple(
+        BackendRow(
+            standing,
+            tuple(_cells(standing, status) for status in CellStatus),
+            _changes(seen, standing.backend),
+            _alone(seen, standing.backend) if has_alone else None,
+            several and worst == [standing.backend],
+            text.fragment(matrix=standing.backend),
+        )
+        for standing in seen.standings
+    )
+    return FirstScreen(
+        rows,
+        tuple(CELLS_WHICH[status] for status in CellStatus),
+        tuple(kind.value for kind in _TOLD) if seen.comparison is not None else (),
+        sum(not case.is_of_support for case in differing),
+        compared,
+        sum(case.is_of_support for case in differing),
+        has_alone,
+    )
+
+
+def _cells(standing: Standing, status: CellStatus) -> Count:
+    count = standing.cells[status]
+    share = 100 * count / standing.planned if standing.planned else 0.0
+    address = text.fragment(**{"matrix": standing.backend, "is": status.value})
+    return Count(status.value, CELLS_WHICH[status], count, address, status is CellStatus.NEW, share)
+
+
+def _changes(seen: View, backend: str) -> tuple[Count, ...]:
+    since = seen.comparison
+    if since is None:
+        return ()
+    counts = Counter(change.kind for change in since.changes if change.backend == backend)
+    return tuple(
+        Count(
+            text.slug(kind.value),
+            f"{kind.value} since the baseline",
+            counts[kind],
+            text.fragment(
+                change=text.slug(kind.value), backend=backend if len(seen.backends) > 1 else ""
+            ),
+            kind in REGRESSIONS,
+        )
+        for kind in _TOLD
+    )
+
+
+def _alone(seen: View, backend: str) -> Count:
+    count = seen.differences.alone.get(backend, 0)
+    return Count("alone", "differs alone", count, text.fragment(alone=backend), False)
+
+
+def facts(seen: View) -> list[tuple[str, str]]:
+    """Return what was tested, with what, and when."""
+    run = seen.run
+    found: list[tuple[str, str]] = []
+    for backend in run.backends:
+        versions = ", ".join(f"{name} {version}" for name, version in backend.versions)
+        about = [f"{backend.platform}, {backend.device}", versions]
+        found.append((f"Backend {backend.name}", " · ".join(part for part in about if part)))
+    shared = ", ".join(f"{name} {version}" for name, version in sorted(run.versions.items()))
+    found.append(("Versions", shared or "not recorded"))
+    began = run.started.replace("T", " ").replace("+00:00", " UTC") or "not recorded"
+    found.append(("Profile, seed, start", f"{run.profile}, {run.seed}, {began}"))
+    memory = ", ".join(f"{part} {size:,.0f} MB" for part, size in sorted(run.peak_rss_mb.items()))
+    work = f"{text.duration(run.seconds)}, {text.plural(run.modules, 'module')} compiled"
+    found.append(("Time and peak memory", f"{work}; {memory or 'memory not recorded'}"))
+    chosen = view.filters(run)
+    if chosen:
+        found.append(("Filters", "; ".join(f"{name}: {value}" for name, value in chosen)))
+    return found
+
+
+def strip(seen: View) -> list[tuple[str, int]]:
+    """Return the planned cells by state, in order of severity: (state, cells)."""
+    states = Counter(c.state for c in seen.cells.values() if c.state != squares.FILTERED)
+    order = [*(verdict.value for verdict in Verdict), squares.UNTESTED]
+    return [(state, states[state]) for state in order if states[state]]
+
+
+def choices(seen: View) -> dict[str, Any]:
+    """Return what the page can be filtered by: verdicts, families, element types."""
+    planned = [cell for cell in seen.cells.values() if cell.state != squares.FILTERED]
+    present = {cell.state for cell in planned} | {r.verdict.value for r in seen.run.records}
+    order = (*(verdict.value for verdict in Verdict), squares.UNTESTED)
+    types = {cell.element_type for cell in planned}
+    return {
+        "verdicts": [state for state in order if state in present],
+        "families": families(op for op in seen.ops if op.is_planned),
+        "types": [name for name in seen.element_types if name in types],
+        "statuses": CELLS_WHICH,
+    }
