@@ -11,7 +11,7 @@ from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
 from conformance.gate.conclusion import Group as ChangedGroup
 from conformance.gate.conclusion import grouped, scope
 from conformance.results.agreement import open_cases
-from conformance.results.standings import CELLS_WHICH, CellStatus
+from conformance.results.standings import NEW, UNEXPLAINED, cells_which
 from conformance.results.summary import RunData
 from reports import findings, squares, text, view
 from reports.findings import Group
@@ -80,7 +80,7 @@ def _standings(seen: View) -> str:
         counts = [text.count(count) for count in one.cells.values()]
         changed = [text.count(view.changes_of(seen, one.backend, kind)) for kind in kinds]
         rows.append((inert(one.backend), inert(one.verdict), one.share, *counts, *changed))
-    statuses = [CELLS_WHICH[status] for status in CellStatus]
+    statuses = cells_which(NEW if since is None else UNEXPLAINED).values()
     since_baseline = [f"{kind.value} since the baseline" for kind in kinds]
     head = ("backend", "cases", "cells that conform", *statuses, *since_baseline)
     return _table(head, rows, 2) if rows else ""

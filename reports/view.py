@@ -101,7 +101,9 @@ class View:
         """The answer in a sentence or two; no backend is blamed for another."""
         if self.comparison is not None and self.comparison.is_failure:
             return f"Since the baseline: {'; '.join(_regressions(self.comparison))}."
-        return conclusion(self.standings)
+        said = conclusion(self.standings)
+        kept = " Nothing is new or lost since the baseline."
+        return said if self.comparison is None else said + kept
 
 
 def _regressions(comparison: Comparison) -> list[str]:
@@ -127,9 +129,8 @@ def build(run: RunData, db: str = "", comparison: Comparison | None = None) -> V
     backends = tuple(dict.fromkeys([*described, *(name for _, _, name in cells)]))
     types = tuple(sorted({cell.element_type for cell in cells.values()}, key=type_order))
     totals = _totals(run, ops, cells)
-    return View(
-        run, ops, cells, backends, types, groups(run, db), totals, standings(run), db, comparison
-    )
+    standing = standings(run, is_compared=comparison is not None)
+    return View(run, ops, cells, backends, types, groups(run, db), totals, standing, db, comparison)
 
 
 def _ops(cells: Iterable[Square]) -> tuple[OpResults, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.results.known_elements import KnownElements
-from conformance.results.standings import CELLS_WHICH, CellStatus, Standing, standings
+from conformance.results.standings import CellStatus, Standing, cells_which, standings
 from conformance.results.summary import RunData
 from generators.cells.coverage import Reached
 
@@ -30,7 +30,7 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
         f"{', '.join(verdicts)}; {_known(summary)}, {summary['new_failures']} {unknown}",
         *_predicted(run.known_elements),
-        *_standings(run),
+        *map(standing_line, standings(run, is_compared=is_compared)),
         *(f"incident: {incident}" for incident in run.incidents),
     ]
     lines += [*_unsteady(run), *_gone(run)]
@@ -53,15 +53,11 @@ def _unsteady(run: RunData) -> list[str]:
     return lines
 
 
-def _standings(run: RunData) -> list[str]:
-    """Return a line for each backend: whether it conforms, and its cells by status."""
-    return [standing_line(standing) for standing in standings(run)]
-
-
 def standing_line(standing: Standing) -> str:
     """Return whether a backend conforms, and its planned cells by status, in one line."""
+    which = cells_which(standing.unmatched)
     counts = [
-        f"{count:,} {CELLS_WHICH[status]}"
+        f"{count:,} {which[status]}"
         for status, count in standing.cells.items()
         if status is not CellStatus.CONFORMS and count
     ]

@@ -27,14 +27,18 @@ class CellStatus(StrEnum):
     """No case was run."""
 
 
-CELLS_WHICH: Mapping[CellStatus, str] = {
-    CellStatus.CONFORMS: "conform",
-    CellStatus.NEW: "diverge, new",
-    CellStatus.KNOWN: "diverge, known",
-    CellStatus.UNSUPPORTED: "unsupported",
-    CellStatus.UNTESTED: "untested",
-}
-"""The statuses as predicates of several cells: 12 diverge, new."""
+NEW, UNEXPLAINED = "new", "unexplained"
+
+
+def cells_which(unmatched: str = NEW) -> Mapping[CellStatus, str]:
+    """Return the statuses as predicates of several cells: 12 diverge, new."""
+    return {
+        CellStatus.CONFORMS: "conform",
+        CellStatus.NEW: f"diverge, {unmatched}",
+        CellStatus.KNOWN: "diverge, known",
+        CellStatus.UNSUPPORTED: "unsupported",
+        CellStatus.UNTESTED: "untested",
+    }
 
 
 def status_of(cell: CellResults) -> CellStatus | None:
@@ -56,6 +60,9 @@ class Standing:
     """Cases that fail and that no expectation matches."""
     known: int
     """Cases that fail as expectations say."""
+    unmatched: str = NEW
+    """What a failure is called that no expectation matches: new is said of the time since a
+    baseline where a run is compared with one."""
 
     @property
     def planned(self) -> int:
@@ -72,6 +79,11 @@ class Standing:
     def failing(self) -> int:
         """The cases that fail, known or new."""
         return self.new + self.known
+
+    @property
+    def failures(self) -> str:
+        """How many cases fail, and how many of them are new: 23 cases fail, 3 of them new."""
+        return failures(self.new, self.known, self.unmatched)
 
     @property
     def failing_cells(self) -> int:
@@ -105,7 +117,7 @@ class Standing:
         tested = f"{self.tested:,} cells tested"
         if self.failing:
             cells = f"{self.failing_cells:,} of {tested}"
-            return f"does not conform: {failures(self.new, self.known)}, in {cells}"
+            return f"does not conform: {self.failures}, in {cells}"
         if self.tested == 0:
             return "was not tested"
         left = self.cells[CellStatus.UNTESTED]
@@ -118,15 +130,15 @@ class Standing:
         return f"conforms in {every} tested{unsupported if refused else ''}"
 
 
-def failures(new: int, known: int) -> str:
-    """Return how many cases fail, and how many of them are new: 23 cases fail, 3 of them new."""
+def failures(new: int, known: int, unmatched: str = NEW) -> str:
+    """Return how many cases fail, and how many of them no expectation matches."""
     count = new + known
     said = f"{count:,} case{'' if count == 1 else 's'} fail{'s' if count == 1 else ''}"
     if count == 1:
-        return f"{said}, {'new' if new else 'known'}"
+        return f"{said}, {unmatched if new else 'known'}"
     if not known or not new:
-        return f"{said}, all of them {'new' if new else 'known'}"
-    return f"{said}, {new:,} of them new"
+        return f"{said}, all of them {unmatched if new else 'known'}"
+    return f"{said}, {new:,} of them {unmatched}"
 
 
 def percent(part: int, whole: int) -> str:
@@ -137,8 +149,11 @@ def percent(part: int, whole: int) -> str:
     return f"{tenths // 10} %" if tenths % 1000 == 0 else f"{tenths // 10}.{tenths % 10} %"
 
 
-def standings(run: RunData) -> tuple[Standing, ...]:
-    """Return the standing of every backend, in the order of the run."""
+def standings(run: RunData, *, is_compared: bool = False) -> tuple[Standing, ...]:
+    """Return the standing of every backend, in the order of the run.
+
+    `is_compared` says whether the run is compared with a baseline.
+    """
     cells: dict[str, Counter[CellStatus]] = defaultdict(Counter)
     cases: dict[str, Counter[str]] = defaultdict(Counter)
     for cell in run.cells.values():
@@ -154,6 +169,7 @@ def standings(run: RunData) -> tuple[Standing, ...]:
             cases[name]["all"],
             cases[name]["new"],
             cases[name]["known"],
+            UNEXPLAINED if is_compared else NEW,
         )
         for name in names
     )
@@ -178,16 +194,15 @@ def conclusion(found: Sequence[Standing]) -> str:
             return f"{len(tested)} of {count} backends {some} no divergence; {left}."
         return f"All {count} backends conform in every cell tested."
     most = failing[0]
-    what = f"{failures(most.new, most.known)}"
     if len(failing) == 1:
         others = "The other backend conforms" if count == 2 else f"The other {count - 1} conform"
         whole = all(standing.status == "conforms" for standing in found if standing is not most)
         rest = f"{others}." if whole else "No other backend shows a divergence."
-        return f"{most.backend} does not conform: {what}. {rest}"
+        return f"{most.backend} does not conform: {most.failures}. {rest}"
     conforming = sum(standing.conforms for standing in found)
     head = f"{conforming} of {count} backends conform" if conforming else (
         f"None of {count} backends conforms"
     )  # fmt: skip
     if conforming == 1:
         head += "s"
-    return f"{head}. {most.backend} fails most: {what}."
+    return f"{head}. {most.backend} fails most: {most.failures}."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.gate.comparison import REGRESSIONS, Kind
-from conformance.results.standings import CELLS_WHICH, CellStatus, Standing
+from conformance.results.standings import NEW, UNEXPLAINED, CellStatus, Standing, cells_which
 from conformance.verdict import Verdict
 from reports import squares, text, view
 from reports.page.cells import families
@@ -78,7 +78,7 @@ def first_screen(seen: View) -> FirstScreen:
     )
     return FirstScreen(
         rows,
-        tuple(CELLS_WHICH[status] for status in CellStatus),
+        tuple(cells_which(_unmatched(seen)).values()),
         tuple(kind.value for kind in _TOLD) if seen.comparison is not None else (),
         sum(not case.is_of_support for case in differing),
         compared,
@@ -87,11 +87,17 @@ def first_screen(seen: View) -> FirstScreen:
     )
 
 
+def _unmatched(seen: View) -> str:
+    """Return what failures are called that no expectation matches."""
+    return NEW if seen.comparison is None else UNEXPLAINED
+
+
 def _cells(standing: Standing, status: CellStatus) -> Count:
     count = standing.cells[status]
     share = 100 * count / standing.planned if standing.planned else 0.0
     address = text.fragment(**{"matrix": standing.backend, "is": status.value})
-    return Count(status.value, CELLS_WHICH[status], count, address, status is CellStatus.NEW, share)
+    words = cells_which(standing.unmatched)[status]
+    return Count(status.value, words, count, address, status is CellStatus.NEW, share)
 
 
 def _changes(seen: View, backend: str) -> tuple[Count, ...]:
@@ -156,5 +162,5 @@ def choices(seen: View) -> dict[str, Any]:
         "verdicts": [state for state in order if state in present],
         "families": families(op for op in seen.ops if op.is_planned),
         "types": [name for name in seen.element_types if name in types],
-        "statuses": CELLS_WHICH,
+        "statuses": cells_which(_unmatched(seen)),
     }

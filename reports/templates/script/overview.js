@@ -20,7 +20,7 @@
   };
   const ORDER = ["new", "known", "untested", "unsupported", "conforms"];
   const SIGNS = { new: "≠", known: "≠", untested: "○", unsupported: "–", conforms: "✓" };
-  const SAID = { conforms: "conform", new: "diverge, new", known: "diverge, known", unsupported: "unsupported", untested: "untested" };
+  const SAID = Object.fromEntries(all("option", $("is")).map((option) => [option.value, option.textContent]));
   const counted = (found) => {
     const counts = {};
     for (const cell of found) counts[cell.status] = (counts[cell.status] ?? 0) + 1;

@@ -219,7 +219,7 @@ def test_a_run_is_the_same_as_its_own_baseline(call, finished: Path, tmp_path: P
         same = "against the baseline: 0 new, 0 lost, 0 fixed, 0 gained, 0 changed in error\n"
         assert same in out
         assert f"compared with {baseline}: 2 cases one by one\n" in out
-        assert 'class="against"' in (tmp_path / "again" / "index.html").read_text()
+        assert "since the baseline" in (tmp_path / "again" / "index.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,9 @@ def test_what_failed_before_is_told_and_fails_a_strict_run() -> None:
     assert exit_code(run) == 1
     assert exit_code(run, comparison=found) == 0
     assert exit_code(run, comparison=found, strict=True) == 1
-    assert "does not conform: 1 divergence that the baseline has" in html.html(run, "", found)
+    page = html.html(run, "", found)
+    assert "does not conform: 1 case fails, unexplained, in 1 of 1 cells tested." in page
+    assert "Nothing is new or lost since the baseline." in page
 
 
 def test_a_case_that_was_not_run_is_lost_where_the_plan_is_the_same() -> None:
