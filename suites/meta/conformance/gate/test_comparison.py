@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -237,21 +238,19 @@ def two_runs() -> tuple[RunData, RunData]:
 def test_the_page_counts_in_links_on_its_first_screen() -> None:
     run, then = two_runs()
     page = html.html(run, "", against(run, then))
-    nav = re.search(r'<nav class="against".*?</nav>', page, re.DOTALL)
-    assert nav is not None
-    found = re.findall(r'<a href="#([^"]*)"><b>(\d+)</b> ([^<]*)</a>', nav[0])
-    assert found == [
-        ("changes-new", "1", "new"), ("changes-lost", "1", "lost"), ("changes-fixed", "1", "fixed"),
-        ("changes", "0", "gained"), ("changes", "0", "changed in error"),
-    ]  # fmt: skip
-    for anchor, _, _ in found:
-        assert page.count(f'id="{anchor}"') == 1
-    assert page.index('class="against"') < page.index('class="facts"')
-    assert "cpu: 1 new, 1 lost since the baseline." in page
-    assert 'href="#cell=tanh%2Ff32%2Fcpu"' in page
-    assert "&lt;b&gt;no|" in page
-    assert 'class="against"' not in html.html(run)
-    assert "ended as in the baseline" in html.html(run, "", against(run, run))
+    found = re.findall(r'<a href="#change=(\w+)" aria-label="[^"]*">(\d+)</a>', page)
+    assert found == [("new", "1"), ("lost", "1"), ("fixed", "1")]
+    assert page.index('href="#change=new"') < page.index('class="facts"')
+    assert "Since the baseline: 1 new, 1 lost on cpu." in page
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    kinds = {kind["name"]: kind["groups"] for kind in data["changes"]["kinds"]}
+    assert {name: len(groups) for name, groups in kinds.items()} == {
+        "new": 1,
+        "lost": 1,
+        "fixed": 1,
+    }
+    assert kinds["lost"][0][-1] == "<b>no|"
+    assert "#change=" not in html.html(run)
 
 
 def test_hostile_text_in_a_comparison_is_inert() -> None:
