@@ -9,7 +9,6 @@ still give another result in an order that was not tried, so it may err by one r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -18,15 +17,14 @@ import numpy as np
 from conformance.tolerance.bounds import flushed_sums
 from conformance.tolerance.rule import Rule
 from conformance.transforms.values import nested
-from reference.interpreter.evaluate import body_of
 from reference.ir.monoid import ADD, MULTIPLY, Monoid
 from reference.ir.notation import is_promotable
 from reference.ir.op import Rounding
-from reference.ir.program import Dense, Operation, Region, TensorType, Value
-from reference.ir.types import Array, ElementType, element_type_of
+from reference.ir.program import Operation, Region, TensorType
+from reference.ir.types import Array, element_type_of
 from reference.numerics import accumulation
 from reference.numerics.monoids import all_negative_zeros
-from reference.numerics.rounding import round_to, to_float64
+from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative_zero, is_zero
 from reference.ops.table import OPS
 from reference.unspecified.reduction import Reduction, taken_apart
@@ -112,10 +110,10 @@ def rounding_operations(region: Region) -> tuple[int, ...]:
 
 def _roundings(operation: Operation) -> int:
     """How many operations that round there are in an operation, each taken to be executed once."""
-    return _rounds(operation) + sum(map(_rounds, nested(operation)))
+    return may_round(operation) + sum(map(may_round, nested(operation)))
 
 
-def _rounds(operation: Operation) -> bool:
+def may_round(operation: Operation) -> bool:
     """Whether the operation may have rounding errors."""
     types = [v.type for v in operation.results if isinstance(v.type, TensorType)]
     if operation.name == "convert":
@@ -138,9 +136,14 @@ def parts_within(
     """Complex elements with a part that is not finite: right when the other part is in bounds."""
     if not any(element_type_of(x).is_complex for x in expected):
         return (None,) * len(expected)
-    bounds = (map_bound if operation.name == "map" else reduction_bound)(
-        operation, operands, expected
-    )
+    return within_bounds(reduction_bound(operation, operands, expected), expected, actual)
+
+
+def within_bounds(
+    bounds: tuple[Array | None, ...], expected: tuple[Array, ...], actual: tuple[Array, ...]
+) -> tuple[Array | None, ...]:
+    """Return, for each result, its complex elements with a part that is not finite and the other
+    part in bounds; None of real results and of those without a bound."""
     return tuple(
         None if bound is None or not element_type_of(want).is_complex else _within(want, got, bound)
         for bound, want, got in zip(bounds, expected, actual, strict=True)
@@ -187,75 +190,6 @@ def _either_zero(parts: Reduction, number: int, expected: Array) -> Array | None
     return zero if rounds and rounding_operations(parts.body.region)[number] else None
 
 
-_ULPS = 5
-"""How many units in the last place any other op may err by: the largest budget of a real one."""
-_COMPLEX_ULPS = 3
-
-
-def map_bound(
-    operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
-) -> tuple[Array | None, ...]:
-    """What errors of the computation's operations, each within its budget, can make of a result.
-
-    To first order: each operation's result is moved by its budget up and down, and the moves of
-    the result add up. A single correctly rounded operation leaves no room, nor do exact ones.
-    """
-    (result,) = expected
-    region, of = operation.regions[0], element_type_of(result)
-    rounding = [n for n, one in enumerate(region.operations) if _rounds(one)]
-    if not rounding or not (of.is_float or of.is_complex):
-        return (None,)
-    if len(rounding) == 1 and of.is_float and _is_correct(region.operations[rounding[0]]):
-        return (None,)
-    wide = np.complex128 if of.is_complex else np.float64
-    exact = result.reshape(-1).astype(wide)
-    flat = [x.reshape(-1) for x in operands]
-    total = accumulation.unit_roundoff(of) * np.abs(exact)
-    for number in rounding:
-        moved = (
-            body_of(_moved(region, number, direction)).lanes(*flat)[0].astype(wide)
-            for direction in (1, -1)
-        )
-        total = total + np.maximum(*(np.abs(one - exact) for one in moved))
-    return (np.asarray(total).reshape(result.shape),)
-
-
-def _is_correct(operation: Operation) -> bool:
-    """Whether its real results are correctly rounded."""
-    record = OPS.get(operation.name)
-    return record is not None and record.rounding is Rounding.CORRECT
-
-
-def _moved(region: Region, number: int, direction: int) -> Region:
-    """The region with the result of one operation multiplied by 1 and so many units above it."""
-    operation = region.operations[number]
-    (value,) = operation.results
-    of = value.type
-    assert isinstance(of, TensorType)
-    form = of.element.float_format
-    ulps = _COMPLEX_ULPS if of.element.is_complex else 1 if _is_correct(operation) else _ULPS
-    factor = 1 + direction * ulps * 2.0**-form.mantissa_bits
-    one = Value("moved by", of)
-    scale = Dense.of(round_to_element(factor, of.element), of)
-    before = Value(f"before {value.name}", of)
-    return replace(
-        region,
-        operations=(
-            *region.operations[:number],
-            replace(operation, results=(before,)),
-            Operation("constant", (), (one,), (("value", scale),)),
-            Operation("multiply", (before, one), (value,)),
-            *region.operations[number + 1 :],
-        ),
-    )
-
-
-def round_to_element(number: float, element_type: ElementType) -> Array:
-    """A scalar of a floating-point or complex type."""
-    rounded = round_to(np.asarray(number, np.float64), element_type.part)
-    return rounded.astype(element_type.storage) if element_type.is_complex else rounded
-
-
 _TEXT = (
     "in any order: sums within (n - 1) u sum|x| and the reference's own rounding, products within "
     "|product| ((1 + u)^n - 1), u of the body's type, complex ones by the modulus; nothing on data "
@@ -274,11 +208,3 @@ _JUDGED: dict[str, Any] = {
 REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED)
 WINDOWED = Rule("windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED)
 SCATTERED = Rule("scatter", "each place: " + _TEXT, _SOURCE, **_JUDGED)
-MAPPED = Rule(
-    "map",
-    "exact where the computation rounds at most once, correctly; otherwise what its operations' "
-    "errors, 1 ulp of arithmetic, 3 of complex parts and 5 of other ops, can make of the result",
-    "the rules of the ops of the computation",
-    bound=map_bound,
-    permits=parts_within,
-)

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from conformance.catalog import CATALOG
+from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import judge
 from conformance.known.xla.orders import LABEL, TILES, UNPADDED, WINDOWED
 from conformance.tolerance.bounds.reduction import (
-    map_bound,
     reduction_bound,
     rounding_operations,
 )
@@ -349,7 +348,10 @@ def test_map_is_bounded_by_its_operations() -> None:
         values = Value("x", of), Value("y", of)
         program = single_op("map", values, (of,), {"dimensions": (0,)}, (region,))
         operation, operands = last(program, (x, y))
-        return map_bound(operation, operands, evaluate(program, (x, y)))[0]
+        rule = rule_of(operation)
+        assert rule is not None
+        assert rule.bound is not None
+        return rule.bound(operation, operands, evaluate(program, (x, y)))[0]
 
     x = fill(of, "moderate", 1)
     assert bound(block.returns(total), x, x) is None
@@ -357,6 +359,24 @@ def test_map_is_bounded_by_its_operations() -> None:
     assert twice is not None
     unit = np.abs(4 * to_float64(x) ** 2) * 2.0**-23
     assert ((twice > unit) & (twice < 8 * unit)).all()
+
+
+@pytest.mark.parametrize(("name", "ulps"), [("exponential", 3), ("tanh", 5), ("mhlo.erf", 16)])
+def test_map_grants_an_operation_the_budget_of_its_own_rule(name: str, ulps: float) -> None:
+    """On whatever hardware: a GPU may be off by 3 ulp in an exponential."""
+    of = TensorType((5,), F32)
+    block = BodyBuilder.of(F32)
+    region = block.returns(block.op(name, *block.arguments))
+    values = (Value("x", of),)
+    program = single_op("map", values, (of,), {"dimensions": (0,)}, (region,))
+    x = fill(of, "moderate", 1)
+    (expected,) = evaluate(program, (x,))
+    rule = rule_of(program.subject)
+    assert rule is not None
+    assert rule.bound is not None
+    (bound,) = rule.bound(program.subject, (x,), (expected,))
+    units = np.asarray(bound) / np.spacing(np.abs(expected))
+    assert ((units >= ulps) & (units <= 2 * ulps + 1)).all()
 
 
 def test_windows_without_their_padding_are_named() -> None:

@@ -1,0 +1,117 @@
+"""Tolerance rule of `map`: what errors of its computation's operations can make of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.tolerance.bounds.reduction import may_round, within_bounds
+from conformance.tolerance.rule import Rule
+from reference.interpreter.evaluate import body_of
+from reference.ir.op import Rounding
+from reference.ir.program import Dense, Operation, Region, TensorType, Value
+from reference.ir.types import Array, ElementType, element_type_of
+from reference.numerics import accumulation
+from reference.numerics.rounding import round_to
+from reference.ops.table import OPS
+
+Budget = Callable[[Operation], float]
+"""budget(operation): what its result may be off by its own rule, in ulp; of complex numbers in ulp
+of the larger part. An operation that is rounded correctly may be left unrounded: 1 ulp."""
+
+
+def mapped(budget: Budget) -> Rule:
+    """Return the rule of `map` with the budgets of the operations that computations may have."""
+
+    def bound(
+        operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
+    ) -> tuple[Array | None, ...]:
+        return map_bound(operation, operands, expected, budget)
+
+    def permits(
+        operation: Operation,
+        operands: tuple[Array, ...],
+        expected: tuple[Array, ...],
+        actual: tuple[Array, ...],
+    ) -> tuple[Array | None, ...]:
+        if not any(element_type_of(one).is_complex for one in expected):
+            return (None,) * len(expected)
+        return within_bounds(bound(operation, operands, expected), expected, actual)
+
+    return Rule(
+        "map",
+        "exact where the computation rounds at most once, correctly; otherwise what its "
+        "operations' errors, each within the budget of its own rule and 1 ulp where that asks for "
+        "correct rounding, can make of the result",
+        "the rules of the ops of the computation",
+        bound=bound,
+        permits=permits,
+    )
+
+
+def map_bound(
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    budget: Budget,
+) -> tuple[Array | None, ...]:
+    """Return the largest permitted absolute errors of the result; None where it is exact.
+
+    To first order: each operation's result is moved by its budget up and down, and the moves of
+    the result add up. A single correctly rounded operation leaves no room, nor do exact ones.
+    """
+    (result,) = expected
+    region, of = operation.regions[0], element_type_of(result)
+    rounding = [n for n, one in enumerate(region.operations) if may_round(one)]
+    if not rounding or not (of.is_float or of.is_complex):
+        return (None,)
+    if len(rounding) == 1 and of.is_float and _is_correct(region.operations[rounding[0]]):
+        return (None,)
+    wide = np.complex128 if of.is_complex else np.float64
+    exact = result.reshape(-1).astype(wide)
+    flat = [x.reshape(-1) for x in operands]
+    total = accumulation.unit_roundoff(of) * np.abs(exact)
+    for number in rounding:
+        ulps = budget(region.operations[number])
+        moved = (
+            body_of(_moved(region, number, direction * ulps)).lanes(*flat)[0].astype(wide)
+            for direction in (1, -1)
+        )
+        total = total + np.maximum(*(np.abs(one - exact) for one in moved))
+    return (np.asarray(total).reshape(result.shape),)
+
+
+def _is_correct(operation: Operation) -> bool:
+    """Return whether its real results are correctly rounded."""
+    record = OPS.get(operation.name)
+    return record is not None and record.rounding is Rounding.CORRECT
+
+
+def _moved(region: Region, number: int, ulps: float) -> Region:
+    """Return the region with the result of one operation multiplied by 1 and so many ulp more."""
+    operation = region.operations[number]
+    (value,) = operation.results
+    of = value.type
+    assert isinstance(of, TensorType)
+    factor = 1 + ulps * 2.0**-of.element.float_format.mantissa_bits
+    one = Value("moved by", of)
+    scale = Dense.of(_scalar(factor, of.element), of)
+    before = Value(f"before {value.name}", of)
+    return replace(
+        region,
+        operations=(
+            *region.operations[:number],
+            replace(operation, results=(before,)),
+            Operation("constant", (), (one,), (("value", scale),)),
+            Operation("multiply", (before, one), (value,)),
+            *region.operations[number + 1 :],
+        ),
+    )
+
+
+def _scalar(number: float, element_type: ElementType) -> Array:
+    """Return a scalar of a floating-point or complex type."""
+    rounded = round_to(np.asarray(number, np.float64), element_type.part)
+    return rounded.astype(element_type.storage) if element_type.is_complex else rounded
