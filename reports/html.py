@@ -28,13 +28,17 @@ from reports.programs import pretty_forms
 from reports.view import View
 
 
-def render(run: RunData, out: Path, comparison: Comparison | None = None) -> None:
+def render(
+    run: RunData, out: Path, comparison: Comparison | None = None, at: Path | None = None
+) -> None:
     """Write `out`/index.html, with what changed since a baseline where one was compared.
+
+    `at` is the folder in which `replay` finds the run, where that is not `out`.
 
     Raises:
         OSError: when the folder cannot be written.
     """
-    seen = view.build(run, findings.db_of(out), comparison)
+    seen = view.build(run, findings.db_of(at or out), comparison)
     groups = divergences.listed(seen.groups)
     with ThreadPoolExecutor(1) as beside:  # a worker prints programs while we gather the rest
         pretty = beside.submit(pretty_forms, divergences.programs_of(groups))

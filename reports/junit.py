@@ -19,18 +19,20 @@ FAILURES_PER_CELL = 20
 TEXT_LIMIT = 4_000
 
 
-def render(run: RunData, out: Path, comparison: Comparison | None = None) -> None:
+def render(
+    run: RunData, out: Path, comparison: Comparison | None = None, at: Path | None = None
+) -> None:
     """Write `out`/junit.xml.
 
     A cell with new failures fails, once per record, and once per case that it lost where the run
     was compared with a baseline, which also says what is new. A cell that fails in known ways
     alone, or is unsupported or untested, is skipped, with the reason. Cells filtered out are left
-    out.
+    out. `at` is the folder in which `replay` finds the run, where that is not `out`.
 
     Raises:
         OSError: when the folder cannot be written.
     """
-    document(run, findings.db_of(out), comparison).write(str(out / "junit.xml"), pretty=True)
+    document(run, findings.db_of(at or out), comparison).write(str(out / "junit.xml"), pretty=True)
 
 
 def document(run: RunData, db: str = "", comparison: Comparison | None = None) -> JUnitXml:

@@ -140,7 +140,7 @@ def report(
     annotations: list[str] = []
     if format is LinesFormat.TEXT or out is not None:
         _make(read.folder)
-        annotations = write_reports(data, read.folder, comparison, ci, context)
+        annotations = write_reports(data, read.folder, comparison, ci, context, at=read.at)
     if format is LinesFormat.JSON:
         sys.stdout.write(json_text(with_more(data, comparison, context)))
     else:
@@ -273,10 +273,13 @@ def write_reports(
     comparison: Comparison | None,
     ci: CI,
     context: Context | None = None,
+    *,
+    at: Path | None = None,
 ) -> list[str]:
     """Write the reports of a run, with what changed since a baseline where it was compared.
 
-    `context` is what else the run is reported with.
+    `context` is what else the run is reported with; `at` is the folder in which `replay` finds the
+    run, where that is not `out`.
 
     Returns:
         The lines that the CI system is to read from the output.
@@ -293,8 +296,8 @@ def write_reports(
     try:
         with Console(stderr=True).status("writing the reports"):  # the pictures take seconds
             write_json(with_more(data, comparison, context), out / "summary.json")
-            html.render(data, out, comparison)
-            junit.render(data, out, comparison)
+            html.render(data, out, comparison, at or out)
+            junit.render(data, out, comparison, at or out)
             markdown.render(data, out, comparison, sections(context))
             system = ci.detected()
             return annotations.write_for(

@@ -289,7 +289,7 @@ def test_a_ci_system_is_told_what_fails(
     (told,) = [text for text in out.splitlines() if text.startswith("::")]
     start = f"::error file={base},line={line},title=lost%3A add on reference%3Aunsupported::2 cases"
     assert told.startswith(start)
-    assert summary.read_text().startswith("before\n# reference:unsupported: 2 lost")
+    assert summary.read_text().startswith("before\n# Since the baseline: 2 lost on ref")
     monkeypatch.delenv("GITHUB_ACTIONS")
     monkeypatch.setenv("GITLAB_CI", "true")
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path))  # both look for files from there
