@@ -119,6 +119,28 @@ def run(
     ] = False,
     baseline: Baseline = None,
     at_least: AtLeast = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Time for the run, such as 90s or 10m: every cell has its first cases before any "
+            "has its second ones. What is left out is said, and can be done later.",
+            show_default="no limit",
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="HLO_CONFORMANCE_CACHE",
+            help="Folder of cases that passed with the same hlo-conformance, backend and machine: "
+            "they are not run again. What passes now is put there.",
+            show_default="none",
+        ),
+    ] = None,
+    no_cache: Annotated[
+        bool,
+        typer.Option("--no-cache", help="Run all cases, whatever HLO_CONFORMANCE_CACHE says."),
+    ] = False,
     ci: CIOption = CI.AUTO,
     timeout: Annotated[
         float,
@@ -144,6 +166,7 @@ def run(
     A run that was interrupted goes on when the same command is given again. Exits with 1 when
     something diverges that no expectation knows; against a baseline when something is new or lost.
     """
+    from conformance.campaign.budget import seconds_of
     from conformance.campaign.planning import Options
     from conformance.gate.baseline import read_baseline
     from conformance.gate.conclusion import parse_share
@@ -168,6 +191,8 @@ def run(
             strict=strict,
             baseline=None if baseline is None else read_baseline(baseline),
             at_least=None if at_least is None else parse_share(at_least),
+            budget=None if budget is None else seconds_of(budget),
+            cache=None if no_cache else cache,
             command=shlex.join([NAME, *sys.argv[1:]]),
         ),
     )

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from conformance.campaign.cache.cases import cached_coverage, written_coverage
+from conformance.campaign.cache.digests import own_digest
+from conformance.campaign.cache.entries import Entries
 from conformance.verdict import Record
 from generators.case.columns import INVALID
 from generators.cells.coverage import Reached
 
 
-def coverage_of(records: Iterable[Record], seed: int) -> dict[str, Reached]:
+def coverage_of(
+    records: Iterable[Record], seed: int, entries: Entries | None = None
+) -> dict[str, Reached]:
     """What the cases behind these records reach, by op; whatever came of them, they were tried.
 
-    The plans of all ops are made again, which takes some milliseconds for each.
+    The plans of all ops are made again, which takes some milliseconds for each, but for what a
+    cache has.
     """
     from generators.cells.plan import reached  # loads every builder: once there is a result
 
@@ -21,4 +27,12 @@ def coverage_of(records: Iterable[Record], seed: int) -> dict[str, Reached]:
     for record in records:
         if record.element_type != INVALID.name:
             tried[record.op][record.element_type].add(record.index)
-    return {op: reached(op, seed, columns) for op, columns in tried.items()}
+    if entries is None:
+        return {op: reached(op, seed, columns) for op, columns in tried.items()}
+    found: dict[str, Reached] = {}
+    for op, columns in tried.items():
+        key, stored = cached_coverage(entries, own_digest(), op, seed, columns)
+        found[op] = reached(op, seed, columns) if stored is None else stored
+        if stored is None:
+            entries.put(key, written_coverage(found[op]))
+    return found

@@ -207,6 +207,7 @@ def _meta(parts: Sequence[Part], planned: Sequence[CellKey], command: str) -> di
         "filtered": [one for one in everything if one not in chosen],
         "filters": {name: of for name, of in metas[0]["filters"].items() if name != "shard"},
         "incidents": [*dict.fromkeys(one for meta in metas for one in meta.get("incidents", []))],
+        "left_out": [one for meta in metas for one in meta.get("left_out", [])],
         "spellings": {name: of for meta in metas for name, of in meta["spellings"].items()},
         "expectations": {
             id_: known for meta in metas for id_, known in meta.get("expectations", {}).items()
@@ -214,7 +215,7 @@ def _meta(parts: Sequence[Part], planned: Sequence[CellKey], command: str) -> di
         "peak_rss_mb": {"parent": max(_parent_memory(meta) for meta in metas)},
         **{
             name: sum(meta.get(name, 0.0) for meta in metas)
-            for name in ("seconds", "storage_seconds", "planning_seconds")
+            for name in ("seconds", "storage_seconds", "planning_seconds", "from_cache")
         },
         **{
             name: [*dict.fromkeys(id_ for meta in metas for id_ in meta.get(name, []))]

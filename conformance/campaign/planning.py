@@ -48,7 +48,8 @@ class Options:
     may take; a single case may take a third of it. What fails is run again `repeats` times. `jobs`
     None chooses by the backend.
     `backend_versions` are versions of backends, as `--backend-version` takes them. The run is
-    compared with `baseline`; `at_least` is the share of planned cells that must be tested.
+    compared with `baseline`; `at_least` is the share of planned cells that must be tested. The run
+    ends after `budget` seconds; cases that passed before are taken from the folder `cache`.
     """
 
     out: Path
@@ -68,6 +69,8 @@ class Options:
     strict: bool = False
     baseline: ReadBaseline | None = None
     at_least: float | None = None
+    budget: float | None = None
+    cache: Path | None = None
     command: str = ""
 
 
@@ -115,6 +118,8 @@ def shortened(task: Task, profile: str) -> Task:
     """
     cell = task.cell
     if profile != SPARING or isinstance(cell.element_type, Invalid):
+        return task
+    if task.stop <= PROFILES[profile]:  # these are every cell's
         return task
     reaching = needed(cell.op, task.seed, cases_of(cell.row, profile))
     count = max(reaching[cell.element_type.name], PROFILES[profile])

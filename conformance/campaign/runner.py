@@ -5,30 +5,31 @@ The parent plans, stores and shows. It never loads a backend, nor computes what 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic, perf_counter
+from time import monotonic
 from typing import Any
 
 from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.backends.registry import Choice, parse_all
+from conformance.campaign.budget import helpings
+from conformance.campaign.cache.entries import Entries
 from conformance.campaign.coverage import coverage_of
 from conformance.campaign.gone import gone
-from conformance.campaign.isolation import run_isolated
-from conformance.campaign.planning import PROFILES, Options, Plan, bundles, key, plan, shortened
-from conformance.campaign.progress import Tally, Watcher
-from conformance.campaign.tasks import Manner, Task, TaskResult, joined, peak_rss_mb
-from conformance.catalog import Cell
+from conformance.campaign.planning import PROFILES, Options, Plan, key, plan
+from conformance.campaign.progress import Watcher
+from conformance.campaign.session import RunSession, Setting
+from conformance.campaign.tasks import peak_rss_mb
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
 from conformance.gate.comparison import compare, renamed
 from conformance.gate.conclusion import exit_code
-from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
+from conformance.gate.expectations import Expectation, settled
 from conformance.gate.files import Given, each
 from conformance.gate.other_backends import files_about_others
 from conformance.gate.overlaps import between_files, hint
@@ -38,7 +39,6 @@ from conformance.gate.versions import asks_backend, given_versions, true_of, wit
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import Known, RunData, read
 from conformance.results.versions import build, versions
-from conformance.verdict import LostBatch
 
 NEEDED = ("conformance.campaign.tasks",)
 """What workers load once, before they are asked anything: what a task is made of."""
@@ -88,9 +88,13 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         store = stack.enter_context(Store(path))
         _identify(store, options, planned, found)
         finished = store.finished_tasks()
-        unfinished = any(task.id not in finished for task in planned.tasks)
+        tasks = helpings(planned.tasks) if store.meta().get("in_helpings") else planned.tasks
+        unfinished = any(task.id not in finished for task in tasks)
         if described or unfinished:
-            _same_backends(store, described or _describe(opened, given), options)
+            described = described or _describe(opened, given)
+            _same_backends(store, described, options)
+        by_name = {one.name: one for one in described or ()}
+        entries = _cache(options, watcher, stack)
         store.set_meta(
             {
                 "spellings": {choice.name: choice.spelling for choice in chosen},
@@ -100,9 +104,12 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         _assign(store, expectations)
         if unfinished:
             store.set_meta({"coverage": {}})  # of what is tried now: worked out at the end
-            sitting = _Sitting(options, planned, expectations, store, watcher, begun)
-            sitting.work(opened, finished)
-        return _close(store, options, expectations, opened, watcher)
+            session = RunSession(
+                Setting(options, tasks, expectations, store, watcher, by_name, entries, begun)
+            )
+            session.work(opened, finished)
+            store.set_meta({"left_out": [asdict(one) for one in session.left_out()]})
+        return _close(store, options, expectations, opened, watcher, entries)
 
 
 def _absolute(given: Given) -> list[str] | None:
@@ -165,8 +172,16 @@ def _identify(store: Store, options: Options, planned: Plan, found: dict[str, st
             "planned": [key(cell) for cell in planned.cells],
             "filtered": planned.filtered,
             "filters": _filters(options),
+            "in_helpings": options.budget is not None,
         }
     )
+
+
+def _cache(options: Options, watcher: Watcher, stack: ExitStack) -> Entries | None:
+    """Open the cache, where one is asked for."""
+    if options.cache is None:
+        return None
+    return stack.enter_context(Entries(options.cache, watcher.say))
 
 
 def _other_run(options: Options, differing: list[str]) -> str:
@@ -234,6 +249,7 @@ def _close(
     expectations: Sequence[Expectation],
     workers: dict[Choice, LocalExecutor],
     watcher: Watcher,
+    entries: Entries | None,
 ) -> RunData:
     _assign_batches(store, expectations)
     run = read(store)
@@ -244,7 +260,7 @@ def _close(
         watcher.say(found.problem)
         if options.strict:
             raise UsageError(found.problem)
-    reached = run.coverage or coverage_of(run.records, run.seed)
+    reached = run.coverage or coverage_of(run.records, run.seed, entries)
     parent = max(peak_rss_mb(), run.peak_rss_mb["parent"])
     store.set_meta(
         {
@@ -262,115 +278,3 @@ def _close(
         }
     )
     return read(store)
-
-
-class _Sitting:
-    """The work of one call of `run`: what may be in progress, and what it adds up to."""
-
-    def __init__(
-        self,
-        options: Options,
-        planned: Plan,
-        expectations: Sequence[Expectation],
-        store: Store,
-        watcher: Watcher,
-        begun: float,
-    ) -> None:
-        self._options, self._plan, self._expectations = options, planned, expectations
-        self._store, self._watcher = store, watcher
-        self._left: dict[Cell, int] = {}
-        self._tally = Tally()
-        before = store.meta()
-        self._seconds: float = before.get("seconds", 0.0)
-        self._storage: float = before.get("storage_seconds", 0.0)
-        self._planning: float = before.get("planning_seconds", 0.0)
-        self._incidents: list[str] = before.get("incidents", [])
-        self._begun = begun
-
-    def work(self, workers: dict[Choice, LocalExecutor], finished: set[str]) -> None:
-        """Do all tasks that are not finished, backend by backend."""
-        self._count(finished)
-        self._watcher.start(self._tally)
-        try:
-            for choice, executor in workers.items():
-                tasks = [t for t in self._plan.tasks if t.cell.backend == choice.name]
-                cells = {task.cell for task in tasks}
-                crashing = {cell for cell in cells if crashes(self._expectations, key(cell))}
-                todo = bundles(self._todo(tasks, finished), crashing)
-                timeout = self._options.timeout
-                known = hypotheses_of(self._expectations, choice.name)
-                manner = Manner(known, self._options.repeats)
-                for done in run_isolated(
-                    executor, todo, timeout, self._incident, crashing, manner, self._lose
-                ):
-                    if done is not None:
-                        self._keep(*done)
-                    self._watcher.update(self._tally)
-                executor.rest()
-        finally:
-            self._watcher.stop()
-
-    def _todo(self, tasks: Sequence[Task], finished: set[str]) -> Generator[Task]:
-        """What is left to do of these tasks, planned as workers ask for it: a plan is of all cells
-        of an op, and each worker would make the whole of it."""
-        for task in tasks:
-            if task.id in finished:
-                continue
-            begun = perf_counter()
-            planned = shortened(task, self._options.profile).planned()
-            self._planning += perf_counter() - begun
-            self._tally.cases_planned -= len(task) - len(planned)
-            if len(planned):
-                yield planned
-            else:
-                self._keep(planned, joined([]))
-
-    def _count(self, finished: set[str]) -> None:
-        tally = self._tally
-        tally.cases = tally.cases_planned = len(self._store.ids())
-        for task in self._plan.tasks:
-            left = task.id not in finished
-            tally.cases_planned += len(task) if left else 0
-            self._left[task.cell] = self._left.get(task.cell, 0) + left
-        tally.cells_planned = len(self._left)
-        tally.cells = sum(not left for left in self._left.values())
-
-    def _keep(self, task: Task, result: TaskResult) -> None:
-        records = [settled(record, self._expectations) for record in result.records]
-        begun = perf_counter()
-        self._store.add_task(
-            task.id,
-            key(task.cell),
-            records,
-            result.errors,
-            result.timing,
-            modules=result.modules,
-            peak_rss_mb=result.peak_rss_mb,
-            meta={
-                "seconds": self._seconds + monotonic() - self._begun,
-                "storage_seconds": self._storage,
-                "planning_seconds": self._planning,
-            },
-            lost=result.lost,
-        )
-        for batch in result.lost:
-            self._watcher.say(batch.line)
-        self._storage += perf_counter() - begun
-        tally = self._tally
-        self._left[task.cell] -= 1
-        tally.cells += not self._left[task.cell]
-        tally.cases += len(records)
-        tally.pairs += sum(record.pairs for record in records)
-        tally.known += sum(bool(record.known) for record in records)
-        tally.new += sum(record.is_new_failure for record in records)
-
-    def _lose(self, batch: LostBatch) -> None:
-        """Keep a batch that lost its worker, as long as no case is known to be to blame."""
-        self._store.keep_lost([batch])
-
-    def _incident(self, line: str) -> None:
-        line = " ".join(line.split())
-        if line not in self._incidents:
-            self._incidents.append(line)
-            self._store.set_meta({"incidents": self._incidents})
-        self._watcher.say(line)

@@ -25,7 +25,7 @@ from conformance.campaign.batch import (
     run_all,
 )
 from conformance.campaign.confirming import conclude, conclude_miss
-from conformance.campaign.records import printable, refused, without_results
+from conformance.campaign.records import ONLY_IN_BATCH, printable, refused, without_results
 from conformance.catalog import Cell
 from conformance.judging.compare import merge_errors
 from conformance.known.in_force import in_force
@@ -105,7 +105,8 @@ class TaskResult:
     """A task's records by index, their error picture, and what they cost.
 
     `by_case` are the error pictures of the single cases, by index, where they were asked for.
-    `lost` are batches, with cases of this task among them, that failed as a whole alone.
+    `lost` are batches, with cases of this task among them, that failed as a whole alone. It
+    `is_of_lost_batch` where such a batch, or what is wrong in a batch alone, was among its own.
     """
 
     records: tuple[Record, ...]
@@ -115,6 +116,7 @@ class TaskResult:
     peak_rss_mb: float
     by_case: tuple[tuple[int, Errors], ...] = ()
     lost: tuple[LostBatch, ...] = ()
+    is_of_lost_batch: bool = False
 
 
 def run_task(task: Task) -> TaskResult:
@@ -156,6 +158,7 @@ def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:
             for task, bench, group, went in zip(tasks, benches, prepared, ran, strict=True)
         ]
     whole = sum(map(len, tasks))
+    kinds = {record.kind for own in concluded for record, _ in own}
     return [
         TaskResult(
             tuple(record for record, _ in own),
@@ -165,6 +168,7 @@ def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:
             peak_rss_mb(),
             tuple((r.index, errors) for r, errors in own) if manner.errors_by_case else (),
             () if number else tuple(lost),
+            bool(lost) or ONLY_IN_BATCH in kinds,
         )
         for number, (task, own) in enumerate(zip(tasks, concluded, strict=True))
     ]
@@ -239,6 +243,7 @@ def joined(parts: Sequence[TaskResult]) -> TaskResult:
         max((part.peak_rss_mb for part in parts), default=0.0),
         tuple(one for part in parts for one in part.by_case),
         tuple(one for part in parts for one in part.lost),
+        any(part.is_of_lost_batch for part in parts),
     )
 
 

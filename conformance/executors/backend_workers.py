@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.backends.registry import BACKENDS, Choice
@@ -12,6 +13,8 @@ from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalE
 
 if TYPE_CHECKING:  # loads numpy, which the workers' server need not wait for
     from conformance.backends.base import Description
+
+_MAPS = Path("/proc/self/maps")
 
 START_SECONDS = 120.0
 """How long a backend may take to open."""
@@ -78,3 +81,25 @@ def describe(executor: LocalExecutor, choice: Choice) -> Description:
     if isinstance(answer, TimedOut):
         raise NotAvailable(f"{name}: did not start within {answer.seconds:g} s")
     raise answer
+
+
+def libraries(executor: LocalExecutor, choice: Choice) -> list[str]:
+    """Return the paths of the shared libraries that a worker has loaded with the backend open.
+
+    On systems that do not tell, there are none.
+    """
+    answer = executor.one(Call(choice.name, _libraries, (choice.spelling,), START_SECONDS))
+    return answer if isinstance(answer, list) else []
+
+
+def _libraries(spelling: str) -> list[str]:
+    from conformance.backends.session import open_session
+
+    open_session(spelling)
+    try:
+        lines = _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    mapped = (line.split(maxsplit=5) for line in lines)
+    paths = {parts[5] for parts in mapped if len(parts) > 5 and "x" in parts[1]}
+    return sorted(path for path in paths if path.startswith("/"))

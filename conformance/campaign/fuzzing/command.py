@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from rich.console import Console
 
 from conformance.backends import isa
 from conformance.backends.registry import parse
+from conformance.campaign.budget import seconds_of
 from conformance.campaign.fuzzing.campaign import NEEDED, Campaign, Sitting
 from conformance.campaign.fuzzing.grouping import element_types, operations
 from conformance.campaign.fuzzing.keeping.corpus import folders, replayed
@@ -39,11 +39,8 @@ from generators.chains.links import apart, linked
 from generators.chains.seeds.fragment import Fragment
 from reference.ops.table import OPS
 
-_BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
 _MOST_SHOWN = 3
 """Culprits of a finding that are named in a line."""
-
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +135,6 @@ def _pieces(executor: LocalExecutor, campaign: Campaign) -> tuple[Fragment, ...]
     if campaign.corpus is None:
         return ()
     return corpus_pieces(executor, [path / PROGRAM for path in folders(campaign.corpus)])
-
-
-def seconds_of(budget: str) -> float:
-    """The seconds of a budget such as 90s, 30m or 8h.
-
-    Raises:
-        UsageError: when it is none.
-    """
-    found = _BUDGET.fullmatch(budget.strip())
-    if found is None or not float(found[1]):
-        raise UsageError(f"--budget takes a time such as 90s, 30m or 8h, not {budget!r}")
-    return float(found[1]) * _SECONDS[found[2]]
 
 
 def _ops(patterns: Sequence[str]) -> frozenset[str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.backends.registry import Choice, parse
+from conformance.campaign.budget import seconds_of
 from conformance.campaign.fuzzing.attribution.alone import SECONDS, explained_alone
 from conformance.campaign.fuzzing.calls import explained, failing, reduced
 from conformance.campaign.fuzzing.campaign import NEEDED
-from conformance.campaign.fuzzing.command import seconds_of
 from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.campaign.fuzzing.keeping import bundle
 from conformance.campaign.fuzzing.lost import Losses

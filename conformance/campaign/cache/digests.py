@@ -1,0 +1,118 @@
+"""What the outcome of a case depends on: our own sources, and the backend on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from conformance.backends import isa
+from conformance.backends.base import Description
+from conformance.backends.registry import Choice
+from conformance.backends.versions import of_distributions
+from conformance.campaign.cache.entries import Entries, key_of
+from conformance.results.versions import versions
+
+SOURCES = (
+    "reference",
+    "generators",
+    "conformance/backends",
+    "conformance/executors",
+    "conformance/judging",
+    "conformance/known",
+    "conformance/stablehlo",
+    "conformance/tolerance",
+    "conformance/transforms",
+    "conformance/campaign/batch.py",
+    "conformance/campaign/confirming.py",
+    "conformance/campaign/planning.py",
+    "conformance/campaign/records.py",
+    "conformance/campaign/tasks.py",
+    "conformance/gate/classes.py",
+    "conformance/gate/unpredictable.py",
+    "conformance/catalog.py",
+    "conformance/errors.py",
+    "conformance/phases.py",
+    "conformance/verdict.py",
+)
+"""The sources, folders and files, that decide which cases there are and which of them pass: all
+that workers load, but for what is about failing cases, storing and printing alone. A test compares
+this with what modules import."""
+
+DISTRIBUTIONS = ("greenlet", "python-flint", "scipy")
+"""Libraries that the reference computes with, beside those of `results.versions`."""
+
+_ENVIRONMENT = (
+    "XLA_", "JAX_", "TF_", "TPU_", "LIBTPU_", "PJRT_", "CUDA_", "NVIDIA_", "ROCM_", "HIP_",
+    "OMP_", "MKL_", "OPENBLAS_", "LD_PRELOAD", "LD_LIBRARY_PATH",
+)  # fmt: skip
+"""How the names of environment variables begin that compilers and their libraries read."""
+
+
+@cache
+def own_digest() -> str:
+    """Return the digest of all that is ours, and of the libraries that it computes with."""
+    digest = hashlib.sha256()
+    for path, name in sorted(_sources(), key=lambda pair: pair[1]):
+        digest.update(name.encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    installed = {**versions(), **dict(of_distributions(*DISTRIBUTIONS))}
+    del installed["hlo-conformance"]  # its sources are digested
+    digest.update(repr(sorted(installed.items())).encode())
+    return digest.hexdigest()
+
+
+def _sources() -> Iterator[tuple[Path, str]]:
+    """Yield the files of `SOURCES` with their names."""
+    for source in SOURCES:
+        package, _, rest = source.partition("/")
+        spec = find_spec(package)
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            path = Path(place) / rest
+            for found in [path] if path.is_file() else path.rglob("*.py"):
+                yield found, f"{package}/{found.relative_to(place).as_posix()}"
+
+
+def backend_digest(
+    choice: Choice, described: Description, libraries: Sequence[str], entries: Entries
+) -> str:
+    """Return the digest of a backend on this machine.
+
+    That is what it says of itself, the shared libraries that its worker has loaded, instruction
+    sets and environment variables. `entries` remembers the digests of libraries that are unchanged.
+    """
+    paths = {*libraries, choice.argument.partition("=")[2]}
+    return key_of(
+        asdict(described),
+        [*isa.identity([choice.name]).items()],
+        [platform.system(), platform.machine(), *_processor()],
+        sorted((k, v) for k, v in os.environ.items() if k.startswith(_ENVIRONMENT)),
+        sorted(_library_digest(Path(path), entries) for path in paths if Path(path).is_file()),
+    ).hex()
+
+
+def _library_digest(path: Path, entries: Entries) -> str:
+    """Return the digest of a file; its size and times say whether it is the file of before."""
+    stat = path.stat()
+    key = key_of("file", str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    known = entries.get([key]).get(key)
+    if known is None:
+        with path.open("rb") as file:
+            known = hashlib.file_digest(file, "sha256").digest()
+        entries.put(key, known)
+    return f"{path.name} {known.hex()}"
+
+
+def _processor() -> Iterable[str]:
+    """Return what the processor is and can, as far as this is told."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return [platform.processor()]
+    telling = ("model name", "flags", "Features", "CPU part", "CPU implementer")
+    return sorted({" ".join(line.split()) for line in lines if line.startswith(telling)})

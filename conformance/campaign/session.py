@@ -1,0 +1,221 @@
+"""One call of `run`: the tasks that are left, done in workers and stored one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic, perf_counter
+
+from conformance.backends.base import Description
+from conformance.backends.registry import Choice
+from conformance.campaign.budget import Deadline, left_out, rounds
+from conformance.campaign.cache.cases import CachedCases
+from conformance.campaign.cache.digests import backend_digest, own_digest
+from conformance.campaign.cache.entries import Entries
+from conformance.campaign.isolation import Bundle, run_isolated
+from conformance.campaign.planning import Options, bundles, key, shortened
+from conformance.campaign.progress import Tally, Watcher
+from conformance.campaign.tasks import Manner, Task, TaskResult, joined
+from conformance.catalog import Cell
+from conformance.executors.backend_workers import libraries
+from conformance.executors.interrupt import raise_if_seen
+from conformance.executors.local import LocalExecutor
+from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
+from conformance.results.left_out import LeftOut
+from conformance.results.lost_batches import lost_alone
+from conformance.results.store import Store
+from conformance.verdict import LostBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a session works with: its options, the tasks of the whole run, and where things go.
+
+    `described` has the backends by name; `entries` is the cache, where there is one. `begun` is
+    when the command began, by the monotonic clock.
+    """
+
+    options: Options
+    tasks: Sequence[Task]
+    expectations: Sequence[Expectation]
+    store: Store
+    watcher: Watcher
+    described: Mapping[str, Description]
+    entries: Entries | None
+    begun: float
+
+
+class RunSession:
+    """The work of one call of `run`: what may be in progress, and what it adds up to."""
+
+    def __init__(self, setting: Setting) -> None:
+        """Go on from what the store has."""
+        self._setting, self._options = setting, setting.options
+        self._store, self._watcher = setting.store, setting.watcher
+        self._left: dict[Cell, int] = {}
+        self._tally = Tally()
+        before = setting.store.meta()
+        self._seconds: float = before.get("seconds", 0.0)
+        self._storage: float = before.get("storage_seconds", 0.0)
+        self._planning: float = before.get("planning_seconds", 0.0)
+        self._incidents: list[str] = before.get("incidents", [])
+        self._from_cache: int = before.get("from_cache", 0)
+        self._begun = setting.begun
+        self._cached: dict[str, CachedCases] = {}
+        left = None
+        if self._options.budget is not None:
+            left = max(0.0, self._options.budget - self._seconds)
+        self._deadline = Deadline(setting.begun, left, self._options.timeout)
+
+    def work(self, workers: Mapping[Choice, LocalExecutor], finished: set[str]) -> None:
+        """Do the tasks that are not finished, backend by backend; with a budget in rounds."""
+        self._count(finished)
+        self._watcher.start(self._tally)
+        todo = [task for task in self._setting.tasks if task.id not in finished]
+        has_limit = self._options.budget is not None
+        try:
+            for part in rounds(todo, self._options.seed) if has_limit else [todo]:
+                for choice, executor in workers.items():
+                    tasks = [task for task in part if task.cell.backend == choice.name]
+                    if not tasks or self._deadline.is_over:
+                        continue
+                    self._do(tasks, choice, executor)
+                    if len(workers) > 1 or not has_limit or self._deadline.is_over:
+                        executor.rest()
+        finally:
+            self._release()
+            self._watcher.stop()
+
+    def left_out(self) -> list[LeftOut]:
+        """Return the cases that the time was not enough for."""
+        finished = self._store.finished_tasks()
+        tasks = [task for task in self._setting.tasks if task.id not in finished]
+        return left_out(shortened(task, self._options.profile) for task in tasks)
+
+    def _do(self, tasks: Sequence[Task], choice: Choice, executor: LocalExecutor) -> None:
+        """Do tasks of one backend."""
+        cached = self._cases(choice, executor)
+        expectations = self._setting.expectations
+        cells = {task.cell for task in tasks}
+        crashing = {cell for cell in cells if crashes(expectations, key(cell))}
+        todo: Iterable[Bundle] = bundles(self._todo(tasks, cached), crashing)
+        if cached is not None:
+            todo = cached.left_of(todo, crashing)
+        known = hypotheses_of(expectations, choice.name)
+        manner = Manner(known, self._options.repeats, errors_by_case=cached is not None)
+        arguments = (self._options.timeout, self._incident, crashing, manner, self._lose)
+        for done in run_isolated(executor, todo, *arguments):
+            if done is not None:
+                for ended in [done] if cached is None else cached.ended(*done):
+                    self._keep(*ended)
+            self._watcher.update(self._tally)
+            if self._deadline.is_long_over:
+                return
+
+    def _todo(self, tasks: Sequence[Task], cached: CachedCases | None) -> Generator[Task]:
+        """What is left to do of these tasks, planned as workers ask for it: a plan is of all cells
+        of an op, and each worker would make the whole of it."""
+        for task in tasks:
+            if self._deadline.is_over:
+                return
+            begun = perf_counter()
+            if cached is None:
+                planned = shortened(task, self._options.profile).planned()
+            else:
+                planned = cached.planned(task)
+            self._planning += perf_counter() - begun
+            self._tally.cases_planned -= len(task) - len(planned)
+            if len(planned):
+                yield planned
+            else:
+                self._keep(planned, joined([]))
+
+    def _cases(self, choice: Choice, executor: LocalExecutor) -> CachedCases | None:
+        """Return the cached cases of a backend, where there is a cache."""
+        entries = self._setting.entries
+        if entries is None:
+            return None
+        if choice.name not in self._cached:
+            described = self._setting.described[choice.name]
+            digest = backend_digest(choice, described, libraries(executor, choice), entries)
+            cached = CachedCases(
+                entries,
+                own_digest(),
+                choice.name,
+                digest,
+                self._options.profile,
+                self._keep_cached,
+                self._count_cached,
+            )
+            cached.suspect(self._store.lost_batches())
+            self._cached[choice.name] = cached
+        return self._cached[choice.name]
+
+    def _keep_cached(self, task: Task, result: TaskResult) -> None:
+        raise_if_seen()
+        self._keep(task, result)
+        self._watcher.update(self._tally)
+
+    def _count_cached(self, cases: int) -> None:
+        self._from_cache += cases
+
+    def _release(self) -> None:
+        """Put in the cache what was held back, and the cases of lost batches apart."""
+        if not self._cached:
+            return
+        lost = lost_alone(self._store.lost_batches(), self._store.records())
+        for cached in self._cached.values():
+            cached.release(lost)
+
+    def _count(self, finished: set[str]) -> None:
+        tally = self._tally
+        tally.cases = tally.cases_planned = len(self._store.ids())
+        for task in self._setting.tasks:
+            left = task.id not in finished
+            tally.cases_planned += len(task) if left else 0
+            self._left[task.cell] = self._left.get(task.cell, 0) + left
+        tally.cells_planned = len(self._left)
+        tally.cells = sum(not left for left in self._left.values())
+
+    def _keep(self, task: Task, result: TaskResult) -> None:
+        records = [settled(record, self._setting.expectations) for record in result.records]
+        begun = perf_counter()
+        self._store.add_task(
+            task.id,
+            key(task.cell),
+            records,
+            result.errors,
+            result.timing,
+            modules=result.modules,
+            peak_rss_mb=result.peak_rss_mb,
+            meta={
+                "seconds": self._seconds + monotonic() - self._begun,
+                "storage_seconds": self._storage,
+                "planning_seconds": self._planning,
+                "from_cache": self._from_cache,
+            },
+            lost=result.lost,
+        )
+        for batch in result.lost:
+            self._watcher.say(batch.line)
+        self._storage += perf_counter() - begun
+        tally = self._tally
+        self._left[task.cell] -= 1
+        tally.cells += not self._left[task.cell]
+        tally.cases += len(records)
+        tally.pairs += sum(record.pairs for record in records)
+        tally.known += sum(bool(record.known) for record in records)
+        tally.new += sum(record.is_new_failure for record in records)
+
+    def _lose(self, batch: LostBatch) -> None:
+        """Keep a batch that lost its worker, as long as no case is known to be to blame."""
+        self._store.keep_lost([batch])
+        for cached in self._cached.values():
+            cached.suspect([batch])
+
+    def _incident(self, line: str) -> None:
+        line = " ".join(line.split())
+        if line not in self._incidents:
+            self._incidents.append(line)
+            self._store.set_meta({"incidents": self._incidents})
+        self._watcher.say(line)
