@@ -64,6 +64,9 @@ def write_baseline(
     untested = sum(cell.state == UNTESTED for cell in data.cells.values())
     if untested:
         lines.append(f"note: {untested} planned cells were not run and are not in the baseline")
+    if data.left_out:
+        cases = sum(one.cases for one in data.left_out)
+        lines.append(f"note: {cases} cases were left out by --budget and are not in the baseline")
     print_lines(lines)
     return 0
 

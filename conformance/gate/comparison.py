@@ -15,6 +15,7 @@ from functools import cached_property
 from conformance.gate.baseline import ReadBaseline, baseline_of
 from conformance.gate.baseline_file import Baseline, BaselineError, Case, Outcome
 from conformance.results.cells import FILTERED
+from conformance.results.left_out import LeftOut
 from conformance.results.store import CellKey
 from conformance.results.summary import RunData
 from conformance.verdict import Record, Verdict
@@ -70,7 +71,8 @@ class Comparison:
 
     `differences` are those of the runs themselves, as (what, the baseline's, this run's).
     `same` counts cases that were compared one by one, `wholes` cells that were compared as such,
-    `unmatched` cases of the baseline without a partner in this run, `added` the reverse.
+    `unmatched` cases of the baseline without a partner in this run, `added` the reverse, `left_out`
+    those that the time of `--budget` was not enough for: they are not lost.
     `unexplained` counts the cases that fail as in the baseline, and that no expectation knows.
     """
 
@@ -82,6 +84,7 @@ class Comparison:
     unmatched: int
     added: int
     unexplained: int
+    left_out: int = 0
 
     @cached_property
     def counts(self) -> dict[Kind, int]:
@@ -127,6 +130,7 @@ def compare(run: RunData, given: ReadBaseline) -> Comparison:
         matching.unmatched,
         matching.added,
         matching.unexplained,
+        matching.left_out,
     )
 
 
@@ -171,7 +175,9 @@ class _Matching:
             and baseline.profile == run.profile
             and baseline.build == self._now.build
         )
+        self._left_out = {one.key: one for one in run.left_out}
         self.same = self.wholes = self.unmatched = self.added = self.unexplained = 0
+        self.left_out = 0
 
     def changes(self) -> Iterator[Change]:
         """Yield what changed in all cells that this run was to test."""
@@ -193,16 +199,20 @@ class _Matching:
         for index in shared:
             outcomes = (before[index].outcome, after[index].outcome)
             yield from self._change(key, index, *outcomes, records[index])
-        missing = [index for index in before if index not in after]
+        left = self._left_out.get(key, LeftOut(*key, ()))
+        absent = [index for index in before if index not in after]
+        missing = [index for index in absent if index not in left]
+        self.left_out += len(absent) - len(missing)
         others = [index for index in after if index not in shared]
         if self._has_same_plan:
             for index in missing:
                 yield from self._change(key, index, before[index].outcome, None, None)
             missing = []
-        elif before and not shared:
+        elif before and not shared and (after or not left.cases):
             self.wholes += 1
             yield from self._whole(key, before, after, records)
-        self.unmatched += len(before) - len(shared) if not self._has_same_plan else 0
+        apart = len(before) - len(shared) - (len(absent) - len(missing))
+        self.unmatched += apart if not self._has_same_plan else 0
         self.added += len(others)
         alike = {} if shared else {_way(case.outcome): case.outcome for case in before.values()}
         for index in others:

@@ -28,7 +28,8 @@ def exit_code(
 
     Worse is a divergence that no expectation knows. Against a baseline it is what is new or lost;
     `strict` then also fails divergences that no expectation knows and that the baseline has. A
-    cell that was planned and not run counts as worse too, as do incidents (a case without a
+    cell that was planned and not run counts as worse too, but for those that the time of `--budget`
+    was not enough for, as do incidents (a case without a
     verdict, as the harness has a defect; a worker lost over cases of which none alone is to
     blame), expectations without effect where `strict`, and a share of tested cells under
     `at_least`.
@@ -44,7 +45,8 @@ def exit_code(
         return NOTHING_TESTED
     if strict and run.stale:
         return 1
-    untested = any(cell.state == UNTESTED for cell in run.cells.values())
+    left = {one.key for one in run.left_out}
+    untested = any(c.state == UNTESTED and c.key not in left for c in run.cells.values())
     return 1 if untested or (at_least is not None and below(run, at_least)) else 0
 
 
@@ -121,6 +123,7 @@ def scope(comparison: Comparison) -> str:
         for count, where in (
             (comparison.unmatched, "of the baseline that this run lacks"),
             (comparison.added, "of this run that the baseline lacks"),
+            (comparison.left_out, "that were not run, as the time of --budget was over"),
         )
         if count
     )
@@ -222,6 +225,7 @@ def described(comparison: Comparison) -> output.Comparison:
         compared_cases=comparison.same,
         compared_cells=comparison.wholes,
         not_in_this_run=comparison.unmatched,
+        left_out=comparison.left_out,
         not_in_the_baseline=comparison.added,
         unexplained_as_before=comparison.unexplained,
         differences=tuple(

@@ -47,6 +47,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         Count, about("Cells that were compared as wholes, because their cases are others.")
     ]
     not_in_this_run: Annotated[Count, about("Cases of the baseline that this run lacks.")]
+    left_out: Annotated[
+        Count, about("Cases of the baseline that were not run, as the time of `--budget` was over.")
+    ]
     not_in_the_baseline: Annotated[Count, about("Cases of this run that the baseline lacks.")]
     unexplained_as_before: Annotated[
         Count,

@@ -33,8 +33,33 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         *map(standing_line, standings(run, is_compared=is_compared)),
         *(f"incident: {incident}" for incident in run.incidents),
     ]
-    lines += [*_unsteady(run), *_gone(run)]
+    lines += [*_not_run(run), *_unsteady(run), *_gone(run)]
     return lines if is_compared else [*lines, *_new(run, replay)]
+
+
+_MOST_CELLS = 4
+"""Cells that are named of those that were left out."""
+
+
+def _not_run(run: RunData) -> list[str]:
+    """Return what is told of cases that came from a cache, and of those left out by a budget."""
+    lines: list[str] = []
+    if run.from_cache:
+        lines.append(
+            f"from the cache: {run.from_cache} of {len(run.records)} programs, which passed before"
+        )
+    if run.left_out:
+        none = [one for one in run.left_out if not run.cells[one.key].records]
+        shown = (none or run.left_out)[:_MOST_CELLS]
+        named = ", ".join(f"{one.op} {one.element_type} on {one.backend}" for one in shown)
+        more = len(none or run.left_out) - len(shown)
+        lines.append(
+            f"left out by --budget: {sum(one.cases for one in run.left_out)} programs of "
+            f"{len(run.left_out)} cells, {len(none)} of which have none; such as {named}"
+            + (f" and {more} more" if more else "")
+            + "; with a larger --budget, or without, the same command goes on"
+        )
+    return lines
 
 
 def _unsteady(run: RunData) -> list[str]:

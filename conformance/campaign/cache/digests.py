@@ -53,6 +53,9 @@ _ENVIRONMENT = (
 )  # fmt: skip
 """How the names of environment variables begin that compilers and their libraries read."""
 
+_WITHOUT_EFFECT = ("TF_CPP_", "TPU_SKIP_MDS_QUERY")
+"""How the names of those begin that jax sets by itself, and that change nothing but logs."""
+
 
 @cache
 def own_digest() -> str:
@@ -91,9 +94,15 @@ def backend_digest(
         asdict(described),
         [*isa.identity([choice.name]).items()],
         [platform.system(), platform.machine(), *_processor()],
-        sorted((k, v) for k, v in os.environ.items() if k.startswith(_ENVIRONMENT)),
+        sorted(_environment()),
         sorted(_library_digest(Path(path), entries) for path in paths if Path(path).is_file()),
     ).hex()
+
+
+def _environment() -> Iterator[tuple[str, str]]:
+    for name, value in os.environ.items():
+        if name.startswith(_ENVIRONMENT) and not name.startswith(_WITHOUT_EFFECT):
+            yield name, value
 
 
 def _library_digest(path: Path, entries: Entries) -> str:

@@ -1,0 +1,194 @@
+"""Runs with a time limit: fair, resumable, and honest about what they left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign import budget
+from conformance.campaign.budget import helpings, left_out, rounds, seconds_of
+from conformance.campaign.merging import merge_runs
+from conformance.campaign.planning import Options, plan
+from conformance.campaign.runner import run
+from conformance.campaign.tasks import Task
+from conformance.catalog import Cell
+from conformance.errors import UsageError
+from conformance.gate.baseline import ReadBaseline, baseline_of
+from conformance.gate.comparison import Kind, compare
+from conformance.gate.conclusion import exit_code, floor_lines, scope
+from conformance.results.left_out import LeftOut
+from conformance.results.lines import lines_of
+from conformance.results.summary import RunData, load
+from conformance.verdict import Verdict
+from reference.ir.types import ELEMENT_TYPES
+
+F32, SI8 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["si8"]
+TYPES = ("f32", "si8", "bf16")
+
+
+def options(out: Path, **given) -> Options:
+    made = Options(out, ("reference",), ("add", "abs", "negate"), TYPES, "standard", jobs=1)
+    return replace(made, **given)
+
+
+class Clock:
+    """Time that passes by one second each time somebody looks."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: float, **given) -> RunData:
+    """Return a run that ends after the time has been looked at so often."""
+    with monkeypatch.context() as patch:
+        clock = Clock()
+        patch.setattr(budget, "monotonic", clock)
+        patch.setattr("conformance.campaign.runner.monotonic", lambda: 0.0)
+        patch.setattr("conformance.campaign.session.monotonic", lambda: 0.0)
+        return run(options(tmp_path, budget=looks, **given))
+
+
+def test_a_cell_is_cut_into_helpings() -> None:
+    cell = Cell("add", F32, "cpu")
+    tasks = [Task(cell, 0, 0, 32), Task(cell, 0, 32, 64), Task(cell, 0, 64, 70)]
+    spans = [(one.start, one.stop) for one in helpings(tasks)]
+    assert spans == [(0, 2), (2, 4), (4, 8), (8, 16), (16, 32), (32, 64), (64, 70)]
+    assert [(t.start, t.stop) for t in helpings([Task(cell, 0, 0, 1)])] == [(0, 1)]
+
+
+def test_every_cell_has_its_first_helping_before_any_has_its_second() -> None:
+    planned = plan(options(Path("nowhere"), ops=("a*",), element_types=()))
+    found = rounds(helpings(planned.tasks), 0)
+    assert {task.start for task in found[0]} == {0}
+    assert {task.cell for task in found[0]} == {*planned.cells}
+    assert [task.start for part in found for task in part] == sorted(
+        task.start for part in found for task in part
+    )
+    assert sum(map(len, found)) == len(helpings(planned.tasks))
+    ops = [list(dict.fromkeys(t.cell.op for t in rounds(found[0], seed)[0])) for seed in (0, 1)]
+    assert ops[0] != ops[1]  # whom a limit leaves out is another with each seed
+    assert sorted(ops[0]) == sorted(ops[1])
+    for part in found:  # cells of an op come together, as they are one module
+        names = [task.cell.op for task in part]
+        assert [name for name, _ in groupby(names)] == [*dict.fromkeys(names)]
+
+
+def test_what_the_time_was_not_enough_for_is_told_and_done_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run(options(tmp_path / "whole"))
+    done = limited(tmp_path / "out", monkeypatch, 12)
+    counts = Counter((record.op, record.element_type) for record in done.records)
+    assert 0 < len(done.records) < len(whole.records)
+    assert max(counts.values()) - min(counts[cell] for cell in counts) <= 4
+    assert done.exit_code == 0
+    left = sum(one.cases for one in done.left_out)
+    assert left == len(whole.records) - len(done.records)
+    (line,) = (line for line in lines_of(done, "{}") if line.startswith("left out by --budget: "))
+    assert f"{left} programs of {len(done.left_out)} cells" in line
+    assert load(tmp_path / "out").left_out == done.left_out
+    assert [one.cases for one in done.report.left_out] == [one.cases for one in done.left_out]
+    resumed = run(options(tmp_path / "out"))  # without a limit
+    assert resumed.left_out == ()
+    assert resumed.records == whole.records
+    assert resumed.errors == whole.errors
+
+
+def test_a_spent_budget_runs_nothing_and_a_larger_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(options(tmp_path, budget=1e-9))
+    assert (first.records, first.exit_code) == ([], 4)
+    done = limited(tmp_path, monkeypatch, 6)
+    assert len(done.records) > 0
+    more = limited(tmp_path, monkeypatch, 12)
+    assert len(done.records) < len(more.records)
+
+
+def test_a_run_that_began_without_a_limit_goes_on_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = options(tmp_path)
+    whole = run(replace(given, out=tmp_path / "whole"))
+    with monkeypatch.context() as patch:
+        patch.setattr("conformance.campaign.session.RunSession.work", lambda *_: None)
+        run(given)
+    done = run(replace(given, budget=600.0))
+    assert done.records == whole.records
+    assert done.left_out == ()
+
+
+def test_left_out_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run(options(tmp_path / "whole"))
+    baseline = ReadBaseline("base.txt", baseline_of(whole))
+    done = limited(tmp_path / "out", monkeypatch, 6, baseline=baseline)
+    found = compare(done, baseline)
+    missing = len(whole.records) - len(done.records)
+    assert (found.counts[Kind.LOST], found.left_out) == (0, missing)
+    assert (done.exit_code, exit_code(done, comparison=found)) == (0, 0)
+    assert f"{missing} cases that were not run, as the time of --budget was over" in scope(found)
+    # what is missing for any other reason is lost, though
+    lost = compare(replace(done, left_out=()), baseline)
+    assert lost.counts[Kind.LOST] == missing
+    other_seed = replace(baseline, baseline=replace(baseline.baseline, seed=7))
+    nothing = replace(done, records=[r for r in done.records if r.op != "abs"])
+    spans = tuple(LeftOut(*key, ((0, 99),)) for key in done.planned)
+    assert compare(replace(nothing, left_out=spans), other_seed).counts[Kind.LOST] == 0
+    assert compare(replace(nothing, left_out=()), other_seed).counts[Kind.LOST] >= len(TYPES)
+
+
+def test_the_floor_counts_what_was_left_out(tmp_path: Path) -> None:
+    given = options(tmp_path, ops=("add", "abs"))
+    whole = run(given)
+    few = [record for record in whole.records if record.op == "add"]
+    spans = tuple(LeftOut(*key, ((0, 9),)) for key in whole.planned if key[0] == "abs")
+    cut = replace(whole, records=few, left_out=spans)
+    assert exit_code(cut) == 0
+    assert exit_code(replace(cut, left_out=())) == 1  # untested, and nobody said why
+    assert exit_code(cut, at_least=0.6) == 1
+    assert exit_code(cut, at_least=0.5) == 0
+    assert floor_lines(cut, 0.6)[0].startswith("too few cells: 3 of 6 planned")
+
+
+def test_what_fails_in_what_was_run_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("reference:one_wrong_element",)
+    done = limited(tmp_path, monkeypatch, 6, backends=given)
+    assert done.left_out
+    assert {record.verdict for record in done.records} >= {Verdict.DIVERGENT}
+    assert done.exit_code == 1
+
+
+def test_shards_with_a_limit_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [
+        limited(tmp_path / str(n), monkeypatch, 5 * n, shard=(n, 2), ops=("add", "abs"))
+        for n in (1, 2)
+    ]
+    merged, missing = merge_runs([tmp_path / "1", tmp_path / "2"], tmp_path / "all", "merge")
+    assert missing == []
+    assert len(merged.records) == sum(len(one.records) for one in parts)
+    assert {*merged.left_out} == {one for part in parts for one in part.left_out}
+    assert merged.exit_code == 0
+
+
+def test_a_time_that_cannot_be_is_a_line() -> None:
+    assert seconds_of("1.5m") == 90.0
+    for wrong in ("", "10", "0s", "-1m", "1d"):
+        with pytest.raises(UsageError, match="--budget takes a time such as 90s"):
+            seconds_of(wrong)
+
+
+def test_spans_of_what_is_left() -> None:
+    cell = Cell("add", F32, "cpu")
+    (one,) = left_out([Task(cell, 0, 2, 4), Task(cell, 0, 8, 16), Task(cell, 0, 16, 16)])
+    assert (one.key, one.spans, one.cases) == (("add", "f32", "cpu"), ((2, 4), (8, 16)), 10)
+    assert [index for index in range(20) if index in one] == [2, 3, *range(8, 16)]

@@ -1,0 +1,341 @@
+"""The cache: the same report in less time, and never a pass that nobody has seen."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import grimp
+import pytest
+
+from conformance.backends.base import Description
+from conformance.backends.registry import parse
+from conformance.campaign.cache import digests
+from conformance.campaign.cache.cases import CachedCases
+from conformance.campaign.cache.digests import SOURCES, backend_digest
+from conformance.campaign.cache.entries import FILE_NAME, KEPT_DAYS, Entries, key_of
+from conformance.campaign.planning import Options
+from conformance.campaign.progress import Watcher
+from conformance.campaign.runner import run
+from conformance.campaign.tasks import Manner, Task, run_tasks
+from conformance.catalog import Cell
+from conformance.errors import UsageError
+from conformance.results.lines import lines_of
+from conformance.results.summary import RunData
+from conformance.verdict import LostBatch, Verdict
+from reference.ir.types import ELEMENT_TYPES
+
+OPS = ("add", "tanh", "Add")
+
+
+class Hearing(Watcher):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
+
+
+def options(tmp_path: Path, out: str, fault: str = "right", **given) -> Options:
+    made = Options(
+        tmp_path / out, (f"reference:{fault}",), OPS, ("f32", "si8"), "standard", jobs=1,
+        cache=tmp_path / "cache",
+    )  # fmt: skip
+    return replace(made, **given)
+
+
+def cases_in(entries: Entries) -> CachedCases:
+    return CachedCases(
+        entries, "own", "reference", "digest", "smoke", lambda *_: None, lambda _: None
+    )
+
+
+def same(one: RunData, other: RunData) -> None:
+    assert one.records == other.records
+    assert one.errors == other.errors
+    assert one.coverage == other.coverage
+    assert one.exit_code == other.exit_code
+    assert one.incidents == other.incidents
+
+
+@pytest.mark.parametrize("fault", ["right", "flush_to_zero", "abort_on_nan"])
+def test_what_passed_is_not_run_again_and_the_report_is_the_same(
+    tmp_path: Path, fault: str
+) -> None:
+    without = run(options(tmp_path, "without", fault, cache=None))
+    first = run(options(tmp_path, "first", fault))
+    second = run(options(tmp_path, "second", fault))
+    same(first, without)
+    same(second, first)
+    passed = sum(record.verdict is Verdict.PASS for record in first.records)
+    assert (without.from_cache, first.from_cache, second.from_cache) == (0, 0, passed)
+    assert (passed < len(first.records)) == (fault != "right")
+    assert (second.modules > 0) == (fault == "flush_to_zero")  # others pass, or have no results
+    assert (
+        f"from the cache: {passed} of {len(first.records)} programs, which passed before"
+        in lines_of(second, "{}")
+    )
+    assert second.report.from_cache == passed
+
+
+def test_whatever_a_case_depends_on_is_part_of_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "lib.so"
+    library.write_bytes(b"\x7fELF")
+    session = "conformance.campaign.session"
+    monkeypatch.setattr(f"{session}.libraries", lambda *_: [str(library)])
+
+    def found(name: str, **more) -> int:
+        given = options(tmp_path, name, ops=("abs",), element_types=("f32",), **more)
+        return run(given).from_cache
+
+    assert found("first") == 0
+    assert found("again") > 0
+    for number, more in enumerate(
+        ({"seed": 1}, {"profile": "smoke"}, {"backends": ("reference",)})
+    ):
+        assert found(str(number), **more) == 0
+    for name, change in {
+        "environment": lambda patch: patch.setenv("XLA_FLAGS", "--xla_dump_to="),
+        "sources": lambda patch: patch.setattr(f"{session}.own_digest", lambda: "other"),
+        "processor": lambda patch: patch.setattr(digests, "_processor", lambda: ["another"]),
+        "library": lambda _: library.write_bytes(b"\x7fELF other"),
+    }.items():
+        with monkeypatch.context() as patch:
+            change(patch)
+            assert found(name) == 0, name
+
+
+def test_expectations_are_no_part_of_the_key(tmp_path: Path) -> None:
+    """What they say that a backend computes is asked of wrong elements alone."""
+    file = tmp_path / "known.toml"
+    file.write_text(
+        '[[known]]\nid = "swapped"\nop = "add"\nelement_types = ["f32"]\ncomputes = """\n'
+        '%z = stablehlo.add %rhs, %lhs : $T\n"""\nreason = "r"\n'
+    )
+    first = run(options(tmp_path, "first"))
+    second = run(options(tmp_path, "second", expectations=str(file)))
+    assert second.from_cache == len(first.records)
+    bare = run(options(tmp_path, "bare", expectations=str(file), cache=None))
+    assert bare.records == second.records
+
+
+def test_what_is_digested_is_all_that_decides_a_pass() -> None:
+    graph = grimp.build_graph("conformance", "generators", "reference")
+    loaded = set()
+    for name in ("campaign.tasks", "campaign.planning", "executors.backend_workers"):
+        loaded |= graph.find_upstream_modules(f"conformance.{name}") | {f"conformance.{name}"}
+    covered = tuple(one.removesuffix(".py").replace("/", ".") for one in SOURCES)
+    beside = {
+        name
+        for name in loaded
+        if not any(name == one or name.startswith(f"{one}.") for one in covered)
+    }
+    apart = (
+        "conformance.results.",  # storing and printing
+        "conformance.outputs.",
+        "conformance.gate.baseline", "conformance.gate.comparison",  # comparing runs
+        "conformance.gate.expectations", "conformance.gate.files",  # about what fails
+    )  # fmt: skip
+    assert {name for name in beside if not name.startswith(apart)} == set()
+    names = {name for _, name in digests._sources()}
+    assert {
+        "reference/ops/table.py",
+        "conformance/verdict.py",
+        "conformance/campaign/tasks.py",
+    } <= names
+    assert not any(name.startswith("conformance/results") for name in names)
+
+
+@pytest.mark.parametrize("damage", ["garbage", "other format", "cut off"])
+def test_a_damaged_cache_is_begun_anew_in_a_line(tmp_path: Path, damage: str) -> None:
+    first = run(options(tmp_path, "first"))
+    path = tmp_path / "cache" / FILE_NAME
+    if damage == "garbage":
+        path.write_bytes(b"no database, " * 100)
+    elif damage == "cut off":
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    else:
+        with sqlite3.connect(path) as database:
+            database.execute("PRAGMA user_version = 99")
+        database.close()
+    heard = Hearing()
+    second = run(options(tmp_path, "second"), heard)
+    same(second, first)
+    assert second.from_cache == 0
+    (line,) = (line for line in heard.said if "cache" in line)
+    assert "it is begun anew" in line
+    assert run(options(tmp_path, "third"), heard).from_cache == len(first.records)
+
+
+def test_a_damaged_entry_is_run_again(tmp_path: Path) -> None:
+    first = run(options(tmp_path, "first"))
+    with sqlite3.connect(tmp_path / "cache" / FILE_NAME) as database:
+        rows = database.execute("SELECT key, value FROM entries").fetchall()
+        for key, value in rows:
+            changed = value.replace(b'"", ""', b'"x", ""') if b'"", ""' in value else value
+            database.execute("UPDATE entries SET value = ? WHERE key = ?", (changed, key))
+    database.close()
+    heard = Hearing()
+    second = run(options(tmp_path, "second"), heard)
+    same(second, first)
+    assert second.from_cache == 0
+    assert sum("has damaged entries: these cases are run again" in line for line in heard.said) == 1
+    assert run(options(tmp_path, "third")).from_cache == len(first.records)
+
+
+def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    path = tmp_path / "cache" / FILE_NAME
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE mine (x)")
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="is a database of another program"):
+        run(options(tmp_path, "out"))
+    assert path.read_bytes() == before
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="choose a folder that can be written"):
+        run(options(tmp_path, "out", cache=tmp_path / "file"))
+
+
+def test_an_error_of_sqlite_costs_a_line_and_not_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Entries, "_in_transaction", broken)
+    heard = Hearing()
+    done = run(options(tmp_path, "out"), heard)
+    assert done.exit_code == 0
+    assert sum("disk is full" in line for line in heard.said) == 1
+
+
+def test_several_runs_share_a_cache_at_a_time(tmp_path: Path) -> None:
+    command = [
+        sys.executable, "-m", "conformance", "run", "--backend", "reference", "--op", "add",
+        "--element-type", "f32", "--element-type", "si*", "--profile", "smoke", "--jobs", "1",
+        "--cache", str(tmp_path / "cache"), "--out",
+    ]  # fmt: skip
+    started = [
+        subprocess.Popen(
+            [*command, str(tmp_path / str(n))],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(3)
+    ]
+    for process in started:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        assert "cache" not in err
+    stated = {**os.environ, "HLO_CONFORMANCE_CACHE": str(tmp_path / "cache")}
+    for more, is_used in (((), True), (("--no-cache",), False)):
+        done = subprocess.run(
+            [*command[:-3], *more, "--out", str(tmp_path / f"last{is_used}")],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=stated,
+        )
+        assert ("from the cache: " in done.stdout) == is_used
+
+
+@pytest.mark.parametrize("fault", ["batch_only", "error_together", "abort_together"])
+def test_what_a_batch_alone_shows_is_not_hidden(tmp_path: Path, fault: str) -> None:
+    first = run(options(tmp_path, "first", fault, ops=("add",)))
+    assert first.exit_code == 1
+    second = run(options(tmp_path, "second", fault, ops=("add",)))
+    assert second.exit_code == 1
+    assert second.records == first.records
+    assert len(second.incidents) == len(first.incidents)
+
+
+def test_what_did_not_fail_every_time_is_never_taken_from_the_cache(tmp_path: Path) -> None:
+    given = {"ops": ("add",), "element_types": ("f32",)}
+    first = run(options(tmp_path, "first", "error_now_and_then", **given))
+    assert all(record.repeats for record in first.records)
+    assert run(options(tmp_path, "second", "error_now_and_then", **given)).from_cache == 0
+    task = Task(Cell("add", ELEMENT_TYPES["f32"], "reference"), 0, 0, 2)
+    (passing,) = run_tasks([task], Manner(errors_by_case=True))
+    with Entries(tmp_path / "other", print) as entries:
+        cached = cases_in(entries)
+        planned = cached.planned(task)
+        unsteady = replace(passing.records[0], repeats=first.records[0].repeats)
+        cached.ended(planned, replace(passing, records=(unsteady, passing.records[1])))
+        cached.ended(planned, passing)  # later, it passes
+        (left,) = cached.left_of([(planned,)])
+        assert [(one.start, one.stop) for one in left] == [(0, 1)]
+
+
+def test_cases_of_a_lost_batch_are_held_back_until_it_is_known_who_is_to_blame(
+    tmp_path: Path,
+) -> None:
+    task = Task(Cell("add", ELEMENT_TYPES["f32"], "reference"), 0, 0, 2)
+    (passing,) = run_tasks([task], Manner(errors_by_case=True))
+    batch = LostBatch("reference", (("add", "f32", 0),), Verdict.CRASHED, "abort", "")
+    for number, (lost, found) in enumerate((([batch], [1]), ([], [0, 1]))):
+        with Entries(tmp_path / str(number), print) as entries:
+            cached = cases_in(entries)
+            planned = cached.planned(task)
+            cached.suspect([batch])
+            cached.ended(planned, passing)
+            assert [*cached._found(planned)] == [1]
+            cached.release(lost)
+            assert sorted(cached._found(planned)) == found
+
+
+def test_a_run_that_is_killed_leaves_a_sound_cache(tmp_path: Path) -> None:
+    """What was written stays, and the rest is run."""
+    script = (
+        "import os, sys\nfrom pathlib import Path\n"
+        "from conformance.campaign.cache.entries import Entries, key_of\n"
+        "entries = Entries(Path(sys.argv[1]), print)\n"
+        "for n in range(1000):\n    entries.put(key_of(n), b'value')\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    assert done.returncode == -9
+    said: list[str] = []
+    with Entries(tmp_path, said.append) as entries:
+        found = entries.get([key_of(n) for n in range(900)])
+        assert len(found) >= 700
+        assert {*found.values()} == {b"value"}
+    assert said == []
+
+
+def test_what_nobody_asks_for_is_deleted_in_time(tmp_path: Path) -> None:
+    with Entries(tmp_path, print) as entries:
+        for name in ("old", "new"):
+            entries.put(key_of(name), b"")
+    with sqlite3.connect(tmp_path / FILE_NAME) as database:
+        database.execute("UPDATE entries SET used = used - ?", (KEPT_DAYS - 1,))
+    database.close()
+    with Entries(tmp_path, print) as entries:
+        assert entries.get([key_of("new")])
+    with sqlite3.connect(tmp_path / FILE_NAME) as database:
+        database.execute("UPDATE entries SET used = used - 5")
+    database.close()
+    with Entries(tmp_path, print) as entries:
+        assert [*entries.get([key_of("old"), key_of("new")])] == [key_of("new")]
+
+
+def test_a_librarys_digest_is_remembered_while_it_is_unchanged(tmp_path: Path) -> None:
+    library = tmp_path / "lib.so"
+    library.write_bytes(b"one")
+    choice, described = parse("reference"), Description("reference", "", "", ())
+    with Entries(tmp_path, print) as entries:
+        first = backend_digest(choice, described, [str(library)], entries)
+        assert backend_digest(choice, described, [str(library)], entries) == first
+        assert backend_digest(choice, described, [], entries) != first
+        library.write_bytes(b"two")
+        assert backend_digest(choice, described, [str(library)], entries) != first
