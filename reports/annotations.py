@@ -154,19 +154,21 @@ def write_for(
     *,
     summary: str = "",
     root: str = "",
+    at: Path | None = None,
 ) -> list[str]:
     """Write what a CI system shows of a run, and return the lines that it reads from the output.
 
     `ci` is "github" or "gitlab"; anything else has nothing of its own. GitHub's job summary, a file
     that is called `summary`, gets what `out`/summary.md holds. `root` is the folder of the
-    repository, from which both systems look for files.
+    repository, from which both systems look for files; `at` the folder in which `replay`
+    finds the run, where that is not `out`.
 
     Raises:
         OSError: when a file cannot be written.
     """
     if ci not in ("github", "gitlab"):
         return []
-    found = problems(run, comparison, findings.db_of(out), root)
+    found = problems(run, comparison, findings.db_of(at or out), root)
     if ci == "gitlab":
         (out / "codequality.json").write_text(gitlab(found), encoding="utf-8")
         return []

@@ -38,7 +38,7 @@ def _history(history: History) -> list[str]:
         for one in run.shares
     ]  # fmt: skip
     head = ("run", "backend", "cells", "conform", "share", "new", "known", "unsupported",
-            "untested", "differs from the run before in")  # fmt: skip
+            "untested", "since the run before")  # fmt: skip
     left = f"\n\n{first} older runs are in index.html." if first else ""
     changed = history.changed
     count = f"{len(changed)} of {len(history.cells)} cells changed over these runs."

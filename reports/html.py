@@ -21,7 +21,9 @@ from conformance.gate.comparison import Comparison
 from conformance.judging.wording import beside
 from conformance.results.summary import RunData
 from reports import findings, squares, text, view
+from reports.context import NOTHING, Context
 from reports.page import divergences, first_screen
+from reports.page.context import context_data
 from reports.page.data import data_of
 from reports.page.divergences import Listed
 from reports.programs import pretty_forms
@@ -29,7 +31,11 @@ from reports.view import View
 
 
 def render(
-    run: RunData, out: Path, comparison: Comparison | None = None, at: Path | None = None
+    run: RunData,
+    out: Path,
+    comparison: Comparison | None = None,
+    at: Path | None = None,
+    context: Context = NOTHING,
 ) -> None:
     """Write `out`/index.html, with what changed since a baseline where one was compared.
 
@@ -42,21 +48,28 @@ def render(
     groups = divergences.listed(seen.groups)
     with ThreadPoolExecutor(1) as beside:  # a worker prints programs while we gather the rest
         pretty = beside.submit(pretty_forms, divergences.programs_of(groups))
-        page = _html(seen, groups, pretty.result)
+        page = _html(seen, groups, pretty.result, context)
     # a lone surrogate is no text: it becomes its escape, in the markup and in the data alike
     (out / "index.html").write_bytes(page.encode("utf-8", "backslashreplace"))
 
 
-def html(run: RunData, db: str = "", comparison: Comparison | None = None) -> str:
+def html(
+    run: RunData,
+    db: str = "",
+    comparison: Comparison | None = None,
+    context: Context = NOTHING,
+) -> str:
     """The report as one HTML document, with programs as they are stored.
 
     `db` is the folder that `replay` is to be told.
     """
     seen = view.build(run, db, comparison)
-    return _html(seen, divergences.listed(seen.groups), dict)
+    return _html(seen, divergences.listed(seen.groups), dict, context)
 
 
-def _html(seen: View, groups: list[Listed], pretty: Callable[[], Mapping[str, str]]) -> str:
+def _html(
+    seen: View, groups: list[Listed], pretty: Callable[[], Mapping[str, str]], context: Context
+) -> str:
     """The page; programs in their `pretty` forms, which are asked for once all else is there."""
     return template("index.html").render(
         view=seen,
@@ -66,7 +79,8 @@ def _html(seen: View, groups: list[Listed], pretty: Callable[[], Mapping[str, st
         facts=first_screen.facts(seen),
         strip=first_screen.strip(seen),
         choices=first_screen.choices(seen),
-        data=embedded(data_of(seen, groups, pretty)),
+        context=context,
+        data=embedded(data_of(seen, groups, pretty) | context_data(context)),
     )
 
 

@@ -86,7 +86,8 @@ def report(
         bool,
         typer.Option(
             "--history",
-            help="Do not merge the runs: report the newest, and how the others led to it.",
+            help="Do not merge the runs: report the newest, and how the others led to it. Of older "
+            "runs a summary.json is enough.",
         ),
     ] = False,
     findings: Annotated[
@@ -299,7 +300,7 @@ def write_reports(
     try:
         with Console(stderr=True).status("writing the reports"):  # the pictures take seconds
             write_json(with_more(data, comparison, context), out / "summary.json")
-            html.render(data, out, comparison, at or out)
+            html.render(data, out, comparison, at or out, context)
             junit.render(data, out, comparison, at or out)
             markdown.render(data, out, comparison, sections(context))
             system = ci.detected()
@@ -310,6 +311,7 @@ def write_reports(
                 comparison,
                 summary=os.environ.get("GITHUB_STEP_SUMMARY", ""),
                 root=os.environ.get(_ROOTS.get(system, ""), ""),
+                at=at,
             )
     except OSError as error:
         raise UsageError(

@@ -20,6 +20,7 @@ class PastRun(msgspec.Struct, frozen=True, kw_only=True):
     started: Annotated[str, about("When it began: UTC, in ISO 8601.")]
     profile: Annotated[str, about("Its profile: smoke, standard or deep.")]
     seed: Annotated[int, about("The seed of its cases.")]
+    build: Annotated[str, about("The digest of hlo-conformance's own sources; empty if unknown.")]
     versions: Annotated[dict[str, str], about("Versions on which its results depend, by package.")]
     backends: Annotated[tuple[Backend, ...], about("Its backends, in the order given.")]
     shares: Annotated[tuple[Shares, ...], about("The planned cells of each backend by outcome.")]

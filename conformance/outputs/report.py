@@ -79,6 +79,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     from_cache: Annotated[
         Count, about("Cases that passed in an earlier run and were taken from `--cache`.")
     ]
+    build: Annotated[str, about("The digest of hlo-conformance's own sources; empty if unknown.")]
     versions: Annotated[dict[str, str], about("Versions on which results depend, by package.")]
     backends: Annotated[tuple[Backend, ...], about("The backends, in the order given.")]
     seed: Annotated[int, about("The seed of all cases.")]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from conformance.backends.base import Description
+import msgspec
+
 from conformance.errors import UsageError
 from conformance.outputs import history as output
-from conformance.outputs.run import Shares
-from conformance.results.cells import FILTERED
-from conformance.results.report import backend_of
-from conformance.results.shares import outcome_of, shares_of
-from conformance.results.store import FILE_NAME, CellKey
+from conformance.outputs.run import Backend, Shares
+from conformance.outputs.schema import as_json
+from conformance.results.shares import outcome
+from conformance.results.store import FILE_NAME, CellKey, StoreError
 from conformance.results.summary import RunData, load
+
+SUMMARY = "summary.json"
+"""The report of a run as JSON, in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +36,69 @@ class CellOutcome:
         return f"{verdict}, {self.outcome}" if self.outcome in ("new", "known") else verdict
 
 
-@dataclass(frozen=True, slots=True)
-class PastRun:
-    """What a history keeps of a run: all but its records.
+class _Cell(msgspec.Struct):
+    """What a history reads of a cell."""
 
-    `circumstances` are what its results may depend on, by name: versions, profile, seed, build.
-    """
+    op: str
+    element_type: str
+    backend: str
+    verdict: str
+    known: int
+    new_failures: int
 
-    path: str
+
+class _Summary(msgspec.Struct):
+    """What a history reads of a report as JSON, whatever its minor version."""
+
+    schema_version: str
     started: str
     profile: str
     seed: int
-    versions: Mapping[str, str]
-    backends: tuple[Description, ...]
-    exit_code: int | None
+    build: str
+    versions: dict[str, str]
+    backends: tuple[Backend, ...]
     shares: tuple[Shares, ...]
-    cells: Mapping[CellKey, CellOutcome]
-    circumstances: Mapping[str, str]
+    cells: tuple[_Cell, ...]
+    filters: dict[str, list[str] | str | None]
+    exit_code: int | None
+
+
+@dataclass(frozen=True)
+class PastRun:
+    """A run as a history has it: all but its records."""
+
+    path: str
+    summary: _Summary
+
+    @property
+    def started(self) -> str:
+        """When it began: UTC, in ISO 8601."""
+        return self.summary.started
 
     @property
     def date(self) -> str:
         """When it began, to the minute: 2026-11-21 09:30."""
         return self.started[:16].replace("T", " ") or "not dated"
+
+    @property
+    def shares(self) -> tuple[Shares, ...]:
+        """The planned cells of each backend by outcome."""
+        return self.summary.shares
+
+    @cached_property
+    def cells(self) -> dict[CellKey, CellOutcome]:
+        """The outcomes of the planned cells."""
+        return {
+            (one.op, one.element_type, one.backend): CellOutcome(
+                one.verdict, outcome(one.verdict, one.new_failures, one.known)
+            )
+            for one in self.summary.cells
+        }
+
+    @cached_property
+    def circumstances(self) -> dict[str, str]:
+        """What its results may depend on, by name: versions, filters, profile, seed, build."""
+        return dict(_circumstances(self.summary))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,26 +157,58 @@ class History:
 def load_history(paths: Sequence[Path]) -> History:
     """Read runs, and put them into the order in which they began.
 
+    Of all but the newest a summary.json is enough: its folder is given, or the file itself.
+
     Raises:
         UsageError: when there are fewer than two, or they are no history of the same backends.
-        StoreError: when one cannot be read.
+        StoreError: when a run cannot be read.
     """
     if len(paths) < 2:
         raise UsageError("a history is of several runs: give at least two folders")
     found: dict[Path, PastRun] = {}
     newest: tuple[str, RunData] | None = None
     for path in paths:
-        store = (path / FILE_NAME if path.is_dir() else path).resolve()
-        if store in found:
+        place = (path / FILE_NAME if path.is_dir() else path).resolve()
+        if place in found:
             raise UsageError(f"{path} is given twice")
-        run = load(path)
-        found[store] = past_run(path, run)
-        if newest is None or run.started >= newest[0]:
-            newest = run.started, run
-    assert newest is not None
+        run = _run_at(path)
+        found[place] = _past_of(path) if run is None else past_run(path, run)
+        if run is not None and (newest is None or run.started >= newest[1].started):
+            newest = str(path), run
     runs = sorted(found.values(), key=lambda one: one.started)
+    if newest is None or newest[1].started != runs[-1].started:
+        raise UsageError(
+            f"the newest run, {runs[-1].path}, is given by its {SUMMARY} alone, which is enough "
+            f"of older runs only: give the folder with its {FILE_NAME}"
+        )
     _check(runs)
     return History(tuple(runs), newest[1])
+
+
+def _run_at(path: Path) -> RunData | None:
+    """Return a run, None where only its summary.json can be read."""
+    if path.suffix == ".json":
+        return None
+    try:
+        return load(path)
+    except StoreError:
+        if path.is_dir() and (path / SUMMARY).is_file():
+            return None
+        raise
+
+
+def _past_of(path: Path) -> PastRun:
+    """Return what a summary.json says of a run."""
+    summary = path / SUMMARY if path.is_dir() else path
+    try:
+        return PastRun(str(path), msgspec.json.decode(summary.read_bytes(), type=_Summary))
+    except OSError as error:
+        raise UsageError(f"cannot read {summary}: {error.strerror or error}") from error
+    except msgspec.DecodeError as error:  # values of another form included
+        raise UsageError(
+            f"{summary} is no report of schema version 1 ({error}): make it again by "
+            "`hlo-conformance report` of the version that ran it"
+        ) from error
 
 
 def _check(runs: Sequence[PastRun]) -> None:
@@ -148,41 +224,22 @@ def _check(runs: Sequence[PastRun]) -> None:
 
 def past_run(path: Path, run: RunData) -> PastRun:
     """Return what a history keeps of a run."""
-    cells = {
-        key: CellOutcome(cell.state, outcome_of(cell))
-        for key, cell in run.cells.items()
-        if cell.state != FILTERED
-    }
-    names = [backend.name for backend in run.backends]
-    return PastRun(
-        str(path),
-        run.started,
-        run.profile,
-        run.seed,
-        run.versions,
-        run.backends,
-        run.exit_code,
-        shares_of(run.cells.values(), names),
-        cells,
-        dict(_circumstances(run)),
-    )
+    return PastRun(str(path), msgspec.convert(as_json(run.report), _Summary))
 
 
-def _circumstances(run: RunData) -> Iterator[tuple[str, str]]:
-    yield from run.versions.items()
-    for backend in run.backends:
-        for name, version in backend.versions:
-            if run.versions.get(name) != version:
+def _circumstances(summary: _Summary) -> Iterator[tuple[str, str]]:
+    yield from summary.versions.items()
+    for backend in summary.backends:
+        for name, version in backend.versions.items():
+            if summary.versions.get(name) != version:
                 yield f"{backend.name}: {name}", version
-    for name, value in run.filters.items():
+    for name, value in summary.filters.items():
         if value:
-            yield (
-                f"--{name.replace('_', '-')}",
-                " ".join(value) if isinstance(value, list) else value,
-            )
-    yield "profile", run.profile
-    yield "seed", str(run.seed)
-    yield "build of hlo-conformance", str(run.identity.get("build of hlo-conformance", ""))
+            words = " ".join(value) if isinstance(value, list) else value
+            yield f"--{name.replace('_', '-')}", words
+    yield "profile", summary.profile
+    yield "seed", str(summary.seed)
+    yield "build of hlo-conformance", summary.build
 
 
 def described(history: History) -> output.History:
@@ -194,15 +251,17 @@ def described(history: History) -> output.History:
 
 
 def _run(one: PastRun) -> output.PastRun:
+    summary = one.summary
     return output.PastRun(
         path=one.path,
-        started=one.started,
-        profile=one.profile,
-        seed=one.seed,
-        versions=dict(one.versions),
-        backends=tuple(map(backend_of, one.backends)),
-        shares=one.shares,
-        exit_code=one.exit_code,
+        started=summary.started,
+        profile=summary.profile,
+        seed=summary.seed,
+        build=summary.build,
+        versions=summary.versions,
+        backends=summary.backends,
+        shares=summary.shares,
+        exit_code=summary.exit_code,
     )
 
 

@@ -13,14 +13,22 @@ CONFORMS, KNOWN, NEW, UNSUPPORTED = "conforms", "known", "new", "unsupported"
 
 
 def outcome_of(cell: CellResults) -> str:
-    """Return which of the five outcomes a planned cell has; a new failure outweighs known ones."""
-    if cell.state == UNTESTED:
-        return UNTESTED
-    if cell.new:
+    """Return which of the five outcomes a planned cell has."""
+    return outcome(cell.state, cell.new, cell.known)
+
+
+def outcome(state: str, new: int, known: int) -> str:
+    """Return the outcome of a cell in that state, of whose cases so many fail as new or known.
+
+    A new failure outweighs known ones.
+    """
+    if new:
         return NEW
-    if cell.known:
+    if known:
         return KNOWN
-    return UNSUPPORTED if cell.state == Verdict.UNSUPPORTED else CONFORMS
+    if state == UNTESTED:
+        return UNTESTED
+    return UNSUPPORTED if state == Verdict.UNSUPPORTED else CONFORMS
 
 
 def shares_of(cells: Iterable[CellResults], backends: Iterable[str] = ()) -> tuple[Shares, ...]:

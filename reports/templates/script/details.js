@@ -35,6 +35,7 @@
     if (picture) parts.push(make("h3", {}, "Signed error against the input"), picture);
     if (cell.histogram.length) parts.push(make("h3", {}, `Errors ${unitOf(cell) === "ulp" ? "in ulp" : `as parts ${unitOf(cell)}`}, by number of values (logarithmic)`), bars(cell));
     if (cell.refusals.length) parts.push(make("h3", {}, "Why not supported"), ...cell.refusals.map((at) => make("p", {}, data.refusals[at])));
+    parts.push(...cellHistory(name));
     const found = casesOf((other) => other === cell);
     if (found.length) parts.push(make("h3", {}, "Divergences"), findingList(found));
     if (found.length) parts.push(make("h3", {}, "Replay the first"), command(replayCommand(caseId(cell, found[0].one.index))));

@@ -1,0 +1,120 @@
+"""Earlier runs and findings of campaigns, as the page's script draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_letters, digits
+from typing import Any
+
+from conformance.campaign.fuzzing.keeping.collection import FoundCause
+from conformance.outputs.finding import Finding
+from conformance.outputs.run import Shares
+from conformance.results.history import CellOutcome, History
+from reports import text
+from reports.context import Context
+
+SCRIPTS = 60
+"""Findings whose program and script the page holds; of others it has the folder."""
+
+LONGEST = 6_000
+"""Characters of a program or a script that the page holds."""
+
+_CODES = ascii_letters + digits
+_ABSENT = "-"
+
+
+def context_data(context: Context) -> dict[str, Any]:
+    """Return the data of both sections, None for one that was not asked for."""
+    return {
+        "history": None if context.history is None else _history(context.history),
+        "causes": None if context.causes is None else _causes(context.causes),
+    }
+
+
+def _history(history: History) -> dict[str, Any]:
+    """Return the runs, and for each cell a string with a character for its outcome in each run."""
+    outcomes = dict.fromkeys(
+        one for cell in history.cells for one in cell.outcomes if one is not None
+    )
+    codes = dict(zip(outcomes, _CODES, strict=False))
+    return {
+        "runs": [
+            {
+                "date": text.visible(run.date),
+                "path": text.visible(run.path),
+                "shares": [_shares(one) for one in run.shares],
+                "differences": [
+                    [text.one_line(word, 120) for word in words]
+                    for words in history.differences(number)
+                ],
+            }
+            for number, run in enumerate(history.runs)
+        ],
+        "outcomes": {code: [one.verdict, one.outcome] for one, code in codes.items()},
+        "cells": {
+            text.visible("/".join(cell.key)): "".join(_code(codes, one) for one in cell.outcomes)
+            for cell in history.cells
+        },
+        "changed": [text.visible("/".join(cell.key)) for cell in history.changed],
+    }
+
+
+def _code(codes: dict[CellOutcome, str], outcome: CellOutcome | None) -> str:
+    return _ABSENT if outcome is None else codes.get(outcome, _ABSENT)
+
+
+def _shares(one: Shares) -> dict[str, Any]:
+    return {
+        "backend": text.visible(one.backend),
+        "planned": one.planned,
+        "percent": "–" if one.conforms_percent is None else f"{one.conforms_percent:g} %",
+        "conforms": one.conforms,
+        "new": one.new,
+        "known": one.known,
+        "unsupported": one.unsupported,
+        "untested": one.untested,
+    }
+
+
+def _causes(causes: Sequence[FoundCause]) -> list[dict[str, Any]]:
+    left = SCRIPTS
+    rows: list[dict[str, Any]] = []
+    for cause in causes:
+        described = cause.described
+        findings: list[dict[str, Any]] = []
+        for one in described.findings:
+            script = cause.scripts.get(one.folder, "") if left > 0 else ""
+            findings.append(_finding(one, script, is_whole=left > 0))
+            left -= 1
+        rows.append(
+            {
+                "cause": text.one_line(described.cause),
+                "programs": described.programs,
+                "first": described.first_found[:10],
+                "last": described.last_found[:10],
+                "findings": findings,
+            }
+        )
+    return rows
+
+
+def _finding(one: Finding, script: str, *, is_whole: bool) -> dict[str, Any]:
+    return {
+        "name": text.visible(one.name),
+        "folder": text.visible(one.folder),
+        "replay": f"hlo-conformance replay {text.exposed(one.folder)}",
+        "backend": text.visible(one.backend),
+        "verdict": one.verdict.value,
+        "kind": text.one_line(one.class_, 120),
+        "culprit": text.one_line(one.culprit),
+        "types": [text.visible(of) for of in one.element_types],
+        "message": text.one_line(one.message, 600),
+        "programs": one.programs,
+        "first": one.first_found[:10],
+        "versions": text.one_line(
+            ", ".join(f"{name} {v}" for name, v in one.versions.items()), 400
+        ),
+        "vanishes": [text.one_line(way) for way in one.vanishes],
+        "program": text.clipped(text.visible(one.program), LONGEST)[0] if is_whole else "",
+        "script": text.visible(script),
+    }

@@ -1,0 +1,155 @@
+"""Earlier runs and findings of campaigns, in the page of a run and in its Markdown summary."""
+
+import json
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign.fuzzing.keeping.collection import FoundCause
+from conformance.outputs.finding import Cause, Finding
+from conformance.results.history import History, past_run
+from conformance.verdict import Record, Verdict
+from reports import html
+from reports.context import Context
+from reports.context_markdown import sections
+from reports.page import context as page
+from suites.meta.reports.browsing import go, open_everything, requested, script, shown, wait
+from suites.meta.support import synthetic_run as synthetic
+
+CELL = ("tanh", "f32", "cpu")
+
+
+def past_runs() -> History:
+    """Three runs: a cell passed, then was known to fail, then failed anew."""
+    told = (
+        Record(*CELL, 0, "0" * 16, Verdict.PASS),
+        synthetic.failure(CELL, 0, Verdict.DIVERGENT, known="subnormals"),
+        synthetic.failure(CELL, 0, Verdict.DIVERGENT),
+    )
+    runs = [
+        replace(
+            synthetic.run_of([record], {}, [CELL, ("add", "f32", "cpu")]),
+            started=f"2026-0{number}-01T09:30:00+00:00",
+            versions={"jax": f"0.1{number}.0"},
+        )
+        for number, record in enumerate(told, 1)
+    ]
+    return History(tuple(past_run(Path(f"run-{run.started}"), run) for run in runs), runs[-1])
+
+
+def nasty_runs() -> History:
+    runs = [replace(synthetic.run("nasty"), started=one) for one in synthetic.NASTY[:3]]
+    past = tuple(past_run(Path(run.started), run) for run in runs)
+    return History(past, runs[-1])
+
+
+def finding(text: str, number: int = 0) -> Finding:
+    return Finding(
+        name=f"{text}{number}", folder=f"corpus/{text}{number}", backend=text,
+        verdict=Verdict.DIVERGENT, class_=text, culprit=text, element_types=(text,), message=text,
+        programs=3, first_found="2026-01-02T03:04:05+00:00",
+        last_found="2026-03-04T05:06:07+00:00", versions={text: text}, vanishes=(text,),
+        program=f"func.func {text}",
+    )  # fmt: skip
+
+
+def cause(text: str, findings: int = 2) -> FoundCause:
+    several = tuple(finding(text, number) for number in range(findings))
+    described = Cause(
+        cause=text, programs=3 * findings, first_found=several[0].first_found,
+        last_found=several[0].last_found, findings=several,
+    )  # fmt: skip
+    return FoundCause(described, {one.folder: f"# {text}" for one in several})
+
+
+def plain() -> Context:
+    return Context(past_runs(), (cause("sine"), cause("reduce", page.SCRIPTS)))
+
+
+def nasty() -> Context:
+    return Context(nasty_runs(), tuple(cause(text) for text in synthetic.NASTY))
+
+
+@cache
+def document(name: str) -> str:
+    context = {"plain": plain, "nasty": nasty}[name]()
+    assert context.history is not None
+    return html.html(context.history.newest, "", None, context)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("pages")
+    for name in ("plain", "nasty"):
+        (made / name).mkdir()
+        content = document(name).encode("utf-8", "backslashreplace")
+        (made / name / "index.html").write_bytes(content)
+    return made
+
+
+def data_in(document: str) -> dict:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', document, re.S)
+    assert found
+    return json.loads(found[1])
+
+
+def test_a_run_by_itself_has_neither_section() -> None:
+    document = html.html(synthetic.passing_run())
+    assert 'id="history"' not in document
+    assert 'id="campaigns"' not in document
+    assert (data_in(document)["history"], data_in(document)["causes"]) == (None, None)
+
+
+def test_a_cell_is_a_character_for_each_run() -> None:
+    history = data_in(document("plain"))["history"]
+    codes = history["cells"]["/".join(CELL)]
+    assert [history["outcomes"][code] for code in codes] == [
+        ["pass", "conforms"], ["divergent", "known"], ["divergent", "new"],
+    ]  # fmt: skip
+    assert history["changed"] == ["/".join(CELL)]
+    assert history["runs"][1]["differences"] == [["jax", "0.11.0", "0.12.0"]]
+
+
+def test_the_page_holds_some_scripts_and_names_the_folders_of_others() -> None:
+    _, last = data_in(document("plain"))["causes"]
+    whole = [bool(one["script"] and one["program"]) for one in last["findings"]]
+    assert whole == [True] * (page.SCRIPTS - 2) + [False] * 2
+    assert all(one["folder"] for one in last["findings"])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["plain", "nasty"])
+def test_both_sections_are_drawn_and_nothing_acts(browser, folder, name) -> None:
+    go(browser, folder, name)
+    wait(browser, "document.querySelector('#history table')")
+    open_everything(browser)
+    assert shown(browser, "#campaigns .finding .body")
+    assert browser.get_log("browser") == []
+    address = (folder / name / "index.html").as_uri()
+    assert [url for url in requested(browser) if not url.startswith("data:")] == [address]
+    assert script(browser, "return window.pwned ?? 0") == 0
+    wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert script(browser, wide) <= 0
+
+
+@pytest.mark.browser
+def test_a_cell_shows_its_outcome_in_each_run(browser, folder) -> None:
+    go(browser, folder, "plain", f"#cell={'/'.join(CELL)}")
+    wait(browser, "document.getElementById('detail').open")
+    told = script(browser, "return document.getElementById('detail-body').innerText")
+    dates = [told.index(f"2026-0{month}-01 09:30") for month in (3, 2, 1)]
+    assert dates == sorted(dates)
+    assert "jax 0.11.0 → 0.12.0" in told
+    assert "divergent, new" in told
+
+
+def test_markdown_has_both_and_no_markup_of_others() -> None:
+    told = "\n\n".join(sections(plain()))
+    assert "| tanh | f32 | cpu | pass | divergent, known | divergent, new |" in told
+    assert "| sine | 6 | 2026-01-02 |" in told
+    for line in "\n\n".join(sections(nasty())).splitlines():
+        assert "<script" not in re.sub("`[^`]*`", "", line)
+        assert not re.search(r"(?<!\\)\]\(javascript", line)
