@@ -214,6 +214,12 @@ def _run(ci: CI, options: Options) -> int:
     from conformance.results.lines import lines_of
 
     if not plan(options).cells:
+        if options.shard[1] > 1 and plan(replace(options, shard=(1, 1))).cells:
+            part = "/".join(map(str, options.shard))
+            raise _NothingTestedError(
+                f"shard {part} has no cell, as there are too few for so many parts: nothing was "
+                "tested; merge the others without it"
+            )
         raise _NothingTestedError("no op has a cell of that element type: nothing was tested")
     data = runner.run(options, watcher(Console(stderr=True)))
     where = "" if options.out == DEFAULT_OUT else f" --db {shlex.quote(str(options.out))}"

@@ -182,6 +182,8 @@ def _planned(shards: Sequence[Part]) -> tuple[list[CellKey], list[str]]:
         identity = first.identity
         chosen = cells_of(identity["op"], identity["element type"], first.backends, (number, count))
         planned += map(key, chosen)
+        if not chosen:  # too few cells for so many parts
+            continue
         missing.append(
             f"missing: shard {number}/{count} of {', '.join(first.backends)}, "
             f"{len(chosen)} cells that were not tested"

@@ -358,6 +358,13 @@ def test_a_floor_fails_a_run_that_tests_too_little(call, tmp_path: Path) -> None
     assert "--at-least takes a share such as 95%" in errors
 
 
+def test_a_part_without_cells_is_said_to_be_one(call, tmp_path: Path) -> None:
+    given = ("--op", "or", "--element-type", "i1", "--profile", "smoke", "--shard", "2/3")
+    code, _, errors = call("run", "--backend", "reference", *given, "--out", tmp_path)
+    assert code == 4
+    assert "shard 2/3 has no cell, as there are too few for so many parts" in errors
+
+
 def test_reports_of_several_runs_are_of_the_whole(call, tmp_path: Path) -> None:
     shards = [tmp_path / str(number) for number in (1, 2)]
     for number, out in enumerate(shards, 1):

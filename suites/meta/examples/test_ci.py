@@ -15,7 +15,7 @@ from docs.tools.parsing import parse
 from suites.meta.examples.workflows import EXAMPLES, Step, github, gitlab
 
 NAME = "hlo-conformance"
-CELL = "--op tanh --element-type f32 --jobs 1"
+CELLS = "--op tanh --element-type f16 --element-type f32 --element-type f64 --jobs 1"
 WORKFLOWS = {"github": github, "gitlab": gitlab}
 
 
@@ -60,12 +60,12 @@ def _expanded(step: Step) -> str:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Variables with which a workflow's commands test one cell of the reference."""
+    """Variables with which a workflow's commands test a cell in each part."""
     programs = tmp_path / "programs"
     programs.mkdir()
     ours = f'{sys.executable} -m conformance "$@"'
     for name, text in (
-        (NAME, f"case $1 in run) {ours} {CELL} ;; *) {ours} ;; esac"),
+        (NAME, f"case $1 in run) {ours} {CELLS} ;; *) {ours} ;; esac"),
         ("python", "true"),  # nothing is installed
     ):
         (programs / name).write_text(f"#!/bin/sh\n{text}\n")

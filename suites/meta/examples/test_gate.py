@@ -37,7 +37,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def gate(work: Path, plugin: Path) -> Gate:
+def gate(work: Path) -> Gate:
     """Run examples/gate.sh in a folder, on a plugin, and return its exit code and its output."""
     programs = work / "programs"
     programs.mkdir()
@@ -61,6 +61,7 @@ def gate(work: Path, plugin: Path) -> Gate:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("plugin")
 def test_a_plugin_is_gated_by_two_files(gate: Gate, work: Path) -> None:
     code, out = gate("accept")
     assert code == 0, out

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.campaign.merging import merge_runs
-from conformance.campaign.planning import Options
+from conformance.campaign.planning import Options, plan
 from conformance.campaign.runner import run
 from conformance.errors import UsageError
 from conformance.gate.conclusion import exit_code
@@ -69,6 +69,14 @@ def test_a_missing_shard_is_said_and_fails(whole, shards, tmp_path: Path) -> Non
     assert merged.planned == whole.planned
     assert sum(cell.state == "untested" for cell in merged.cells.values()) == absent > 0
     assert merged.exit_code == exit_code(merged) == 1
+
+
+def test_a_part_without_cells_is_not_missing(tmp_path: Path) -> None:
+    given = replace(OPTIONS, ops=("or",), element_types=("i1",), out=tmp_path / "1", shard=(1, 3))
+    run(given)
+    assert not plan(replace(given, shard=(2, 3))).cells
+    merged, missing = merge_runs([given.out], tmp_path / "whole", "")
+    assert (missing, merged.exit_code) == ([], 0)
 
 
 def test_runs_of_other_backends_are_merged(whole, shards, elsewhere, tmp_path: Path) -> None:
