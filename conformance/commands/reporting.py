@@ -137,7 +137,7 @@ def report(
     context = Context(read.history, causes)
     data = read.data
     comparison = None if given is None else compare(data, given)
-    is_gate = comparison is not None or floor is not None or strict or read.is_merged
+    is_gate = comparison is not None or floor is not None or strict or read.merged
     code = (
         exit_code(data, strict=strict, comparison=comparison, at_least=floor) if is_gate else 0
     ) or (1 if read.missing else 0)
@@ -173,13 +173,14 @@ class _Read:
     """A run as it was asked for.
 
     `at` is the folder in which `replay` finds it, `folder` the one that reports are written to.
-    `missing` has a line for each part that a merged run lacks.
+    `merged` is how many runs were merged into it, 0 for one that is stored; `missing` has a line for
+    each part that a merged run lacks.
     """
 
     data: RunData
     at: Path
     folder: Path
-    is_merged: bool = False
+    merged: int = 0
     missing: tuple[str, ...] = ()
     history: History | None = None
 
@@ -209,7 +210,7 @@ def _read(runs: list[Path], out: Path | None, *, is_history: bool) -> _Read:
         )
     _make(out)
     data, missing = merge_runs(runs, out, shlex.join(["hlo-conformance", *sys.argv[1:]]))
-    return _Read(data, out, out, is_merged=True, missing=tuple(missing))
+    return _Read(data, out, out, merged=len(runs), missing=tuple(missing))
 
 
 def _folder_of(run: Path) -> Path:
@@ -231,9 +232,9 @@ def _told(
 
     where = "" if read.at == DEFAULT_OUT else f" --db {shlex.quote(str(read.at))}"
     replaying = f"hlo-conformance replay {{}}{where}"
-    told = [f"merged: into {read.folder}"] if read.is_merged else []
+    told = [f"merged: {read.merged} runs into {read.folder}"] if read.merged else []
     told += read.missing
-    if read.is_merged or is_strict:
+    if read.merged or is_strict:
         told += lines_of(read.data, replaying, is_compared=comparison is not None)
     if context.history is not None:
         told += history_lines(context.history)
