@@ -173,8 +173,8 @@ class _Read:
     """A run as it was asked for.
 
     `at` is the folder in which `replay` finds it, `folder` the one that reports are written to.
-    `merged` is how many runs were merged into it, 0 for one that is stored; `missing` has a line for
-    each part that a merged run lacks.
+    `merged` is how many runs were merged into it, 0 for one that is stored; `missing` has a line
+    for each part that a merged run lacks.
     """
 
     data: RunData
