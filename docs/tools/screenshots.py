@@ -1,13 +1,14 @@
 """Take the pictures of the report: `python -m docs.tools.screenshots [RUN]`.
 
-Runs a few ops on three backends, one of them with a seeded fault, into the folder RUN or a
-temporary one. Opens the report in a headless Chromium and writes small PNGs to docs/assets/. Needs
+Runs a few ops on three backends, one of them with a seeded fault, in the folder RUN or a temporary
+one. Opens the report in a headless Chromium and writes small PNGs to docs/assets/. Needs
 Chromium and its driver. A RUN that was completed before is not run again.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -26,24 +27,33 @@ from selenium.webdriver.chrome.service import Service
 from docs.tools.pages import PAGES, ROOT
 
 BACKENDS = ("cpu", "interpreter", "reference:reciprocal_division")
-OPS = ("a*", "co*", "d*", "exp*", "log*", "reduce", "s*", "tanh")
+OPS = ("a*", "co*", "d*", "exp*", "log*", "reduce", "si*", "sq*", "su*", "tanh")
 TYPES = ("f16", "bf16", "f32", "f64", "complex_f32", "si8", "si32", "i1")
+RESULTS = "hlo-conformance-results"
+"""The folder that a run writes to by default: the reports then show commands without a path."""
+
 COLOURS = 64
 """Colours of a picture: enough for text and bars, and a fifth of the size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture: its file, the window in CSS pixels, and a script that brings the part in view."""
+    """A picture: its file, the window in CSS pixels, and the fragment of the page's address.
+
+    `anchor` is the element at the top of the picture, "" for the page's own.
+    """
 
     name: str
     width: int
     height: int
-    script: str = ""
+    fragment: str = ""
+    anchor: str = ""
 
 
 PICTURES = (
-    Picture("report.png", 1280, 800),
+    Picture("report.png", 1280, 700),
+    Picture("report-matrix.png", 1280, 660, anchor="matrix"),
+    Picture("report-case.png", 1280, 800, "case=divide-f32-reference:reciprocal_division-0"),
     Picture("report-phone.png", 390, 844),
 )
 
@@ -53,7 +63,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(sys.argv[1] if len(sys.argv) > 1 else temporary).resolve()
         _run(folder)
-        page = (folder / "index.html").as_uri()
+        page = (folder / RESULTS / "index.html").as_uri()
         for picture in PICTURES:
             target = PAGES / "assets" / picture.name
             _save(_taken(picture, page), target)
@@ -61,11 +71,15 @@ def main() -> None:
 
 
 def _run(folder: Path) -> None:
-    """Run the suite into `folder`; new divergences are what is to be seen."""
-    arguments = ["run", "--profile", "smoke", "--out", str(folder)]
+    """Run the suite in `folder`; its new divergences are what the pictures show."""
+    folder.mkdir(exist_ok=True)
+    arguments = ["run", "--profile", "smoke"]
     for option, values in (("--backend", BACKENDS), ("--op", OPS), ("--element-type", TYPES)):
         arguments += [part for value in values for part in (option, value)]
-    subprocess.run([sys.executable, "-m", "conformance", *arguments], cwd=ROOT, check=False)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    subprocess.run(
+        [sys.executable, "-m", "conformance", *arguments], cwd=folder, env=environment, check=False
+    )
 
 
 @contextmanager
@@ -87,9 +101,11 @@ def _browser(width: int, height: int) -> Generator[Any]:
 def _taken(picture: Picture, page: str) -> bytes:
     """Return the picture as PNG."""
     with _browser(picture.width, picture.height) as driver:
-        driver.get(page)
-        if picture.script:
-            driver.execute_script(picture.script)
+        driver.get(f"{page}#{picture.fragment}" if picture.fragment else page)
+        if picture.anchor:
+            driver.execute_script(
+                "document.getElementById(arguments[0]).scrollIntoView()", picture.anchor
+            )
         return driver.get_screenshot_as_png()
 
 

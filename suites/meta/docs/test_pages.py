@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,6 @@ from docs.tools.pages import (
 from docs.tools.parsing import OptionError, parse, parse_all
 
 PROSE = [ROOT / "README.md", *sorted(PAGES.glob("*.md"))]
-UNCHECKED = {"README.md", "architecture.md"}
-"""Pages whose blocks are not console blocks yet."""
-
 RUN = [page for page in PROSE if commands(page.read_text(encoding="utf-8"))]
 
 
@@ -45,7 +43,7 @@ def test_every_command_that_a_page_mentions_is_taken(page: Path) -> None:
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
 def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
     """A block without `$` in front of its commands would escape the tests."""
-    if page.name in {*PAGES_BY_NAME, *UNCHECKED}:
+    if page.name in PAGES_BY_NAME:
         return
     for block in blocks(page.read_text(encoding="utf-8")):
         assert block.language, f"{page.name}:{block.line}: the block has no language"
@@ -63,6 +61,24 @@ def test_a_reason_is_given_for_what_is_not_run() -> None:
     ]
     assert reasons
     assert all(len(reason) > 10 for reason in reasons)
+
+
+RUN_SMOKE = (
+    "python3 -m venv .venv && .venv/bin/pip install -q . && "
+    ".venv/bin/hlo-conformance run --profile smoke"
+)
+RUN_TESTS = (
+    "python3 -m venv .venv && .venv/bin/pip install -q '.[test]' && .venv/bin/pytest suites -n 2"
+)
+
+
+def test_readme_is_one_screen_with_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 70
+    assert [command.text for command in commands(text)] == [RUN_SMOKE, RUN_TESTS]
+    links = re.findall(r"\]\((?!http)([^)#]+)", text)
+    assert len(links) > 10
+    assert [link for link in links if not (ROOT / link).exists()] == []
 
 
 # The programs behind these tests
