@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from docs.tools.pages import PAGES, ROOT
 
 CONFIGURATION = ROOT / "zensical.toml"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built in a folder of its own: tests beside this one may build it, too."""
-    folder = tmp_path_factory.mktemp("site")
-    shutil.copytree(PAGES, folder / "docs")
-    shutil.copy(CONFIGURATION, folder)
-    built = subprocess.run(
-        [sys.executable, "-m", "zensical", "build", "--strict"],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert built.returncode == 0, built.stdout + built.stderr
-    return folder / "site"
 
 
 def entries(nav: list[Any]) -> Iterator[str]:

@@ -1,0 +1,26 @@
+"""The site, built once for all tests of a worker."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.tools.pages import PAGES, ROOT
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built in a folder of its own: tests beside this one may build it, too."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(PAGES, folder / "docs")
+    shutil.copy(ROOT / "zensical.toml", folder)
+    built = subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder / "site"
