@@ -105,7 +105,8 @@ class Reached:
     `values` counts the values of dimensions that are met, in each column anew, `declared_values`
     all of them; `out_of_reach` are those among them that were aimed at in vain: they are not valid
     there, or depend on more than named choices. `pairs` counts pairs of values that are met in any
-    column. `missing` names values and pairs that are not met, out of reach or not.
+    column. `missing` names values and pairs that are not met, out of reach or not. `dimensions` has
+    for each dimension how many of its values are met in any column, and how many there are.
     """
 
     values: int
@@ -114,6 +115,7 @@ class Reached:
     pairs: int
     declared_pairs: int
     missing: tuple[str, ...] = ()
+    dimensions: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
 
 MOST_NAMED = 20
@@ -202,6 +204,7 @@ class Coverage:
         values = declared = out_of_reach = 0
         pairs: set[Pair] = set()
         missing: list[str] = []
+        met_anywhere, offered_anywhere = set[Value](), dict[Value, None]()
         for number, indices in cases.items():
             last = max(indices)
             self.planned(number, last)
@@ -210,6 +213,8 @@ class Coverage:
             met = set[Value]().union(*rows)
             offered = _until(last, *column.options.values())
             lost = [value for value in offered if value not in met]
+            met_anywhere |= met
+            offered_anywhere.update(dict.fromkeys(offered))
             values, declared = values + len(met), declared + len(offered)
             out_of_reach += sum(column.aimed.get(value, last + 1) <= last for value in lost)
             missing += [f"{names[number]}: {self._text(value)}" for value in lost]
@@ -220,7 +225,19 @@ class Coverage:
         lost_pairs = sorted(declared_pairs - pairs)[:MOST_NAMED]
         missing += [f"{self._text(p >> _SHIFT)}, {self._text(p & _LOW)}" for p in lost_pairs]
         counts = (values, declared, out_of_reach, len(pairs), len(declared_pairs))
-        return Reached(*counts, tuple(missing[:MOST_NAMED]))
+        by_dimension = self._by_dimension(offered_anywhere, met_anywhere)
+        return Reached(*counts, tuple(missing[:MOST_NAMED]), by_dimension)
+
+    def _by_dimension(
+        self, offered: Collection[Value], met: Collection[Value]
+    ) -> dict[str, tuple[int, int]]:
+        """Count by dimension the values that were met, of those that were offered."""
+        found: dict[str, tuple[int, int]] = {}
+        for value in offered:
+            dimension = self.names[value][0]
+            reached, all_values = found.get(dimension, (0, 0))
+            found[dimension] = (reached + (value in met), all_values + 1)
+        return dict(sorted(found.items()))
 
     def needed(self, count: int) -> list[int]:
         """How many cases each column needs to reach what its first `count` cases do.

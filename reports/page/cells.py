@@ -160,6 +160,7 @@ def _reached(tables: Tables, op: OpResults) -> dict[str, Any]:
         "reached": [reached.values, reached.declared_values, reached.out_of_reach, reached.pairs,
                     reached.declared_pairs],
         "missing": list(reached.missing[:5]),
+        "varied": [[text.visible(name), *counts] for name, counts in reached.dimensions.items()],
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from conformance.results.differences import Answer, Difference
 from reports import text
 from reports.page.cells import STATES, Tables
 
-MOST_GROUPS = 1_500
+MOST_GROUPS = 4_000
 EXAMPLES = 4
 """Cases of a group that are listed; the others are counted."""
 _SHORT = 60

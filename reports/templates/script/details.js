@@ -58,7 +58,8 @@
       make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Cells of ${row.name}` }, table(["Element type", ...data.backends], rows, { class: "plain types" }, `Worst error/budget, in ${row.unit === "ulp" ? "ulp" : `parts ${row.unit}`}`)),
       facts(["Rule", make("strong", {}, row.rule), `: ${row.text}`], ["Source", row.source || "none"],
         ["Constraints tried by near misses", `${tried ? tried[1] : 0} of ${row.constraints}`],
-        ["Attributes", attributeText(row)],
+        ["Values of attributes that cases have", attributeText(row)],
+        otherText(row) ? ["Values of other dimensions", otherText(row)] : null,
         row.reached ? ["Covered", `${number(row.reached[0])} of ${plural(row.reached[1], "value")} of dimensions of variation${row.reached[2] ? ` (${number(row.reached[2])} out of reach)` : ""}, ${number(row.reached[3])} of ${plural(row.reached[4], "pair")} of them${row.missing.length ? `; missing, among others: ${row.missing.join("; ")}` : ""}`] : null)];
     const pictures = slots.map((type) => curve(op, type)).filter(Boolean);
     if (pictures.length) parts.push(make("h3", {}, "Signed error against the input"), make("div", { class: "panels" }, ...pictures));

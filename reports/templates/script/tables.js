@@ -124,14 +124,24 @@
     const made = [make("p", { class: "hint" }, "A constraint is covered when a program that breaks it alone was tried. A value of an attribute, or of another dimension in which an op's cases vary, is covered when a case has it.")];
     for (const dialect of dialects) {
       const ops = data.ops.map((op, at) => [op, at]).filter(([op]) => op.dialect === dialect);
+      const attributes = ops.flatMap(([op]) => (op.varied ?? []).filter(([name]) => isOfAttribute(op, name)));
+      const [met, offered] = [1, 2].map((at) => attributes.reduce((sum, row) => sum + row[at], 0));
       const constraints = ops.reduce((sum, [op]) => sum + op.constraints, 0), covered = ops.reduce((sum, [, at]) => sum + (tried.get(at) ?? 0), 0);
       const rows = ops.map(([op, at]) => [link(withState({ op: op.name }), op.name), `${tried.get(at) ?? 0} of ${op.constraints}`,
-        ...(op.reached ? [`${number(op.reached[0])} of ${number(op.reached[1])}`, `${number(op.reached[3])} of ${number(op.reached[4])}`] : ["–", "–"]), attributeText(op)]);
-      made.push(make("h3", { class: "dialect" }, dialect, make("span", {}, `${number(covered)} of ${plural(constraints, "constraint")} tried, in ${plural(ops.length, "op")} of this run`)),
+        ...(op.reached ? [`${number(op.reached[0])} of ${number(op.reached[1])}`, `${number(op.reached[3])} of ${number(op.reached[4])}`] : ["–", "–"]), attributeText(op), otherText(op)]);
+      made.push(make("h3", { class: "dialect" }, dialect, make("span", {}, `${number(covered)} of ${plural(constraints, "constraint")} tried${offered ? `, ${number(met)} of ${plural(offered, "value")} of attributes` : ""}, in ${plural(ops.length, "op")} of this run`)),
         folded({ class: "more-rows" }, make("summary", {}, `Coverage of each op of ${dialect}`),
-          () => scroll(table(["Op", ["Constraints", "n"], ["Values", "n"], ["Pairs", "n"], "Attributes"], rows, { class: "plain stacked" }), `Coverage, ${dialect}`)));
+          () => scroll(table(["Op", ["Constraints", "n"], ["Values", "n"], ["Pairs", "n"], "Values of attributes", "Values of other dimensions"], rows, { class: "plain stacked" }), `Coverage, ${dialect}`)));
     }
     const tiles = into.querySelector(".tiles");
     into.replaceChildren(...[tiles, ...made].filter(Boolean));
   };
-  const attributeText = (op) => (op.varied ?? []).map(([name, met, offered]) => `${name} ${met} of ${offered}`).join(", ") || (op.attributes.length ? op.attributes.join(", ") : "none");
+  // Dimensions in which cases vary: those of the op's attributes, by their names, and others.
+  const isOfAttribute = (op, name) => op.attributes.some((attribute) => name === attribute || name.startsWith(`${attribute} `));
+  const variedText = (varied) => varied.map(([name, met, offered]) => `${name} ${met} of ${offered}`).join(", ");
+  const attributeText = (op) => {
+    if (!op.attributes.length) return "none";
+    const own = (op.varied ?? []).filter(([name]) => isOfAttribute(op, name));
+    return own.length ? variedText(own) : op.attributes.join(", ");
+  };
+  const otherText = (op) => variedText((op.varied ?? []).filter(([name]) => !isOfAttribute(op, name)));

@@ -167,6 +167,11 @@ def test_values_that_depend_on_others_are_reached() -> None:
     assert (done.values, done.out_of_reach) == (done.declared_values, 0) == (10, 0)
     assert done.pairs == done.declared_pairs == 9 + 2 * 3 + 8
     assert done.missing == ()
+    assert done.dimensions == {
+        "data": (2, 2), "kind": (2, 2), "only there": (3, 3), "there too": (3, 3),
+    }  # fmt: skip
+    few = covered.reached({0: [0]}, ["only"]).dimensions
+    assert few["kind"] == (1, 2)
 
 
 def test_what_an_empty_result_hides_does_not_count() -> None:

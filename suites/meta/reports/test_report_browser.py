@@ -34,13 +34,17 @@ def full():
     return synthetic.run("full")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("reports")
     for name in synthetic.RUNS:
         (made / name).mkdir()
         content = synthetic.page(name).encode("utf-8", "backslashreplace")
         (made / name / "index.html").write_bytes(content)
+    for backends in (1, 3):
+        (made / f"large-{backends}").mkdir()
+        page = html.html(synthetic.large_run(backends))
+        (made / f"large-{backends}" / "index.html").write_text(page)
     return made
 
 
@@ -103,10 +107,8 @@ def count_nodes(browser) -> int:
     return script(browser, "return document.querySelectorAll('*').length")
 
 
-def test_a_large_report_of_three_backends_is_drawn_on_demand(browser, tmp_path, size):
-    (tmp_path / "large").mkdir()
-    (tmp_path / "large" / "index.html").write_text(html.html(synthetic.large_run(3)))
-    go(browser, tmp_path, "large")
+def test_a_large_report_of_three_backends_is_drawn_on_demand(browser, folder, size):
+    go(browser, folder, "large-3")
     wait(browser, "document.querySelector('#tables .side')")
     assert count_nodes(browser) < 6_000
     script(browser, "location.hash = 'matrix=gpu'")
@@ -299,6 +301,41 @@ def test_unknown_states_in_the_address_do_no_harm(browser, folder):
     assert browser.get_log("browser") == []
 
 
+def test_backends_that_differ_are_listed_by_who_is_alone(browser, folder, size):
+    go(browser, folder, "large-3")
+    alone = browser.find_elements(By.CSS_SELECTOR, ".standings .since a")
+    assert len(alone) == 3
+    count = alone[1].text
+    script(browser, "arguments[0].click()", alone[1])
+    wait(browser, "location.hash === '#alone=gpu'")
+    chosen = browser.find_element(By.CSS_SELECTOR, "#differing .chips [aria-current]")
+    assert chosen.text == f"gpu alone: {count}"
+    body = """return [...new Set([...document.querySelectorAll('#differing tbody th')]
+                                 .map(e => e.textContent))]"""
+    assert script(browser, body) == ["gpu"]
+    top = "return document.getElementById('differences').getBoundingClientRect().top"
+    assert -5 <= script(browser, top) < size[1] / 2
+    example = browser.find_element(By.CSS_SELECTOR, "#differing tbody td:last-child a")
+    script(browser, "arguments[0].click()", example)
+    wait(browser, "document.getElementById('detail').open")
+    assert "hlo-conformance replay" in browser.find_element(By.ID, "detail").text
+    assert_fits(browser, size)
+
+
+def test_folded_sections_are_drawn_when_opened(browser, folder, size):
+    go(browser, folder, "large-3")
+    for name, rows_of in (("accuracy", "tbody tr"), ("near-misses", ".hint"), ("coverage", "h3")):
+        assert shown(browser, f"#{name} {rows_of}") == 0
+        script(browser, "location.hash = arguments[0]", name)
+        wait(browser, f"document.querySelector('#{name} {rows_of}')")
+        assert shown(browser, f"#{name} {rows_of}") > 0
+    assert 0 < shown(browser, "#accuracy svg.curve") <= 6
+    series = "return [...document.querySelectorAll('#accuracy .curve-legend .series')].length"
+    assert script(browser, series) > 6
+    assert_fits(browser, size)
+    assert browser.get_log("browser") == []
+
+
 def test_every_link_within_the_page_leads_somewhere(browser, folder):
     go(browser, folder)
     open_everything(browser)
@@ -469,11 +506,9 @@ def pages_of(browser) -> int:
 
 
 @pytest.mark.parametrize("backends", [1, 3])
-def test_prints_on_few_pages_without_controls(browser, tmp_path, backends):
-    (tmp_path / "large").mkdir()
-    (tmp_path / "large" / "index.html").write_text(html.html(synthetic.large_run(backends)))
-    go(browser, tmp_path, "large")
-    assert pages_of(browser) <= 6
+def test_prints_on_few_pages_without_controls(browser, folder, backends):
+    go(browser, folder, f"large-{backends}")
+    assert pages_of(browser) <= 5
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert shown(browser, ".filters, .copy, .levels") == 0
     assert shown(browser, ".standings tbody tr") == backends

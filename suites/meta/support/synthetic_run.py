@@ -167,15 +167,28 @@ NAMES = ("cpu", "gpu", "plugin:vendor")
 
 
 def large_run(backends: int, cases: int = 12_000) -> RunData:
-    """Every cell of the catalog on several backends, `cases` on each: as many as `standard` has."""
+    """Every cell of the catalog on several backends, `cases` on each: as many as `standard` has.
+
+    What one backend fails, the others pass: they differ in thousands of cases.
+    """
     names = NAMES[:backends]
     run = full_run(names)
+    failing = [record for record in run.records if record.verdict is not Verdict.PASS]
     records: list[Record] = []
     for name in names:
-        own = [record for record in run.records if record.backend == name]
-        own.sort(key=lambda record: (record.verdict is Verdict.PASS, record.index))
-        records += own[:cases]
+        own = {_case_of(one): one for one in run.records if one.backend == name}
+        for record in failing:
+            passed = passes((record.op, record.element_type, name), record.index,
+                            CATALOG[record.op], random.Random(record.index))  # fmt: skip
+            own.setdefault(_case_of(record), replace(passed, digest=record.digest))
+        tried = {_case_of(record) for record in failing}
+        ranked = sorted(own.values(), key=lambda one: (_case_of(one) not in tried, one.index))
+        records += ranked[:cases]
     return replace(run, records=records)
+
+
+def _case_of(record: Record) -> tuple[str, str, int]:
+    return record.op, record.element_type, record.index
 
 
 def passing_run() -> RunData:
