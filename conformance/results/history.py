@@ -12,6 +12,7 @@ import msgspec
 
 from conformance.errors import UsageError
 from conformance.outputs import history as output
+from conformance.outputs.fields import Version
 from conformance.outputs.run import Backend, Shares
 from conformance.outputs.schema import as_json
 from conformance.results.shares import outcome
@@ -50,17 +51,17 @@ class _Cell(msgspec.Struct):
 class _Summary(msgspec.Struct):
     """What a history reads of a report as JSON, whatever its minor version."""
 
-    schema_version: str
+    schema_version: Version
     started: str
     profile: str
     seed: int
-    build: str
     versions: dict[str, str]
     backends: tuple[Backend, ...]
     shares: tuple[Shares, ...]
     cells: tuple[_Cell, ...]
     filters: dict[str, list[str] | str | None]
     exit_code: int | None
+    build: str = ""
 
 
 @dataclass(frozen=True)

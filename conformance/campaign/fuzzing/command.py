@@ -197,7 +197,8 @@ def _expectations(given: Given, known: Sequence[Expectation]) -> str:
     plain = [msgspec.structs.replace(one, reason="", link="") for one in known]
     digest = hashlib.sha256(msgspec.json.encode(plain)).hexdigest()
     names = " ".join(each(given) or ("shipped",))
-    return f"{names} ({len(plain)} entries, {digest[:8]})"
+    count = "1 entry" if len(plain) == 1 else f"{len(plain)} entries"
+    return f"{names} ({count}, {digest[:8]})"
 
 
 def _told(value: Any) -> str:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import sqlite3
+from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from conformance.results.history import History, PastRun, history_lines, past_run
-from conformance.results.summary import RunData
-from conformance.verdict import Record, Verdict
+import pytest
+
+from conformance.errors import UsageError
+from conformance.results.history import History, PastRun, history_lines, load_history, past_run
+from conformance.results.store import FILE_NAME, Store
+from conformance.results.summary import RunData, load, write_json
+from conformance.verdict import Errors, Record, Timing, Verdict
 from suites.meta.support.synthetic_run import failure, run_of
 
 ADD, SINE, DOT = (("add", "f32", "cpu"), ("sine", "f32", "cpu"), ("dot_general", "f32", "cpu"))
@@ -58,3 +64,75 @@ def test_a_run_with_other_filters_says_so() -> None:
     found = history(at("2026-01-01T00:00:00", passed(ADD)), (date, other))
     assert found.differences(1) == (("--op", "", "add sine"),)
     assert found.changed == ()
+
+
+def stored(folder: Path, date: str) -> Path:
+    """The folder of a run with its database and its summary.json."""
+    _, made = at(date, passed(ADD), passed(SINE))
+    with Store(folder / FILE_NAME) as store:
+        records = made.records
+        for record in records:
+            cell = (record.op, record.element_type, record.backend)
+            store.add_task(record.id, cell, [record], Errors(), Timing())
+        backends = [asdict(backend) for backend in made.backends]
+        store.set_meta({"started": date, "planned": made.planned, "backends": backends,
+                        "versions": made.versions, "profile": "smoke", "seed": 0})  # fmt: skip
+    write_json(load(folder).report, folder / "summary.json")
+    return folder
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[Path, Path]:
+    dates = ("2026-01-01T00:00:00+00:00", "2026-02-01T00:00:00+00:00")
+    return stored(tmp_path / "old", dates[0]), stored(tmp_path / "new", dates[1])
+
+
+@pytest.mark.parametrize("is_other_format", [False, True])
+def test_a_summary_is_enough_of_an_older_run(runs: tuple[Path, Path], is_other_format) -> None:
+    old, new = runs
+    whole = load_history([new, old])
+    if is_other_format:
+        with closing(sqlite3.connect(old / FILE_NAME)) as database:
+            database.execute("PRAGMA user_version = 1")
+        given = old
+    else:
+        given = old / "summary.json"
+    found = load_history([new, given])
+    assert [run.summary for run in found.runs] == [run.summary for run in whole.runs]
+    assert found.newest.started == load(new).started
+    assert found.runs[0].path == str(given)
+
+
+def test_the_newest_run_has_to_be_there_whole(runs: tuple[Path, Path]) -> None:
+    old, new = runs
+    with pytest.raises(UsageError, match=r"the newest run, .*new/summary.json, is given by its"):
+        load_history([old, new / "summary.json"])
+
+
+@pytest.mark.parametrize(
+    "text", ["no JSON", "[]", "{}", None, '{"schema_version": "2.0"}', '"schema_version"']
+)
+def test_what_is_no_summary_is_a_line(runs: tuple[Path, Path], text: str | None) -> None:
+    old, new = runs
+    path = old / "other.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UsageError, match=r"other.json") as caught:
+        load_history([new, path])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_summary_of_another_major_version_is_refused(runs: tuple[Path, Path]) -> None:
+    old, new = runs
+    path = old / "summary.json"
+    path.write_text(path.read_text().replace('"schema_version": "1.', '"schema_version": "2.'))
+    with pytest.raises(UsageError, match=r"is no report of schema version 1"):
+        load_history([new, path])
+
+
+def test_runs_without_a_cell_in_common_are_no_history(runs: tuple[Path, Path]) -> None:
+    old, new = runs
+    path = old / "summary.json"
+    path.write_text(path.read_text().replace('"backend": "cpu"', '"backend": "gpu"'))
+    with pytest.raises(UsageError, match=r"have no cell in common"):
+        load_history([new, path])

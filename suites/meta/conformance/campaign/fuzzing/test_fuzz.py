@@ -104,7 +104,7 @@ def test_other_expectations_are_another_campaign(tmp_path: Path) -> None:
         mine.write_text(other)
         with pytest.raises(UsageError, match=r"expectations .* there and .* here: choose another"):
             campaign(out, "reference", 16, **given)
-    with pytest.raises(UsageError, match=r"mine.toml \(1 entries, \w+\) there and shipped \(0"):
+    with pytest.raises(UsageError, match=r"mine.toml \(1 entry, \w+\) there and shipped \(0"):
         campaign(out, "reference", 16, ops=("divide",))
     campaign(out, "reference", 16, ops=("divide",), fresh=True)
 
