@@ -132,8 +132,8 @@ def run(
         Path | None,
         typer.Option(
             envvar="HLO_CONFORMANCE_CACHE",
-            help="Folder of cases that passed with the same hlo-conformance, backend and machine: "
-            "they are not run again. What passes now is put there.",
+            help="Folder of cases that did not fail with the same hlo-conformance, backend and "
+            "machine: they are not run again. What does not fail now is put there.",
             show_default="none",
         ),
     ] = None,

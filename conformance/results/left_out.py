@@ -9,7 +9,10 @@ from conformance.results.store import CellKey
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The cases of a cell that a run did not get to: spans of indices, from and up to before."""
+    """The cases of a cell that a run did not get to: spans of indices, from and up to before.
+
+    Some may not be planned: that would have taken the time that was over.
+    """
 
     op: str
     element_type: str
@@ -23,7 +26,7 @@ class LeftOut:
 
     @property
     def cases(self) -> int:
-        """How many cases these are."""
+        """How many cases these are at most."""
         return sum(stop - start for start, stop in self.spans)
 
     def __contains__(self, index: int) -> bool:

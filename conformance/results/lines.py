@@ -46,7 +46,8 @@ def _not_run(run: RunData) -> list[str]:
     lines: list[str] = []
     if run.from_cache:
         lines.append(
-            f"from the cache: {run.from_cache} of {len(run.records)} programs, which passed before"
+            f"from the cache: {run.from_cache} of {len(run.records)} programs, "
+            "which did not fail before"
         )
     if run.left_out:
         none = [one for one in run.left_out if not run.cells[one.key].records]
@@ -54,7 +55,7 @@ def _not_run(run: RunData) -> list[str]:
         named = ", ".join(f"{one.op} {one.element_type} on {one.backend}" for one in shown)
         more = len(none or run.left_out) - len(shown)
         lines.append(
-            f"left out by --budget: {sum(one.cases for one in run.left_out)} programs of "
+            f"left out by --budget: up to {sum(one.cases for one in run.left_out)} programs of "
             f"{len(run.left_out)} cells, {len(none)} of which have none; such as {named}"
             + (f" and {more} more" if more else "")
             + "; with a larger --budget, or without, the same command goes on"

@@ -1,9 +1,9 @@
-"""Cases that passed before are taken from a cache; those that pass now are put there.
+"""Cases that did not fail before are taken from a cache; those that do not fail now are put there.
 
-A case that passed is known by all that its outcome depends on: our sources and libraries, the
-backend on this machine, seed, profile, cell, index and plan. Expectations are none of that: they
-speak of what fails. All else is run: failures, what is not implemented, and what the specification
-leaves open. So is a batch that something failed in as a whole alone, for another batch might not.
+Such a case is known by all that its outcome depends on: our sources and libraries, the backend on
+this machine, seed, profile, cell, index and plan. Expectations are none of that: they speak of what
+fails. What fails is run again, and so are the cases of a batch that failed as a whole alone: they
+would be in other batches, which might not fail.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.planning import CASES_PER_MODULE, bundles, shortened
 from conformance.campaign.tasks import Task, TaskResult, joined
 from conformance.catalog import Cell
-from conformance.verdict import Errors, LostBatch, Record, Timing, Verdict
+from conformance.verdict import Errors, LostBatch, Record, Timing
 from generators.case.columns import Invalid
 from generators.cells.coverage import Reached
 
@@ -109,9 +109,7 @@ class CachedCases:
         keys = {self._key(task, index): index for index in range(task.start, task.stop)}
         stored = self.entries.get([*keys])
         return {
-            keys[key]: _read(task, keys[key], content)
-            for key, content in stored.items()
-            if content != _UNSTEADY
+            keys[key]: _read(content) for key, content in stored.items() if content != _UNSTEADY
         }
 
     def _rest_of(self, task: Task, found: dict[int, TaskResult]) -> list[Task]:
@@ -142,7 +140,7 @@ class CachedCases:
             key = self._key(task, record.index)
             if record.repeats is not None:
                 self.entries.put(key, _UNSTEADY)
-            elif record.verdict is Verdict.PASS and record.index in pictures:
+            elif not record.verdict.fails and record.index in pictures:
                 content = _written(record, pictures[record.index])
                 case = (record.op, record.element_type, record.index)
                 if case in self._suspected:
@@ -207,18 +205,11 @@ def _runs(task: Task, found: Container[int]) -> list[Task]:
 
 
 def _written(record: Record, errors: Errors) -> bytes:
-    """Return what the cache keeps of a case that passed, whichever cell it is of."""
-    kept = (
-        record.digest, record.kind, record.message, record.pairs, record.values, record.worst_ulp,
-        record.budget_ulp, errors.histogram, errors.points,
-    )  # fmt: skip
-    return json.dumps(kept).encode()
+    """Return what the cache keeps of a case that did not fail."""
+    return msgspec.msgpack.encode((record, errors), enc_hook=float)  # of numpy's floats
 
 
-def _read(task: Task, index: int, content: bytes) -> TaskResult:
-    """Return the result of a case that passed, as a task of its own."""
-    digest, kind, message, pairs, values, worst, budget, histogram, points = json.loads(content)
-    cell = (task.cell.op, task.cell.element_type.name, task.cell.backend)
-    record = Record(*cell, index, digest, Verdict.PASS, kind, message, pairs, values, worst, budget)
-    errors = Errors(histogram, [(x, y) for x, y in points])
+def _read(content: bytes) -> TaskResult:
+    """Return the result of a case that did not fail, as a task of its own."""
+    record, errors = msgspec.msgpack.decode(content, type=tuple[Record, Errors])
     return TaskResult((record,), errors, Timing(), 0, 0.0)

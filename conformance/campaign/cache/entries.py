@@ -16,12 +16,13 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from conformance.errors import UsageError
 
 FILE_NAME = "hlo-conformance-cache.sqlite"
-FORMAT = 1
+FORMAT = 2
 KEPT_DAYS = 30
 """Days after which an entry that no run has asked for is deleted."""
 
@@ -30,6 +31,7 @@ _LOCK = "hlo-conformance-cache.lock"
 _CHECK = 8  # bytes of the digest before each value
 _WAIT = 30.0  # seconds for another run to finish writing
 _PENDING = 256  # entries that are written together
+_LATEST = 1.0  # seconds after which entries are written, however few
 
 _SCHEMA = """
 CREATE TABLE entries (key BLOB PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL)
@@ -59,6 +61,7 @@ class Entries:
         self._pending: dict[bytes, bytes] = {}
         self._asked: set[bytes] = set()
         self._today = datetime.now(UTC).toordinal()
+        self._written = monotonic()
         self._has_told = False
         self._connection: sqlite3.Connection | None = None
         try:
@@ -166,7 +169,7 @@ class Entries:
         """Store a value, soon; a key that is stored keeps its value."""
         if self._connection is not None:
             self._pending.setdefault(key, content)
-            if len(self._pending) >= _PENDING:
+            if len(self._pending) >= _PENDING or monotonic() - self._written >= _LATEST:
                 self.flush()
 
     def forget(self, keys: Iterable[bytes]) -> None:
@@ -181,6 +184,7 @@ class Entries:
     def flush(self) -> None:
         """Write what is pending."""
         pending, self._pending = self._pending, {}
+        self._written = monotonic()
         if self._connection is not None and pending:
             rows = [
                 (key, self._today, _check_of(key, content) + content)

@@ -91,9 +91,9 @@ def test_what_the_time_was_not_enough_for_is_told_and_done_later(
     assert max(counts.values()) - min(counts[cell] for cell in counts) <= 4
     assert done.exit_code == 0
     left = sum(one.cases for one in done.left_out)
-    assert left == len(whole.records) - len(done.records)
+    assert left >= len(whole.records) - len(done.records)
     (line,) = (line for line in lines_of(done, "{}") if line.startswith("left out by --budget: "))
-    assert f"{left} programs of {len(done.left_out)} cells" in line
+    assert f"up to {left} programs of {len(done.left_out)} cells" in line
     assert load(tmp_path / "out").left_out == done.left_out
     assert [one.cases for one in done.report.left_out] == [one.cases for one in done.left_out]
     resumed = run(options(tmp_path / "out"))  # without a limit

@@ -1,0 +1,76 @@
+"""What a cache saves: `python -m benchmarks.cached_run [--op 'a*'] [--profile standard]`.
+
+Runs the same command twice with one cache, and once more without. Prints the seconds of each, the
+second run's share of the first's, and how the cases that were run again had ended. Fails where the
+reports differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from time import perf_counter
+
+from conformance.results.summary import RunData, load
+from conformance.verdict import Verdict
+
+OURS = [sys.executable, "-m", "conformance", "run"]
+
+
+def timed(out: Path, arguments: list[str]) -> tuple[float, RunData]:
+    """Return the seconds that a run takes, reports included, and the run."""
+    begun = perf_counter()
+    done = subprocess.run(
+        [*OURS, *arguments, "--out", str(out)], capture_output=True, text=True, check=False
+    )
+    seconds = perf_counter() - begun
+    if done.returncode not in (0, 1):
+        raise SystemExit(done.stderr)
+    return seconds, load(out)
+
+
+def differences(one: RunData, other: RunData) -> list[str]:
+    """Return what differs in the reports of two runs, but for times and what the cache gave."""
+    names = ("records", "errors", "coverage", "exit_code", "incidents", "stale", "fixed")
+    return [name for name in names if getattr(one, name) != getattr(other, name)]
+
+
+def main() -> None:
+    """Time the runs and print what they took."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--backend", default="cpu")
+    parser.add_argument("--op", action="append", default=[])
+    parser.add_argument("--element-type", action="append", default=[])
+    parser.add_argument("--profile", default="standard")
+    parser.add_argument("--without", action="store_true", help="time a run without a cache, too")
+    given = parser.parse_args()
+    arguments = ["--backend", given.backend, "--profile", given.profile]
+    arguments += [word for op in given.op for word in ("--op", op)]
+    arguments += [word for of in given.element_type for word in ("--element-type", of)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cached = [*arguments, "--cache", str(folder / "cache")]
+        first, run = timed(folder / "first", cached)
+        second, again = timed(folder / "second", cached)
+        size = sum(path.stat().st_size for path in (folder / "cache").iterdir())
+        print(f"first run                {first:8.1f} s, {len(run.records)} cases")
+        print(f"second run               {second:8.1f} s, {again.from_cache} from the cache")
+        print(f"share                    {100 * second / first:8.1f} %")
+        print(f"size of the cache        {size / 1e6:8.1f} MB")
+        left = Counter(r.verdict.value for r in run.records if r.verdict is not Verdict.PASS)
+        print("run again:", ", ".join(f"{verdict} {n}" for verdict, n in left.most_common()))
+        if given.without:
+            bare, other = timed(folder / "bare", [*arguments, "--no-cache"])
+            print(f"run without a cache      {bare:8.1f} s")
+            print("differs from that:", ", ".join(differences(run, other)) or "nothing")
+        found = differences(run, again)
+        if found:
+            raise SystemExit(f"the reports differ in {', '.join(found)}")
+
+
+if __name__ == "__main__":
+    main()
