@@ -47,4 +47,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Runs at several dates or versions."""
 
     runs: Annotated[tuple[PastRun, ...], about("The runs, the oldest first.")]
-    cells: Annotated[tuple[PastCell, ...], about("Every cell that a run was to test.")]
+    cells: Annotated[
+        tuple[PastCell, ...],
+        about(
+            "Cells that did not end alike in all runs, or that a run was not to test. All others "
+            "ended in every run as `cells` of the report says."
+        ),
+    ]

@@ -14,7 +14,6 @@ from conformance.errors import UsageError
 from conformance.outputs import history as output
 from conformance.outputs.fields import Version
 from conformance.outputs.run import Backend, Shares
-from conformance.outputs.schema import as_json
 from conformance.results.shares import outcome
 from conformance.results.store import FILE_NAME, CellKey, StoreError
 from conformance.results.summary import RunData, load
@@ -113,6 +112,11 @@ class CellHistory:
     def has_changed(self) -> bool:
         """Whether two runs that were to test the cell differ in it."""
         return len({one for one in self.outcomes if one is not None}) > 1
+
+    @property
+    def is_same(self) -> bool:
+        """Whether every run was to test the cell, with the same outcome."""
+        return len({*self.outcomes}) == 1
 
     @property
     def last_change(self) -> int:
@@ -225,7 +229,7 @@ def _check(runs: Sequence[PastRun]) -> None:
 
 def past_run(path: Path, run: RunData) -> PastRun:
     """Return what a history keeps of a run."""
-    return PastRun(str(path), msgspec.convert(as_json(run.report), _Summary))
+    return PastRun(str(path), msgspec.convert(run.report, _Summary, from_attributes=True))
 
 
 def _circumstances(summary: _Summary) -> Iterator[tuple[str, str]]:
@@ -247,7 +251,7 @@ def described(history: History) -> output.History:
     """Return what JSON says of a history."""
     return output.History(
         runs=tuple(map(_run, history.runs)),
-        cells=tuple(map(_cell, history.cells)),
+        cells=tuple(_cell(cell) for cell in history.cells if not cell.is_same),
     )
 
 

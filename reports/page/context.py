@@ -32,10 +32,12 @@ def context_data(context: Context) -> dict[str, Any]:
 
 
 def _history(history: History) -> dict[str, Any]:
-    """Return the runs, and for each cell a string with a character for its outcome in each run."""
-    outcomes = dict.fromkeys(
-        one for cell in history.cells for one in cell.outcomes if one is not None
-    )
+    """Return the runs, and a string for each cell, with a character for its outcome in each run.
+
+    A cell that ended alike in all runs has none.
+    """
+    cells = [cell for cell in history.cells if not cell.is_same]
+    outcomes = dict.fromkeys(one for cell in cells for one in cell.outcomes if one is not None)
     codes = dict(zip(outcomes, _CODES, strict=False))
     return {
         "runs": [
@@ -53,8 +55,9 @@ def _history(history: History) -> dict[str, Any]:
         "outcomes": {code: [one.verdict, one.outcome] for one, code in codes.items()},
         "cells": {
             text.visible("/".join(cell.key)): "".join(_code(codes, one) for one in cell.outcomes)
-            for cell in history.cells
+            for cell in cells
         },
+        "count": len(history.cells),
         "changed": [text.visible("/".join(cell.key)) for cell in history.changed],
     }
 

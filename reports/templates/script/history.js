@@ -12,8 +12,9 @@
   const RUNS_SHOWN = 8;
   // The outcomes of a cell in each run, the newest first; nothing where this report has no history.
   const cellHistory = (name) => {
-    const codes = data.history?.cells[name];
-    if (!codes) return [];
+    if (!data.history) return [];
+    const codes = data.history.cells[name];
+    if (!codes) return [make("h3", {}, "History"), make("p", {}, `The same in all ${plural(data.history.runs.length, "run")}.`)];
     const rows = data.history.runs.map((run, at) => [run.date, outcomeTag(codes[at]), make("div", {}, differenceWords(run) || "–")]).reverse();
     return [make("h3", {}, "History"), scroll(table(["Run", "Outcome", "Since the run before"], rows, { class: "plain stacked past" }), `History of ${name}`)];
   };
@@ -32,7 +33,7 @@
     const cellName = (name) => (byKey.has(name) ? link(withState({ cell: name }), name.replaceAll("/", " ")) : name.replaceAll("/", " "));
     const cellRow = (name) => [cellName(name), ...[...known[name]].slice(first).map(outcomeTag)];
     const parts = [...scrolledInParts(table(columns, rows, { class: "plain stacked past" }, "Runs, the newest first", 20), "Runs, the newest first"),
-      make("p", { class: "hint" }, `${number(changed.length)} of ${plural(Object.keys(known).length, "cell")} changed over these ${number(runs.length)} runs. Click a cell of the matrix to see its outcome in each of them.`)];
+      make("p", { class: "hint" }, `${number(changed.length)} of ${plural(data.history.count, "cell")} changed over these ${number(runs.length)} runs. Click a cell of the matrix to see its outcome in each of them.`)];
     if (changed.length) {
       const title = "Cells that changed, those that changed last first";
       parts.push(...scrolledInParts(table(["Cell", ...dates], changed.map(cellRow), { class: "plain stacked past" }, first ? `${title}; the newest ${RUNS_SHOWN} runs` : title, 25), title));

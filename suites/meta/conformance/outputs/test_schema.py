@@ -210,7 +210,8 @@ def test_a_history_with_findings(call: Call, whole: Path, tmp_path: Path) -> Non
     code, told = printed(call, whole, old, *given)
     assert code == 0
     assert [run["path"] for run in told["history"]["runs"]] == [str(old), str(whole)]
-    assert {tuple(cell["verdicts"]) for cell in told["history"]["cells"]} == {("pass", "pass")}
+    assert told["history"]["cells"] == []  # all ended alike
+    assert [run["shares"] for run in told["history"]["runs"]] == [told["shares"]] * 2
     (cause,) = told["findings"]
     assert (cause["cause"], cause["programs"], cause["first_found"]) == ("a cause", 3, "")
     assert cause["findings"][0]["program"] == PROGRAM

@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from conformance.errors import UsageError
-from conformance.results.history import History, PastRun, history_lines, load_history, past_run
+from conformance.results.history import (
+    History,
+    PastRun,
+    described,
+    history_lines,
+    load_history,
+    past_run,
+)
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData, load, write_json
 from conformance.verdict import Errors, Record, Timing, Verdict
@@ -48,6 +55,12 @@ def test_cells_that_changed_last_come_first() -> None:
         ["pass", "pass", "inaccurate, new"],
         ["pass", "divergent, known", "divergent, known"],
         [None, None, "untested"],
+    ]
+    told = described(found)
+    assert [(cell.op, cell.verdicts, cell.outcomes) for cell in told.cells] == [
+        ("add", ("pass", "pass", "inaccurate"), ("conforms", "conforms", "new")),
+        ("sine", ("pass", "divergent", "divergent"), ("conforms", "known", "known")),
+        ("dot_general", (None, None, "untested"), (None, None, "untested")),
     ]
     assert found.differences(0) == ()
     assert found.differences(1) == (("jax", "0.12.0", "0.13"),)
