@@ -15,8 +15,10 @@ from conformance.campaign.updating.groups import entry_of, general, grouped
 from conformance.campaign.updating.smallest import written_as_it_is
 from conformance.check.counterexample import replay
 from conformance.cli import app, guarded
+from conformance.executors.lost import BROKEN_HEAP
 from conformance.gate.expectations import Counterexample, Expectation, known_by
 from conformance.gate.reading import ExpectationError, read
+from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Detail, Failing, Record, Verdict
 
 HAND_WRITTEN = """# ours, by hand
@@ -127,6 +129,29 @@ def test_a_new_file_includes_the_files_of_the_run(
     run(replace(given, expectations=str(beside)))
     code, out, _ = called(capfd, "update", given.out, "--out", other)
     assert f"with --expectations {beside} --expectations {other} nothing" in out
+
+
+def test_a_crash_of_overwritten_memory_that_no_program_shows_is_flaky(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it shows depends on what memory holds; `--strict` then asks for no counterexample."""
+    given = options(tmp_path / "run", "abort")
+    run(given)
+    with Store(given.out / FILE_NAME) as store:
+        store.settle([
+            replace(one, message=f"{one.message}: free(): invalid pointer")
+            for one in store.records()
+        ])  # fmt: skip
+    monkeypatch.setattr(command, "counterexample", lambda *_: None)
+    code, out, _ = called(capfd, "update", given.out, "--out", tmp_path / "mine.toml")
+    (entry,) = read(tmp_path / "mine.toml")
+    assert (code, entry.flaky, entry.rare) == (0, True, False)
+    assert entry.words == BROKEN_HEAP
+    assert "no counterexample, such as" not in out
+    given = options(tmp_path / "other", "internal_error")
+    run(given)
+    code, out, _ = called(capfd, "update", given.out, "--out", tmp_path / "other.toml")
+    assert "1 entry has no counterexample, such as subtract-crashed-internal-error" in out
 
 
 def test_what_was_written_stays_when_the_command_is_stopped(
