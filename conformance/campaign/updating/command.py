@@ -20,6 +20,7 @@ from conformance.campaign.updating.groups import (
     grouped,
     is_predicted_otherwise,
 )
+from conformance.campaign.updating.lost_batches import entries_of_batches
 from conformance.campaign.updating.smallest import Search, counterexample
 from conformance.errors import UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
@@ -32,7 +33,7 @@ from conformance.judging.wording import with_class
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData
 from conformance.results.summary import read as read_run
-from conformance.verdict import Record
+from conformance.verdict import LostBatch, Record
 
 NEEDED = (
     "conformance.campaign.fuzzing.reducing", "conformance.check.counterexample",
@@ -78,15 +79,19 @@ def update(options: Options) -> int:
     records = _judged(stored, known)
     found = grouped(records)
     groups = [one for one in found if not is_predicted_otherwise(one)]
-    if not groups:
+    batches = _lost_batches(stored, known)
+    if not groups and not batches:
         sys.stdout.write(f"nothing is new in {options.run}: {options.out} is left as it is\n")
         return _told(options, stored, files, len(found))
     taken = {*paths_of(files, [choice.name for choice in stored.choices])}
     include = _include(stored, options.out)
     for text in _entries(stored, groups, known, taken, options.seconds):
         _add(options.out, include, text)
+    for entry, comment in entries_of_batches(batches, taken):
+        sys.stdout.write(f"{entry.id}: {comment}\n")
+        _add(options.out, include, entry_text(as_table(entry), [comment]))
     added = [str(options.out)] if options.out.exists() else []
-    return _told(options, stored, [*dict.fromkeys([*files, *added])], len(groups))
+    return _told(options, stored, [*dict.fromkeys([*files, *added])], len(groups) or 1)
 
 
 def _stored(options: Options) -> _Stored:
@@ -120,6 +125,17 @@ def _judged(stored: _Stored, known: Sequence[Expectation]) -> list[Record]:
     """Return the records of the chosen backends, settled by these entries."""
     names = {choice.name for choice in stored.choices}
     return [settled(one, known) for one in stored.data.records if one.backend in names]
+
+
+def _lost_batches(stored: _Stored, known: Sequence[Expectation]) -> list[LostBatch]:
+    """Return the batches that failed as a whole and that none of these entries knows."""
+    names = {choice.name for choice in stored.choices}
+    return [
+        one
+        for one in stored.data.lost_batches
+        if one.verdict.fails and one.backend in names
+        if not any(entry.knows_batch(one) for entry in known)
+    ]
 
 
 def _entries(
@@ -222,10 +238,15 @@ def _told(options: Options, stored: _Stored, files: Sequence[str], count: int) -
     """Judge the run by the files as they are now, and say what is left of what was new."""
     if not count:
         return 0
-    left = grouped(_judged(stored, _load(files, stored)))
+    known = _load(files, stored)
+    left = grouped(_judged(stored, known))
     for group in left:
         what = with_class(group.verdict.value, group.kind, group.words)
         sys.stdout.write(f"left: {group.cases[0]}: {what}\n")
+    batches = _lost_batches(stored, known)
+    sys.stdout.write("".join(f"left: {one.line}\n" for one in batches))
+    if batches and not left:
+        return 1
     if left:
         sys.stdout.write(
             f"{len(left)} of {count} groups of failures are still new: see them by "
@@ -233,7 +254,8 @@ def _told(options: Options, stored: _Stored, files: Sequence[str], count: int) -
         )
         return 1
     alone = _load([str(options.out)], stored)
-    needed = [str(options.out)] if not grouped(_judged(stored, alone)) else list(files)
+    is_enough = not grouped(_judged(stored, alone)) and not _lost_batches(stored, alone)
+    needed = [str(options.out)] if is_enough else list(files)
     shown = " ".join(
         f"--expectations {shlex.quote(_name(one))}" for one in needed if one != str(SHIPPED)
     )

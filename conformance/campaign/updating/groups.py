@@ -228,7 +228,12 @@ def comments_of(group: Group) -> list[str]:
 def _id(group: Group, taken: Collection[str]) -> str:
     kind = _HEAP if group.has_broken_heap else group.kind
     what = kind if group.verdict.has_results else f"{group.verdict} {kind}"
-    stem = _UNSAFE.sub("-", f"{group.op} {what or group.verdict}".lower()).strip("-")
+    return free_id(f"{group.op} {what or group.verdict}", taken)
+
+
+def free_id(text: str, taken: Collection[str]) -> str:
+    """Return an id made of a text, with a number behind it where it is taken."""
+    stem = _UNSAFE.sub("-", text.lower()).strip("-")
     names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)
 

@@ -154,6 +154,23 @@ def test_a_crash_of_overwritten_memory_that_no_program_shows_is_flaky(
     assert "1 entry has no counterexample, such as subtract-crashed-internal-error" in out
 
 
+def test_batches_that_fail_as_a_whole_are_known_by_flaky_entries(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = options(tmp_path / "run", "error_together", ops=("abs", "subtract"))
+    assert run(given).exit_code == 1
+    file = tmp_path / "mine.toml"
+    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    assert code == 0, out
+    assert "lost-batch-crashed-internal-error: from " in out
+    (entry,) = read(file)
+    assert entry.flaky
+    assert entry.words == ("INTERNAL: too many functions",)
+    assert run(replace(given, expectations=str(file))).exit_code == 0
+    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    assert out == f"nothing is new in {given.out}: {file} is left as it is\n"
+
+
 def test_what_was_written_stays_when_the_command_is_stopped(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
