@@ -18,6 +18,7 @@ from conformance.cli import app, guarded
 from conformance.executors.lost import BROKEN_HEAP
 from conformance.gate.expectations import Counterexample, Expectation, known_by
 from conformance.gate.reading import ExpectationError, read
+from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Detail, Failing, Record, Verdict
 
@@ -336,8 +337,11 @@ def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> No
 
 
 def test_a_class_that_nothing_predicts_is_said_to_be_unpredictable() -> None:
-    (group,) = grouped([a_record(0, "f32", Verdict.DIVERGENT, "not deterministic")])
-    assert entry_of(group, [], ()).unpredictable
+    for kind in UNPREDICTABLE:
+        (group,) = grouped([a_record(0, "f32", Verdict.DIVERGENT, kind)])
+        entry = entry_of(group, [], ())
+        is_flaky = kind == "not deterministic"  # it fails now and then, whatever its values
+        assert (entry.flaky, entry.unpredictable) == (is_flaky, not is_flaky)
 
 
 def test_a_program_that_the_verifier_refuses_is_its_own_counterexample() -> None:
