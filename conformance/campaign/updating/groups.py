@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from conformance.executors.lost import BROKEN_HEAP, own_words
-from conformance.gate.classes import NOT_DETERMINISTIC, UNEXPLAINED
-from conformance.gate.expectations import Expectation, contains
+from conformance.gate.classes import CLASSES, NOT_DETERMINISTIC, UNEXPLAINED
+from conformance.gate.expectations import Expectation, classes_of, contains
 from conformance.gate.strict import TODO
 from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.known.computed import label
@@ -192,7 +192,7 @@ def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) ->
         reason=TODO,
         element_types=group.element_types,
         verdicts=group.verdicts,
-        kinds=group.kinds,
+        kinds=_kinds(group),
         words=words,
         where=where,
         max_ulp=_most(group),
@@ -201,6 +201,16 @@ def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) ->
         flaky=flaky,
         unpredictable=results and group.kind in UNPREDICTABLE and not flaky,
     )
+
+
+def _kinds(group: Group) -> tuple[str, ...]:
+    """Return the classes of an entry: of what fails now and then those of its failures, too, as it
+    may fail every time in another run."""
+    if group.kind != NOT_DETERMINISTIC:
+        return group.kinds
+    found = (kind for one in group.failures for kind in classes_of(one.record))
+    named = (kind for kind in found if kind in CLASSES and kind not in UNPREDICTABLE)
+    return (group.kind, *dict.fromkeys(named))
 
 
 def is_predicted_otherwise(group: Group) -> bool:

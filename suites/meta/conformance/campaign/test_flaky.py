@@ -10,6 +10,7 @@ import pytest
 
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
+from conformance.campaign.updating.groups import entry_of, grouped
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
@@ -92,6 +93,19 @@ def test_a_flaky_entry_knows_what_fails_every_time_and_nothing_else(tmp_path: Pa
     given = with_entry(tmp_path, ERRORS.replace("out of luck", "of sorts") + "\nflaky = true")
     done = run(options(tmp_path / "out", "internal_error", expectations=given))
     assert done.exit_code == 1
+
+
+def test_an_entry_made_from_what_fails_now_and_then_knows_it_failing_every_time(
+    tmp_path: Path,
+) -> None:
+    done = run(options(tmp_path, "error_now_and_then", element_types=("f32",)))
+    (group,) = grouped(done.records)
+    entry = entry_of(group, done.records, ())
+    assert (entry.flaky, entry.kinds) == (True, (NOT_DETERMINISTIC, "internal error"))
+    for record in done.records:
+        assert entry.knows(record)
+        assert entry.knows(replace(record, kind="internal error", repeats=None))
+        assert not entry.knows(replace(record, kind="out of memory", repeats=None))
 
 
 def test_a_flaky_entry_is_never_stale(tmp_path: Path) -> None:
