@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from conformance.campaign.fuzzing.keeping.collection import FoundCause
 from conformance.results.history import History
+
+if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
+    from conformance.campaign.fuzzing.keeping.collection import FoundCause
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from conformance.campaign.fuzzing.keeping.collection import FoundCause
 from conformance.results.history import History, difference_words, outcome_words
 from reports.context import Context
 from reports.markdown import code, inert
+
+if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
+    from conformance.campaign.fuzzing.keeping.collection import FoundCause
 
 RUNS, CELLS, CAUSES = 20, 30, 20
 """How many of each are listed: the newest runs, the cells that changed last, the causes."""

@@ -120,7 +120,6 @@ def report(
     A run alone exits with 1 only where a baseline, a floor or a strict report is asked for, and
     fails.
     """
-    from conformance.campaign.fuzzing.keeping.collection import load_findings
     from conformance.campaign.fuzzing.keeping.summary import is_campaign
     from conformance.gate.baseline import read_baseline
     from conformance.gate.comparison import compare
@@ -133,7 +132,11 @@ def report(
     if len(db) == 1 and is_campaign(db[0]):
         return _report_campaign(db[0], out, format, is_alone=not (history or findings))
     read = _read(db, out, is_history=history)
-    causes = load_findings(findings) if findings else None
+    causes = None
+    if findings:
+        from conformance.campaign.fuzzing.keeping.collection import load_findings  # loads jax
+
+        causes = load_findings(findings)
     context = Context(read.history, causes)
     data = read.data
     comparison = None if given is None else compare(data, given)

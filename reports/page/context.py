@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from string import ascii_letters, digits
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from conformance.campaign.fuzzing.keeping.collection import FoundCause
 from conformance.outputs.finding import Finding
 from conformance.outputs.run import Shares
 from conformance.results.history import CellOutcome, History
 from reports import text
 from reports.context import Context
+
+if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
+    from conformance.campaign.fuzzing.keeping.collection import FoundCause
 
 SCRIPTS = 60
 """Findings whose program and script the page holds; of others it has the folder."""
