@@ -159,7 +159,7 @@ class Repetitions:
             number += 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CorruptedBench(Bench):
     """A bench on which a case gives corrupted results whenever it is run alone."""
 
@@ -333,7 +333,11 @@ class _Judging:
         corruption: Corruption | None,
     ) -> Record:
         bench = CorruptedBench(
-            self.bench.session, self.bench.rule, self.bench.watch, repetitions.each(), corruption
+            self.bench.session,
+            self.bench.rule,
+            self.bench.watch,
+            rounds=repetitions.each(),
+            corruption=corruption,
         )
         ran = Ran(outcome, self.ran.together)
         return conclude(self.task.cell, self.prepared, ran, bench)[0]
