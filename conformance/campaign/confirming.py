@@ -82,6 +82,9 @@ def _concluded_of_errors(cell: Cell, told: _Told, first: Outcome) -> tuple[Recor
     errors = (one for one in outcomes if isinstance(one, BackendError))
     shown = next((one for one in errors if not isinstance(one, Unsupported)), None)
     if shown is None:  # wrong in a batch, right or unsupported in isolation
+        results = [one for one in outcomes if not isinstance(one, BackendError)]
+        if _explained(told, results):  # whether it is unsupported depends on the same memory
+            return judged(cell, told.prepared, told.of(results[0]))
         return not_deterministic(cell, told.prepared, Verdict.DIVERGENT, repeats), Errors()
     if repeats.failed == repeats.runs:
         return refused(cell, told.prepared, shown)

@@ -139,6 +139,24 @@ func.func @main(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
 
 
 @pytest.mark.parametrize(
+    ("given_back", "kind"), [([3, 1, 2], NEGATIVE), ([3, 2, 1], NOT_DETERMINISTIC)]
+)
+def test_what_memory_decides_is_that_where_it_is_refused_in_isolation(
+    given_back: list[int], kind: str
+) -> None:
+    """Of a comparator that the backend does not implement, which it left out in the batch."""
+    program = parse_module(SORTED_BY_ROWS)
+    inputs = (np.array([[3], [1], [2]], np.float32),)
+    prepared = Prepared(0, program, [inputs], [evaluate(program, inputs)])
+    bench = bench_of(Cell("sort", F32, "reference:unsupported"))
+    wrong = [[np.array(given_back, np.float32).reshape(3, 1)]]
+    record, _ = conclude(
+        Cell("sort", F32, "cpu"), prepared, Ran(wrong, [prepared, prepared]), bench
+    )
+    assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
+
+
+@pytest.mark.parametrize(
     ("given_back", "kind"), [([3, 1, 2], NEGATIVE), ([3, 2, 1], ONLY_IN_BATCH)]
 )
 def test_what_memory_decides_has_its_class_where_only_the_batch_shows_it(
