@@ -305,7 +305,7 @@ def test_what_is_reached_is_told_for_each_dialect(tmp_path: Path) -> None:
     done = run(options(tmp_path, ops=("add", "Add", "negate")))
     both = done.coverage_by_dialect
     assert list(both) == ["StableHLO", "XlaBuilder"]
-    assert both["XlaBuilder"] == replace(done.coverage["Add"], missing=())
+    assert both["XlaBuilder"] == replace(done.coverage["Add"], missing=(), dimensions={})
     assert both["StableHLO"].values == done.coverage["add"].values + done.coverage["negate"].values
     counted = [line for line in lines_of(done, "{}") if line.startswith("reached of ")]
     told = both["XlaBuilder"]
@@ -452,7 +452,7 @@ def test_an_error_of_the_harness_over_a_case_fails_the_run(
     """The other cases have their verdicts, and a baseline does not excuse what was not judged."""
     right = run(options(tmp_path / "right", "right"))
     assert right.exit_code == 0
-    monkeypatch.setattr("conformance.campaign.runner.run_isolated", _over_a_case)
+    monkeypatch.setattr("conformance.campaign.session.run_isolated", _over_a_case)
     broken = run(options(tmp_path / "broken", "right"))
     assert broken.exit_code == 1
     assert broken.records == right.records
