@@ -7,19 +7,17 @@ reference computes what follows, from the backend's values in all other places.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 from conformance.judging.compare import malformed
 from conformance.judging.perturbation.evaluations import Permitted
 from conformance.judging.perturbation.judge import differs_beyond_rounding
 from conformance.judging.perturbation.overrides import Override
-from conformance.transforms.extract import alone, part
+from conformance.transforms.extract import part
 from conformance.transforms.values import used_by
 from reference.interpreter.evaluate import EvaluationError, evaluate
-from reference.ir.program import Operation, Program, Value
+from reference.ir.program import Program, Value
 from reference.ir.types import Array
-from reference.numerics.alike import alike
 
 MOST_REPAIRS = 64
 """Repairs that are tried; candidates that are left when these are spent are taken to matter."""
@@ -117,70 +115,3 @@ def value_matters(
     except (EvaluationError, KeyError):
         return True
     return differs_beyond_rounding(permitted, with_wrong)
-
-
-def results_that_matter(
-    program: Program, platform: str, values: Mapping[str, Array], one: Override
-) -> frozenset[int]:
-    """Return the numbers of an operation's wrong results whose repair, each by itself, changes
-    results of main by more than rounding does."""
-    pairs = list(zip(one.expected, one.actual, strict=True))
-    differing = [number for number, pair in enumerate(pairs) if not alike(*pair).all()]
-
-    def repaired(number: int) -> Override:
-        results = [want if n == number else got for n, (want, got) in enumerate(pairs)]
-        return replace(one, expected=tuple(results))
-
-    return frozenset(n for n in differing if _matter(program, platform, values, [repaired(n)]))
-
-
-def reached_by(program: Program, operation: Operation) -> frozenset[int]:
-    """Return the numbers of main's results that are computed from an operation's."""
-    changed = {value.name for value in operation.results}
-    for one in program.main.body.operations[:-1]:
-        if any(value.name in changed for value in used_by(one)):
-            changed |= {value.name for value in one.results}
-    ends = program.main.body.operations[-1].operands
-    return frozenset(number for number, one in enumerate(ends) if one.name in changed)
-
-
-def carried_that_matter(
-    program: Program,
-    platform: str,
-    loop: Operation,
-    values: Mapping[str, Array],
-    right: Sequence[Array],
-    wrong: Sequence[Array],
-    results: Collection[int],
-) -> frozenset[int]:
-    """Return the numbers of the carried values whose repair after an iteration changes those
-    results of the loop by more than rounding does; all that differ where that cannot be told.
-
-    `right` and `wrong` are what is carried then; `values` are those that the backend has in the
-    program around the loop, by name. The reference computes the iterations that follow.
-    """
-    carried = tuple(
-        Value(f"{value.name} carried {number}", value.type)
-        for number, value in enumerate(loop.operands)
-    )
-    following = replace(loop, operands=carried)
-    names = [value.name for value in carried]
-    given = {**values, **dict(zip(names, wrong, strict=True))}
-    pairs = enumerate(zip(right, wrong, strict=True))
-    differing = [number for number, pair in pairs if not alike(*pair).all()]
-    whole = alone(program, following, given)
-    if whole is None:
-        return frozenset(differing)
-
-    def matters(number: int) -> bool:
-        repaired = alone(program, following, {**given, names[number]: right[number]})
-        assert repaired is not None  # as the whole is not
-        permitted = Permitted(*repaired, platform)
-        seen = [got if n in results else permitted.expected[n] for n, got in enumerate(reached)]
-        return differs_beyond_rounding(permitted, seen)
-
-    try:
-        reached = evaluate(*whole)
-        return frozenset(filter(matters, differing))
-    except EvaluationError:
-        return frozenset(differing)

@@ -33,12 +33,7 @@ from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import alone, part, returning
 from conformance.transforms.outline import outlined
 from conformance.transforms.values import can_be_result, elements, makers_of
-from conformance.triage.influence import (
-    carried_that_matter,
-    influential,
-    reached_by,
-    results_that_matter,
-)
+from conformance.triage.influence import influential
 from conformance.triage.prediction import is_modelled
 from conformance.triage.rewritings import rewritten
 from conformance.verdict import Errors, Verdict
@@ -136,7 +131,7 @@ def steps(
         values = {v.name: a for v, a in zip(outputs, arrays, strict=True)}
         values |= dict(zip(given, inputs, strict=True))
         results = dict(zip(numbers, arrays, strict=False))
-        found = _Judging(run, platform, less, shown, inputs, values).all(results)
+        found = _Judging(run, platform, returning(less, shown), inputs, values).all(results)
         return _that_matter(less, platform, found)
     except (BackendError, EvaluationError):
         return None
@@ -155,22 +150,17 @@ def _that_matter(program: Program, platform: str, found: Steps) -> Steps:
 
     harmless = tuple(one for one in found.wrong if is_harmless(one))
     wrong = tuple(one for one in found.wrong if not is_harmless(one))
-    harmless = (*found.harmless, *harmless)
     return replace(found, wrong=wrong, differing=culprits, harmless=harmless)
 
 
 class _Judging:
-    """The judgement of the operations of one program, the backend's values of which are known.
-
-    `whole` is the program with its own results, `shown` are the values that are looked at.
-    """
+    """The judgement of the operations of one program, the backend's values of which are known."""
 
     def __init__(
-        self, run: Run, platform: str, whole: Program, shown: Sequence[Value],
-        inputs: Sequence[Array], values: dict[str, Array],
+        self, run: Run, platform: str, program: Program, inputs: Sequence[Array],
+        values: dict[str, Array],
     ) -> None:  # fmt: skip
-        self._run, self._platform, self._whole = run, platform, whole
-        self._program = program = returning(whole, shown)
+        self._run, self._platform, self._program = run, platform, program
         self._inputs, self._values = inputs, values
         self._operations = program.main.body.operations[:-1]
         self._makers = makers_of(program)
@@ -179,7 +169,6 @@ class _Judging:
         self._adopted: list[Override] = []
         self._differing: list[Override] = []
         self._unsettled: list[Operation] = []
-        self._harmless: list[Wrong] = []
 
     def all(self, ends: Mapping[int, Array]) -> Steps:
         """The judgement on every operation, in order."""
@@ -187,7 +176,7 @@ class _Judging:
             self._judge(number, operation)
         return Steps(
             self._values, ends, tuple(self._wrong), tuple(self._adopted), tuple(self._differing),
-            tuple(self._unsettled), tuple(self._harmless),
+            tuple(self._unsettled),
         )  # fmt: skip
 
     def _judge(self, number: int, operation: Operation) -> None:
@@ -386,9 +375,8 @@ class _Judging:
             outlined(self._program, region, self._values) for region in operation.regions
         )
         carried = [self._values[value.name] for value in operation.operands]
-        loop = Override(operation, expected, got)
         faulty, before = 0, len(self._wrong)
-        noted, harmless = before, list[Wrong]()
+        noted = before
         for _ in range(ITERATIONS):
             (goes_on,) = self._run(condition, [[*carried, *around]])
             if not self._region(operation, condition, [*carried, *around], goes_on):
@@ -400,46 +388,14 @@ class _Judging:
             if not self._region(operation, body, inputs, carried):
                 return False
             if len(self._wrong) > noted:
-                harmless += self._harmless_after(loop, body, inputs, carried, noted)
                 faulty, noted = faulty + 1, len(self._wrong)
             if faulty == FAULTY_ITERATIONS:
-                self._set_apart(harmless, before)
                 return True
         else:
-            self._set_apart(harmless, before)
             return noted > before
-        self._set_apart(harmless, before)
         if noted > before:
             return _follows(expected, carried, got)
         return all(bool(alike(one, other).all()) for one, other in zip(carried, got, strict=True))
-
-    def _harmless_after(
-        self,
-        loop: Override,
-        body: Program,
-        inputs: Sequence[Array],
-        carried: Sequence[Array],
-        noted: int,
-    ) -> list[Wrong]:
-        """Return what is wrong in an iteration, noted from there on, without mattering later."""
-        whole, values = self._whole, self._values
-        results = results_that_matter(whole, self._platform, values, loop)
-        matter = carried_that_matter(
-            whole, self._platform, loop.operation, values, evaluate(body, inputs), carried, results
-        )
-        return [
-            one
-            for one in self._wrong[noted:]
-            if not matter & reached_by(body, one.within[1] if one.within[1:] else one.operation)
-        ]
-
-    def _set_apart(self, harmless: Sequence[Wrong], before: int) -> None:
-        """Leave out what is wrong in iterations of a loop without changing its results; not where
-        nothing else is, as all of it may do so together."""
-        left = [one for one in self._wrong[before:] if not any(one is each for each in harmless)]
-        if left:
-            self._wrong[before:] = left
-            self._harmless += harmless
 
     def _region(
         self,
