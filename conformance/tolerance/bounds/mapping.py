@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.tolerance.bounds.reduction import may_round, within_bounds
+from conformance.tolerance.bounds.reduction import may_round, parts_within_bounds
 from conformance.tolerance.rule import Rule
 from reference.interpreter.evaluate import body_of
 from reference.ir.op import Rounding
@@ -36,9 +36,7 @@ def mapped(budget: Budget) -> Rule:
         expected: tuple[Array, ...],
         actual: tuple[Array, ...],
     ) -> tuple[Array | None, ...]:
-        if not any(element_type_of(one).is_complex for one in expected):
-            return (None,) * len(expected)
-        return within_bounds(bound(operation, operands, expected), expected, actual)
+        return parts_within_bounds(bound, operation, operands, expected, actual)
 
     return Rule(
         "map",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from conformance.tolerance.bounds import flushed_sums
-from conformance.tolerance.rule import Rule
+from conformance.tolerance.rule import Bound, Rule
 from conformance.transforms.values import nested
 from reference.ir.monoid import ADD, MULTIPLY, Monoid
 from reference.ir.notation import is_promotable
@@ -134,19 +134,24 @@ def parts_within(
     actual: tuple[Array, ...],
 ) -> tuple[Array | None, ...]:
     """Complex elements with a part that is not finite: right when the other part is in bounds."""
-    if not any(element_type_of(x).is_complex for x in expected):
-        return (None,) * len(expected)
-    return within_bounds(reduction_bound(operation, operands, expected), expected, actual)
+    return parts_within_bounds(reduction_bound, operation, operands, expected, actual)
 
 
-def within_bounds(
-    bounds: tuple[Array | None, ...], expected: tuple[Array, ...], actual: tuple[Array, ...]
+def parts_within_bounds(
+    bound: Bound,
+    operation: Operation,
+    operands: tuple[Array, ...],
+    expected: tuple[Array, ...],
+    actual: tuple[Array, ...],
 ) -> tuple[Array | None, ...]:
     """Return, for each result, its complex elements with a part that is not finite and the other
-    part in bounds; None of real results and of those without a bound."""
+    part in bounds; None of real results, for which alone no bound is asked, and of data."""
+    if not any(element_type_of(x).is_complex for x in expected):
+        return (None,) * len(expected)
+    bounds = bound(operation, operands, expected)
     return tuple(
-        None if bound is None or not element_type_of(want).is_complex else _within(want, got, bound)
-        for bound, want, got in zip(bounds, expected, actual, strict=True)
+        None if most is None or not element_type_of(want).is_complex else _within(want, got, most)
+        for most, want, got in zip(bounds, expected, actual, strict=True)
     )
 
 
