@@ -1,0 +1,1 @@
+"""The reader of optimised HLO: from a serialised module to a program of the reference."""

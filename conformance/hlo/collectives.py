@@ -1,0 +1,189 @@
+"""Instructions by which the processes of a group give one another values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.hlo.building import typed
+from conformance.hlo.protos import DeviceList, IotaGroups
+from conformance.hlo.shapes import Tree, leaf_types
+from conformance.hlo.site import Handler, Site
+from reference.ir.program import Dense, TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
+
+_NO_ID = -1
+
+
+def _matrix(rows: list[list[int]]) -> Dense:
+    """Return lists of ids as programs hold them, filled up to one length."""
+    width = max(map(len, rows), default=0)
+    ids = [[*row, *[_NO_ID] * (width - len(row))] for row in rows]
+    array = np.array(ids, np.int64).reshape(len(rows), width)
+    return Dense.of(array, TensorType(array.shape, ELEMENT_TYPES["si64"]))
+
+
+def _iota_groups(groups: IotaGroups) -> list[list[int]]:
+    ids = np.arange(groups.num_replica_groups * groups.num_devices_per_group)
+    if groups.iota_reshape_dims:
+        ids = ids.reshape(groups.iota_reshape_dims).transpose(groups.iota_transpose_perm)
+    found: list[list[int]] = ids.reshape(groups.num_replica_groups, -1).tolist()
+    return found
+
+
+def groups_of(site: Site) -> list[list[int]]:
+    """Return the groups of ids that an instruction lists, none where all are one group."""
+    devices = site.instruction.collective_device_list or DeviceList()
+    if devices.iota_replica_group_list is not None:
+        return _iota_groups(devices.iota_replica_group_list)
+    listed = devices.replica_groups or site.instruction.replica_groups
+    return [group.replica_ids for group in listed]
+
+
+def _channel(site: Site) -> int:
+    return max(0, site.instruction.channel_id)
+
+
+def _all_reduce(site: Site) -> Tree:
+    values = site.values
+    return _tree(site, site.building.add(
+        "all_reduce", values, [typed(value) for value in values], (site.body(),),
+        replica_groups=_matrix(groups_of(site)), channel_id=_channel(site),
+        use_global_device_ids=site.instruction.use_global_device_ids,
+    ))  # fmt: skip
+
+
+def _tree(site: Site, results: tuple[Value, ...]) -> Tree:
+    """Return results as one value, or as a tuple."""
+    return results[0] if len(results) == 1 and not site.instruction.shape.tuple_shapes else results
+
+
+def _all_gather(site: Site) -> Tree:
+    return _tree(site, _gathered(site, tuple(site.types)))
+
+
+def _gathered(site: Site, types: tuple[TensorType, ...]) -> tuple[Value, ...]:
+    return site.building.add(
+        "all_gather", site.values, types, all_gather_dim=site.instruction.dimensions[0],
+        replica_groups=_matrix(groups_of(site)), channel_id=_channel(site),
+        use_global_device_ids=site.instruction.use_global_device_ids,
+    )  # fmt: skip
+
+
+def _all_gather_start(site: Site) -> Tree:
+    """Add a gather whose shape is that of its operands, then that of its results."""
+    result = site.instruction.shape.tuple_shapes[1]
+    types = tuple(of for of in leaf_types(result) if isinstance(of, TensorType))
+    values = _gathered(site, types)
+    return (site.operands, values if result.tuple_shapes else values[0])
+
+
+def _all_to_all(site: Site) -> Tree:
+    groups = groups_of(site)
+    if not site.instruction.shape.tuple_shapes:
+        return _exchanged(site, site.value(0), site.instruction.dimensions[0], groups)
+    building, values = site.building, site.values
+    of = typed(values[0])
+    rows = [building.reshape(value, (1, *of.static_shape)) for value in values]
+    together = TensorType((len(rows), *of.static_shape), of.element_type)
+    joined = building.one("concatenate", rows, together, dimension=0)
+    given = _exchanged(site, joined, 0, groups)
+    rest = (0,) * of.rank
+    return tuple(
+        building.reshape(
+            building.slice(given, (at, *rest), (at + 1, *of.static_shape)), of.static_shape
+        )
+        for at in range(len(rows))
+    )
+
+
+def _exchanged(site: Site, value: Value, dimension: int, groups: list[list[int]]) -> Value:
+    """Add an exchange of as many parts as a group has processes, along one dimension."""
+    if not groups:
+        raise site.unreadable("its groups are not listed")
+    return site.building.add(
+        "all_to_all", (value,), (typed(value),), split_dimension=dimension,
+        concat_dimension=dimension, split_count=len(groups[0]),
+        replica_groups=_matrix(groups), channel_id=_channel(site),
+    )[0]  # fmt: skip
+
+
+def _permuted(site: Site) -> tuple[Value, ...]:
+    pairs = [[pair.source, pair.target] for pair in site.instruction.source_target_pairs]
+    listed = _matrix(pairs) if pairs else Dense(TensorType((0, 2), ELEMENT_TYPES["si64"]), b"")
+    return tuple(
+        site.building.one(
+            "collective_permute", (value,), typed(value), source_target_pairs=listed,
+            channel_id=_channel(site),
+        )
+        for value in site.values
+    )  # fmt: skip
+
+
+def _collective_permute(site: Site) -> Tree:
+    return _tree(site, _permuted(site))
+
+
+def _collective_permute_start(site: Site) -> Tree:
+    results = _permuted(site)
+    return (site.operands, results[0] if len(results) == 1 else results)
+
+
+def _collective_broadcast(site: Site) -> Tree:
+    return _tree(site, site.building.add(
+        "collective_broadcast", site.values, site.types, replica_groups=_matrix(groups_of(site)),
+        channel_id=_channel(site),
+    ))  # fmt: skip
+
+
+def _reduce_scatter(site: Site) -> Tree:
+    return _tree(site, tuple(
+        site.building.one(
+            "reduce_scatter", (value,), of, (site.body(),),
+            scatter_dimension=site.instruction.dimensions[0],
+            replica_groups=_matrix(groups_of(site)), channel_id=_channel(site),
+            use_global_device_ids=site.instruction.use_global_device_ids,
+        )
+        for value, of in zip(site.values, site.types, strict=True)
+    ))  # fmt: skip
+
+
+def _ragged_all_to_all(site: Site) -> Tree:
+    return site.building.one(
+        "mhlo.ragged_all_to_all", site.values, site.type,
+        replica_groups=_matrix(groups_of(site)), channel_id=_channel(site),
+    )  # fmt: skip
+
+
+def _process_id(name: str) -> Handler:
+    return lambda site: site.building.one(name, (), site.type)
+
+
+def _done(site: Site) -> Tree:
+    return site.operands[0]
+
+
+def _second(site: Site) -> Tree:
+    operand = site.operands[0]
+    if isinstance(operand, Value):
+        raise site.unreadable("its operand was not started")
+    return operand[1]
+
+
+HANDLERS: dict[str, Handler] = {
+    "all-gather": _all_gather,
+    "all-gather-done": _second,
+    "all-gather-start": _all_gather_start,
+    "all-reduce": _all_reduce,
+    "all-reduce-done": _done,
+    "all-reduce-start": _all_reduce,
+    "all-to-all": _all_to_all,
+    "collective-broadcast": _collective_broadcast,
+    "collective-permute": _collective_permute,
+    "collective-permute-done": _second,
+    "collective-permute-start": _collective_permute_start,
+    "partition-id": _process_id("partition_id"),
+    "ragged-all-to-all": _ragged_all_to_all,
+    "reduce-scatter": _reduce_scatter,
+    "replica-id": _process_id("replica_id"),
+}
+"""What each opcode means."""

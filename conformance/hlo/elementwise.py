@@ -1,0 +1,106 @@
+"""Instructions whose results are computed element by element."""
+
+from __future__ import annotations
+
+from conformance.hlo.building import Building, typed
+from conformance.hlo.shapes import Tree
+from conformance.hlo.site import Handler, Site
+from reference.ir.program import TensorType, Value
+from reference.ir.types import ELEMENT_TYPES, ElementType
+
+_SAME = """abs add and atan2 cbrt ceil clamp complex convert divide exponential floor imag log
+    logistic maximum minimum multiply negate not or popcnt power real remainder rsqrt select sign
+    sqrt subtract tan tanh xor cosine sine"""
+"""Opcodes that are called as the reference's ops."""
+
+_RENAMED = {
+    "cosh": "mhlo.cosh", "erf": "mhlo.erf", "count-leading-zeros": "count_leading_zeros",
+    "exponential-minus-one": "exponential_minus_one", "is-finite": "is_finite",
+    "log-plus-one": "log_plus_one", "round-nearest-afz": "round_nearest_afz",
+    "round-nearest-even": "round_nearest_even", "shift-left": "shift_left",
+    "shift-right-arithmetic": "shift_right_arithmetic",
+    "shift-right-logical": "shift_right_logical",
+}  # fmt: skip
+
+
+def _elementwise(name: str) -> Handler:
+    def handler(site: Site) -> Tree:
+        operands = [site.value(number) for number in range(len(site.operands))]
+        return site.building.one(name, operands, site.type)
+
+    return handler
+
+
+def _compare(site: Site) -> Tree:
+    one = site.instruction
+    return site.building.one(
+        "compare", (site.value(0), site.value(1)), site.type,
+        comparison_direction=one.comparison_direction, compare_type=one.comparison_type or None,
+    )  # fmt: skip
+
+
+def _reduce_precision(site: Site) -> Tree:
+    one = site.instruction
+    return site.building.one(
+        "reduce_precision", (site.value(0),), site.type, exponent_bits=one.exponent_bits,
+        mantissa_bits=one.mantissa_bits,
+    )  # fmt: skip
+
+
+def _mulhi(site: Site) -> Tree:
+    of = site.type.element
+    if of.bits < 64:
+        return _high_of_wider(site.building, site.value(0), site.value(1), of)
+    if of.is_signed:
+        return _high_signed(site.building, site.value(0), site.value(1))
+    return high_of_products(site.building, site.value(0), site.value(1))
+
+
+def _high_of_wider(building: Building, lhs: Value, rhs: Value, of: ElementType) -> Value:
+    """Return the high halves of products that the type of twice the width holds."""
+    wide = ELEMENT_TYPES[f"{'si' if of.is_signed else 'ui'}{2 * of.bits}"]
+    factors = [building.convert(operand, wide) for operand in (lhs, rhs)]
+    product = building.binary("multiply", *factors)
+    bits = building.full(of.bits, TensorType(typed(product).shape, wide))
+    return building.convert(building.binary("shift_right_logical", product, bits), of)
+
+
+def high_of_products(building: Building, lhs: Value, rhs: Value) -> Value:
+    """Return the high 64 bits of products of ui64, from products of halves."""
+    of = typed(lhs)
+    half, low = building.full(32, of), building.full((1 << 32) - 1, of)
+
+    def parts(value: Value) -> tuple[Value, Value]:
+        shifted = building.binary("shift_right_logical", value, half)
+        return shifted, building.binary("and", value, low)
+
+    (a, b), (c, d) = parts(lhs), parts(rhs)
+    lowest, _ = parts(building.binary("multiply", b, d))
+    high, rest = parts(building.binary("add", building.binary("multiply", a, d), lowest))
+    carry, _ = parts(building.binary("add", building.binary("multiply", b, c), rest))
+    top = building.binary("add", building.binary("multiply", a, c), high)
+    return building.binary("add", top, carry)
+
+
+def _high_signed(building: Building, lhs: Value, rhs: Value) -> Value:
+    """Return the high 64 bits of products of si64, corrected from those of ui64."""
+    of = typed(lhs)
+    unsigned = ELEMENT_TYPES["ui64"]
+    a, b = building.bitcast(lhs, unsigned), building.bitcast(rhs, unsigned)
+    high = high_of_products(building, a, b)
+    zero, none = building.full(0, of), building.full(0, TensorType(of.shape, unsigned))
+    for negative, other in ((lhs, b), (rhs, a)):
+        is_negative = building.compare("LT", negative, zero)
+        less = building.one("select", (is_negative, other, none), other.type)
+        high = building.binary("subtract", high, less)
+    return building.bitcast(high, of.element)
+
+
+HANDLERS: dict[str, Handler] = {
+    **{name: _elementwise(name) for name in _SAME.split()},
+    **{opcode: _elementwise(name) for opcode, name in _RENAMED.items()},
+    "compare": _compare,
+    "mulhi": _mulhi,
+    "reduce-precision": _reduce_precision,
+}
+"""What each opcode means."""

@@ -1,0 +1,254 @@
+"""Instructions that make, move, select and relabel elements."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.hlo.building import Building, typed
+from conformance.hlo.literals import dense_of
+from conformance.hlo.protos import Shape
+from conformance.hlo.shapes import Tree, is_tiled, major_to_minor, order_of, tensor_of
+from conformance.hlo.site import Handler, Site
+from reference.ir.program import TensorType, Value
+from reference.ir.types import ELEMENT_TYPES, ElementType
+
+
+def _constant(site: Site) -> Tree:
+    literal = site.instruction.literal
+    if literal is None:
+        raise site.unreadable("its elements are left out")
+    return site.building.constant(dense_of(literal))
+
+
+def _iota(site: Site) -> Tree:
+    return site.building.one("iota", (), site.type, iota_dimension=site.instruction.dimensions[0])
+
+
+def _broadcast(site: Site) -> Tree:
+    return site.building.one(
+        "broadcast_in_dim", (site.value(0),), site.type,
+        broadcast_dimensions=tuple(site.instruction.dimensions),
+    )  # fmt: skip
+
+
+def _reshape(site: Site) -> Tree:
+    return site.building.one("reshape", (site.value(0),), site.type)
+
+
+def _transpose(site: Site) -> Tree:
+    permutation = tuple(site.instruction.dimensions)
+    return site.building.one("transpose", (site.value(0),), site.type, permutation=permutation)
+
+
+def _reverse(site: Site) -> Tree:
+    dimensions = tuple(site.instruction.dimensions)
+    return site.building.one("reverse", (site.value(0),), site.type, dimensions=dimensions)
+
+
+def _concatenate(site: Site) -> Tree:
+    dimension = site.instruction.dimensions[0]
+    return site.building.one("concatenate", site.values, site.type, dimension=dimension)
+
+
+def _slice(site: Site) -> Tree:
+    limits = site.instruction.slice_dimensions
+    return site.building.one(
+        "slice", (site.value(0),), site.type, start_indices=tuple(one.start for one in limits),
+        limit_indices=tuple(one.limit for one in limits),
+        strides=tuple(one.stride or 1 for one in limits),
+    )  # fmt: skip
+
+
+def _starts(site: Site, first: int) -> tuple[Value, ...]:
+    """Return start indices as scalars, which older modules have in one operand."""
+    given = tuple(site.value(number) for number in range(first, len(site.operands)))
+    if len(given) != 1 or not typed(given[0]).rank:
+        return given
+    count = typed(given[0]).static_shape[0]
+    building = site.building
+    single = (building.slice(given[0], (at,), (at + 1,)) for at in range(count))
+    return tuple(building.reshape(one, ()) for one in single)
+
+
+def _dynamic_slice(site: Site) -> Tree:
+    return site.building.one(
+        "dynamic_slice", (site.value(0), *_starts(site, 1)), site.type,
+        slice_sizes=tuple(site.instruction.dynamic_slice_sizes),
+    )  # fmt: skip
+
+
+def _dynamic_update_slice(site: Site) -> Tree:
+    operands = (site.value(0), site.value(1), *_starts(site, 2))
+    return site.building.one("dynamic_update_slice", operands, site.type)
+
+
+def _pad(site: Site) -> Tree:
+    config = site.instruction.padding_config
+    dimensions = config.dimensions if config else []
+    return site.building.one(
+        "pad", (site.value(0), site.value(1)), site.type,
+        edge_padding_low=tuple(one.edge_padding_low for one in dimensions),
+        edge_padding_high=tuple(one.edge_padding_high for one in dimensions),
+        interior_padding=tuple(one.interior_padding for one in dimensions),
+    )  # fmt: skip
+
+
+def _gather(site: Site) -> Tree:
+    numbers = site.instruction.gather_dimension_numbers
+    if numbers is None:
+        raise site.unreadable("it has no dimension numbers")
+    return site.building.one(
+        "gather", (site.value(0), site.value(1)), site.type,
+        offset_dims=tuple(numbers.offset_dims),
+        collapsed_slice_dims=tuple(numbers.collapsed_slice_dims),
+        operand_batching_dims=tuple(numbers.operand_batching_dims),
+        start_indices_batching_dims=tuple(numbers.start_indices_batching_dims),
+        start_index_map=tuple(numbers.start_index_map),
+        index_vector_dim=numbers.index_vector_dim,
+        slice_sizes=tuple(site.instruction.gather_slice_sizes),
+        indices_are_sorted=site.instruction.indices_are_sorted,
+    )  # fmt: skip
+
+
+def _get_dimension_size(site: Site) -> Tree:
+    return site.building.one(
+        "get_dimension_size", (site.value(0),), site.type,
+        dimension=site.instruction.dimensions[0],
+    )  # fmt: skip
+
+
+def _set_dimension_size(site: Site) -> Tree:
+    return site.building.one(
+        "set_dimension_size", (site.value(0), site.value(1)), site.type,
+        dimension=site.instruction.dimensions[0],
+    )  # fmt: skip
+
+
+def _dynamic_reshape(site: Site) -> Tree:
+    building = site.building
+    one, scalar = TensorType((1,), ELEMENT_TYPES["si32"]), len(site.operands) - 1
+    sizes = [
+        building.one("reshape", (building.convert(site.value(d + 1), one.element),), one)
+        for d in range(scalar)
+    ]
+    shape = TensorType((scalar,), one.element)
+    joined = building.one("concatenate", sizes, shape, dimension=0)
+    return building.one("dynamic_reshape", (site.value(0), joined), site.type)
+
+
+def _bitcast_convert(site: Site) -> Tree:
+    return site.building.one("bitcast_convert", (site.value(0),), site.type)
+
+
+def _bitcast(site: Site) -> Tree:
+    """Add what leaves memory as it is: elements in the order of another layout or type."""
+    source, target, value = site.shapes[0], site.instruction.shape, site.value(0)
+    if any(source.is_dynamic_dimension) or any(target.is_dynamic_dimension):
+        if source.dimensions == target.dimensions:
+            return value
+        raise site.unreadable("sizes that change")
+    own, wanted = tensor_of(source).element, tensor_of(target).element
+    if own.bits == wanted.bits or (held_bits(own) == held_bits(wanted)):
+        value = retyped(site.building, value, wanted)
+        return relaid(site.building, value, source, target)
+    if is_tiled(source) or is_tiled(target):
+        raise site.unreadable("another width of elements in tiles")
+    flat = relaid(site.building, value, source, _flat(source))
+    return relaid(
+        site.building, _rewidened(site.building, flat, own, wanted), _flat(target), target
+    )  # fmt: skip
+
+
+def held_bits(element: ElementType) -> int:
+    """Return how many bits an element has in memory where none is packed."""
+    return max(8, element.bits)
+
+
+def retyped(building: Building, value: Value, element: ElementType) -> Value:
+    """Return the same bits as elements of another type that memory holds in the same width."""
+    own = typed(value).element
+    if own == element:
+        return value
+    if own.bits == element.bits:
+        return building.bitcast(value, element)
+    if own.is_boolean:
+        return building.convert(value, element)
+    if element.is_boolean:
+        zero = building.full(0, TensorType(typed(value).shape, ELEMENT_TYPES["ui8"]))
+        return building.compare("NE", building.bitcast(value, ELEMENT_TYPES["ui8"]), zero)
+    byte = ELEMENT_TYPES["ui8"]
+    narrow = own if own.bits < element.bits else element
+    code = ELEMENT_TYPES[f"ui{narrow.bits}"]
+    if own is narrow:
+        return retyped(building, building.convert(building.bitcast(value, code), byte), element)
+    return building.bitcast(building.convert(retyped(building, value, byte), code), element)
+
+
+def _flat(shape: Shape) -> Shape:
+    return replace(shape, dimensions=[math.prod(shape.dimensions)], layout=None)
+
+
+def _rewidened(building: Building, flat: Value, own: ElementType, wanted: ElementType) -> Value:
+    """Return a flat array's bits as a flat array of elements of another width."""
+    (count,) = typed(flat).static_shape
+    if own.bits > wanted.bits:
+        parts = own.bits // wanted.bits
+        pairs = TensorType((count, parts), wanted)
+        return building.reshape(
+            building.one("bitcast_convert", (flat,), pairs), (count * parts,)
+        )  # fmt: skip
+    parts = wanted.bits // own.bits
+    pairs = building.reshape(flat, (count // parts, parts))
+    return building.one("bitcast_convert", (pairs,), TensorType((count // parts,), wanted))
+
+
+def relaid(building: Building, value: Value, source: Shape, target: Shape) -> Value:
+    """Return what memory that holds `value` in one shape's layout holds in another shape's.
+
+    A reshape where elements stay in order, else a transposition of memory's dimensions, else each
+    element by its number. Padding of the source, where tiles leave some, reads as zero.
+    """
+    sizes, wanted = tuple(source.dimensions), tuple(target.dimensions)
+    if is_tiled(source) or is_tiled(target):
+        order = order_of(source, target)
+        if order.size == math.prod(sizes) and np.array_equal(order, np.arange(order.size)):
+            return building.reshape(value, wanted)
+        plain = order_of(_untiled(source), _untiled(target))
+        if order.size != math.prod(sizes) or not np.array_equal(order, plain):
+            flat = building.reshape(value, (math.prod(sizes),))
+            return building.taken(flat, order.tolist(), wanted)
+    held, given = major_to_minor(source), major_to_minor(target)
+    if sizes == wanted and held == given:
+        return value
+    memory = building.reshape(building.transpose(value, held), tuple(wanted[d] for d in given))
+    return building.transpose(memory, tuple(np.argsort(given).tolist()))
+
+
+def _untiled(shape: Shape) -> Shape:
+    assert shape.layout is not None
+    return replace(shape, layout=replace(shape.layout, tiles=[]))
+
+
+HANDLERS: dict[str, Handler] = {
+    "bitcast": _bitcast,
+    "bitcast-convert": _bitcast_convert,
+    "broadcast": _broadcast,
+    "concatenate": _concatenate,
+    "constant": _constant,
+    "dynamic-reshape": _dynamic_reshape,
+    "dynamic-slice": _dynamic_slice,
+    "dynamic-update-slice": _dynamic_update_slice,
+    "gather": _gather,
+    "get-dimension-size": _get_dimension_size,
+    "iota": _iota,
+    "pad": _pad,
+    "reshape": _reshape,
+    "reverse": _reverse,
+    "set-dimension-size": _set_dimension_size,
+    "slice": _slice,
+    "transpose": _transpose,
+}
+"""What each opcode means."""

@@ -1,0 +1,16 @@
+"""Every opcode that is read, and what it means."""
+
+from __future__ import annotations
+
+from conformance.hlo import collectives, control, elementwise, folding, moving, products
+from conformance.hlo.site import Handler
+
+HANDLERS: dict[str, Handler] = {
+    **elementwise.HANDLERS,
+    **moving.HANDLERS,
+    **folding.HANDLERS,
+    **products.HANDLERS,
+    **control.HANDLERS,
+    **collectives.HANDLERS,
+}
+"""By opcode, as XLA spells it."""

@@ -1,0 +1,112 @@
+"""Read an optimised HLO module as a program that the reference evaluates.
+
+The reader decodes the serialised proto. The text of a module omits large constants, and XLA's own
+translation to StableHLO aborts on some modules and drops layouts. Fusions and calls are inlined,
+tuples become several values, schedules and memory spaces are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from conformance.hlo.building import Building
+from conformance.hlo.opcodes import HANDLERS
+from conformance.hlo.protos import Computation, Instruction, Module
+from conformance.hlo.shapes import Tree, leaf_types, leaves, tree_of
+from conformance.hlo.site import Site
+from conformance.hlo.unreadable import Unreadable
+from conformance.hlo.wire import WireError, decode
+from reference.ir.program import Function, Program, Region
+
+__all__ = ["Unreadable", "read_module"]
+
+LIMIT = 200_000
+"""How many operations a program may have, as calls that are inlined can double it at each level."""
+
+
+def read_module(proto: bytes) -> Program:
+    """Return the program that a serialised HloModuleProto means.
+
+    Parameters and results of `main` are those of the entry computation, tuples as their parts. The
+    module does not say on how many processes it is run; `Program.process_grid` is the caller's.
+
+    Raises:
+        Unreadable: when the module holds something that has no meaning to the reference.
+    """
+    try:
+        module = decode(Module, proto)
+    except (WireError, TypeError, AttributeError) as error:
+        raise Unreadable("module", f"not a serialised HloModuleProto: {error}") from error
+    reader = _Reader({one.id: one for one in module.computations})
+    building = Building()
+    body = reader.body(module.entry_computation_id, building)
+    returned = tuple(value.type for value in body.operations[-1].operands)
+    return Program((Function("main", body, returned),))
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The computations of a module by id, and those that are being inlined."""
+
+    found: dict[int, Computation]
+    entered: list[int] = field(default_factory=list[int])
+    count: int = 0
+
+    def body(self, number: int, building: Building) -> Region:
+        """Return the computation of that id as a region that takes its parameters."""
+        inner = building.inner()
+        computation = self._computation(number)
+        parameters = sorted(
+            (one for one in computation.instructions if one.opcode == "parameter"),
+            key=lambda one: one.parameter_number,
+        )
+        values = [list(map(inner.value, leaf_types(one.shape))) for one in parameters]
+        trees = [
+            tree_of(one.shape, iter(given)) for one, given in zip(parameters, values, strict=True)
+        ]
+        result = self.inline(number, trees, inner)
+        return inner.region([one for given in values for one in given], list(leaves(result)))
+
+    def inline(self, number: int, operands: Sequence[Tree], building: Building) -> Tree:
+        """Add what the computation of that id does, and return what it gives."""
+        computation = self._computation(number)
+        if number in self.entered:
+            raise Unreadable("computation", f"{computation.name} calls itself")
+        self.entered.append(number)
+        trees: dict[int, Tree] = {}
+        known = {one.id: one for one in computation.instructions}
+        for one in computation.instructions:
+            if one.opcode == "parameter":
+                trees[one.id] = operands[one.parameter_number]
+            else:
+                trees[one.id] = self._value(one, known, trees, building)
+        self.entered.pop()
+        return trees[computation.root_id]
+
+    def _value(
+        self,
+        one: Instruction,
+        known: dict[int, Instruction],
+        trees: dict[int, Tree],
+        building: Building,
+    ) -> Tree:
+        """Add what an instruction means, and return its value."""
+        self.count += 1
+        if self.count > LIMIT:
+            raise Unreadable("size", f"over {LIMIT} operations")
+        handler = HANDLERS.get(one.opcode)
+        if handler is None:
+            raise Unreadable(f"opcode {one.opcode}", "it has no counterpart in the reference")
+        taken = tuple(trees[number] for number in one.operand_ids)
+        shapes = tuple(known[number].shape for number in one.operand_ids)
+        site = Site(one, taken, shapes, building, self)
+        try:
+            return handler(site)
+        except (TypeError, ValueError, IndexError, KeyError, StopIteration) as error:
+            raise site.unreadable(f"read wrongly: {error!r}") from error
+
+    def _computation(self, number: int) -> Computation:
+        if number not in self.found:
+            raise Unreadable("computation", f"there is none of id {number}")
+        return self.found[number]

@@ -1,0 +1,100 @@
+"""One instruction where it stands: what it takes, and where what it means is added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from conformance.hlo.building import Building
+from conformance.hlo.protos import Instruction, Shape
+from conformance.hlo.shapes import Tree, leaf_types, leaves, tensor_of, tree_of
+from conformance.hlo.unreadable import Unreadable
+from reference.ir.program import Region, TensorType, Value
+
+
+class Computations(Protocol):
+    """The computations of the module that is read."""
+
+    def inline(self, number: int, operands: Sequence[Tree], building: Building) -> Tree:
+        """Add what the computation of that id does, and return what it gives."""
+        ...
+
+    def body(self, number: int, building: Building) -> Region:
+        """Return the computation of that id as a region that takes its parameters."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An instruction, its operands and their shapes, and the region that it is read into."""
+
+    instruction: Instruction
+    operands: tuple[Tree, ...]
+    shapes: tuple[Shape, ...]
+    building: Building
+    computations: Computations
+
+    def value(self, number: int) -> Value:
+        """Return the operand of that number, which is no tuple.
+
+        Raises:
+            Unreadable: when there is none, or it is a tuple.
+        """
+        if number < len(self.operands):
+            operand = self.operands[number]
+            if isinstance(operand, Value):
+                return operand
+        raise self.unreadable(f"operand {number} is no array")
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All operands, tuples as their parts."""
+        return tuple(leaf for operand in self.operands for leaf in leaves(operand))
+
+    @property
+    def type(self) -> TensorType:
+        """The type of the result, which is an array."""
+        return tensor_of(self.instruction.shape)
+
+    @property
+    def types(self) -> tuple[TensorType, ...]:
+        """The types of all results, which are arrays."""
+        types = tuple(leaf_types(self.instruction.shape))
+        arrays = tuple(of for of in types if isinstance(of, TensorType))
+        if len(arrays) != len(types):
+            raise self.unreadable("a result is a token")
+        return arrays
+
+    def tree(self, values: Sequence[Value]) -> Tree:
+        """Return values as the results of the instruction, a tuple where its shape is one."""
+        return tree_of(self.instruction.shape, iter(values))
+
+    def body(self, number: int = 0) -> Region:
+        """Return a computation that the instruction names as a region."""
+        return self.computations.body(self.called(number), self.building)
+
+    def called(self, number: int = 0) -> int:
+        """Return the id of a computation that the instruction names."""
+        ids = self.instruction.called_computation_ids
+        if number >= len(ids):
+            raise self.unreadable(f"it names {len(ids)} computations")
+        return ids[number]
+
+    def inline(self, operands: Sequence[Tree], number: int = 0) -> Tree:
+        """Add what a computation that the instruction names does with these operands."""
+        return self.computations.inline(self.called(number), operands, self.building)
+
+    @property
+    def construct(self) -> str:
+        """What reports call it by."""
+        target = self.instruction.custom_call_target
+        return f"custom call {target}" if target else f"opcode {self.instruction.opcode}"
+
+    def unreadable(self, reason: str) -> Unreadable:
+        """Return the error that says that this instruction has no meaning here."""
+        return Unreadable(self.construct, reason)
+
+
+Handler = Callable[[Site], Tree]
+"""handler(site): adds what an instruction means, and returns its value."""

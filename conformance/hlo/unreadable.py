@@ -1,0 +1,21 @@
+"""The one error of the reader."""
+
+from __future__ import annotations
+
+
+class Unreadable(Exception):
+    """A module holds a construct that no program of ours can express.
+
+    Attributes:
+        construct: the name that reports count by, such as `custom-call foo` or `opcode bar`.
+        reason: one line that says what is missing.
+    """
+
+    def __init__(self, construct: str, reason: str) -> None:
+        """Name the construct, and say what is missing."""
+        super().__init__(construct, reason)
+        self.construct = construct
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.construct}: {self.reason}"
