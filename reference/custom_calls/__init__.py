@@ -1,1 +1,1 @@
-"""Custom calls whose meaning is known, by target."""
+"""Custom calls with a known meaning, by target."""

@@ -1,8 +1,8 @@
-"""Ops whose attributes are operands, as jax.export spells them: custom calls of StableHLO's own.
+"""Ops with operands in place of attributes, as jax.export writes them: StableHLO's custom calls.
 
-Programs of unknown sizes compute what is an attribute otherwise, window sizes for instance. Where
-the specification has no op for that, jax writes a custom call `stablehlo.dynamic_*` whose meaning
-is that of the op with the attributes' values in the place of the last operands.
+Programs of unknown sizes compute what is otherwise an attribute, for example window sizes. If the
+specification has no such op, jax writes a custom call `stablehlo.dynamic_*`. It means the op with
+the values of the last operands as attributes.
 
 Source: StableHLO, stablehlo/dialect/ExperimentalOps (operands of each call); chlo.top_k.
 """
@@ -21,19 +21,19 @@ from reference.ops.mhlo import first_by
 from reference.ops.random import rng_bit_generator
 
 _SETTINGS = 5
-"""Operands of dynamic_reduce_window after its inputs and init values."""
+"""Number of operands of dynamic_reduce_window after its inputs and init values."""
 
 _SI64 = ELEMENT_TYPES["si64"]
 
 
 def dynamic_reduce_window(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
-    """`reduce_window`, its body being a function that the call names.
+    """Evaluate `reduce_window` with the function that the call names as its body.
 
     Operands are inputs, init values, then window_dimensions, window_strides, base_dilations,
     window_dilations and padding.
 
     Raises:
-        EvaluationError: when the call does not name one function.
+        EvaluationError: if the call does not name exactly one function.
     """
     if len(given["computations"]) != 1:
         raise EvaluationError("dynamic_reduce_window names one function, its body")
@@ -50,7 +50,7 @@ def dynamic_reduce_window(inputs: tuple[Any, ...], given: dict[str, Any]) -> tup
 
 
 def dynamic_rng_bit_generator(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
-    """`rng_bit_generator` of a state and the shape of the numbers."""
+    """Evaluate `rng_bit_generator`, given a state and the shape of the numbers."""
     state, shape = inputs
     spelled = str(given["rng_algorithm"])
     named = (name for name in ("DEFAULT", "PHILOX", "THREE_FRY") if name in spelled)
@@ -60,9 +60,10 @@ def dynamic_rng_bit_generator(inputs: tuple[Any, ...], given: dict[str, Any]) ->
 
 
 def dynamic_top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
-    """The k largest elements along the last dimension, largest first, and where they stand.
+    """Return the k largest elements along the last dimension, in descending order, and their
+    indices.
 
-    Of equal elements the first comes first; numbers are in total order, NaN above infinity.
+    Equal elements keep their order; floating-point numbers are in total order, NaN above infinity.
     """
     del given
     operand, k = inputs
@@ -70,7 +71,7 @@ def dynamic_top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, 
 
 
 def _ranks(operand: Array) -> Array:
-    """Numbers of si64 in the same order; minus one minus a rank reverses it without overflow."""
+    """Return si64 numbers in the same order; -1 - rank reverses the order without overflow."""
     of = element_type_of(operand)
     if not of.is_float:
         flipped = operand.dtype == np.uint64
@@ -87,4 +88,4 @@ CALLS = {
     "stablehlo.dynamic_rng_bit_generator": dynamic_rng_bit_generator,
     "stablehlo.dynamic_top_k": dynamic_top_k,
 }
-"""By target, to be merged into reference.custom_calls.targets.BUILT_IN."""
+"""Implementations by target; part of reference.custom_calls.targets.BUILT_IN."""

@@ -1,9 +1,9 @@
-"""Custom calls by target: those whose meaning does not depend on who implements them.
+"""Custom calls by target, for targets whose meaning does not depend on the implementation.
 
-The specification leaves everything about a target to implementations. Those here are what
-frameworks write for the compiler's partitioner and memory planner, which change no value on one
-process, the assertions that jax.export puts before a program of dynamic shapes, and routines of
-linear algebra (reference/custom_calls/lapack/routines.py).
+The specification leaves targets implementation-defined. These are the annotations that frameworks
+write for the compiler's partitioner and memory planner (which change no value in a single process),
+the assertions that jax.export puts before a program of dynamic shapes, and routines of linear
+algebra (reference/custom_calls/lapack/routines.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _IDENTITIES = (
     "SPMDShardToFullShape", "Sharding", "annotate_device_placement",
     "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
 )  # fmt: skip
-"""Targets that say where or how a value is to be kept; on one process a shard is the whole."""
+"""Targets that annotate the placement of a value; in a single process a shard is the whole
+value."""
 
 
 def _identity(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
@@ -43,7 +44,7 @@ def _nothing(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _shape_assertion(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
-    """What jax.export checks of dynamic sizes: truth values, and numbers for its message."""
+    """Check jax.export's assertion on dynamic sizes: a truth value, and numbers for its message."""
     if not np.all(inputs[0]):
         message = str(given.get("error_message", "shape assertion failed"))
         for number, value in enumerate(inputs[1:]):
@@ -59,17 +60,17 @@ BUILT_IN: dict[str, BuiltIn] = {
     **CALLS,
     **DYNAMIC,
 }
-"""By target. A handler given to an evaluation goes before these."""
+"""Implementations by target. Handlers given to an evaluation precede these."""
 
 
 def call_built_in(target: str, inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
-    """The results of a target that is built in, with all attributes that the program gives.
+    """Return the results of a built-in target, given all attributes of the operation.
 
-    Beside these, `results` are the result types as stated, and `computations` the functions that
-    the operation names, each as a `reference.ir.regions.Body`.
+    `given` also has `results`, the stated result types, and `computations`, the functions that the
+    operation names, each as a `reference.ir.regions.Body`.
 
     Raises:
-        EvaluationError: for any other target; when an assertion does not hold.
+        EvaluationError: if the target is unknown, or an assertion does not hold.
     """
     if target not in BUILT_IN:
         older = f"{target}_ffi" in BUILT_IN

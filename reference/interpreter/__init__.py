@@ -1,1 +1,1 @@
-"""Evaluating programs: verified, compiled to steps on frames, run."""
+"""Evaluation of programs: verification, compilation to steps on frames, execution."""

@@ -1,4 +1,4 @@
-"""The steps of operations that call what is named: functions of the program, custom calls."""
+"""Steps of operations with a callee: functions of the program and custom calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reference.ir.program import Operation
 
 
 def call_step(wired: Wired, entry: Entry) -> Step:
-    """The step of a call of a function."""
+    """Return the step of a function call."""
     operation, taken, given = wired.operation, wired.taken, wired.given
     types = [value.type for value in entry.block.region.arguments]
 
@@ -39,10 +39,10 @@ def call_step(wired: Wired, entry: Entry) -> Step:
 
 
 def custom_call_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) -> Step:
-    """The step of a call by target: a handler of the evaluation goes before what is built in.
+    """Return the step of a custom call: handlers of the evaluation precede built-in targets.
 
-    `called` are the functions that it names, or why they cannot be called, which is no concern of
-    a handler: only what is built in takes them.
+    `called` holds the functions that the operation names, or the reason why they cannot be called.
+    Only built-in targets use them; handlers do not.
     """
     operation, taken, given = wired.operation, wired.taken, wired.given
     target = str(operation.attribute("call_target_name"))
@@ -78,16 +78,19 @@ def custom_call_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) 
 
 
 RUN_PARALLEL = "interpreter.run_parallel"
-"""The target, before the sizes of the process grid, of a call that runs functions as processes."""
+"""Prefix of the target, followed by the sizes of the process grid, of calls that run processes."""
 
 
 def runs_processes(operation: Operation) -> bool:
-    """Whether a custom call runs the functions that it names as the processes of a grid."""
+    """Return whether a custom call runs the functions that it names as processes of a grid."""
     return str(operation.attribute("call_target_name")).startswith(RUN_PARALLEL)
 
 
 def parallel_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) -> Step:
-    """The step of a run of processes, one for each function named: inputs and results in turn."""
+    """Return the step that runs one process per named function.
+
+    Inputs and results are concatenated in process order.
+    """
     operation, taken, given = wired.operation, wired.taken, wired.given
     if isinstance(called, EvaluationError):
         return failing(operation, called)
@@ -109,15 +112,15 @@ def parallel_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) -> 
 
 
 def in_process(entry: Entry, run: Run, inputs: Sequence[Any], member: Member) -> tuple[Any, ...]:
-    """The results of a function in a process of a grid, which has feeds of its own."""
+    """Return the results of a function in a process of a grid, which has its own feeds."""
     return entry.call(replace(run, member=member, queues=run.queues.own(member.id)), inputs)
 
 
 def sharding_step(wired: Wired, blocks: list[Block]) -> Step:
-    """The step of an operation of Shardy's dialect, which says what lies on which device.
+    """Return the step of an operation of Shardy's dialect, which assigns values to devices.
 
-    `sdy.manual_computation` is its body, executed by a process for each device on its shards; all
-    else is identity.
+    `sdy.manual_computation` runs its body in one process per device, on that device's shards; all
+    other operations are the identity.
     """
     operation, taken, given = wired.operation, wired.taken, wired.given
     mesh: Any = operation.attribute("mesh", ())

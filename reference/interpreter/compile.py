@@ -1,4 +1,4 @@
-"""Programs compiled function by function, each when it is first asked for."""
+"""Compilation of programs, function by function, each on first use."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from reference.ops.table import OPS, Op
 from reference.ops.xla.lowering import steps_of
 
 Scope = dict[str, int]
-"""The place of every value that can be seen, by name."""
+"""Frame slots of all visible values, by name."""
 
 
 @dataclass(slots=True)
 class Compiled:
-    """A program's functions, compiled as they are asked for."""
+    """A program whose functions are compiled on first use."""
 
     program: Program
     _entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
@@ -36,14 +36,14 @@ class Compiled:
 
     @property
     def is_current(self) -> bool:
-        """Whether the table of ops still says what it said when this was compiled."""
+        """Whether the table of ops still has the records that this program was compiled with."""
         return all(OPS.get(name) is semantics for name, semantics in self._used.items())
 
     def entry(self, name: str) -> Entry:
-        """The function of that name.
+        """Return the function of that name.
 
         Raises:
-            EvaluationError: when there is none, when it calls itself, or when it does not return.
+            EvaluationError: if there is none, if it calls itself, or if it does not return.
         """
         if name in self._entries:
             return self._entries[name]
@@ -63,22 +63,22 @@ class Compiled:
         return self._entries[name]
 
     def semantics(self, name: str) -> Op | None:
-        """What the table of ops says of a mnemonic."""
+        """Return the record of a mnemonic in the table of ops, or None."""
         return self._used.setdefault(name, OPS.get(name))
 
 
 @dataclass(slots=True)
 class Maker:
-    """Makes the blocks of one function, giving every value its place."""
+    """Compile the blocks of one function and assign a frame slot to each value."""
 
     compiled: Compiled
     places: int = 0
 
     def block(self, region: Region, outer: Scope) -> Block:
-        """A region as a block; its operations see the values of the enclosing blocks.
+        """Return a region as a block; its operations see the values of the enclosing blocks.
 
         Raises:
-            EvaluationError: when it names a value that is not there, or does not return.
+            EvaluationError: if it uses an undefined value, or does not return.
         """
         scope = dict(outer)
         arguments = tuple([self._place(scope, value) for value in region.arguments])
@@ -101,16 +101,18 @@ class Maker:
     def step(
         self, operation: Operation, taken: tuple[int, ...], scope: Scope
     ) -> tuple[Wired, Step]:
-        """An operation whose operands are at these places, and its step; its results get places."""
+        """Return an operation with these operand slots and its step; assign slots to its
+        results."""
         blocks = [self.block(inner, scope) for inner in self._regions(operation)]
         given = tuple([self._place(scope, value) for value in operation.results])
         return self._step(Wired(operation, taken, given), blocks)
 
     def _regions(self, operation: Operation) -> tuple[Region, ...]:
-        """Its regions, bodies without calls: then what they compute can be seen."""
+        """Return the operation's regions, with calls in bodies inlined so that patterns are
+        visible."""
         try:
             return without_calls(operation, self.compiled.program).regions
-        except NotInlined:  # the call says what is wrong, once it is reached
+        except NotInlined:  # the call reports the error when it is executed
             return operation.regions
 
     def _beside(self, outer: Scope) -> Callable[[Region, int], tuple[Block, int]]:
@@ -142,7 +144,8 @@ class Maker:
         return wired, call_step(wired, callee)
 
     def _called(self, operation: Operation) -> tuple[Entry, ...] | EvaluationError:
-        """The functions that a custom call names, or why they cannot be called."""
+        """Return the functions that a custom call names, or the reason why they cannot be
+        called."""
         try:
             return tuple([self.compiled.entry(name) for name in computations(operation)])
         except EvaluationError as error:
@@ -150,7 +153,7 @@ class Maker:
 
 
 def _places_inside(operation: Operation, scope: Scope) -> Iterator[int]:
-    """Yield the places of values around an operation whose names occur in its regions."""
+    """Yield the slots of outer values whose names occur in the regions of an operation."""
     for region in operation.regions:
         for inner in region.operations:
             yield from (scope[one.name] for one in inner.operands if one.name in scope)
@@ -163,7 +166,7 @@ def _last_uses(
     used: Sequence[set[int]],
     returned: Sequence[int],
 ) -> tuple[tuple[int, ...], ...]:
-    """Return for each operation the places whose values nothing needs after it."""
+    """Return for each operation the slots whose values no later operation needs."""
     kept = set(returned)
     last: list[tuple[int, ...]] = []
     for one, places in zip(reversed(wired), reversed(used), strict=True):

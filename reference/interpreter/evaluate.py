@@ -1,4 +1,4 @@
-"""Evaluating programs on numpy arrays, and checking them against the ops' constraints."""
+"""Evaluation of programs on numpy arrays, and checks against the ops' constraints."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 T = TypeVar("T")
 
 KEPT = 32
-"""How many programs stay compiled, the ones used last."""
+"""Number of programs that stay compiled; the least recently used program is dropped first."""
 
 _compiled: dict[int, Compiled] = {}
 
@@ -52,33 +52,32 @@ def evaluate(
     ) = None,
     channels: MutableMapping[int, Channel] | None = None,
 ) -> tuple[Array, ...]:
-    """The results of main on `inputs`, arrays of the storage types of its parameters.
+    """Return the results of main on `inputs`, arrays of the storage types of its parameters.
 
-    A program of several processes takes the inputs of each in turn, in the order of their
-    flattened ids, and gives the results of each in turn.
+    A program of several processes takes and returns one flat list: the values of each process, in
+    the order of flattened ids.
 
     Args:
-        program: what to evaluate.
+        program: the program to evaluate.
         inputs: one array per parameter of main, of its shape and storage type.
-        custom_calls: for `custom_call`, by `call_target_name`: a function from arrays to an array
-            or to a sequence of arrays. They go before those that reference.custom_calls.targets
-            knows.
-        on_result: called after each operation with the operation and its results; what it returns
-            takes their place. Bodies of reductions, sorts and the like are part of their op: it
-            is not called for the operations in them, but for those of branches and loops.
-        infeeds: what `infeed` reads, a sequence of arrays at each execution; without it, what
-            `outfeed` has written comes back.
-        outfeed: what `outfeed` writes is appended here, a tuple of arrays at each execution.
-        channels: by `channel_id` a queue: `send` appends a tuple of arrays on the right, `recv`
-            takes one from the left. A channel that is not in it begins empty, and is put in.
+        custom_calls: handlers of `custom_call`, by `call_target_name`: functions from arrays to an
+            array or to a sequence of arrays. They precede those of reference.custom_calls.targets.
+        on_result: called after each operation with the operation and its results; its return value
+            replaces the results. Bodies of reductions, sorts and the like are part of their op, so
+            it is not called for operations in them; it is called for those in branches and loops.
+        infeeds: the values that `infeed` reads, a sequence of arrays per execution; by default, the
+            values that `outfeed` wrote.
+        outfeed: receives what `outfeed` writes, a tuple of arrays per execution.
+        channels: queues by `channel_id`: `send` appends a tuple of arrays on the right, `recv`
+            removes one from the left. A missing channel starts empty and is added.
 
-    Of several processes each may have an infeed and an outfeed of its own: they are then given in
-    mappings by process id. Channels to the host are the same for all.
+    With several processes, each may have its own infeed and outfeed, given as mappings by process
+    id. Channels to the host are shared by all processes.
 
     Raises:
-        EvaluationError: inputs that are not what main takes, an op or function that is not
-            known, a function that calls itself, a result that is not of the stated type, a queue
-            that is empty or holds something else, processes that wait for one another for ever.
+        EvaluationError: if inputs do not fit main, an op or function is unknown, a function calls
+            itself, a result does not have the stated type, a queue is empty or holds values of
+            other types, or processes deadlock.
     """
     try:
         main = program.main
@@ -114,10 +113,10 @@ def _iterated(
 
 
 def shared_out(program: Program, values: Sequence[T]) -> list[Sequence[T]]:
-    """Inputs or results of a program, which are those of each process in turn, by process.
+    """Split inputs or results of a program, a flat list, by process.
 
     Raises:
-        EvaluationError: when they are not as many for each.
+        EvaluationError: if their number is not a multiple of the number of processes.
     """
     count = program.process_count
     if len(values) % count:
@@ -127,7 +126,7 @@ def shared_out(program: Program, values: Sequence[T]) -> list[Sequence[T]]:
 
 
 def _compile(program: Program) -> Compiled:
-    """The program compiled, kept for the next time; by identity, as equal ones are rarely met."""
+    """Return the compiled program, cached by identity because equal programs rarely recur."""
     found = _compiled.pop(id(program), None)
     if found is None or found.program is not program or not found.is_current:
         found = Compiled(program)
@@ -144,15 +143,15 @@ def apply(
     program: Program | None = None,
     otherwise: Otherwise | None = None,
 ) -> tuple[Any, ...]:
-    """The results of one operation on these operands, whatever its own operands' names and shapes.
+    """Return the results of one operation on these operands; their names and shapes are ignored.
 
     Args:
-        operation: what to evaluate; its results must come out of the types that it states
-            (see `of_shape`).
-        operands: one value per operand. Quantized ones are codes, as the operation says.
-        values: the values around it that its regions use, by name.
-        program: the functions that it calls, where it calls any.
-        otherwise: computes operations in its regions otherwise.
+        operation: the operation to evaluate; it must state the types of these results (see
+            `of_shape`).
+        operands: one value per operand; codes for quantized operands.
+        values: outer values that its regions use, by name.
+        program: the functions that it calls, if any.
+        otherwise: overrides the results of operations in its regions.
 
     Raises:
         EvaluationError: as `evaluate` does.
@@ -169,7 +168,7 @@ def apply(
 
 
 def of_shape(operation: Operation, shape: tuple[int, ...]) -> Operation:
-    """An elementwise operation as one on operands of another shape, scalars for instance."""
+    """Return an elementwise operation on operands of another shape, for example scalars."""
     results = tuple(
         replace(value, type=replace(value.type, shape=shape))
         for value in operation.results
@@ -179,7 +178,7 @@ def of_shape(operation: Operation, shape: tuple[int, ...]) -> Operation:
 
 
 def body_of(region: Region, values: Mapping[str, Any] | None = None) -> Body:
-    """A region as a function of arrays, given the values around it that it names."""
+    """Return a region as a function of arrays, given the outer values that it uses."""
     around = dict(values or {})
     maker = Maker(Compiled(Program(())), len(around))
     block = maker.block(region, {name: place for place, name in enumerate(around)})

@@ -1,8 +1,8 @@
-"""Regions made ready to run: every operation a step, every value a place in a frame.
+"""Regions prepared for execution: each operation is a step, each value a slot in a frame.
 
-Names are looked up, attributes sorted out and operands counted once, and not again at every turn
-of a loop. A frame is a list with a place for every value of a function, those of nested regions
-included; each call has its own.
+Names, attributes and operand counts are resolved once, not at every iteration of a loop. A frame is
+a list with a slot for every value of a function, including nested regions; each call has its own
+frame.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ CustomCall = Callable[..., Any]
 
 OnResult = Callable[[Operation, tuple[Any, ...]], Sequence[Any]]
 Otherwise = Callable[[Operation, tuple[Any, ...], tuple[Any, ...]], Sequence[Any] | None]
-"""otherwise(operation, operands, results): other results of an operation; None for no others."""
+"""otherwise(operation, operands, results): replacement results of an operation, or None."""
 Frame = list[Any]
 
 
 @dataclass(slots=True)
 class Run:
-    """What stays the same during one evaluation; `inside` is the one that bodies of ops see.
+    """The constant part of one evaluation; `inside` is the version for bodies of ops.
 
-    `otherwise` computes operations in regions otherwise, those in bodies of ops too.
+    `otherwise` overrides results of operations in regions, including bodies of ops.
     """
 
     custom_calls: Mapping[str, CustomCall]
@@ -40,20 +40,21 @@ class Run:
 
     @property
     def inside(self) -> Run:
-        """The same without the hook: bodies of reductions and the like are part of their op."""
+        """The same evaluation without `on_result`, because bodies of reductions belong to their
+        op."""
         return self if self.on_result is None else replace(self, on_result=None)
 
 
 Step = Callable[[Run, Frame], None]
-"""step(run, frame): what an operation does."""
+"""step(run, frame): executes an operation."""
 
 LaneStep = Callable[[tuple[int, ...], Frame], None]
-"""step(lanes, frame): what an operation on scalars does in every lane at once."""
+"""step(lanes, frame): executes an operation on scalars in all lanes at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wired:
-    """An operation with the places of its operands and results."""
+    """An operation with the frame slots of its operands and results."""
 
     operation: Operation
     taken: tuple[int, ...]
@@ -62,12 +63,12 @@ class Wired:
 
 @dataclass(slots=True)
 class Block:
-    """A region ready to run: its operations, a step for each, the places of what goes in and out.
+    """A region prepared for execution: a step per operation, the slots of arguments and results.
 
-    `beside(region, places)` is the block of another region that sees the same values, whose own
-    begin at that place; with the number of places then taken. `last` says for each operation of a
-    function which places nothing needs after it: they are emptied, so that large programs fit in
-    memory; blocks of nested regions have none. `lanes` keeps the steps for many lanes at once (see
+    `beside(region, places)` compiles another region that sees the same values, with slots numbered
+    from `places`; it returns the block and the number of slots used. `last` lists, for each
+    operation of a function, the slots that no later operation needs. They are cleared to save
+    memory; nested blocks have none. `lanes` caches the steps for many lanes (see
     reference.interpreter.lanes).
     """
 
@@ -83,7 +84,7 @@ class Block:
     )
 
     def run(self, run: Run, frame: Frame, *inputs: Any) -> tuple[Any, ...]:
-        """Its results on these inputs, in a frame that holds the values around it."""
+        """Return the results on these inputs, in a frame that holds the outer values."""
         if len(inputs) != len(self.arguments):
             raise EvaluationError(f"a block of {len(self.arguments)} arguments given {len(inputs)}")
         for place, value in zip(self.arguments, inputs, strict=True):
@@ -120,24 +121,24 @@ class Block:
 
 @dataclass(slots=True)
 class Entry:
-    """A function ready to be called: its block, and how many places its frame has."""
+    """A function prepared for calls: its block and the size of its frame."""
 
     name: str
     block: Block
     places: int
 
     def call(self, run: Run, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """Its results on these inputs, in a frame of its own."""
+        """Return the results on these inputs, in a new frame."""
         return self.block.run(run, [None] * self.places, *inputs)
 
 
 def store(
     operation: Operation, results: Sequence[Any], places: tuple[int, ...], frame: Frame
 ) -> None:
-    """Put an operation's results where they belong.
+    """Store an operation's results in their slots.
 
     Raises:
-        EvaluationError: when they are not as many as it has.
+        EvaluationError: if the number of results is wrong.
     """
     if len(results) != len(places):
         raise failure(operation, f"gives {len(results)} results")
@@ -146,7 +147,7 @@ def store(
 
 
 def failing(operation: Operation, problem: object) -> Step:
-    """The step of an operation that cannot be evaluated: an error once it is reached."""
+    """Return the step of an operation that cannot be evaluated: it raises an error."""
 
     def step(_: Run, __: Frame) -> None:
         raise failure(operation, problem)

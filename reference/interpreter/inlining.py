@@ -1,4 +1,4 @@
-"""Calls replaced by the operations of what they call."""
+"""Inlining: calls replaced by the operations of their callees."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from reference.ir.program import Function, Operation, Program, Region, Value
 from reference.ops.structure import CALLEE, CONTROL_FLOW
 
 _NOT_IN_NAMES = re.compile(r"^(?=\d)|[^\w$.-]")
-"""What must not stand in the name of a value, or begin it; a function may be called anything."""
+"""Characters that a value name cannot contain or begin with; function names may be any string."""
 
 MOST_OPERATIONS = 100_000
-"""Operations beyond which a program of calls of calls is not written out."""
+"""Maximum number of operations of an inlined program."""
 
 
 class NotInlined(ValueError):
-    """A program that cannot be written as one function: it calls itself, or is too large."""
+    """A program that cannot be inlined: it calls itself, or is too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an operation of an inlined program stands: its function, and its first result there."""
+    """The origin of an operation of an inlined program: its function and its first result there."""
 
     function: str
     value: str
 
 
 def without_calls(operation: Operation, program: Program) -> Operation:
-    """An operation of a program whose bodies call no function any more.
+    """Return an operation with all calls in its bodies inlined.
 
     Branches and loops, which are parts of the program, keep their calls.
 
     Raises:
-        NotInlined: when a function calls itself or an unknown one, or too much comes of it.
+        NotInlined: if a function calls itself or an unknown function, or the result is too large.
     """
     if operation.name in CONTROL_FLOW or not any(map(_calls, operation.regions)):
         return operation
@@ -47,10 +47,10 @@ def _calls(region: Region) -> bool:
 
 
 class Inlining:
-    """The state of one inlining: functions by name, origins found, calls and operations so far."""
+    """The state of one inlining: functions by name, origins, numbers of calls and operations."""
 
     def __init__(self, program: Program) -> None:
-        """Begin with nothing written out."""
+        """Start with an empty result."""
         self._functions: dict[str, Function] = {f.name: f for f in program.functions}
         self.origins: dict[str, Origin] = {}
         self._calls = 0
@@ -64,12 +64,13 @@ class Inlining:
         prefix: str,
         active: tuple[str, ...],
     ) -> Region:
-        """A region with its values renamed and its calls written out; adds to `values`.
+        """Return a region with its values renamed and its calls inlined; extend `values`.
 
-        Values that are not in `values` are those around what is inlined, and keep their names.
+        Values that are not in `values` are defined outside and keep their names.
 
         Raises:
-            NotInlined: when a function calls itself or an unknown one, or too much comes of it.
+            NotInlined: if a function calls itself or an unknown function, or the result is too
+                large.
         """
         arguments = tuple(Value(prefix + a.name, a.type) for a in region.arguments)
         if region.arguments and region.arguments[0].name not in values:

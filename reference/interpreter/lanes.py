@@ -1,8 +1,8 @@
-"""Regions of scalars applied to whole arrays, an element for each lane.
+"""Regions of scalars applied to whole arrays, with one element per lane.
 
-So the body of a reduction or the comparator of a sort costs a few operations on arrays, however
-many elements there are. It takes operations that all work element by element; others are
-evaluated lane by lane.
+The body of a reduction or the comparator of a sort thus costs a few array operations, regardless of
+the number of elements. This requires that all its operations work element by element; other regions
+are evaluated lane by lane.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from reference.ops.table import OPS, Op
 
 
 def lifted(block: Block, run: Run, frame: Frame, *inputs: Array) -> tuple[Array, ...]:
-    """The results for many lanes at once: see `reference.ir.regions.Body`.
+    """Return the results for many lanes at once: see `reference.ir.regions.Body`.
 
-    Results that are no scalars have their own dimensions after those of the lanes.
+    The dimensions of non-scalar results follow those of the lanes.
     """
     steps = lane_steps(block) if run.otherwise is None else None
     if steps is None or not inputs[0].size:
@@ -66,8 +66,11 @@ def _lane_by_lane(
 
 
 def _distinct(inputs: Sequence[Array]) -> tuple[Sequence[int], Array]:
-    """The first of the lanes that have the same arguments, bit for bit; for each lane which of
-    these it is. Lanes are many, and their special values few."""
+    """Return the first lane of each group with equal arguments (bit for bit), and each lane's
+    group.
+
+    Lanes are many, and special values are few.
+    """
     columns = [
         np.ascontiguousarray(array).view(np.uint8).reshape(array.size, array.dtype.itemsize)
         for array in inputs
@@ -80,7 +83,7 @@ def _distinct(inputs: Sequence[Array]) -> tuple[Sequence[int], Array]:
 
 
 def lane_steps(block: Block) -> tuple[LaneStep, ...] | None:
-    """A block's steps in lanes; None unless all of it works element by element on scalars."""
+    """Return a block's steps in lanes; None unless all operations are elementwise on scalars."""
     if not block.lanes:
         block.lanes.append(_lane_steps(block))
     return block.lanes[0]
@@ -125,5 +128,5 @@ def _lane_step(semantics: Op, wired: Wired) -> LaneStep:
 
 
 def _spread(array: Array, lanes: tuple[int, ...]) -> Array:
-    """A value that is the same in every lane, in every lane."""
+    """Return a value for every lane, repeated if it is the same in all."""
     return array if array.shape == lanes else np.full(lanes, array)

@@ -1,7 +1,7 @@
-"""Processes of a grid, executed one at a time: each until it waits for another, in turn.
+"""Processes of a grid, executed one at a time: each runs until it waits for another.
 
-A process is a greenlet: which one goes on is decided by their order alone, so an evaluation is the
-same every time. Where none can go on, that is an error.
+A process is a greenlet. The order of processes alone decides which runs next, so that an evaluation
+is deterministic. It is an error if all processes wait.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _current: ContextVar[ProcessId] = ContextVar("process", default=(0, 0))
 
 
 def current_process() -> ProcessId:
-    """The process that is being evaluated: a hook that keeps values keeps them by process."""
+    """Return the process under evaluation, so that hooks can store values by process."""
     return _current.get()
 
 
@@ -29,10 +29,11 @@ _visited: ContextVar[Process | None] = ContextVar("visited", default=None)
 
 
 def visited() -> Process:
-    """The process at the operation that communicated last: a hook may ask again what it took.
+    """Return the process at the operation that communicated last, so that a hook can query it
+    again.
 
     Raises:
-        LookupError: when none has communicated yet.
+        LookupError: if no operation has communicated yet.
     """
     process = _visited.get()
     if process is None:
@@ -41,7 +42,7 @@ def visited() -> Process:
 
 
 def _again(process: ProcessId, grid: ProcessGrid, posted: Mapping[ProcessId, Any]) -> Process:
-    """The process with what has been handed in at an operation, without effects."""
+    """Return a process that reads the values posted at an operation and has no effects."""
 
     def take(wanted: Sequence[ProcessId]) -> list[Any]:
         return [posted[one] for one in wanted]
@@ -50,15 +51,16 @@ def _again(process: ProcessId, grid: ProcessGrid, posted: Mapping[ProcessId, Any
 
 
 Meeting = tuple[object, int]
-"""An operation, and how many times the process has executed it before."""
+"""An operation and the number of times that the process has executed it before."""
 
 Start = Callable[["Member"], tuple[Any, ...]]
-"""start(member): what a process executes, given its place in the grid; its results."""
+"""start(member): runs a process, given its position in the grid, and returns its results."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
-    """What a process waits for: an operation, and a function that says for which processes."""
+    """The reason why a process waits: an operation, and a function that returns the missing
+    processes."""
 
     operation: Operation
     missing: Callable[[], Sequence[ProcessId]]
@@ -77,7 +79,7 @@ class Member:
         return (1, 1) if self.grid is None else self.grid.shape
 
     def at(self, operation: Operation) -> Process:
-        """The process at an execution of an operation that communicates."""
+        """Return the process at an execution of an operation that communicates."""
         if self.grid is None:
             return _alone(self.id)
         grid, meeting = self.grid, self.grid.arrive(operation, self.id)
@@ -91,10 +93,10 @@ class Member:
         )
 
     def wait_until(self, operation: Operation, is_ready: Callable[[], bool]) -> None:
-        """Let others go on until something has happened.
+        """Let other processes run until a condition holds.
 
         Raises:
-            EvaluationError: when it never will.
+            EvaluationError: if it can never hold.
         """
         if self.grid is not None and not is_ready():
             others = [one for one in processes(self.shape) if one != self.id]
@@ -102,7 +104,7 @@ class Member:
 
 
 def _alone(process: ProcessId) -> Process:
-    """The only process there is: it meets nobody but itself."""
+    """Return a process that exists alone and only communicates with itself."""
     posted: dict[ProcessId, Any] = {}
     _visited.set(_again(process, (1, 1), posted))
 
@@ -120,7 +122,7 @@ def _alone(process: ProcessId) -> Process:
 
 @dataclass(slots=True)
 class _Running:
-    """A process: the greenlet that executes it, what it waits for, and its results in the end."""
+    """A process: its greenlet, the reason why it waits, and finally its results."""
 
     id: ProcessId
     greenlet: greenlet
@@ -133,13 +135,13 @@ class _Running:
 
 
 class Grid:
-    """The processes of one evaluation, and what they hand one another."""
+    """The processes of one evaluation and the values that they exchange."""
 
     def __init__(self, shape: ProcessGrid, *, same_program: bool = True) -> None:
-        """A grid of so many replicas and partitions.
+        """Create a grid of `shape` (replicas, partitions).
 
-        Processes of the same program meet at the same operation; those of different programs at
-        operations that are alike but for the names of values.
+        Processes of the same program communicate at the same operation. Processes of different
+        programs communicate at operations that are equal except for the names of values.
         """
         self.shape = shape
         self._same_program = same_program
@@ -150,27 +152,27 @@ class Grid:
         self._left: dict[Meeting, int] = {}
 
     def run(self, starts: Sequence[Start]) -> list[tuple[Any, ...]]:
-        """The results of every process, in the order of their flattened ids.
+        """Return the results of every process, in the order of flattened ids.
 
         Raises:
-            EvaluationError: of the process whose evaluation fails, or when all that are not done
-                wait for one another; names processes and operations.
+            EvaluationError: if the evaluation of a process fails, or in a deadlock; the message
+                lists processes and operations.
         """
         self._hub = getcurrent()
         for process, start in zip(processes(self.shape), starts, strict=True):
             running = _Running(process, greenlet(start))
-            running.greenlet.gr_context = context = copy_context()  # numpy's error state in it
+            running.greenlet.gr_context = context = copy_context()  # holds numpy's error state
             context.run(_current.set, process)
             self._running[process] = running
         try:
             self._schedule()
         finally:
             for running in self._running.values():
-                running.greenlet.throw(GreenletExit)  # ends those that still wait
+                running.greenlet.throw(GreenletExit)  # ends processes that still wait
         return [running.results or () for running in self._running.values()]
 
     def _schedule(self) -> None:
-        """Let the first process go on that can, until all are done."""
+        """Resume the first process that can run, until all have finished."""
         while any(running.results is None for running in self._running.values()):
             ready = next((one for one in self._running.values() if one.can_go_on), None)
             if ready is None:
@@ -181,7 +183,7 @@ class Grid:
                 ready.results = given
 
     def _deadlock(self) -> str:
-        """Who waits for whom, and where."""
+        """Return a message that lists the processes in a deadlock and their operations."""
         lines: list[str] = []
         for running in self._running.values():
             if running.wait is not None:
@@ -192,10 +194,10 @@ class Grid:
                 lines.append(f"process {running.id} is done")
         return f"deadlock: {'; '.join(lines)}"
 
-    # --- What processes do ------------------------------------------------------------------------
+    # --- Called by processes ----------------------------------------------------------------------
 
     def arrive(self, operation: Operation, process: ProcessId) -> Meeting:
-        """The meeting that a process comes to when it executes an operation."""
+        """Return the rendezvous that a process joins by executing an operation."""
         key: object = id(operation)
         if not self._same_program:
             kinds = tuple(value.type for value in operation.operands)
@@ -205,7 +207,7 @@ class Grid:
         return (key, turn)
 
     def _leave(self, meeting: Meeting) -> None:
-        """Forget what was handed in at a meeting that every process has left."""
+        """Discard the values posted at a rendezvous that every process has left."""
         if meeting[1] >= 0:
             left = self._left[meeting] = self._left.get(meeting, 0) + 1
             if left == len(self._running):
@@ -213,11 +215,11 @@ class Grid:
                 self._posted.pop(meeting, None)
 
     def post(self, meeting: Meeting, process: ProcessId, value: Any) -> None:
-        """Hand a value in at a meeting."""
+        """Post a value at a rendezvous."""
         self.posted(meeting)[process] = value
 
     def posted(self, meeting: Meeting) -> dict[ProcessId, Any]:
-        """What has been handed in at a meeting so far."""
+        """Return the values posted at a rendezvous so far, by process."""
         return self._posted.setdefault(meeting, {})
 
     def take(
@@ -227,10 +229,10 @@ class Grid:
         wanted: Sequence[ProcessId],
         operation: Operation,
     ) -> list[Any]:
-        """What these processes have handed in at a meeting, once all of them have.
+        """Return the values that these processes post at a rendezvous, once all have posted.
 
         Raises:
-            EvaluationError: when one of them is not in the grid, or never comes.
+            EvaluationError: if a process is not in the grid, or never posts.
         """
         strange = [one for one in wanted if one not in self._running]
         if strange:
@@ -248,6 +250,6 @@ class Grid:
     def wait(
         self, process: ProcessId, operation: Operation, missing: Callable[[], Sequence[ProcessId]]
     ) -> None:
-        """Let other processes go on until none is missing."""
+        """Let other processes run until none is missing."""
         self._running[process].wait = _Wait(operation, missing)
         self._hub.switch()

@@ -1,9 +1,9 @@
-"""Operations on quantized tensors, each as an operation on tensors of numbers or of codes.
+"""Operations on quantized tensors, evaluated as operations on numbers or on codes.
 
-Ops that compute take the numbers that codes stand for and quantize what they give: the
-specification's `dequantize_op_quantize` and its kin, `hybrid_dequantize_then_op` among them (an
-operand or result that is not quantized stays as it is). Ops that move elements or apply a body to
-them work on the codes; the operations in a body are evaluated by these rules in their turn.
+Ops that compute take the numbers that codes represent and quantize their results, as the
+specification's `dequantize_op_quantize` and `hybrid_dequantize_then_op` do; operands and results
+that are not quantized stay as they are. Ops that move elements, or apply a body to them, work on
+codes; these rules then apply to the operations in the body.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Apply = Callable[[Operation, list[Any]], tuple[Any, ...]]
 
 
 def involved(operation: Operation) -> bool:
-    """Whether an operand or a result of an operation that computes or moves is quantized."""
+    """Return whether an operation that computes or moves has a quantized operand or result."""
     for value in (*operation.operands, *operation.results):
         of = value.type
         if isinstance(of, TensorType) and isinstance(of.element_type, QuantizedType):
@@ -34,23 +34,23 @@ def involved(operation: Operation) -> bool:
 
 
 def on_numbers(operation: Operation) -> bool:
-    """Whether the operation's op is defined on the numbers that codes stand for, not on codes."""
+    """Return whether the op is defined on the numbers that codes represent, not on the codes."""
     return OPS[operation.name].quantized.on_numbers
 
 
 def mentioned(operation: Operation) -> bool:
-    """Whether an operand or a result of an operation, whatever it does, is quantized."""
+    """Return whether an operation of any kind has a quantized operand or result."""
     return any(_quantized(value) is not None for value in (*operation.operands, *operation.results))
 
 
 def per_axis(operation: Operation) -> bool:
-    """Whether an operand or a result has a scale for each index of a dimension."""
+    """Return whether an operand or result has a scale for each index of a dimension."""
     kinds = (_quantized(value) for value in (*operation.operands, *operation.results))
     return any(of is not None and of.quantization_dimension is not None for of in kinds)
 
 
 def evaluate(operation: Operation, operands: Sequence[Array], apply: Apply) -> tuple[Array, ...]:
-    """The results of an operation for which `involved` holds, quantized ones as codes."""
+    """Return the results of an operation for which `involved` holds, as codes if quantized."""
     if on_numbers(operation):
         return encoded(operation, apply(plain(operation), numbers(operation, operands)))
     return apply(plain(operation), in_result_types(operation, operands))
@@ -58,7 +58,8 @@ def evaluate(operation: Operation, operands: Sequence[Array], apply: Apply) -> t
 
 @lru_cache(maxsize=4096)
 def plain(operation: Operation) -> Operation:
-    """The operation on numbers, or on codes, that an operation on quantized tensors comes to."""
+    """Return the operation on numbers or codes that implements an operation on quantized
+    tensors."""
     computes = on_numbers(operation)
     operands = tuple(_plain_value(value, computes) for value in operation.operands)
     results = tuple(_plain_value(value, computes) for value in operation.results)
@@ -69,21 +70,21 @@ def plain(operation: Operation) -> Operation:
 
 
 def numbers(operation: Operation, operands: Sequence[Array]) -> list[Array]:
-    """The operands of an operation, codes as the numbers that they stand for."""
+    """Return the operands of an operation, with codes converted to the numbers they represent."""
     kinds = [_quantized(value) for value in operation.operands]
     pairs = zip(operands, kinds, strict=True)
     return [array if of is None else dequantize(array, of) for array, of in pairs]
 
 
 def encoded(operation: Operation, results: Sequence[Array]) -> tuple[Array, ...]:
-    """Numbers as an operation's results, those of quantized type as codes."""
+    """Return an operation's results, with numbers of quantized type converted to codes."""
     kinds = [_quantized(value) for value in operation.results]
     pairs = zip(results, kinds, strict=True)
     return tuple(array if of is None else quantize(array, of) for array, of in pairs)
 
 
 def element_types(operation: Operation) -> tuple[list[QuantizedType | None], ...]:
-    """The quantized element types of the operands and of the results, None of those not so."""
+    """Return the element types of operands and of results: None if not quantized."""
     return (
         [_quantized(value) for value in operation.operands],
         [_quantized(value) for value in operation.results],
@@ -105,9 +106,9 @@ def _plain_value(value: Value, computes: bool) -> Value:
 
 
 def in_result_types(operation: Operation, operands: Sequence[Array]) -> list[Array]:
-    """Codes of an operation that moves or folds, as its body takes them.
+    """Return operands of an operation that moves or folds, with codes as its body takes them.
 
-    That is `to_destination_type` of the specification.
+    This is `to_destination_type` of the specification.
     """
     given = [_quantized(value) for value in operation.operands]
     return [
@@ -117,7 +118,8 @@ def in_result_types(operation: Operation, operands: Sequence[Array]) -> list[Arr
 
 
 def types_in_body(operation: Operation) -> list[QuantizedType | None]:
-    """The quantized type that a body takes each operand in; None of those that stay as they are."""
+    """Return the quantized type that a body takes each operand in, or None if it is not
+    converted."""
     found: list[QuantizedType | None] = []
     for is_converted in OPS[operation.name].body_types:
         found += map(_quantized, operation.results) if is_converted else [None]

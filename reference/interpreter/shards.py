@@ -1,7 +1,7 @@
-"""Arrays shared out among the devices of a mesh, and put together again.
+"""Arrays sharded over the devices of a mesh, and joined again.
 
-A sharding has for each dimension the axes of the mesh that it is split along, the major one first;
-along all other axes the devices have copies.
+A sharding lists, for each dimension, the axes of the mesh that split it, major axis first. The
+array is replicated along all other axes.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ Mesh = tuple[tuple[str, int], ...]
 
 Sharding = tuple[tuple[str, ...], ...]
 Device = dict[str, int]
-"""The place of a device along each axis."""
+"""The coordinate of a device along each axis."""
 
 
 def devices_of(mesh: Mesh) -> list[Device]:
-    """The devices of a mesh, in the order of their ids."""
+    """Return the devices of a mesh, in the order of their ids."""
     names, sizes = [name for name, _ in mesh], [size for _, size in mesh]
     return [dict(zip(names, place, strict=True)) for place in np.ndindex(*sizes)]
 
 
 def shard(array: Array, sharding: Sharding, mesh: Mesh, device: Device) -> Array:
-    """The part of an array that a device has."""
+    """Return the part of an array on a device."""
     counts = [_count(axes, mesh) for axes in sharding]
     sizes = [size // count for size, count in zip(array.shape, counts, strict=True)]
     return np.ascontiguousarray(array[_place(sizes, sharding, mesh, device)]).reshape(sizes)
@@ -36,7 +36,7 @@ def shard(array: Array, sharding: Sharding, mesh: Mesh, device: Device) -> Array
 def joined(
     parts: Sequence[Array], sharding: Sharding, mesh: Mesh, devices: Sequence[Device]
 ) -> Array:
-    """The array whose parts the devices have; of copies, that of the first device."""
+    """Return the array whose shards these are; the first device wins among replicas."""
     sizes = parts[0].shape
     counts = [_count(axes, mesh) for axes in sharding]
     shape = tuple(size * count for size, count in zip(sizes, counts, strict=True))
@@ -54,7 +54,7 @@ def _count(axes: Sequence[str], mesh: Mesh) -> int:
 def _place(
     sizes: Sequence[int], sharding: Sharding, mesh: Mesh, device: Device
 ) -> tuple[slice, ...]:
-    """Where the part of a device, of these sizes, lies in the whole."""
+    """Return the slices of the whole array that hold a device's shard of these sizes."""
     known = dict(mesh)
     places: list[slice] = []
     for size, axes in zip(sizes, sharding, strict=True):

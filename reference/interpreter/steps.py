@@ -1,4 +1,4 @@
-"""The steps of operations that an op's own semantics evaluates."""
+"""Steps of operations that an op's own semantics evaluates."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from reference.ops.structure import COMMUNICATION, CONTROL_FLOW, HOST, is_consta
 from reference.ops.table import Op
 
 _MISUSE = (ValueError, TypeError, KeyError, AttributeError, IndexError, MemoryError)
-"""What numpy and Python raise where an operation is not what its op takes."""
+"""Exceptions that numpy and Python raise for operations that do not fit their op."""
 
 Compute = Callable[[Run, Frame, list[Any]], tuple[Any, ...]]
 """compute(run, frame, operands): an operation's results."""
 
 
 def op_step(semantics: Op | None, wired: Wired, blocks: list[Block]) -> Step:
-    """The step of an operation: the fastest that does for it."""
+    """Return the fastest step that can execute an operation."""
     if semantics is None:
         return failing(wired.operation, f"the reference does not know {wired.operation.name}")
     if quantized.involved(wired.operation):
@@ -43,7 +43,7 @@ def _failed(operation: Operation, problem: object) -> EvaluationError:
 
 
 def _fast(semantics: Op, wired: Wired) -> Step | None:
-    """The step of an op that takes and gives plain arrays, which most do; None of others."""
+    """Return the step of an op on plain arrays, the most common kind; None for other ops."""
     operation = wired.operation
     of = operation.results[0].type if len(operation.results) == 1 else None
     plain = isinstance(of, TensorType) and of.is_static and not semantics.several
@@ -70,7 +70,7 @@ def _fast(semantics: Op, wired: Wired) -> Step | None:
 
 
 def _constant(semantics: Op, wired: Wired) -> Step:
-    """The step of a constant: made once, and never to be written to."""
+    """Return the step of a constant; the array is made once and must not be written to."""
     compute, made = _compute(semantics, wired.operation, []), list[Any]()
 
     def step(run: Run, frame: Frame) -> None:
@@ -102,7 +102,7 @@ def _general(semantics: Op, wired: Wired, blocks: list[Block]) -> Step:
 
 
 def _on_codes(semantics: Op, wired: Wired, blocks: list[Block]) -> Step:
-    """The step of an op with quantized operands or results, which are given and taken as codes."""
+    """Return the step of an op with quantized operands or results, which are passed as codes."""
     operation, taken, given = wired.operation, wired.taken, wired.given
     compute = _compute(semantics, quantized.plain(operation), blocks)
 
@@ -122,7 +122,7 @@ def _on_codes(semantics: Op, wired: Wired, blocks: list[Block]) -> Step:
 
 
 def _compute(semantics: Op, operation: Operation, blocks: list[Block]) -> Compute:
-    """What gives the results of an operation on operands, checked against their types."""
+    """Return the function that computes an operation's results and checks their types."""
     keywords, inside = _keywords(semantics, operation), operation.name not in CONTROL_FLOW
     types = [value.type for value in operation.results]
 
@@ -152,14 +152,14 @@ def _compute(semantics: Op, operation: Operation, blocks: list[Block]) -> Comput
 
 
 def _located(operation: Operation, error: EvaluationError) -> EvaluationError:
-    """Errors of queues do not know the operation; those of operations inside name theirs."""
+    """Add the operation to errors that lack it: errors of queues and of communication."""
     if operation.name in HOST or (operation.name in COMMUNICATION and error.operation is None):
         return failure(operation, error)
     return error
 
 
 def body(block: Block, run: Run, frame: Frame) -> Body:
-    """A block as the function that ops with regions take."""
+    """Return a block as the function that ops with regions take."""
 
     def another(region: Region) -> Body:
         inner, places = block.beside(region, len(frame))

@@ -1,4 +1,4 @@
-"""Checking operations against the constraints of their ops."""
+"""Checks of operations against the constraints of their ops."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reference.ops.structure import calls_target, is_constant
 from reference.ops.table import OPS, Op
 
 IGNORED_ATTRIBUTES = frozenset({"result_accuracy"})
-"""Attributes that say how accurate a backend must be: nothing to a correctly rounded result."""
+"""Attributes about the accuracy of a backend, irrelevant to correctly rounded results."""
 
 
 def given_attributes(operation: Operation) -> dict[str, Any]:
-    """The attributes that the op's semantics takes; those of other dialects say nothing to it."""
+    """Return the attributes that the op's semantics takes, without those of other dialects."""
     record = OPS.get(operation.name)
     if record is not None and calls_target(operation):
         return {name: value for name, value in operation.attributes if name in record.attributes}
@@ -29,18 +29,17 @@ def given_attributes(operation: Operation) -> dict[str, Any]:
 
 
 def stated_results(semantics: Op, operation: Operation) -> dict[str, Any]:
-    """The result types as the op's functions take them."""
+    """Return the result types as the op's functions take them."""
     types = tuple(value.type for value in operation.results)
     return {"results": types} if semantics.several else {"result": types[0]}
 
 
 def violations(operation: Operation, program: Program | None = None) -> tuple[str, ...]:
-    """The ids of the constraints that an operation breaks, as its operands and results are stated.
+    """Return the ids of the constraints that an operation violates, given its stated types.
 
-    An op whose operands, attributes or results are not even those of the specification breaks
-    "operands", "attributes" or "result". Constraints on the functions that an operation names, and
-    those on values of operands that are constants, are checked where the program around it is
-    given.
+    The id is "operands", "attributes" or "result" if operands, attributes or results do not even
+    fit the op. If `program` is given, constraints on called functions and on values of constant
+    operands are checked too.
     """
     semantics = OPS.get(operation.name)
     if semantics is None:
@@ -68,7 +67,7 @@ def violations(operation: Operation, program: Program | None = None) -> tuple[st
 
 
 def _constants(operation: Operation, program: Program) -> list[Array | None]:
-    """The values of an operation's operands, None of those that are not constants."""
+    """Return the values of an operation's operands; None for operands that are not constants."""
     known: dict[str, Dense] = {}
     for function in program.functions:
         inside = list(Program((function,)).walk())
@@ -84,10 +83,10 @@ def _constants(operation: Operation, program: Program) -> list[Array | None]:
 
 
 def check(program: Program) -> list[tuple[Operation, tuple[str, ...]]]:
-    """The operations of a program that break constraints, each with the ids it breaks.
+    """Return the operations of a program that violate constraints, each with the violated ids.
 
-    A constraint on quantized types that a type of its operands or results breaks counts as its
-    own, with an id such as "quantized type C7".
+    A quantized type of its operands or results that violates a constraint on quantized types adds
+    an id such as "quantized type C7".
     """
     broken = (
         (operation, (*violations(operation, program), *_broken_types(operation)))
@@ -103,6 +102,7 @@ def _broken_types(operation: Operation) -> tuple[str, ...]:
 
 
 def explained(operation: Operation, problem: object) -> str:
-    """What went wrong; broken constraints explain a failure better than numpy does."""
+    """Return the violated constraints, which explain a failure better than numpy, or the
+    problem."""
     ids = violations(operation)
     return f"breaks {', '.join(ids)}" if ids else str(problem)

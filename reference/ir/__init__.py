@@ -1,1 +1,1 @@
-"""What a program is: functions, regions, operations, values, types, and the record of an op."""
+"""Programs as data: functions, regions, operations, values and types; and the record of an op."""

@@ -1,6 +1,7 @@
-"""Accuracy that a program asks of an elementary function.
+"""The accuracy that a program requests for an elementary function.
 
-Source: StableHLO's dialect, `result_accuracy`; XLA operation semantics, the functions that take it.
+Source: StableHLO's dialect, `result_accuracy`; XLA operation semantics, the functions that accept
+it.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ MODES = (DEFAULT, HIGHEST, TOLERANCE)
 
 
 class ResultAccuracy(NamedTuple):
-    """What is asked: by TOLERANCE, an error of at most atol + rtol |result| + ulps of the result.
+    """A requested accuracy.
 
-    DEFAULT and HIGHEST leave it to the implementation, and state no figure.
+    TOLERANCE permits an error of at most atol + rtol |result| + ulps of the result. DEFAULT and
+    HIGHEST leave the error to the implementation and state no figure.
     """
 
     mode: str = DEFAULT

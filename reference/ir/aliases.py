@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class OutputOperandAlias(NamedTuple):
-    """A result, or an element of a tuple that is one, and the operand whose memory it has.
+    """A result (or an element of a tuple result) and the operand whose memory it shares.
 
     Source: StableHLO specification, `custom_call`; the fields are those of MLIR's attribute.
     """

@@ -1,4 +1,4 @@
-"""Constants of numbers that say something of a program: groups of ids, padding, sizes."""
+"""Integer constants that attributes hold: groups of ids, padding, sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reference.ir.types import element_type
 
 
 def matrix(numbers: Sequence[Sequence[int]], columns: int = 0) -> Dense:
-    """A constant of si64 with these rows, `columns` wide where there are none."""
+    """Return a si64 constant with these rows, `columns` wide if there are no rows."""
     shape = (len(numbers), len(numbers[0]) if numbers else columns)
     array = np.array(numbers, np.int64).reshape(shape)
     return Dense.of(array, TensorType(shape, element_type("si64")))

@@ -1,8 +1,8 @@
-"""Checking an op's constraints by the ids that the specification gives them (I1, C1, C2, ...).
+"""Checks of an op's constraints, by the ids that the specification gives them (I1, C1, C2, ...).
 
-Type inference functions call `require` for each id. Normally the first broken constraint raises;
-within `collecting()` all broken ids are gathered, which is how a near-miss program (exactly one
-constraint broken) is told from a worse one.
+Type inference functions call `require` for each id. Normally the first violation raises. Inside
+`collecting()` all violated ids are collected instead, so that a near miss (a program that violates
+exactly one constraint) can be distinguished from a program that violates several.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 
 class ConstraintViolation(ValueError):
-    """A program breaks a constraint: which op, which id, and what was given."""
+    """A program violates a constraint: the op, the id, and the offending value."""
 
     def __init__(self, op: str, id: str, given: str = "") -> None:  # noqa: A002 - the spec's word
-        """Say which op breaks which id; `given` is what stood there."""
+        """Record which op violates which id; `given` is the offending value."""
         super().__init__(op, id, given)
         self.op, self.id, self.given = op, id, given
 
@@ -27,7 +27,7 @@ class ConstraintViolation(ValueError):
 
 @dataclass(slots=True)
 class Collected:
-    """The ids found broken within a `collecting` block, in order, without repetition."""
+    """The ids violated within a `collecting` block, in order, without repetition."""
 
     ids: list[str] = field(default_factory=list[str])
 
@@ -39,7 +39,7 @@ _restated: ContextVar[Mapping[str, str]] = ContextVar("restated", default={})  #
 
 @contextmanager
 def collecting() -> Generator[Collected]:
-    """Gather violated ids in place of raising at the first."""
+    """Collect violated ids instead of raising at the first violation."""
     token = _collected.set(Collected())
     try:
         found = _collected.get()
@@ -51,7 +51,7 @@ def collecting() -> Generator[Collected]:
 
 @contextmanager
 def checking(op: str) -> Generator[None]:
-    """Name the op whose constraints are being checked, for the messages."""
+    """Name the op whose constraints are checked, for error messages."""
     token = _op.set(op)
     try:
         yield
@@ -61,7 +61,7 @@ def checking(op: str) -> Generator[None]:
 
 @contextmanager
 def restating(ids: Mapping[str, str]) -> Generator[None]:
-    """Report violated ids under other ids; violations of an id restated as "" do not count.
+    """Report violated ids under other ids; ignore violations of an id mapped to "".
 
     `ids` maps the ids of a twin's constraints to those of the op that is lowered to it.
     """
@@ -73,12 +73,12 @@ def restating(ids: Mapping[str, str]) -> Generator[None]:
 
 
 def require(id: str, condition: bool, given: object = "") -> bool:  # noqa: A002 - the spec's word
-    """State that constraint `id` holds; `given` says what was there, should it not.
+    """Require that constraint `id` holds; `given` is the offending value if it does not.
 
-    Returns the condition, so that code which needs it can go on only where it holds.
+    Return the condition, so that code that depends on it can run only if it holds.
 
     Raises:
-        ConstraintViolation: when it does not hold, outside of `collecting`.
+        ConstraintViolation: if it does not hold, outside of `collecting`.
     """
     if not condition:
         id = _restated.get().get(id, id)  # noqa: A001 - the spec's word

@@ -1,4 +1,4 @@
-"""What goes wrong in an evaluation: the error, how messages name an operation, wrong values."""
+"""Evaluation errors: exceptions, operations as messages show them, mismatches of values."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from reference.ir.program import (
 from reference.ir.tokens import TOKEN, Future
 
 NAMED = 3
-"""Values of one operation that a message names; the others are counted."""
+"""Maximum number of values of an operation that a message lists; the rest are counted."""
 
 
 class EvaluationError(ValueError):
-    """A program that cannot be evaluated, or not on these inputs; names the operation.
+    """A program that cannot be evaluated, or not on these inputs.
 
-    `operation`, where it is known, is the one that cannot be evaluated, and `problem` says why.
+    `operation` is the operation that cannot be evaluated, if known, which the message
+    contains; `problem` is the reason.
     """
 
     operation: Operation | None = None
@@ -33,11 +34,11 @@ class EvaluationError(ValueError):
 
 
 class OutOfMemoryError(EvaluationError):
-    """An evaluation for which there is not enough memory; names the operation."""
+    """An evaluation that needs more memory than is available."""
 
 
 def out_of_memory(operation: Operation, error: MemoryError) -> OutOfMemoryError:
-    """Return the error of an operation that there was no memory for."""
+    """Return the error for an operation that ran out of memory."""
     problem = f"out of memory: {error}" if str(error) else "out of memory"
     found = OutOfMemoryError(f"{problem} ({described(operation)})")
     found.operation, found.problem = operation, problem
@@ -45,14 +46,14 @@ def out_of_memory(operation: Operation, error: MemoryError) -> OutOfMemoryError:
 
 
 def failure(operation: Operation, problem: object) -> EvaluationError:
-    """The error of an operation: what is wrong, then which it is."""
+    """Return the error for an operation: the problem, followed by the operation."""
     error = EvaluationError(f"{problem} ({described(operation)})")
     error.operation, error.problem = operation, str(problem)
     return error
 
 
 def described(operation: Operation) -> str:
-    """The operation as messages name it: its results, its mnemonic, its operands."""
+    """Return an operation as messages show it: results, mnemonic, operands."""
     results, operands = _names(operation.results), _names(operation.operands)
     return f"{results} = {operation.name}({operands})" if results else operation.name
 
@@ -65,7 +66,7 @@ def _names(values: Sequence[Value]) -> str:
 
 
 def mismatch(given: Any, value_type: ValueType) -> str:
-    """Why this is not a value of that type; "" when it is."""
+    """Return the reason why `given` is not a value of the type, or "" if it is."""
     if isinstance(value_type, TensorType):
         return _tensor_mismatch(given, value_type)
     if isinstance(value_type, TokenType):

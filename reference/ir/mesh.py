@@ -1,7 +1,7 @@
 """Replica groups given by axes of a mesh: the specification's `ReplicaGroupMeshAxes`.
 
-Source: StableHLO specification, "Replica groups"; for the order of groups and of the ids in them,
-which its text leaves out, `flattenReplicaGroupMeshAxes` in StableHLO's own sources.
+Source: StableHLO specification, "Replica groups". The text omits the order of groups and of ids
+within a group; that comes from `flattenReplicaGroupMeshAxes` in StableHLO's sources.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from reference.ir.types import element_type
 
 _SI64 = element_type("si64")
 _MALFORMED = Dense(TensorType((0,), _SI64), b"")
-"""Stands for the ids of axes that do not fit their mesh: no matrix, as replica groups must be."""
+"""Placeholder for the ids of axes that do not fit their mesh: rank 1, so not valid replica
+groups."""
 
 
 class MeshAxis(NamedTuple):
@@ -42,10 +43,10 @@ class AxisRef(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeshGroups(Dense):
-    """Replica groups as a matrix of ids, with the mesh and the axes that they were made from.
+    """Replica groups as a matrix of ids, with their mesh and axes.
 
-    `device_ids` maps the coordinates of the mesh, in lexicographical order, to ids; without them
-    an id is the number of its coordinates. `problem` says why axes and mesh do not fit, else "".
+    `device_ids` maps the coordinates of the mesh, in lexicographical order, to ids; without them an
+    id is the index of its coordinates. `problem` says why axes and mesh do not fit, else "".
     """
 
     mesh: tuple[MeshAxis, ...]
@@ -57,7 +58,7 @@ class MeshGroups(Dense):
 def mesh_groups(
     mesh: Sequence[MeshAxis], axes: Sequence[AxisRef], device_ids: Sequence[int] | None = None
 ) -> MeshGroups:
-    """Return the groups of devices whose coordinates differ along `axes` alone.
+    """Return the groups of devices whose coordinates differ only along `axes`.
 
     Within a group the last of `axes` varies fastest; groups follow the order of the other axes.
     """
@@ -90,7 +91,7 @@ def _problem(
 
 
 def _overlap(name: str, parts: list[tuple[int, int]]) -> str:
-    """Return why parts of an axis, from factor to factor, cannot stand side by side, or ""."""
+    """Return why two parts of an axis, given by their first and last factor, overlap, or ""."""
     ordered = sorted(parts)
     apart = all(begin % end == 0 for (_, end), (begin, _) in pairwise(ordered))
     return "" if apart else f"parts of axis {name!r} overlap"

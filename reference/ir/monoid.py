@@ -1,4 +1,4 @@
-"""The ops that are associative in exact arithmetic, and so can be folded in any order."""
+"""Ops that are associative in exact arithmetic, so that a fold may use any order."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 class Monoid:
     """An associative and commutative op with a neutral element.
 
-    `ufunc` is the op in numpy, `logical` the one on booleans. Where `rounds`, floating-point
-    results are the exact ones of all elements up to roundings; others are elements or bits of
-    them. `idempotent`: x op x = x. `extremum` is 1 of the maximum, -1 of the minimum, else 0.
+    `ufunc` is the op in numpy, `logical` its version on booleans. If `rounds`, floating-point
+    results equal the exact results up to rounding; otherwise they are elements, or bits of
+    elements. `idempotent`: x op x = x. `extremum` is 1 for the maximum, -1 for the minimum, else 0.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Monoid:
 
     @property
     def bitwise(self) -> bool:
-        """Whether it is defined on bits, and so on integers and booleans only."""
+        """Whether the op is bitwise, and therefore defined on integers and booleans only."""
         return not self.rounds and not self.extremum
 
 
@@ -40,4 +40,4 @@ XOR = Monoid("xor", np.bitwise_xor, np.logical_xor)
 MONOIDS: dict[str, Monoid] = {
     monoid.name: monoid for monoid in (ADD, AND, MAXIMUM, MINIMUM, MULTIPLY, OR, XOR)
 }
-"""By the mnemonic of the op."""
+"""All monoids by the mnemonic of their op."""

@@ -1,4 +1,4 @@
-"""Functions of the specification's chapter "Notation" that constraints are written with."""
+"""Functions of the specification's chapter "Notation", which constraints are written with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reference.ir.types import ALL, ElementType, Kind
 
 
 class Quantized(Enum):
-    """Which quantized tensors an input admits."""
+    """The quantized tensors that an input admits."""
 
     NONE = "none"
     PER_TENSOR = "per-tensor quantized tensors"
@@ -20,7 +20,7 @@ class Quantized(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The tensors that an input admits, as the tables "Inputs" of the specification say."""
+    """The tensors that an input admits, from the tables "Inputs" of the specification."""
 
     kinds: frozenset[Kind]
     quantized: Quantized = Quantized.NONE
@@ -37,29 +37,29 @@ class Admitted:
 
     @property
     def element_types(self) -> tuple[ElementType, ...]:
-        """The element types, quantized ones aside, in the specification's order."""
+        """The element types, in the specification's order, without quantized types."""
         return tuple(of for of in ALL if of.kind in self.kinds)
 
 
 def admitted(*kinds: Kind, quantized: Quantized = Quantized.NONE) -> Admitted:
-    """Tensors of these kinds of element type, and these quantized ones."""
+    """Return the tensors of these kinds of element type, and these quantized tensors."""
     return Admitted(frozenset(kinds), quantized)
 
 
 def is_quantized(given: ValueType) -> bool:
-    """Whether this is a quantized tensor type."""
+    """Return whether this is a quantized tensor type."""
     return isinstance(given, TensorType) and isinstance(given.element_type, QuantizedType)
 
 
 def quantized_element(given: ValueType) -> QuantizedType | None:
-    """The element type of a quantized tensor type, None of any other."""
+    """Return the element type of a quantized tensor type, or None for any other type."""
     if isinstance(given, TensorType) and isinstance(given.element_type, QuantizedType):
         return given.element_type
     return None
 
 
 def is_complex(given: ValueType) -> bool:
-    """Whether this is a tensor type of complex elements."""
+    """Return whether this is a tensor type with complex elements."""
     return (
         isinstance(given, TensorType)
         and isinstance(given.element_type, ElementType)
@@ -68,9 +68,9 @@ def is_complex(given: ValueType) -> bool:
 
 
 def baseline_element_type(given: ValueType) -> ElementType | QuantizedType | None:
-    """The element type with quantization parameters reset to their defaults; None of non-tensors.
+    """Return the element type with default quantization parameters; None for non-tensors.
 
-    Scales and zero points may differ between types that have the same baseline.
+    Types with the same baseline may differ in scales and zero points.
     """
     if not isinstance(given, TensorType):
         return None
@@ -82,7 +82,7 @@ def baseline_element_type(given: ValueType) -> ElementType | QuantizedType | Non
 
 
 def same_shape(*given: ValueType) -> bool:
-    """Whether these are tensor types whose shapes are, or during execution can be, the same.
+    """Return whether these are tensor types whose shapes are, or may be at run time, the same.
 
     A dimension of unknown size agrees with every size.
     """
@@ -93,26 +93,26 @@ def same_shape(*given: ValueType) -> bool:
 
 
 def same_baseline_type(*given: ValueType) -> bool:
-    """Whether `baseline_type` of all of these is the same."""
+    """Return whether all of these types have the same `baseline_type`."""
     first = baseline_element_type(given[0])
     return same_shape(*given) and all(baseline_element_type(of) == first for of in given[1:])
 
 
 def stated(*given: ValueType | None) -> tuple[ValueType, ...]:
-    """Those of the types that are known: a result type takes part only where it is stated."""
+    """Return the types that are not None: a result type is checked only if it is stated."""
     return tuple(of for of in given if of is not None)
 
 
 def merged_shape(given: Iterable[TensorType]) -> tuple[int | None, ...]:
-    """The shape that these types have in common, a known size winning over an unknown one."""
+    """Return the common shape of these types; known sizes replace unknown sizes."""
     columns = zip(*(of.shape for of in given), strict=False)
     return tuple(next((size for size in sizes if size is not None), None) for sizes in columns)
 
 
 def is_promotable(given: ElementType | QuantizedType, to: ElementType | QuantizedType) -> bool:
-    """Whether a type is of the same kind as `to` and no wider, so that its values fit.
+    """Return whether a type has the same kind as `to` and is not wider, so that its values fit.
 
-    Of quantized types the storage types are compared; they must express the same type.
+    For quantized types, storage types are compared; expressed types must be equal.
     """
     if isinstance(given, QuantizedType) or isinstance(to, QuantizedType):
         if not isinstance(given, QuantizedType) or not isinstance(to, QuantizedType):
@@ -124,20 +124,20 @@ def is_promotable(given: ElementType | QuantizedType, to: ElementType | Quantize
 
 
 def is_unique(values: Sequence[int]) -> bool:
-    """Whether no number occurs twice."""
+    """Return whether no number occurs twice."""
     return len(set(values)) == len(values)
 
 
 def within(dimensions: Sequence[int], rank: int) -> bool:
-    """Whether these are all dimensions of a tensor of that rank."""
+    """Return whether every number is a dimension of a tensor of that rank."""
     return all(0 <= dimension < rank for dimension in dimensions)
 
 
 def sizes_agree(one: int | None, other: int | None) -> bool:
-    """Whether two dimension sizes are, or during execution can be, the same."""
+    """Return whether two dimension sizes are, or may be at run time, the same."""
     return one is None or other is None or one == other
 
 
 def listed(*given: object) -> str:
-    """Types and values as messages show them."""
+    """Return types and values as messages show them."""
     return ", ".join(map(str, given))

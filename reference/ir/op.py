@@ -1,4 +1,4 @@
-"""The record of an op: its type function, its evaluation, and every fact about it."""
+"""The record of an op: its type function, its evaluation, and every fact about the op."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ Evaluate = Callable[..., Any]
 """evaluate(*operands, **attributes, **bodies): the result, or a tuple of several."""
 
 IsExact = Callable[[tuple[Array, ...], Array], Array]
-"""is_exact(operands, result): which elements are the exact results, with nothing rounded."""
+"""is_exact(operands, result): a mask of the elements that are exact, with no rounding."""
 
 Lower = Callable[..., Any]
-"""lower(building, *operands, **attributes, **regions): the value, or a tuple of several, that the
-operations which it adds to `building` (reference/ops/xla/lowering.py) end with."""
+"""lower(building, *operands, **attributes, **regions): adds operations to `building`
+(reference/ops/xla/lowering.py) and returns their final value, or a tuple of several."""
 
 Said = tuple[tuple[str, Any], ...]
-"""The attributes of a composite, by name and in order: integers, texts, types, tuples of those."""
+"""The attributes of a composite, (name, value) in order: integers, strings, types, nested
+tuples."""
 
 T = TypeVar("T")
 
 
 class Dialect(Enum):
-    """Where an op comes from."""
+    """The source that defines an op."""
 
     STABLEHLO = "stablehlo"
     """The StableHLO specification."""
@@ -45,27 +46,27 @@ class Dialect(Enum):
 
 
 class QuantizedUse(Enum):
-    """What an op does with quantized tensors."""
+    """The use that an op makes of quantized tensors."""
 
     COMPUTES = "numbers"
-    """It is defined on the numbers: `dequantize_op_quantize` and its kin."""
+    """The op is defined on the numbers, as `dequantize_op_quantize` and similar ops are."""
     CONVERTS = "conversion"
-    """So it is, and the specification defines its arithmetic step by step."""
+    """The op is defined on numbers, by arithmetic that the specification spells out."""
     MOVES = "codes"
-    """It moves codes, or gives them to a body whose operations take them in their turn."""
+    """The op moves codes, or passes them to a body whose operations have a use of their own."""
     PASSES = "values"
-    """It hands values on, whatever their types."""
+    """The op forwards values of any type."""
     REFUSES = "none"
-    """It takes none."""
+    """The op does not accept quantized tensors."""
 
     @property
     def on_numbers(self) -> bool:
-        """Whether an op is defined on the numbers that codes stand for, not on codes."""
+        """Whether an op is defined on the numbers that codes represent, not on the codes."""
         return self in (QuantizedUse.COMPUTES, QuantizedUse.CONVERTS)
 
 
 class Rounding(Enum):
-    """What the arithmetic of an op, on floating-point numbers that it is given, has to round."""
+    """The rounding that the arithmetic of an op performs on floating-point operands."""
 
     MOVES = "none: elements of results are elements of operands, or made of their bits"
     EXACT = "none: results are other values, and exact"
@@ -75,7 +76,7 @@ class Rounding(Enum):
 
 
 class Structure(Enum):
-    """How an op takes part in a program."""
+    """The role of an op in a program."""
 
     COMPUTES = "results of operands, attributes, and regions that it applies as functions"
     CONSTANT = "a result that the program states"
@@ -91,27 +92,28 @@ class Structure(Enum):
 
     @property
     def is_inside(self) -> bool:
-        """Whether what happens in the regions of such an op happens in the program around it."""
+        """Whether the regions of such an op are executed as part of the enclosing program."""
         return self in (Structure.BRANCHES, Structure.LOOPS)
 
     @property
     def hands_on(self) -> bool:
-        """Whether results of such an op are values that it was given, or that were promised."""
+        """Whether results of such an op are operands of the op, or values that a future
+        promised."""
         return self in (Structure.FORWARDS, Structure.AWAITS)
 
     @property
     def holds_program(self) -> bool:
-        """Whether the regions of such an op are parts of the program around it."""
+        """Whether the regions of such an op are parts of the enclosing program."""
         return self in (Structure.BRANCHES, Structure.LOOPS, Structure.STARTS)
 
 
 EACH = None
-"""Every operand goes into the result of its own number."""
+"""Every operand contributes to the result of the same index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One of an operation's operands or results, by number; negative ones count from the end."""
+    """An operand or result of an operation, by index; negative indices count from the end."""
 
     of_results: bool
     number: int
@@ -123,15 +125,17 @@ FIRST_RESULT = Place(of_results=True, number=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composite:
-    """How an op is written that StableHLO has none for: as a `composite` with its decomposition.
+    """The form in which an op without a StableHLO equivalent is written: a `composite` with its
+    decomposition.
 
     Attributes:
-        name: the name of the composite, and of the function that it is made of.
-        order: its operands, as numbers of the op's.
-        decompose: adds the operations that the op is made of, as `Op.lower` does; it checks the
-            conditions that none of these operations has.
+        name: the name of the composite and of its decomposition function.
+        order: the operands of the composite, as indices into the op's operands.
+        decompose: adds the operations of the decomposition, as `Op.lower` does; checks the
+            conditions that none of these operations checks.
         states: states(result type, **attributes): the attributes of the composite.
-        reads: reads(operand types of the op, result type, attributes of the composite): the op's.
+        reads: reads(operand types of the op, result type, attributes of the composite): the
+            attributes of the op.
     """
 
     name: str
@@ -143,66 +147,69 @@ class Composite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Op:
-    """One op: everything that is a fact about it, for all layers to derive what they need.
+    """One op with every fact about it, from which all layers derive what they need.
 
     Attributes:
         name: its mnemonic.
-        dialect: where it comes from.
-        specified: whether the specification still has it, and so constraints for it.
-        type_function: its result types, which checks every constraint; takes regions as `Region`.
-        evaluate: its results; takes regions as `reference.ir.regions.Body`.
+        dialect: the source that defines it.
+        specified: whether the current specification has it, and therefore constraints for it.
+        type_function: computes its result types and checks every constraint; takes regions as
+            `Region`.
+        evaluate: computes its results; takes regions as `reference.ir.regions.Body`.
         operands, attributes, regions: the names of its inputs, in order. A name with a star
-            ("*inputs") stands for any number: the functions then take a tuple at its place;
-            several such names share what there is equally.
-        optional: the attributes that may be left out.
+            ("*inputs") stands for any number of inputs: the functions take a tuple at that
+            position, and several starred names share the inputs equally.
+        optional: the attributes that may be omitted.
         constraints: the ids that the specification lists for it.
-        inputs: the ids of those inputs that its table "Inputs" restricts.
-        element_types: the types of its cells, those of the principal operand or result.
-        principal: the operand or result whose element type names a cell.
-        quantized: what it does with quantized tensors.
-        rounding: what its arithmetic rounds.
-        structure: how it takes part in a program.
+        inputs: the ids of the inputs that its table "Inputs" restricts.
+        element_types: the element types of its cells: the types of the principal operand or result.
+        principal: the operand or result whose element type identifies a cell.
+        quantized: its use of quantized tensors.
+        rounding: the rounding that its arithmetic performs.
+        structure: its role in a program.
         lifts: whether evaluation works element by element, so that it may be applied to whole
-            arrays in place of scalars.
-        needs_result: whether the result type is not implied by the operands; both functions must
-            then be given it. An op of one result takes and returns it as `result=`, one of
-            `several` results (however many there are) as the tuple `results=`.
+            arrays instead of scalars.
+        needs_result: whether the operands do not determine the result type; both functions then
+            require it. An op with one result takes and returns it as `result=`, an op with
+            `several` results (of any number) as the tuple `results=`.
         values: whether operands and results may be tokens and tuples as well as tensors.
-        scoped: whether the type function also takes `scope`, the program around, where known.
-        check_values: checks the constraints on values of operands: takes arrays and attributes as
-            `evaluate` does, None for each array that is not known, and is called only where no
-            other constraint is broken.
-        metadata: attributes that MLIR has besides those of the specification; what they say is
-            nothing that the type or the constraints depend on.
+        scoped: whether the type function also takes `scope`, the enclosing program, if known.
+        check_values: checks the constraints on values of operands. It takes arrays and attributes
+            as `evaluate` does, with None for each unknown array, and is called only if no other
+            constraint is violated.
+        metadata: attributes of MLIR that the specification lacks; neither the type nor the
+            constraints depend on them.
         callee: the attribute that names the function it calls.
-        unrounded: the exact result before it is rounded, as a numpy function that works in wider
+        unrounded: the exact result before rounding, as a numpy function that works in wider
             arithmetic (float64, longdouble).
         of_bits: whether results are the operand's bits, read as another type.
-        wraps: whether `unrounded`, of Python integers, is the result before it is taken modulo a
-            power of two.
-        is_exact: where a result is the exact one: (operands, result) to booleans of its shape.
-        body_types: of an op whose body may work in another quantized type than an operand has, for
-            each group of operands whether it is converted to the results' types; the others, of one
-            operand, hold indices or are only compared.
-        unquantized: the attributes that its definition on quantized tensors leaves out.
-        rescales: whether quantized operands may each be brought to the result's scale first.
-        carries: the operands, by number, whose values go into its results, rounded at most; `EACH`
-            for the operand of the same number as the result, or all where there is one result.
-        sized_by: the operands whose values the sizes of results depend on.
-        draws: whether its results are random, and so any of many.
-        lower: what makes the op of others, which end with the one whose semantics it has; its
-            own `evaluate` is then never called.
-        twin: the name of that last one.
-        renames: the names of attributes and regions that are others than the twin's, and those.
-        restates: constraints of the op that say what constraints of the twin say, with the ids of
-            these; the twin's are reported under the op's ids.
+        wraps: whether `unrounded`, applied to Python integers, is the result before the reduction
+            modulo a power of two.
+        is_exact: maps (operands, result) to a mask of the result's shape, true where the result is
+            exact.
+        body_types: for an op whose body may work in another quantized type than an operand has: for
+            each group of operands, whether it is converted to the results' types. The other groups,
+            of one operand each, hold indices or are only compared.
+        unquantized: the attributes that its definition on quantized tensors omits.
+        rescales: whether each quantized operand may first be converted to the result's scale.
+        carries: the indices of the operands whose values enter its results, at most rounded; `EACH`
+            for the operand with the index of the result, or all operands if there is one result.
+        sized_by: the operands whose values determine the sizes of results.
+        draws: whether its results are random, so that many are valid.
+        lower: lowers the op to others, the last of which has its semantics; its own `evaluate` is
+            then never called.
+        twin: the name of that last op.
+        renames: pairs of names of attributes and regions that differ from the twin's: (own,
+            twin's).
+        restates: constraints of the op that restate constraints of the twin, with the twin's ids;
+            violations of the twin are reported under the op's ids.
         waives: constraints of the twin that forbid what the op permits.
-        readings: passages of the text that can be read in more than one way, each with the reading
-            that the row takes and the other one.
-        composite: what it is written as where StableHLO has no op of its meaning, nor others that
-            would end with one.
-        expensive: whether programs of it take five times as long to compile as most (0.1 s and
-            more, measured in XLA on a CPU).
+        readings: ambiguous passages of the text, each with the reading that the record uses and the
+            alternative.
+        composite: the form it is written in if StableHLO has neither an equivalent op nor
+            operations that it could be lowered to.
+        expensive: whether its programs take five times as long to compile as most (0.1 s and more,
+            measured in XLA on a CPU).
     """
 
     name: str
@@ -250,12 +257,13 @@ class Op:
 
     @property
     def elementwise(self) -> bool:
-        """Whether elements of results are made of those at their place; a bitcast splits them."""
+        """Whether result elements depend only on elements at the same position; a bitcast splits
+        them."""
         return self.lifts or self.of_bits
 
     @property
     def is_sign_only(self) -> bool:
-        """Whether results are operands but for their signs, and so nothing is rounded."""
+        """Whether results equal operands except for their signs, so that nothing is rounded."""
         return self.unrounded in (np.abs, np.negative)
 
     @property
@@ -268,38 +276,38 @@ class Op:
 
     @property
     def only_rounds(self) -> bool:
-        """Whether all that it does is to round its operand, as a program asks for by it."""
+        """Whether it only rounds its operand, which a program then requests explicitly."""
         return self.rounding is Rounding.CORRECT and self.carries == (0,)
 
     @property
     def moves_elements(self) -> bool:
-        """Whether its results hold elements of its operands, as they are, at other positions."""
+        """Whether its results hold unchanged elements of its operands at other positions."""
         moves = self.rounding is Rounding.MOVES and self.structure is Structure.COMPUTES
         return moves and not self.elementwise
 
     @property
     def rearranges(self) -> bool:
-        """Whether its results are the elements of its one operand, in another shape or order."""
+        """Whether its results are the elements of its only operand, in another shape or order."""
         return self.moves_elements and self.carries == (0,) and len(self.operands) == 1
 
     @property
     def monoid(self) -> Monoid | None:
-        """What it is as a fold of two operands; None where it is no monoid."""
+        """The monoid of the op as a fold of two operands; None if it is no monoid."""
         return MONOIDS.get(self.name)
 
     def grouped(self, operands: Sequence[T]) -> tuple[T | tuple[T, ...], ...]:
-        """The operands as the functions take them: those of a starred name as one tuple.
+        """Group operands as the functions take them: the operands of a starred name as one tuple.
 
         Raises:
-            ConstraintViolation: "operands" when there are too few or too many.
+            ConstraintViolation: "operands" if there are too few or too many.
         """
         return _grouped(self, self.operands, operands, "operands")
 
     def named(self, regions: Sequence[T]) -> dict[str, T | tuple[T, ...]]:
-        """The regions by name, those of a starred name as a tuple.
+        """Map names to regions, a starred name to a tuple of regions.
 
         Raises:
-            ConstraintViolation: "regions" when there are too few or too many.
+            ConstraintViolation: "regions" if there are too few or too many.
         """
         if not self.regions and not regions:
             return {}
@@ -315,14 +323,14 @@ class Op:
         scope: Program | None = None,
         **given: Any,
     ) -> Any:
-        """The result type, or a tuple of types where the op has several results.
+        """Return the result type, or a tuple of types if the op has several results.
 
-        Every constraint is checked, those on results where they are given.
+        Every constraint is checked; constraints on results only if these are given.
 
         Raises:
-            ConstraintViolation: naming the op and the id; "operands", "attributes", "regions" or
-                "result" stands for the id when they are not even of the number, names or (tensor)
-                types that the op takes, or when a result type is needed and not stated.
+            ConstraintViolation: with the op and the id. The id is "operands", "attributes",
+                "regions" or "result" if their number, names or (tensor) types do not fit the op, or
+                if a required result type is missing.
         """
         stated = results if self.several else None if result is None else (result,)
         self._check_form(operands, given, stated)

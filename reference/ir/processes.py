@@ -1,4 +1,4 @@
-"""The process that an operation is executed in, as the ops that communicate see it."""
+"""The process that executes an operation, as ops that communicate see it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ ProcessGrid = tuple[int, int]
 """(num_replicas, num_partitions)."""
 
 Post = Callable[[Any], None]
-"""post(value): hand a value in at this operation, for the other processes to take."""
+"""post(value): publish a value at this operation for the other processes."""
 
 Wait = Callable[[Callable[[], bool]], None]
-"""wait(is_ready): let other processes go on until something has happened; at once, if alone."""
+"""wait(is_ready): let other processes run until a condition holds; returns at once for one
+process."""
 
 Take = Callable[[Sequence[ProcessId]], list[Any]]
-"""take(processes): what these have handed in at this operation, once all of them have."""
+"""take(processes): the values that these processes posted at this operation, once all have
+posted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +35,16 @@ class Process:
     wait: Wait
 
     def exchange(self, group: Sequence[ProcessId], value: Any) -> list[Any]:
-        """What each process of a group has handed in here, in the group's order.
+        """Return the value of each process of a group at this operation, in the group's order.
 
         Raises:
-            EvaluationError: when one of them never comes.
+            EvaluationError: if a process of the group never executes the operation.
         """
         self.post(value)
         return self.take(group)
 
 
 def processes(grid: ProcessGrid) -> list[ProcessId]:
-    """The ids of all processes of a grid, in the order of `flattened_ids`."""
+    """Return the ids of all processes of a grid, in the order of `flattened_ids`."""
     replicas, partitions = grid
     return [(replica, partition) for replica in range(replicas) for partition in range(partitions)]

@@ -1,8 +1,8 @@
 """Programs, as the specification's chapter "Programs" describes them: plain, immutable data.
 
-Everything works on this one structure: a single-op case is a program of one operation, the body
-of a reduction is a region, a user's model is a parsed program. All classes are frozen, hashable
-by content, comparable and picklable.
+Everything works on this one structure: a single-op case is a program of one operation, the body of
+a reduction is a region, a user's model is a parsed program. All classes are frozen, hashable by
+content, comparable and picklable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reference.ir.types import Array, ElementType, bits_dtype, from_bits, to_bit
 
 @dataclass(frozen=True, slots=True)
 class QuantizedType:
-    """A quantized element type; per axis when `quantization_dimension` is given."""
+    """A quantized element type; per axis if `quantization_dimension` is given."""
 
     storage_type: ElementType
     storage_min: int
@@ -42,10 +42,10 @@ class QuantizedType:
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """A tensor type. A dimension size of None is one that is not known before execution.
+    """A tensor type; a dimension size of None is unknown before execution.
 
-    `bounds` are what sizes that are not known may be at most, None for each of the others; empty
-    where nothing bounds any. Types that differ in these alone are the same to every constraint.
+    `bounds` holds the upper bound of each unknown size and None for each known size; it is empty if
+    no size is bounded. No constraint distinguishes types that differ only in bounds.
     """
 
     shape: tuple[int | None, ...]
@@ -64,10 +64,10 @@ class TensorType:
 
     @property
     def static_shape(self) -> tuple[int, ...]:
-        """The shape, every dimension size of which must be known.
+        """The shape, if all dimension sizes are known.
 
         Raises:
-            ValueError: when one is not.
+            ValueError: if a size is unknown.
         """
         sizes = tuple(size for size in self.shape if size is not None)
         if len(sizes) != len(self.shape):
@@ -79,7 +79,7 @@ class TensorType:
         """The element type of a tensor that is not quantized.
 
         Raises:
-            TypeError: when it is quantized.
+            TypeError: if the tensor is quantized.
         """
         if isinstance(self.element_type, QuantizedType):
             raise TypeError(f"{self} is quantized")
@@ -87,13 +87,14 @@ class TensorType:
 
     @property
     def stored(self) -> ElementType:
-        """The element type of arrays of this type: of a quantized tensor, its storage type."""
+        """The element type of arrays of this type: the storage type of a quantized tensor."""
         of = self.element_type
         return of.storage_type if isinstance(of, QuantizedType) else of
 
     @property
     def storage(self) -> np.dtype[Any]:
-        """The dtype of arrays of this type; of a quantized tensor, that of its storage type."""
+        """The dtype of arrays of this type; for a quantized tensor, the dtype of its storage
+        type."""
         return self.stored.storage
 
     def __str__(self) -> str:
@@ -115,7 +116,7 @@ class TupleType:
 
 @dataclass(frozen=True, slots=True)
 class FutureType:
-    """The type of what an asynchronous operation promises: values of these types."""
+    """The type of an asynchronous operation's result: a promise of values of these types."""
 
     types: tuple[ValueType, ...]
 
@@ -135,7 +136,7 @@ class Value:
 class Dense:
     """A constant tensor: a static type and the bits of its elements, little-endian, row-major.
 
-    Those of a quantized tensor are the bits of its storage type.
+    The bits of a quantized tensor are those of its storage type.
     """
 
     type: TensorType
@@ -143,12 +144,13 @@ class Dense:
 
     @classmethod
     def of(cls, array: Array, type: TensorType) -> Dense:  # noqa: A002 - the field's name
-        """The constant with the elements of `array`, which must have the storage of `type`."""
+        """Return the constant with the elements of `array`, which must have the storage of
+        `type`."""
         return cls(type, to_bits(array).astype(bits_dtype(type.stored).newbyteorder("<")).tobytes())
 
     @property
     def array(self) -> Array:
-        """The elements, a new array of the storage type."""
+        """The elements, as a new array of the storage type."""
         of = self.type.stored
         bits = np.frombuffer(self.data, dtype=bits_dtype(of).newbyteorder("<"))
         shape = self.type.static_shape + ((2,) if of.is_complex else ())
@@ -162,11 +164,11 @@ frozen structs (dimension numbers and the like), which are tuples too (NamedTupl
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: mnemonic (`add`, or `func.call` outside StableHLO), operands, results.
+    """An operation: mnemonic (`add`, or `func.call` outside StableHLO), operands, results.
 
     `attributes` are (name, value) pairs sorted by name, under the specification's names. `waives`
-    are the constraints that need not hold: those that an op of XlaBuilder waives, which the
-    operation comes of (`Op.waives`).
+    lists constraints that need not hold: those that the XlaBuilder op waives that the operation was
+    lowered from (`Op.waives`).
     """
 
     name: str
@@ -177,7 +179,7 @@ class Operation:
     waives: tuple[str, ...] = field(default=(), repr=False)
 
     def attribute(self, name: str, default: Attribute | None = None) -> Attribute | None:
-        """The attribute of that name, or `default` where it is not given."""
+        """Return the attribute of that name, or `default` if it is missing."""
         return dict(self.attributes).get(name, default)
 
 
@@ -185,7 +187,7 @@ class Operation:
 class Region:
     """A block: arguments, then operations, the last of which is `return` with the results.
 
-    Operands may name values of the enclosing regions.
+    Operands may refer to values of the enclosing regions.
     """
 
     arguments: tuple[Value, ...]
@@ -208,11 +210,11 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A module of functions, one of them `main` (or the only one there is).
+    """A module of functions, one named `main` (or a single function of any name).
 
-    `process_grid` has the numbers of replicas and of partitions that it is to be executed by, None
-    where the program does not say; it is then executed by one process. `shared_among` is how many
-    partitions a compiler is to share out the values of a program of one process among.
+    `process_grid` is (num_replicas, num_partitions), None if the program does not state it; one
+    process then executes the program. `shared_among` is the number of partitions among which a
+    compiler is to shard the values of a single-process program.
     """
 
     functions: tuple[Function, ...]
@@ -221,7 +223,7 @@ class Program:
 
     @property
     def process_count(self) -> int:
-        """How many processes execute it at the same time."""
+        """The number of processes that execute the program in parallel."""
         replicas, partitions = self.process_grid or (1, 1)
         return replicas * partitions
 
@@ -230,7 +232,7 @@ class Program:
         """The function that evaluation starts with.
 
         Raises:
-            ValueError: when there are several functions and none is called main.
+            ValueError: if there are several functions and none is called main.
         """
         for function in self.functions:
             if function.name == "main":
@@ -241,10 +243,10 @@ class Program:
         raise ValueError(f"no function is called main (functions: {names})")
 
     def function(self, name: str) -> Function:
-        """The function of that name.
+        """Return the function of that name.
 
         Raises:
-            KeyError: when there is none.
+            KeyError: if there is none.
         """
         for function in self.functions:
             if function.name == name:
@@ -259,14 +261,15 @@ class Program:
 
     @property
     def subject(self) -> Operation:
-        """The operation that a program of one operation is about: the last one of main.
+        """The operation that a single-op program tests: the last operation of main.
 
-        What stands before it makes its operands; a program of several operations has none.
+        The operations before it produce its operands. Programs of several operations have no
+        subject.
         """
         return self.main.body.operations[-2]
 
     def walk(self) -> Iterator[Operation]:
-        """Every operation, those in regions included, in program order."""
+        """Yield every operation, including those in regions, in program order."""
         for function in self.functions:
             yield from _walk(function.body)
 
@@ -279,7 +282,7 @@ def _walk(region: Region) -> Iterator[Operation]:
 
 
 def attributes(**given: Attribute) -> tuple[tuple[str, Attribute], ...]:
-    """Attributes in the order that `Operation` keeps them."""
+    """Return attributes in the order that `Operation` requires."""
     return tuple(sorted(given.items()))
 
 
@@ -290,9 +293,9 @@ def single_op(
     given: dict[str, Attribute] | None = None,
     regions: tuple[Region, ...] = (),
 ) -> Program:
-    """A program of one operation; operands given as `Dense` become embedded constants.
+    """Return a program of one operation; `Dense` operands become embedded constants.
 
-    Parameters are the `Value` operands in order; a value given twice is one parameter used twice.
+    Parameters are the `Value` operands in order; a repeated value is one parameter.
     """
     body: list[Operation] = []
     used: list[Value] = []

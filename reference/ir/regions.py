@@ -1,4 +1,4 @@
-"""Regions as functions: what the ops with bodies (reduce, sort, while, ...) are given."""
+"""Regions as functions, for the ops that have bodies (reduce, sort, while, ...)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from reference.ir.types import Array
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A region ready to be evaluated; it sees the values around it.
+    """A region that is ready for evaluation and sees the values of the enclosing regions.
 
-    `call` evaluates it once, on values of the types of its arguments. `lift` evaluates a region
-    of scalars for many lanes at once: arguments are arrays of one common shape, an element for
-    each lane, and so are the results. `another` makes a body of another region that sees the same
-    values: of a part of this one, say.
+    `call` evaluates the region once, on values of its argument types. `lift` evaluates a region of
+    scalars for many lanes at once: arguments and results are arrays of one common shape, with an
+    element for each lane. `another` makes a body of another region that sees the same values, for
+    example of a part of this region.
     """
 
     region: Region
@@ -27,38 +27,38 @@ class Body:
     another: Callable[[Region], Body]
 
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:
-        """The results on these arguments."""
+        """Return the results on these arguments."""
         return self.call(*arguments)
 
     def lanes(self, *arguments: Array) -> tuple[Array, ...]:
-        """The results in every lane: element i of each depends on element i of the arguments."""
+        """Return the results in every lane: element i depends on element i of the arguments."""
         return self.lift(*arguments)
 
     @property
     def monoid(self) -> Monoid | None:
-        """What the region is where it applies one op to its two arguments; or None."""
+        """The monoid if the region applies one op to its two arguments, else None."""
         return monoid_of(self.region)
 
 
 def argument_types(region: Region) -> tuple[ValueType, ...]:
-    """`input_types` of the specification: what a function takes."""
+    """Return the specification's `input_types`: the argument types of a function."""
     return tuple(argument.type for argument in region.arguments)
 
 
 def output_types(region: Region) -> tuple[ValueType, ...]:
-    """`output_types` of the specification: what a function returns."""
+    """Return the specification's `output_types`: the result types of a function."""
     if not region.operations or region.operations[-1].name != "return":
         return ()
     return tuple(operand.type for operand in region.operations[-1].operands)
 
 
 def monoid_of(region: Region) -> Monoid | None:
-    """The monoid of a region that applies it to its two arguments and nothing else; or None."""
+    """Return the monoid of a region that only applies it to its two arguments, else None."""
     if len(region.operations) != 2 or len(region.arguments) != 2:
         return None
     operation, end = region.operations
     if any(is_quantized(value.type) for value in (*operation.operands, *operation.results)):
-        return None  # rounds to a code at every step
+        return None  # each step rounds to a code
     names = {value.name for value in region.arguments}
     applied = {value.name for value in operation.operands}
     alone = end.operands == operation.results and len(operation.operands) == 2

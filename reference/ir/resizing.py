@@ -1,6 +1,6 @@
-"""Other sizes in the place of those that the types of a program have, wherever they occur.
+"""Replacement of dimension sizes in the types of a program, wherever they occur.
 
-What sizes depend on each other is not worked out: the verifier says which programs are valid.
+Dependencies between sizes are not derived: the verifier says which programs are valid.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from reference.ir.program import (
 from reference.ir.types import Array
 
 Sizes = Mapping[int, int]
-"""For sizes, the ones that they become."""
+"""New sizes by old size."""
 
 _COUNTS = ("limit_indices", "slice_sizes", "broadcast_sizes", "window_dimensions", "fft_length")
 """Attributes that hold sizes of dimensions."""
 
 
 def sizes_of(program: Program) -> set[int]:
-    """The sizes over 1 of all dimensions of a program's values."""
+    """Return the sizes over 1 of all dimensions of a program's values."""
     values = [*program.main.arguments]
     values += [value for one in program.walk() for value in one.results]
     types = [value.type for value in values if isinstance(value.type, TensorType)]
@@ -39,7 +39,7 @@ def sizes_of(program: Program) -> set[int]:
 
 
 def resized(program: Program, sizes: Sizes) -> Program:
-    """The program with other sizes; constants keep their first elements, and repeat them."""
+    """Return the program with other sizes; constants repeat or drop elements to fit."""
     functions = tuple(
         Function(f.name, _region(f.body, sizes), tuple(_type(of, sizes) for of in f.result_types))
         for f in program.functions

@@ -1,4 +1,4 @@
-"""Other values in the place of those that operations take."""
+"""Replacement of the values that operations use."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from reference.ir.program import Operation, Region, Value
 
 
 def using(operation: Operation, others: Mapping[str, Value]) -> Operation:
-    """The operation with other values in the place of those that it takes, by name."""
+    """Return the operation with values replaced, by name."""
     operands = tuple(others.get(value.name, value) for value in operation.operands)
     regions = tuple(using_inside(region, others) for region in operation.regions)
     return replace(operation, operands=operands, regions=regions)
 
 
 def using_inside(region: Region, others: Mapping[str, Value]) -> Region:
-    """The region with other values in the place of those that it takes from around it."""
+    """Return the region with values of the enclosing regions replaced, by name."""
     own = {value.name for value in region.arguments}
     own |= {value.name for operation in region.operations for value in operation.results}
     left = {name: value for name, value in others.items() if name not in own}

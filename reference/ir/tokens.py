@@ -1,4 +1,4 @@
-"""Values that are no tensors: tokens, and what an asynchronous operation promises."""
+"""Values that are not tensors: tokens and futures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Token(Enum):
-    """The only value of type token: nothing but its place in the order of effects."""
+    """The only value of type token; it carries no data."""
 
     TOKEN = "the token"  # noqa: S105 - no password
 
@@ -18,6 +18,6 @@ TOKEN = Token.TOKEN
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Future:
-    """The results of an operation that was started: here it is complete as soon as it starts."""
+    """The results of a started operation; the reference completes it as soon as it starts."""
 
     values: tuple[Any, ...]

@@ -1,7 +1,7 @@
 """The element types of the specification, their storage as numpy arrays, and their bits.
 
 Source: StableHLO specification, "Types". Each element type has one numpy (or ml_dtypes) storage
-type and no two share one, so that an array tells its element type (`element_type_of`).
+type and no two share one, so that an array determines its element type (`element_type_of`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 
 
 class Kind(Enum):
-    """What the specification calls an element type: boolean, integer, floating-point, complex."""
+    """The kinds of element types that the specification distinguishes."""
 
     BOOLEAN = "boolean"
     SIGNED = "signed integer"
@@ -28,7 +28,7 @@ class Kind(Enum):
 
 
 class NonFinite(Enum):
-    """How a floating-point format encodes what is not finite."""
+    """The encoding of infinities and NaNs in a floating-point format."""
 
     IEEE = "infinities and NaNs in the largest exponent"
     NAN_ALL_ONES = "no infinity; NaN is all ones (FN)"
@@ -40,7 +40,7 @@ class NonFinite(Enum):
 class FloatFormat:
     """A binary floating-point format: value = (-1)^s * 1.m * 2^(e - bias), subnormals below.
 
-    `signed` and `has_zero` are false for f8E8M0FNU alone, which has powers of two and a NaN.
+    Only f8E8M0FNU, which has powers of two and a NaN, lacks `signed` and `has_zero`.
     """
 
     exponent_bits: int
@@ -67,17 +67,18 @@ class FloatFormat:
 
     @property
     def precision(self) -> int:
-        """Significand bits, the implicit one included."""
+        """The number of significand bits, including the implicit bit."""
         return self.mantissa_bits + 1
 
     @property
     def min_exponent(self) -> int:
-        """Exponent e of the smallest normal number 2^e (for f8E8M0FNU, of the smallest number)."""
+        """The exponent e of the smallest normal number 2^e (for f8E8M0FNU, of the smallest
+        number)."""
         return 1 - self.bias if self.has_zero else -self.bias
 
     @property
     def max_exponent(self) -> int:
-        """Exponent e of the largest finite number 1.m * 2^e."""
+        """The exponent e of the largest finite number 1.m * 2^e."""
         top = (1 << self.exponent_bits) - 1 - self.bias
         if self.non_finite is NonFinite.IEEE or not self.has_zero:
             return top - 1
@@ -93,7 +94,7 @@ class FloatFormat:
 
     @property
     def smallest(self) -> float:
-        """The smallest positive value, subnormal where the format has subnormals."""
+        """The smallest positive value; subnormal if the format has subnormals."""
         return float(
             np.ldexp(1.0, self.min_exponent - (self.mantissa_bits if self.has_zero else 0))
         )
@@ -106,7 +107,7 @@ class FloatFormat:
 
 @dataclass(frozen=True, slots=True)
 class ElementType:
-    """One element type: the specification's name, MLIR's spelling, kind, bits and storage."""
+    """An element type: the specification's name, MLIR's spelling, kind, bits and storage."""
 
     name: str
     kind: Kind
@@ -141,7 +142,7 @@ class ElementType:
 
     @property
     def is_integer(self) -> bool:
-        """Whether this is an integer type, signed or not; `i1` is not one."""
+        """Whether this is an integer type, signed or unsigned; `i1` is not an integer type."""
         return self.kind in (Kind.SIGNED, Kind.UNSIGNED)
 
     @property
@@ -164,7 +165,7 @@ class ElementType:
         """The format of a floating-point type, or of a complex type's parts.
 
         Raises:
-            TypeError: for booleans and integers, which have none.
+            TypeError: for booleans and integers, which have no format.
         """
         found = self.part.format
         if found is None:
@@ -242,10 +243,10 @@ NUMBERS = INTEGERS + FLOATS + COMPLEX
 
 
 def element_type(name: str) -> ElementType:
-    """The element type of that name, as the specification spells it.
+    """Return the element type of that name, as the specification spells it.
 
     Raises:
-        KeyError: with the known names, when there is none.
+        KeyError: if there is none; the message lists the known names.
     """
     try:
         return ELEMENT_TYPES[name]
@@ -255,23 +256,24 @@ def element_type(name: str) -> ElementType:
 
 
 def element_type_of(array: Array) -> ElementType:
-    """The element type whose storage this array has."""
+    """Return the element type whose storage this array has."""
     return _BY_STORAGE[array.dtype]
 
 
 def from_mlir(spelling: str) -> ElementType:
-    """The element type that MLIR spells so (`i32` is the specification's `si32`)."""
+    """Return the element type with this spelling in MLIR (`i32` is the specification's `si32`)."""
     return _BY_MLIR[spelling]
 
 
 def bits_dtype(element: ElementType) -> np.dtype[Any]:
-    """The unsigned numpy type that holds one element's bits (ui8 for all types under a byte)."""
+    """Return the unsigned numpy type that holds one element's bits (ui8 for all types under a
+    byte)."""
     width = max(8, element.part.bits)
     return np.dtype(f"uint{width}")
 
 
 def to_bits(array: Array) -> Array:
-    """The bits of every element as unsigned integers, low bits used for types under a byte.
+    """Return the bits of every element as unsigned integers; types under a byte use the low bits.
 
     A complex array gets a trailing dimension of size 2 (real, imaginary).
     """
@@ -286,7 +288,7 @@ def to_bits(array: Array) -> Array:
 
 
 def from_bits(bits: Array, to: ElementType) -> Array:
-    """The inverse of `to_bits`: an array of the storage type of `to`."""
+    """Return an array of the storage type of `to` with these bits: the inverse of `to_bits`."""
     bits = np.ascontiguousarray(bits, dtype=bits_dtype(to)).reshape(bits.shape)
     if to.is_complex:
         parts = bits.view(to.part.storage)

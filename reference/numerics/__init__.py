@@ -1,1 +1,2 @@
-"""Arithmetic on arrays of any element type, correctly rounded, and what folds and products need."""
+"""Correctly rounded arithmetic on arrays of any element type, and the parts of folds and
+products."""

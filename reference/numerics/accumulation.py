@@ -1,13 +1,13 @@
-"""What rounded accumulations of given numbers can do: overflow, be exact, err by how much at most.
+"""Properties of rounded accumulations: overflow, exactness, error bounds.
 
-A backend may fold in any order, and rounds each partial result to the type of the body. For sums
-and products of floating-point and complex numbers this file says, per result, where some order
-overflows or underflows while another may not, and how far two orders can be apart.
+A backend may fold in any order, and rounds each partial result to the type of the body. For each
+sum or product of floating-point and complex numbers, this file says whether it overflows or
+underflows in some orders only, and how far two orders can differ.
 
 Sources: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1 and 4.2 (sums);
 C.-P. Jeannerod and S. M. Rump, Improved Error Bounds for Inner Products in Floating-Point
-Arithmetic, 2013 (the constant n - 1 in any order, without terms of higher order); R. Brent,
-C. Percival and P. Zimmermann, Error Bounds on Complex Floating-Point Multiplication, 2007.
+Arithmetic, 2013 (the constant n - 1 in any order, without terms of higher order); R. Brent, C.
+Percival and P. Zimmermann, Error Bounds on Complex Floating-Point Multiplication, 2007.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.contributions import Leaves
 from reference.numerics.rounding import to_float64
 
-NONE = 1 << 20  # an exponent beyond all
+NONE = 1 << 20  # larger than any exponent
 _COMPLEX_PRODUCT = np.sqrt(5.0)
 
 
 def unit_roundoff(element_type: ElementType) -> float:
-    """u: the largest relative error of rounding to nearest."""
+    """Return u, the largest relative error of rounding to nearest."""
     return 2.0**-element_type.float_format.precision
 
 
 class _Folded:
-    """Folds of functions of the leaves and of one init value, in float64 or wider."""
+    """Folds of functions of the leaves and one init value, in float64 or wider."""
 
     def __init__(self, values: Array, init: Array, leaves: Leaves) -> None:
-        """`values` and `init` are real; they are taken as exact numbers."""
+        """Store `values` and `init`, which are real and treated as exact."""
         wide = np.longdouble if values.dtype == np.float64 else np.float64
         self.values = to_float64(values).astype(wide)
         self.init = to_float64(init).astype(wide)
         self.leaves = leaves
 
     def fold(self, ufunc: np.ufunc, function: Callable[[Array], Array], neutral: float) -> Array:
-        """The leaves' and the init value's `function` folded by the ufunc."""
+        """Return `function` of the leaves and the init value, folded by the ufunc."""
         values, init = function(self.values), function(self.init)
         start = values.dtype.type(neutral)
         folded = self.leaves.fold(ufunc, values, init, start)
         return np.asarray(ufunc(folded, init))
 
     def any(self, function: Callable[[Array], Array]) -> Array:
-        """Whether the function holds of any of them."""
+        """Return whether the function holds for any leaf or the init value."""
         return self.fold(np.logical_or, function, False)
 
     def sum(self, function: Callable[[Array], Array]) -> Array:
-        """The sum of the function, which is not negative anywhere."""
+        """Return the sum of the function, which must not be negative."""
         return self.fold(np.add, function, 0)
 
 
@@ -60,16 +60,17 @@ def _finite(x: Array) -> Array:
 
 
 def _growth(leaves: Leaves, u: float) -> Array:
-    """By how much rounding can make a partial result larger, at most."""
+    """Return the largest factor by which rounding can increase a partial result."""
     return np.exp((leaves.counts + 1) * np.log1p(u))
 
 
 def sum_may_overflow(values: Array, init: Array, leaves: Leaves) -> Array:
-    """Where the order decides about infinities in a sum of real numbers.
+    """Return a mask of the real sums for which the order decides about infinities.
 
-    Determined are: NaN when a NaN or infinities of both signs are among the leaves; an infinity
-    when no finite partial sum can become the opposite one; what is too large for the type when
-    all leaves have one sign; and what no partial sum can leave the range of. The rest is open.
+    A sum is determined if a leaf is NaN or the leaves have infinities of both signs; if it is
+    infinite and no finite partial sum can become the opposite infinity; if all leaves have one sign
+    and it is too large for the type; or if no partial sum can leave the range. All other sums are
+    unspecified.
     """
     of = element_type_of(values)
     found = _Folded(values, init, leaves)
@@ -88,10 +89,11 @@ def sum_may_overflow(values: Array, init: Array, leaves: Leaves) -> Array:
 
 
 def sum_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Array:
-    """How far a rounded sum of real numbers may be from `expected`, in any order: float64.
+    """Return the largest distance of a rounded real sum from `expected`, in any order: float64.
 
-    (n - 1) u sum|x| for the backend, u |sum| for the reference's own rounding; nothing where all
-    leaves are multiples of one power of two and no partial sum can need more bits than there are.
+    The bound is (n - 1) u sum|x| for the backend plus u |sum| for the reference's own rounding. It
+    is 0 if all leaves are multiples of one power of two and no partial sum can need more bits than
+    the type has.
     """
     of = element_type_of(values)
     found = _Folded(values, init, leaves)
@@ -106,12 +108,12 @@ def sum_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Ar
 
 
 def sum_lost(values: Array, init: Array, leaves: Leaves) -> Array:
-    """What a sum of real numbers may lose, in any order, where whatever is subnormal on the way
-    is taken for zero: float64.
+    """Return the largest loss of a real sum, in any order, if subnormals are flushed: float64.
 
-    Those of the leaves that are subnormal, and at each step a partial sum under the smallest normal
-    number; of all together no more than their magnitudes, as after such a step the sum starts
-    anew. Nothing where all leaves are multiples of that number: so is what they add up to.
+    The loss is the sum of subnormal leaves, plus, at each step, a partial sum under the smallest
+    normal number. It is at most the sum of all magnitudes, because the sum restarts after such a
+    step. It is 0 if all leaves, and therefore all sums, are multiples of the smallest normal
+    number.
     """
     of = element_type_of(values)
     found = _Folded(values, init, leaves)
@@ -124,7 +126,7 @@ def sum_lost(values: Array, init: Array, leaves: Leaves) -> Array:
 
 
 def _lowest_bit(x: Array) -> Array:
-    """The exponent of the last bit that is set, of zero `NONE`."""
+    """Return the exponent of the last bit that is set; `NONE` for zero."""
     fraction, exponent = np.frexp(_finite(x))
     digits = np.ldexp(fraction, 53).astype(np.int64)  # all values here have at most 53 bits
     last = np.frexp((digits & -digits).astype(np.float64))[1] - 1
@@ -132,10 +134,10 @@ def _lowest_bit(x: Array) -> Array:
 
 
 def product_may_leave(values: Array, init: Array, leaves: Leaves) -> Array:
-    """Where the order decides about infinities or zeros in a product of real numbers.
+    """Return a mask of the real products for which the order decides about infinities or zeros.
 
-    As for sums: open where the product of some of the leaves can overflow or come below the normal
-    numbers, unless all leaves pull in one direction and the result is infinite for sure.
+    As for sums: unspecified if the product of some leaves can overflow or become subnormal, unless
+    all leaves change it in one direction and the result is certainly infinite.
     """
     of = element_type_of(values)
     found = _Folded(values, init, leaves)
@@ -154,7 +156,8 @@ def product_may_leave(values: Array, init: Array, leaves: Leaves) -> Array:
 
 
 def _exponents(folded: _Folded) -> tuple[Array, Array]:
-    """Sums of the binary logarithms over 1 and under 1; zeros and infinities left out."""
+    """Return the sums of positive and of negative binary logarithms, without zeros and
+    infinities."""
 
     def logarithm(x: Array) -> Array:
         magnitude = np.where((x == 0) | ~np.isfinite(x), 1, np.abs(x))
@@ -165,10 +168,10 @@ def _exponents(folded: _Folded) -> tuple[Array, Array]:
 
 
 def product_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Array:
-    """How far a rounded product of real numbers may be from `expected`, in any order: float64.
+    """Return the largest distance of a rounded real product from `expected`, in any order: float64.
 
-    |product| ((1 + u)^n - 1): n - 1 roundings of the backend and one of the reference; nothing
-    where the odd parts of all leaves multiply to a number that the type holds.
+    The bound is |product| ((1 + u)^n - 1): n - 1 roundings of the backend and one of the reference.
+    It is 0 if the type can hold the product of the odd parts of all leaves.
     """
     of = element_type_of(values)
     found = _Folded(values, init, leaves)
@@ -179,7 +182,7 @@ def product_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -
 
 
 def _odd_part(x: Array) -> Array:
-    """The magnitude without its factors of two; of zero 1."""
+    """Return the magnitude without its factors of two; 1 for zero."""
     lowest = _lowest_bit(x)
     return np.where(lowest == NONE, 1, np.ldexp(np.abs(_finite(x)), np.where(x == 0, 0, -lowest)))
 
@@ -189,9 +192,10 @@ def _parts(x: Array) -> tuple[Array, Array]:
 
 
 def complex_sum_is_open(values: Array, init: Array, leaves: Leaves) -> Array:
-    """Where a sum of complex numbers meets an exception in one of its parts, in some order.
+    """Return a mask of the complex sums that can raise an exception in one part, in some order.
 
-    Spec "Floating-point exceptions" leaves those of complex arithmetic to the implementation.
+    The specification's "Floating-point exceptions" leaves those of complex arithmetic to the
+    implementation.
     """
     open_ = np.zeros(leaves.shape, np.bool_)
     for part, start in zip(_parts(values), _parts(init), strict=True):
@@ -203,25 +207,25 @@ def complex_sum_is_open(values: Array, init: Array, leaves: Leaves) -> Array:
 
 
 def element(array: Array) -> ElementType:
-    """The element type of an array."""
+    """Return the element type of an array."""
     return element_type_of(array)
 
 
 def complex_sum_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Array:
-    """As `sum_bound`, of the modulus of the error."""
+    """Return the bound of `sum_bound` for the modulus of the error."""
     parts = zip(_parts(values), _parts(init), _parts(expected), strict=True)
     real, imag = (sum_bound(part, start, leaves, want) for part, start, want in parts)
     return np.hypot(real, imag)
 
 
 def complex_sum_lost(values: Array, init: Array, leaves: Leaves) -> Array:
-    """As `sum_lost`, of the modulus of what is lost."""
+    """Return the loss of `sum_lost` for the modulus."""
     parts = zip(_parts(values), _parts(init), strict=True)
     return np.hypot(*(sum_lost(part, start, leaves) for part, start in parts))
 
 
 def complex_product_is_open(values: Array, init: Array, leaves: Leaves) -> Array:
-    """Where a product of complex numbers may meet an exception, or lose a part to underflow."""
+    """Return a mask of the complex products that may raise an exception or underflow in a part."""
     form = element_type_of(values).float_format
     wide, start = values.astype(np.complex128), init.astype(np.complex128)
     infinite = _Folded(np.abs(wide), np.abs(start), leaves).any(lambda x: ~np.isfinite(x))
@@ -234,7 +238,7 @@ def complex_product_is_open(values: Array, init: Array, leaves: Leaves) -> Array
 
 
 def complex_product_bound(values: Array, _: Array, leaves: Leaves, expected: Array) -> Array:
-    """|product| ((1 + sqrt(5) u)^n - 1), of the modulus of the error."""
+    """Return |product| ((1 + sqrt(5) u)^n - 1), a bound of the modulus of the error."""
     u = _COMPLEX_PRODUCT * unit_roundoff(element_type_of(values))
     modulus = np.abs(expected.astype(np.complex128))
     return modulus * (_growth(leaves, u) - 1)

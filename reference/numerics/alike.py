@@ -1,4 +1,4 @@
-"""Elements that nobody can tell apart, and subnormal numbers that nobody keeps."""
+"""Equality of elements, and subnormal numbers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from reference.numerics.rounding import round_to, to_float64
 
 
 def alike(array: Array, other: Array) -> Array:
-    """Which elements of two arrays of one type have the same bits, or are both NaN.
+    """Return a mask of the elements of two arrays of one type that have equal bits or are both NaN.
 
-    Complex elements are compared part by part. Booleans of the arrays' shape.
+    Complex elements are compared part by part. The mask has the arrays' shape.
     """
     of = element_type_of(array)
     same = to_bits(array) == to_bits(other)
-    with np.errstate(invalid="ignore"):  # signaling NaNs
+    with np.errstate(invalid="ignore"):  # signalling NaNs
         if of.is_complex:
             nan = [np.isnan(part(array)) & np.isnan(part(other)) for part in (np.real, np.imag)]
             return np.asarray((same | np.stack(nan, axis=-1)).all(axis=-1))
@@ -25,7 +25,7 @@ def alike(array: Array, other: Array) -> Array:
 
 
 def is_subnormal(array: Array) -> Array:
-    """Which real numbers of an array are subnormal: booleans of its shape."""
+    """Return a mask of the subnormal real numbers of an array, of its shape."""
     of = element_type_of(array)
     if not (of.is_float and of.float_format.has_zero):
         return np.zeros(array.shape, np.bool_)
@@ -34,16 +34,17 @@ def is_subnormal(array: Array) -> Array:
 
 
 def has_subnormals(array: Array) -> bool:
-    """Whether any number is subnormal, of complex ones a part."""
+    """Return whether any number, or any part of a complex number, is subnormal."""
     if element_type_of(array).is_complex:
         return any(has_subnormals(part(array).copy()) for part in (np.real, np.imag))
     return bool(is_subnormal(array).any())
 
 
 def without_subnormals(array: Array) -> Array:
-    """The array with its subnormal numbers replaced by zeros of the same sign.
+    """Return the array with subnormal numbers flushed to zeros of the same sign.
 
-    Parts of complex numbers alike. Itself where it has none.
+    Parts of complex numbers are flushed separately. An array without subnormals is returned as it
+    is.
     """
     of = element_type_of(array)
     if of.is_complex:

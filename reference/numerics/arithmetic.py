@@ -1,12 +1,14 @@
 """Arithmetic on integers, floating-point and complex numbers, element by element.
 
-Floating-point results are the exact ones rounded once, to nearest with ties to even, as
-IEEE-754 says: f32 and f64 by the machine's own arithmetic, the narrower types in float64 and
-then by `round_to` (for + - * / and the square root of numbers of at most 24 bits, rounding to 53
-bits first does not change the result). Integers wrap modulo 2^bits, those under a byte too: the
-specification calls overflow an error of implementation-defined effect (chapter "Errors") but
-defines `negate` of unsigned integers by it, and its interpreter and every known backend wrap.
-Values where it leaves the result open are what XLA documents; `unspecified` masks them.
+Floating-point results are the exact results rounded once, to nearest with ties to even (IEEE 754).
+f32 and f64 use the machine's arithmetic. Narrower types are computed in float64 and rounded by
+`round_to`: for + - * / and the square root of numbers of at most 24 bits, rounding to 53 bits first
+does not change the result.
+
+Integers wrap modulo 2^bits, also under a byte. The specification calls overflow an error of
+implementation-defined effect (chapter "Errors"), but defines `negate` of unsigned integers by it,
+and its interpreter and every known backend wrap. Unspecified results have the values that XLA
+documents; `unspecified` masks them.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ from reference.numerics.rounding import round_to, to_float64
 Binary = Callable[[Any, Any], Any]
 
 quiet = np.errstate(all="ignore")
-"""Floating-point exceptions give their default results and set no flag (the specification's
-chapter "Floating-point exceptions"), and integers wrap without a word."""
+"""Suppresses floating-point exceptions and warnings of integer overflow. Exceptions give default
+results and set no flag (the specification's chapter "Floating-point exceptions")."""
 
 
 def widened(array: Array) -> Array:
-    """Integers of under a byte as si8 or ui8; other arrays as they are."""
+    """Return integers under a byte as si8 or ui8, and other arrays unchanged."""
     of = element_type_of(array)
     if of.bits >= 8:
         return array
@@ -36,7 +38,7 @@ def widened(array: Array) -> Array:
 
 
 def wrapped(array: Array, to: ElementType) -> Array:
-    """Integers modulo 2^bits of the integer type `to` (the array's type is no narrower)."""
+    """Return integers modulo 2^bits of the integer type `to` (the array's type is not narrower)."""
     if to.bits < 8:
         return from_bits(np.asarray(array).astype(np.uint8), to)
     return np.asarray(array).astype(to.storage)
@@ -44,7 +46,7 @@ def wrapped(array: Array, to: ElementType) -> Array:
 
 @quiet
 def _arithmetic(apply: Binary, lhs: Array, rhs: Array) -> Array:
-    """An operation of ring arithmetic or division that numpy does in f32 and f64 correctly."""
+    """Apply ring arithmetic or division that numpy rounds correctly in f32 and f64."""
     of = element_type_of(lhs)
     if of.is_float and of.bits < 32:
         return round_to(np.asarray(apply(to_float64(lhs), to_float64(rhs))), of)
@@ -54,24 +56,24 @@ def _arithmetic(apply: Binary, lhs: Array, rhs: Array) -> Array:
 
 
 def add(lhs: Array, rhs: Array) -> Array:
-    """Sum; logical OR of booleans; of complex numbers, the sums of the parts."""
+    """Return the sum; logical OR of booleans; part by part for complex numbers."""
     return _arithmetic(np.add, lhs, rhs)  # np.add of booleans is their OR
 
 
 def subtract(lhs: Array, rhs: Array) -> Array:
-    """Difference; of complex numbers, the differences of the parts."""
+    """Return the difference; part by part for complex numbers."""
     return _arithmetic(np.subtract, lhs, rhs)
 
 
 def multiply(lhs: Array, rhs: Array) -> Array:
-    """Product; logical AND of booleans; of complex numbers, each part rounded once."""
+    """Return the product; logical AND of booleans; each part of complex numbers is rounded once."""
     if element_type_of(lhs).is_complex:
         return functions.multiply(lhs, rhs)
     return _arithmetic(np.multiply, lhs, rhs)  # np.multiply of booleans is their AND
 
 
 def divide(lhs: Array, rhs: Array) -> Array:
-    """Quotient; of integers, with the fractional part discarded; of complex, rounded once."""
+    """Return the quotient; truncated for integers; rounded once for complex numbers."""
     of = element_type_of(lhs)
     if of.is_complex:
         return functions.divide(lhs, rhs)
@@ -81,9 +83,9 @@ def divide(lhs: Array, rhs: Array) -> Array:
 
 
 def remainder(lhs: Array, rhs: Array) -> Array:
-    """Remainder of the truncating division, of the dividend's sign (fmod), always exact.
+    """Return the remainder of truncating division, with the dividend's sign (fmod); always exact.
 
-    Of complex numbers, whose remainder the specification has yet to define, the same formula.
+    The same formula serves complex numbers, whose remainder the specification has not defined yet.
     """
     of = element_type_of(lhs)
     if of.is_complex:
@@ -98,7 +100,7 @@ def _quotient(lhs: Array, rhs: Array) -> Array:
     quotient = np.floor_divide(lhs, divisor)
     inexact = lhs != quotient * divisor
     truncated = quotient + (inexact & ((lhs < 0) != (divisor < 0))).astype(lhs.dtype)
-    return np.where(rhs == 0, ~np.zeros_like(lhs), truncated)  # x/0: all bits ones, as XLA has it
+    return np.where(rhs == 0, ~np.zeros_like(lhs), truncated)  # x/0 has all bits set, as in XLA
 
 
 def _integer_remainder(lhs: Array, rhs: Array) -> Array:
@@ -108,9 +110,9 @@ def _integer_remainder(lhs: Array, rhs: Array) -> Array:
 
 @quiet
 def power(lhs: Array, rhs: Array) -> Array:
-    """`lhs` to the power of `rhs`; of integers by repeated multiplication, wrapping.
+    """Return `lhs` to the power of `rhs`; for integers by wrapping repeated multiplication.
 
-    An integer to a negative power is the exact one where that is an integer, otherwise 0.
+    An integer to a negative power is the exact result if that is an integer, otherwise 0.
     """
     of = element_type_of(lhs)
     if not of.is_integer:
@@ -133,10 +135,10 @@ def _sign_mask(element_type: ElementType) -> int:
 
 @quiet
 def negate(operand: Array) -> Array:
-    """Negation: the two's complement of integers, the sign bit flipped of floats, NaNs included.
+    """Return the negation: two's complement of integers, sign bit of floats flipped, even of NaNs.
 
-    Formats without negative zero keep their zero and their only NaN; f8E8M0FNU has no negative
-    numbers, so that only its NaN has a negation.
+    Formats without negative zero keep their zero and their only NaN. f8E8M0FNU has no negative
+    numbers, so the result is NaN.
     """
     of = element_type_of(operand)
     if of.is_integer:
@@ -153,7 +155,8 @@ def negate(operand: Array) -> Array:
 
 @quiet
 def abs(operand: Array) -> Array:  # noqa: A001 - the specification's name
-    """Modulus; the sign bit cleared of floats, NaNs included; of the smallest integer, itself."""
+    """Return the modulus; clears the sign bit of floats, even of NaNs; the smallest integer
+    stays."""
     of = element_type_of(operand)
     if of.is_complex:
         return functions.absolute(operand)
@@ -164,14 +167,15 @@ def abs(operand: Array) -> Array:  # noqa: A001 - the specification's name
         return operand.copy()
     bits = to_bits(operand)
     cleared = bits & ~bits.dtype.type(_sign_mask(of))
-    if not fmt.has_negative_zero:  # what looks like -0 is NaN
+    if not fmt.has_negative_zero:  # the code of -0 is NaN
         cleared = np.where(bits == bits.dtype.type(_sign_mask(of)), bits, cleared)
     return from_bits(cleared, of)
 
 
 @quiet
 def sign(operand: Array) -> Array:
-    """-1, 0 or 1; zeros keep their sign and NaN stays NaN; x / abs(x) of complex x, 0 of 0."""
+    """Return -1, 0 or 1; zeros keep their sign, NaN stays NaN; x / abs(x) for complex x, 0 for
+    0."""
     of = element_type_of(operand)
     if of.is_integer:
         return wrapped(np.sign(widened(operand)), of)
@@ -187,7 +191,7 @@ def sign(operand: Array) -> Array:
 
 
 def _parts(array: Array) -> tuple[Array, Array]:
-    """What a (lexicographic) order compares: real and imaginary parts, or values and zeros."""
+    """Return the keys of a lexicographic order: real and imaginary parts, or values and zeros."""
     of = element_type_of(array)
     if of.is_complex:
         return np.real(array), np.imag(array)
@@ -197,37 +201,39 @@ def _parts(array: Array) -> tuple[Array, Array]:
 
 @quiet
 def _extremum(lhs: Array, rhs: Array, after: Binary, zero_first: bool) -> Array:
-    """The one of two elements that comes `after` the other; NaN where either is."""
+    """Return the element that comes `after` the other; NaN if either is NaN."""
     of = element_type_of(lhs)
     (left, left_imag), (right, right_imag) = _parts(lhs), _parts(rhs)
     take = after(left, right)
     if of.is_complex:
         take = take | ((left == right) & after(left_imag, right_imag))
-    elif of.is_float:  # IEEE-754-2019 9.6: NaN wins, and -0 comes before +0
+    elif of.is_float:  # IEEE 754-2019, 9.6: NaN propagates, and -0 precedes +0
         zero = (left == right) & (np.signbit(right) == zero_first)
         take = take | np.isnan(left) | zero
     return np.where(take, lhs, rhs)
 
 
 def maximum(lhs: Array, rhs: Array) -> Array:
-    """The larger: `maximum` of IEEE-754 for floats, OR of booleans, lexicographic of complex."""
+    """Return the larger: IEEE 754 `maximum` of floats, OR of booleans, lexicographic for
+    complex."""
     return _extremum(lhs, rhs, np.greater, zero_first=True)
 
 
 def minimum(lhs: Array, rhs: Array) -> Array:
-    """The smaller: `minimum` of IEEE-754 for floats, AND of booleans, lexicographic of complex."""
+    """Return the smaller: IEEE 754 `minimum` of floats, AND of booleans, lexicographic for
+    complex."""
     return _extremum(lhs, rhs, np.less, zero_first=False)
 
 
 def clamp(min: Array, operand: Array, max: Array) -> Array:  # noqa: A002 - the specification's names
-    """`minimum(maximum(operand, min), max)`; scalar bounds hold for every element."""
+    """Return `minimum(maximum(operand, min), max)`; scalar bounds apply to every element."""
     low, high = (np.broadcast_to(bound, operand.shape) for bound in (min, max))
     return minimum(maximum(operand, low), high)
 
 
 @quiet
 def sqrt(operand: Array) -> Array:
-    """Square root, correctly rounded; of negative numbers NaN, of -0 itself."""
+    """Return the correctly rounded square root; NaN for negative numbers, -0 for -0."""
     of = element_type_of(operand)
     if of.is_complex:
         return functions.sqrt(operand)
@@ -238,7 +244,7 @@ def sqrt(operand: Array) -> Array:
 
 @quiet
 def _integral(operand: Array, apply: Callable[[Any], Any]) -> Array:
-    """Round to an integral value; the sign of a zero result is the operand's."""
+    """Round to an integral value; a zero result has the operand's sign."""
     of = element_type_of(operand)
     if of.bits >= 32:
         return np.asarray(apply(operand))
@@ -246,27 +252,27 @@ def _integral(operand: Array, apply: Callable[[Any], Any]) -> Array:
 
 
 def ceil(operand: Array) -> Array:
-    """The smallest integral value not below: `roundToIntegralTowardPositive`."""
+    """Return the smallest integral value that is not less: `roundToIntegralTowardPositive`."""
     return _integral(operand, np.ceil)
 
 
 def floor(operand: Array) -> Array:
-    """The largest integral value not above: `roundToIntegralTowardNegative`."""
+    """Return the largest integral value that is not greater: `roundToIntegralTowardNegative`."""
     return _integral(operand, np.floor)
 
 
 def round_nearest_even(operand: Array) -> Array:
-    """The nearest integral value, ties to even: `roundToIntegralTiesToEven`."""
+    """Return the nearest integral value, ties to even: `roundToIntegralTiesToEven`."""
     return _integral(operand, np.rint)
 
 
 def round_nearest_afz(operand: Array) -> Array:
-    """The nearest integral value, ties away from zero: `roundToIntegralTiesToAway`."""
+    """Return the nearest integral value, ties away from zero: `roundToIntegralTiesToAway`."""
     return _integral(operand, away_from_zero)
 
 
 def away_from_zero(value: Array) -> Array:
-    """float32 or float64 numbers rounded to integral ones, ties away from zero."""
+    """Return float32 or float64 numbers rounded to integral values, ties away from zero."""
     whole = np.trunc(value)
     step = np.abs(value - whole) >= 0.5  # the difference is exact
     return np.copysign(np.abs(whole) + step.astype(whole.dtype), value)

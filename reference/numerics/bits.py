@@ -1,4 +1,4 @@
-"""Bitwise and logical ops. Every type has its own number of bits: an si2 has two."""
+"""Bitwise and logical ops. Every type has its own number of bits: si2 has two."""
 
 from __future__ import annotations
 
@@ -9,56 +9,57 @@ from reference.numerics.arithmetic import quiet, wrapped
 
 
 def and_(lhs: Array, rhs: Array) -> Array:
-    """Bitwise AND; logical AND of booleans."""
+    """Return the bitwise AND; logical AND of booleans."""
     return from_bits(to_bits(lhs) & to_bits(rhs), element_type_of(lhs))
 
 
 def or_(lhs: Array, rhs: Array) -> Array:
-    """Bitwise OR; logical OR of booleans."""
+    """Return the bitwise OR; logical OR of booleans."""
     return from_bits(to_bits(lhs) | to_bits(rhs), element_type_of(lhs))
 
 
 def xor(lhs: Array, rhs: Array) -> Array:
-    """Bitwise XOR; logical XOR of booleans."""
+    """Return the bitwise XOR; logical XOR of booleans."""
     return from_bits(to_bits(lhs) ^ to_bits(rhs), element_type_of(lhs))
 
 
 def not_(operand: Array) -> Array:
-    """Bitwise NOT; logical NOT of booleans."""
+    """Return the bitwise NOT; logical NOT of booleans."""
     return from_bits(~to_bits(operand), element_type_of(operand))
 
 
 def popcnt(operand: Array) -> Array:
-    """The number of bits that are set (modulo 2^bits: the two bits of an si2 count as -2)."""
+    """Return the number of set bits (modulo 2^bits: the two bits of an si2 count as -2)."""
     return wrapped(np.bitwise_count(to_bits(operand)), element_type_of(operand))
 
 
 def count_leading_zeros(operand: Array) -> Array:
-    """The number of zero bits above the highest set bit, of the type's own width."""
+    """Return the number of zero bits above the highest set bit, within the type's own width."""
     of = element_type_of(operand)
     bits = to_bits(operand)
     for shift in (1, 2, 4, 8, 16, 32):
         if shift < of.bits:
-            bits = bits | bits >> bits.dtype.type(shift)  # all bits below the highest become set
+            bits = bits | bits >> bits.dtype.type(shift)  # set all bits below the highest set bit
     return wrapped(of.bits - np.bitwise_count(bits), of)
 
 
 def _shift(rhs: Array) -> tuple[Array, Array]:
-    """The amounts as unsigned numbers within the width, and where they were beyond it."""
+    """Return the shift amounts as unsigned numbers within the width, and a mask of larger
+    amounts."""
     amount = to_bits(rhs)
     beyond = amount >= element_type_of(rhs).bits
     return np.where(beyond, np.zeros_like(amount), amount), beyond
 
 
 def shift_left(lhs: Array, rhs: Array) -> Array:
-    """Bits moved up by `rhs` positions; by the width or more (negative amounts too): 0."""
+    """Return bits shifted up by `rhs` positions; 0 for the width or more (or negative amounts)."""
     amount, beyond = _shift(rhs)
     moved = to_bits(lhs) << amount
     return from_bits(np.where(beyond, np.zeros_like(moved), moved), element_type_of(lhs))
 
 
 def shift_right_logical(lhs: Array, rhs: Array) -> Array:
-    """Bits moved down, zeros coming in; by the width or more: 0."""
+    """Return bits shifted down, filled with zeros; 0 for the width or more."""
     amount, beyond = _shift(rhs)
     moved = to_bits(lhs) >> amount
     return from_bits(np.where(beyond, np.zeros_like(moved), moved), element_type_of(lhs))
@@ -66,12 +67,12 @@ def shift_right_logical(lhs: Array, rhs: Array) -> Array:
 
 @quiet
 def shift_right_arithmetic(lhs: Array, rhs: Array) -> Array:
-    """Bits moved down, copies of the top bit coming in, of unsigned integers too."""
+    """Return bits shifted down, filled with copies of the top bit, also for unsigned integers."""
     of = element_type_of(lhs)
     amount, beyond = _shift(rhs)
     bits = to_bits(lhs)
     signed = bits.view(np.dtype(f"int{8 * bits.itemsize}"))
-    if of.bits < 8:  # bring the type's top bit to the top of the byte, and back down
+    if of.bits < 8:  # shift the type's top bit to the top of the byte, and back down
         spare = 8 - of.bits
         signed = (signed << spare) >> spare
     last = np.full_like(amount, of.bits - 1)

@@ -1,4 +1,4 @@
-"""Comparing and choosing: compare, is_finite, select."""
+"""Comparison and selection: compare, is_finite, select."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _STRICT = {"GE": "GT", "GT": "GT", "LE": "LT", "LT": "LT"}
 def compare(
     lhs: Array, rhs: Array, *, comparison_direction: str, compare_type: str | None = None
 ) -> Array:
-    """Comparison of elements, quiet (false with NaN, but for NE) unless in total order.
+    """Compare elements; NaN makes every comparison but NE false, unless in total order.
 
     TOTALORDER is the order of XLA's documentation, -NaN < -inf < ... < -0 < +0 < ... < inf < NaN,
-    in which elements are equal when their bits are: IEEE-754's totalOrder. Complex numbers
-    are compared by their real parts, then by their imaginary parts.
+    in which elements are equal if their bits are: IEEE 754's totalOrder. Complex numbers are
+    compared by real parts, then by imaginary parts.
     """
     apply = _DIRECTIONS[comparison_direction]
     of = element_type_of(lhs)
@@ -53,7 +53,7 @@ def _lexicographic(lhs: Array, rhs: Array, direction: str) -> Array:
 
 
 def total_order_key(array: Array) -> Array:
-    """Integers (si64) in the order that IEEE-754's totalOrder gives these floats."""
+    """Return integers (si64) in the order that IEEE 754's totalOrder gives these floats."""
     of = element_type_of(array)
     bits = to_bits(array).astype(np.uint64)
     if not of.float_format.signed:
@@ -63,10 +63,10 @@ def total_order_key(array: Array) -> Array:
 
 
 def is_finite(x: Array) -> Array:
-    """Whether the element is neither an infinity nor NaN."""
+    """Return a mask of the elements that are neither infinite nor NaN."""
     return np.asarray(np.isfinite(to_float64(x)))
 
 
 def select(pred: Array, on_true: Array, on_false: Array) -> Array:
-    """Elements of `on_true` where `pred` holds, of `on_false` elsewhere; `pred` may be scalar."""
+    """Return elements of `on_true` where `pred` holds, else of `on_false`; `pred` may be scalar."""
     return np.where(pred, on_true, on_false)

@@ -1,9 +1,9 @@
-"""Which elements each result of a reduction is made of: the leaves of its tree.
+"""The elements that contribute to each result of a reduction: the leaves of its tree.
 
-A reduction folds, for each element of its results, some elements of its inputs in a fixed order:
-those of a slice (`reduce`), those that a window covers (`reduce_window`), those scattered to one
-place (`select_and_scatter`). The three classes here tell which, so that one implementation of
-folding, of what is open and of the error bounds serves all of them.
+A reduction folds, for each element of its results, some elements of its inputs in a fixed order: a
+slice (`reduce`), the elements under a window (`reduce_window`), or the elements scattered to one
+position (`select_and_scatter`). The three classes here enumerate them, so that folding, masks of
+unspecified results and error bounds need one implementation.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ class Leaves(Protocol):
 
     @property
     def counts(self) -> Array:
-        """How many leaves each result has, init values left out; of the results' shape."""
+        """The number of leaves of each result, without init values; has the results' shape."""
         ...
 
     def fold(self, ufunc: np.ufunc, values: Array, padding: Any, neutral: Any) -> Array:
-        """The leaves of each result folded by a ufunc that is associative and commutative.
+        """Fold the leaves of each result by a ufunc that is associative and commutative.
 
-        `values` stand in place of the input's elements, `padding` in place of those that the op
-        adds around and between them; a result without leaves is `neutral`.
+        `values` replaces the input's elements, `padding` replaces the elements that the op adds
+        around and between elements; a result without leaves is `neutral`.
         """
         ...
 
     def groups(self, inputs: Sequence[Array], paddings: Sequence[Array]) -> Iterator[Group]:
-        """Results with equally many leaves together, each with its leaves in order."""
+        """Yield groups of results with equally many leaves, with their leaves in order."""
         ...
 
 
@@ -57,7 +57,7 @@ class Slices:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The sizes of the dimensions that stay."""
+        """The sizes of the dimensions that remain."""
         return tuple(n for d, n in enumerate(self.given) if d not in self.dimensions)
 
     @property
@@ -72,10 +72,10 @@ class Slices:
         padding: Any,  # noqa: ARG002 - there is none
         neutral: Any,
     ) -> Array:
-        """See `Leaves`; there is no padding."""
+        """Fold the leaves, see `Leaves`; there is no padding."""
         if not values.size:
             return np.full(self.shape, neutral, values.dtype)
-        # from the first leaf on: numpy's own start, 0 or 1 + 0i, changes the signs of zeros
+        # start at the first leaf: numpy's own start, 0 or 1 + 0i, changes the signs of zeros
         return np.asarray(ufunc.reduce(values, axis=self.dimensions, initial=None))
 
     def groups(
@@ -83,7 +83,7 @@ class Slices:
         inputs: Sequence[Array],
         paddings: Sequence[Array],  # noqa: ARG002 - there is none
     ) -> Iterator[Group]:
-        """See `Leaves`; all results have equally many leaves."""
+        """Yield one group, see `Leaves`; all results have equally many leaves."""
         inside = tuple(sorted(self.dimensions))
         order = (*inside, *(d for d in range(len(self.given)) if d not in inside))
         count, lanes = prod(self.given[d] for d in inside), prod(self.shape)
@@ -93,7 +93,7 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Leaves of `reduce_window`: what a window covers of the dilated and padded input."""
+    """Leaves of `reduce_window`: the elements of the dilated and padded input under a window."""
 
     given: tuple[int, ...]
     window_dimensions: tuple[int, ...]
@@ -104,7 +104,7 @@ class Windows:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many windows there are along each dimension (C15)."""
+        """The number of windows along each dimension (C15)."""
         return tuple(
             windows_along(*of)
             for of in zip(
@@ -119,7 +119,8 @@ class Windows:
         return np.full(self.shape, prod(self.window_dimensions))
 
     def padded(self, values: Array, padding: Any) -> Array:
-        """The array dilated and padded: `pad` of the specification, amounts may be negative."""
+        """Return the array dilated and padded, as `pad` of the specification; amounts may be
+        negative."""
         if all(d == 1 for d in self.base_dilations) and not any(map(any, self.padding)):
             return values
         sizes = zip(self.given, self.base_dilations, self.padding, strict=True)
@@ -138,7 +139,8 @@ class Windows:
         padding: Any,
         neutral: Any,  # noqa: ARG002 - no window is empty
     ) -> Array:
-        """See `Leaves`; one dimension after the other, as the order does not matter."""
+        """Fold the leaves, see `Leaves`; one dimension after the other, as the order does not
+        matter."""
         if not prod(self.shape):
             return np.empty(self.shape, values.dtype)
         whole = self.padded(values, padding)
@@ -150,7 +152,7 @@ class Windows:
         return whole
 
     def groups(self, inputs: Sequence[Array], paddings: Sequence[Array]) -> Iterator[Group]:
-        """See `Leaves`; all results have equally many leaves."""
+        """Yield one group, see `Leaves`; all results have equally many leaves."""
         shape, size = self.shape, prod(self.window_dimensions)
         lanes = prod(shape)
         if not lanes:
@@ -164,7 +166,7 @@ class Windows:
         )
 
     def _windows(self, whole: Array, shape: tuple[int, ...]) -> Array:
-        """The windows of an array: positions in the window first, then the windows."""
+        """Return the windows of an array: positions within the window first, then the windows."""
         spans = spans_of(self.window_dimensions, self.window_dilations)
         rank = len(shape)
         if not rank:
@@ -178,9 +180,9 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Leaves of a scatter: `target[i]` is the flat index of the result that element i goes to.
+    """Leaves of a scatter: `target[i]` is the flat index of the result that receives element i.
 
-    Elements whose target is negative go nowhere. The leaves of a result are in the order of i.
+    Elements with a negative target are dropped. The leaves of a result are in the order of i.
     """
 
     shape: tuple[int, ...]
@@ -188,12 +190,12 @@ class Segments:
 
     @property
     def counts(self) -> Array:
-        """How many elements go to each result."""
+        """The number of elements for each result."""
         kept = self.target[self.target >= 0]
         return np.bincount(kept, minlength=prod(self.shape)).reshape(self.shape)
 
     def _sorted(self) -> tuple[Array, Array, Array]:
-        """Elements by target, in order of i; where each target begins, and which targets."""
+        """Return elements sorted by target, then i; the start of each target's run; the targets."""
         order = np.argsort(self.target, kind="stable")
         order = order[np.count_nonzero(self.target < 0) :]
         targets, starts = np.unique(self.target[order], return_index=True)
@@ -206,7 +208,7 @@ class Segments:
         padding: Any,  # noqa: ARG002 - there is none
         neutral: Any,
     ) -> Array:
-        """See `Leaves`; there is no padding."""
+        """Fold the leaves, see `Leaves`; there is no padding."""
         result = np.full(prod(self.shape), neutral, values.dtype)
         order, starts, targets = self._sorted()
         if order.size:
@@ -218,7 +220,7 @@ class Segments:
         inputs: Sequence[Array],
         paddings: Sequence[Array],  # noqa: ARG002 - there is none
     ) -> Iterator[Group]:
-        """See `Leaves`; results without leaves come too, with none."""
+        """Yield the groups, see `Leaves`; includes results without leaves."""
         order, starts, targets = self._sorted()
         counts = np.diff(np.append(starts, order.size))
         flat = [x.reshape(-1)[order] for x in inputs]
@@ -232,7 +234,7 @@ class Segments:
 
 
 def _raw(array: Array) -> Array:
-    """An array of a type that numpy cannot make views of windows of, as plain bits."""
+    """Return an array as plain bits if numpy cannot make window views of its type."""
     return (
         array
         if array.dtype.isbuiltin == 1
@@ -247,7 +249,7 @@ def _along(
 
 
 def spans_of(dimensions: Sequence[int], dilations: Sequence[int]) -> tuple[int, ...]:
-    """How far a dilated window reaches along each dimension."""
+    """Return the extent of a dilated window along each dimension."""
     return tuple((n - 1) * d + 1 for n, d in zip(dimensions, dilations, strict=True))
 
 
@@ -259,7 +261,8 @@ def windows_along(
     window_dilation: int,
     padding: tuple[int, int],
 ) -> int:
-    """How many windows fit along a dimension: C15 of `reduce_window`, C2 of select_and_scatter."""
+    """Return the number of windows along a dimension: C15 of reduce_window, C2 of
+    select_and_scatter."""
     dilated = (size - 1) * base_dilation + 1 if size else 0
     padded = padding[0] + dilated + padding[1]
     span = (window - 1) * window_dilation + 1
@@ -269,9 +272,9 @@ def windows_along(
 def _fold_axis(
     ufunc: np.ufunc, array: Array, axis: int, count: int, stride: int, size: int, dilation: int
 ) -> Array:
-    """Fold windows of `size` elements, `dilation` apart, along one axis, from every stride-th on.
+    """Fold windows of `size` elements, `dilation` apart, along one axis, with the given stride.
 
-    Either slice by slice, or by doubling: windows of 2k elements from two of k.
+    Fold slice by slice, or by doubling: windows of 2k elements from two windows of k.
     """
     moved = np.moveaxis(array, axis, 0)
 

@@ -1,4 +1,4 @@
-"""Conversions between element types, and values made from nothing: constant and iota."""
+"""Conversions between element types, and ops without operands: constant and iota."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from reference.numerics.rounding import integers_to, round_to, to_float64
 
 
 def constant(*, value: Dense) -> Array:
-    """The constant's elements."""
+    """Return the constant's elements."""
     return value.array
 
 
 def iota(*, iota_dimension: int, result: TensorType) -> Array:
-    """The index along `iota_dimension`, converted to the result's element type."""
+    """Return the index along `iota_dimension`, converted to the result's element type."""
     shape = result.static_shape
     count = shape[iota_dimension]
     along = [1] * len(shape)
@@ -34,21 +34,21 @@ def _indices(count: int, element_type: ElementType) -> Array:
 
 _FEW = 1024
 _few_indices = lru_cache(maxsize=256)(_indices)
-"""As `_indices`; kept, because converting few numbers costs more than all the rest of an iota."""
+"""Cached `_indices`: converting few numbers costs more than the rest of an iota."""
 
 
 def convert(operand: Array, *, result: TensorType) -> Array:
-    """Conversion to the element type of `result`, see `convert_to`."""
+    """Convert to the element type of `result`, see `convert_to`."""
     return convert_to(operand, result.element)
 
 
 @quiet
 def convert_to(operand: Array, to: ElementType) -> Array:
-    """Conversion to another element type.
+    """Convert to another element type.
 
     To a floating-point type: rounded once, to nearest with ties to even. To an integer type:
-    wrapped where the source is an integer, truncated and saturated (NaN to 0) where it is not.
-    To i1: whether the value, of complex numbers the real part, is not zero.
+    integers wrap, floating-point numbers are truncated and saturated (NaN becomes 0). To i1:
+    whether the value, or the real part of a complex value, is not zero.
     """
     of = element_type_of(operand)
     if to is of:
@@ -72,7 +72,8 @@ def convert_to(operand: Array, to: ElementType) -> Array:
 
 
 def _truncated(value: Array, to: ElementType) -> Array:
-    """Floating-point numbers to integers: towards zero, out of range to the nearest bound."""
+    """Convert floating-point numbers to integers: towards zero, out of range to the nearest
+    bound."""
     whole = np.trunc(np.where(np.isnan(value), 0.0, value))
     low, high = float(to.min_integer), float(to.max_integer)  # 2^63 - 1 becomes 2^63
     inside = (whole >= low) & (whole <= high) & (whole < 2.0 ** (to.bits - to.is_signed))
@@ -83,10 +84,10 @@ def _truncated(value: Array, to: ElementType) -> Array:
 
 
 def bitcast_convert(operand: Array, *, result: TensorType) -> Array:
-    """The same bits as elements of another type, little-endian.
+    """Return the same bits as elements of another type, little-endian.
 
-    A wide element becomes (or comes from) a row of narrow ones, the first of which is its lowest
-    bits; elements under a byte are packed in this order too.
+    A wide element becomes (or results from) a row of narrow elements, the first of which has its
+    lowest bits; elements under a byte are packed in this order too.
     """
     of, to = element_type_of(operand), result.element
     shape = operand.shape
@@ -100,7 +101,7 @@ def bitcast_convert(operand: Array, *, result: TensorType) -> Array:
 
 
 def _bit_rows(array: Array, element_type: ElementType) -> Array:
-    """The bits of each element along a new last dimension, lowest first."""
+    """Return the bits of each element along a new last dimension, lowest first."""
     bits = np.ascontiguousarray(to_bits(array))
     rows = bits.reshape(*array.shape, -1).view(np.uint8)  # complex: real part, then imaginary
     return np.unpackbits(rows, axis=-1, count=element_type.bits, bitorder="little")
@@ -117,7 +118,7 @@ def _from_bit_rows(rows: Array, to: ElementType) -> Array:
 
 @quiet
 def reduce_precision(operand: Array, *, exponent_bits: int, mantissa_bits: int) -> Array:
-    """Rounding as if to a format with fewer bits, and back; see `reduced`. NaN stays as it is."""
+    """Round as if to a format with fewer bits, and back; see `reduced`. NaN is unchanged."""
     of = element_type_of(operand)
     value = to_float64(operand)
     changed = reduced(value, of.float_format, exponent_bits, mantissa_bits)
@@ -126,14 +127,14 @@ def reduce_precision(operand: Array, *, exponent_bits: int, mantissa_bits: int) 
 
 
 def reduced(value: Array, fmt: FloatFormat, exponent_bits: int, mantissa_bits: int) -> Array:
-    """What `reduce_precision` makes of the values (float64) of a format.
+    """Return the values (float64) of a format after `reduce_precision`.
 
     In the order of the specification: (1, 2) the mantissa is rounded to `mantissa_bits`, ties to
-    even, at the place where the operand's own format, with that many mantissa bits, would end;
+    even, at the position where the operand's own format, with that many mantissa bits, would end;
     (3) a magnitude whose exponent does not fit an IEEE format with `exponent_bits` becomes infinity
-    or zero of the same sign. So the reduced format keeps no subnormals, except where it has as
-    many exponent bits as the operand's own: then no exponent can fail to fit. With as many mantissa
-    bits as the operand has, or more, the first step changes nothing.
+    or zero of the same sign. So the reduced format has no subnormals, except if it has as many
+    exponent bits as the operand: then every exponent fits. With at least as many mantissa bits as
+    the operand, the first step changes nothing.
     """
     if mantissa_bits < fmt.mantissa_bits:
         exponent = np.maximum(np.frexp(value)[1] - 1, fmt.min_exponent)
@@ -151,20 +152,20 @@ def reduced(value: Array, fmt: FloatFormat, exponent_bits: int, mantissa_bits: i
 
 
 def complex_(lhs: Array, rhs: Array) -> Array:
-    """Complex numbers of these real and imaginary parts."""
+    """Return complex numbers with these real and imaginary parts."""
     parts = np.stack([lhs, rhs], axis=-1)
     to = np.complex64 if lhs.dtype == np.float32 else np.complex128
     return parts.view(to)[..., 0]
 
 
 def real(operand: Array) -> Array:
-    """The real part; a floating-point number itself."""
+    """Return the real part; a floating-point number itself."""
     return np.real(operand).copy() if element_type_of(operand).is_complex else operand.copy()
 
 
 @quiet
 def imag(operand: Array) -> Array:
-    """The imaginary part; of a floating-point number zero."""
+    """Return the imaginary part; zero for a floating-point number."""
     of = element_type_of(operand)
     if of.is_complex:
         return np.imag(operand).copy()

@@ -1,12 +1,12 @@
 """Counter-based random number generators: Threefry-2x32 with 20 rounds, Philox-4x32 with 10.
 
-Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
-A counter and a key go in, random words come out; there is no other state. Everything works on
+Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). Each
+random word is a function of a counter and a key; there is no other state. All functions work on
 whole arrays of counters.
 
-How an op's state becomes counters and keys, and which word lands where in its output, the
-specification leaves to the implementation; here it is what XLA does (`RngBitGenerator` in its
-operation semantics), so that programs give the numbers that they give there.
+The specification does not define how an op's state determines counters and keys, nor the order of
+words in its output. These functions follow XLA (`RngBitGenerator` in its operation semantics), so
+that programs produce the numbers that XLA produces.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HALF = np.uint64(32)
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 _THREEFRY_GROUPS = 5
-"""Of four rounds each, a word of the key being added after each."""
+"""Number of groups of four rounds, with a word of the key added after each group."""
 
 _MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 _WEYL = (0x9E3779B9, 0xBB67AE85)
@@ -31,12 +31,12 @@ _PHILOX_ROUNDS = 10
 
 
 def words_of(number: int) -> tuple[int, int]:
-    """The low and the high 32 bits of 64."""
+    """Return the low and the high 32 bits of a 64-bit number."""
     return number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF
 
 
 def _split(numbers: Array) -> tuple[Array, Array]:
-    """The low and high halves of 64-bit numbers, as ui32."""
+    """Return the low and high halves of 64-bit numbers, as ui32."""
     return (numbers & _MASK).astype(np.uint32), (numbers >> _HALF).astype(np.uint32)
 
 
@@ -45,7 +45,7 @@ def _joined(low: Array, high: Array) -> Array:
 
 
 def threefry_2x32(counter: tuple[Array, Array], key: tuple[int, int]) -> tuple[Array, Array]:
-    """The two random words of each counter, all ui32."""
+    """Return the two random words of each counter, all ui32."""
     schedule = [np.uint32(word) for word in (*key, _PARITY ^ key[0] ^ key[1])]
     x = counter[0] + schedule[0]
     y = counter[1] + schedule[1]
@@ -59,7 +59,7 @@ def threefry_2x32(counter: tuple[Array, Array], key: tuple[int, int]) -> tuple[A
 
 
 def philox_4x32(counter: tuple[Array, ...], key: tuple[int, int]) -> tuple[Array, ...]:
-    """The four random words of each counter of four words, all ui32."""
+    """Return the four random words of each counter of four words, all ui32."""
     x = counter
     for number in range(_PHILOX_ROUNDS):
         keys = [np.uint32((key[n] + number * _WEYL[n]) & 0xFFFFFFFF) for n in (0, 1)]
@@ -73,17 +73,17 @@ def philox_4x32(counter: tuple[Array, ...], key: tuple[int, int]) -> tuple[Array
 
 
 def threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Array, Array]:
-    """Random bits by Threefry, and the state afterwards.
+    """Return random bits by Threefry, and the new state.
 
-    The state is a key and a counter. Elements of 64 bits are the words of one counter each, in
-    row-major order. Narrower ones come from a half-sized shape: the first dimension of even size
+    The state is a key and a counter. 64-bit elements are the words of one counter each, in
+    row-major order. Narrower elements use a half-sized shape: the first dimension of even size
     (else the first of the largest) is halved, rounding up, and the two words of a counter become
-    neighbours along it. Of words wider than an element the low bits are used.
+    neighbours along it. If a word is wider than an element, its low bits are used.
 
     Args:
         state: two ui64.
         shape: the shape of the output.
-        width: how many bits an element has: 64 or fewer.
+        width: the number of bits of an element: 64 or fewer.
 
     Returns:
         The new state, and ui64 (for 64 bits) or ui32 numbers of that shape.
@@ -114,16 +114,16 @@ def _halved(shape: tuple[int, ...]) -> int:
 
 
 def philox_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Array, Array]:
-    """Random bits by Philox, and the state afterwards.
+    """Return random bits by Philox, and the new state.
 
-    The state is a key and a counter of 128 bits, low word first; of a state of two words the high
-    word is the key again. Each counter gives four words of 32 bits or two of 64, which follow one
-    another in row-major order; of words wider than an element the low bits are used.
+    The state is a key and a counter of 128 bits, low word first; if it has two words only, the high
+    word of the counter is the key again. Each counter yields four words of 32 bits or two of 64
+    bits, in row-major order; if a word is wider than an element, its low bits are used.
 
     Args:
         state: two or three ui64.
         shape: the shape of the output.
-        width: how many bits an element has: 64 or fewer.
+        width: the number of bits of an element: 64 or fewer.
 
     Returns:
         The new state, and ui64 (for 64 bits) or ui32 numbers of that shape.

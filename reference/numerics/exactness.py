@@ -1,4 +1,4 @@
-"""Which rounded results are the exact ones: error-free transformations in float64.
+"""Masks of rounded results that are exact, from error-free transformations in float64.
 
 Sources: Knuth, TwoSum; Dekker and Veltkamp, products (both in Muller et al., Handbook of
 Floating-Point Arithmetic, chapter 4).
@@ -21,12 +21,12 @@ def _is_float(array: Array) -> bool:
 
 
 def of_sum(operands: tuple[Array, ...], result: Array) -> Array:
-    """Sums of floating-point or complex numbers."""
+    """Return a mask of exact sums of floating-point or complex numbers."""
     return _sum_of(operands[0], operands[1], result, 1.0)
 
 
 def of_difference(operands: tuple[Array, ...], result: Array) -> Array:
-    """Differences of floating-point or complex numbers."""
+    """Return a mask of exact differences of floating-point or complex numbers."""
     return _sum_of(operands[0], operands[1], result, -1.0)
 
 
@@ -38,7 +38,8 @@ def _sum_of(lhs: Array, rhs: Array, result: Array, sign: float) -> Array:
 
 
 def _is_sum(a: Array, b: Array, result: Array) -> Array:
-    """Knuth's TwoSum: the error of a sum in float64 is a float64, found without rounding."""
+    """Apply Knuth's TwoSum: the error of a sum in float64 is a float64, computed without
+    rounding."""
     total = a + b
     shadow = total - a
     lost = (a - (total - shadow)) + (b - shadow)
@@ -46,7 +47,7 @@ def _is_sum(a: Array, b: Array, result: Array) -> Array:
 
 
 def of_product(operands: tuple[Array, ...], result: Array) -> Array:
-    """Products of floating-point or complex numbers."""
+    """Return a mask of exact products of floating-point or complex numbers."""
     if not _is_float(result):
         return _complex_product(operands, result)
     a, b = _wide(operands)
@@ -54,7 +55,7 @@ def of_product(operands: tuple[Array, ...], result: Array) -> Array:
 
 
 def _is_product(a: Array, b: Array, product: Array) -> Array:
-    """Dekker's product in float64: exact where nothing is lost; False where it may overflow."""
+    """Apply Dekker's product in float64; False if the error term may underflow."""
     rounded = a * b
     (high, low), (top, rest) = _halves(a), _halves(b)
     lost = ((high * top - rounded) + high * rest + low * top) + low * rest
@@ -69,7 +70,7 @@ def _halves(a: Array) -> tuple[Array, Array]:
 
 
 def of_quotient(operands: tuple[Array, ...], result: Array) -> Array:
-    """Quotients of floating-point numbers; of complex ones none counts as exact."""
+    """Return a mask of exact quotients of floating-point numbers; always false for complex."""
     if not _is_float(result):
         return np.zeros(result.shape, np.bool_)
     a, b = _wide(operands)
@@ -77,7 +78,7 @@ def of_quotient(operands: tuple[Array, ...], result: Array) -> Array:
 
 
 def of_square_root(operands: tuple[Array, ...], result: Array) -> Array:
-    """Square roots of floating-point numbers; of complex ones none counts as exact."""
+    """Return a mask of exact square roots of floating-point numbers; always false for complex."""
     if not _is_float(result):
         return np.zeros(result.shape, np.bool_)
     root = to_float64(result)
@@ -85,7 +86,7 @@ def of_square_root(operands: tuple[Array, ...], result: Array) -> Array:
 
 
 def of_conversion(operands: tuple[Array, ...], result: Array) -> Array:
-    """A conversion that changed no value."""
+    """Return a mask of elements that a conversion did not change."""
     operand = operands[0]
     of, to = element_type_of(operand), element_type_of(result)
     if of.is_float and to.is_float:
@@ -98,7 +99,7 @@ def of_conversion(operands: tuple[Array, ...], result: Array) -> Array:
 
 
 def _complex_product(operands: tuple[Array, ...], result: Array) -> Array:
-    """Complex products of whose four products and two sums none is rounded in the result's type."""
+    """Return a mask of complex products with no rounding in their products and sums."""
     storage = element_type_of(result).part.storage
     a, b, c, d = (part(array).astype(np.float64) for array in operands for part in _PARTS)
     exact = np.ones(result.shape, np.bool_)
@@ -113,10 +114,10 @@ _PARTS = (np.real, np.imag)
 
 
 def always(_: tuple[Array, ...], result: Array) -> Array:
-    """A remainder is exact always (IEEE 754-2019), and so is what is rounded to an integer."""
+    """Return true for all elements: remainders (IEEE 754-2019) and rounded integers are exact."""
     return np.ones(result.shape, np.bool_)
 
 
 def of_real_numbers(operands: tuple[Array, ...], result: Array) -> Array:
-    """Functions that are exact of real numbers and rounded of complex ones."""
+    """Return true for real operands and false for complex ones, whose results are rounded."""
     return np.full(result.shape, not element_type_of(operands[0]).is_complex)

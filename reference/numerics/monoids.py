@@ -1,7 +1,7 @@
-"""Exact folds of the ops that are associative in exact arithmetic: add, multiply, extrema, bits.
+"""Exact folds of ops that are associative in exact arithmetic: add, multiply, extrema, bits.
 
-Sums and products of floating-point numbers are accumulated in float64 (of f64 in longdouble) and
-rounded once: the value that all orders of a rounded accumulation approximate. Integers wrap.
+Floating-point sums and products are accumulated in float64 (f64 in longdouble) and rounded once:
+the value that all orders of a rounded accumulation approximate. Integers wrap.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reference.numerics.zeros import is_negative_zero, is_zero, parts_of
 
 
 def folds(monoid: Monoid | None, element_type: ElementType) -> bool:
-    """Whether `fold` can do it; lexicographic extrema of complex numbers it cannot."""
+    """Return whether `fold` supports the type; complex lexicographic extrema are not supported."""
     if monoid is None:
         return False
     if element_type.is_complex:
@@ -36,10 +36,10 @@ def fold(
     *,
     padded: bool = True,
 ) -> Array:
-    """Every result's leaves and its init value, `inits` times, folded by the monoid.
+    """Fold every result's leaves and its init value, `inits` times, by the monoid.
 
-    `values` (in place of the input's elements) and `init`, a scalar, are of the type of the
-    result. Padding is `init` too, or left out unless `padded`.
+    `values` (which replaces the input's elements) and `init`, a scalar, have the type of the
+    result. Padding is also `init`, or omitted unless `padded`.
     """
     of = element_type_of(values)
     ufunc = monoid.logical if of.is_boolean else monoid.ufunc
@@ -58,9 +58,9 @@ def fold(
 
 
 def all_negative_zeros(values: Array, init: Array, leaves: Leaves) -> Array:
-    """Which results have nothing but -0 among their leaves: part by part, see numerics/zeros.py.
+    """Return a mask of results whose leaves are all -0; part by part, see numerics/zeros.py.
 
-    True of results without leaves. Padding is `init`, which does not count otherwise.
+    True for results without leaves. `init` counts as padding only.
     """
     found, start = is_negative_zero(values), is_negative_zero(init)
     if values.dtype.kind != "c":
@@ -70,7 +70,7 @@ def all_negative_zeros(values: Array, init: Array, leaves: Leaves) -> Array:
 
 
 def _signed_sum(total: Array, values: Array, init: Array, leaves: Leaves, inits: int) -> Array:
-    """Sums that are zero with their sign: numpy adds to +0 where it likes."""
+    """Restore the sign of sums that are zero: numpy may add them to +0."""
     zero = is_zero(total)
     if not zero.any():
         return total
@@ -82,7 +82,7 @@ def _signed_sum(total: Array, values: Array, init: Array, leaves: Leaves, inits:
 
 
 def _wide(monoid: Monoid, values: Array) -> Array:
-    """The values in the type that they are folded in."""
+    """Return the values in the type of the fold."""
     of = element_type_of(values)
     exact = not monoid.rounds
     if of.is_integer:
@@ -107,7 +107,7 @@ def _narrow(total: Array, element_type: ElementType) -> Array:
 
 
 def _neutral(monoid: Monoid, wide: Array) -> Any:
-    """What changes nothing when the op is applied to it and a value."""
+    """Return the neutral element of the monoid in the type of the fold."""
     if wide.dtype == np.bool_:
         return monoid.logical is np.logical_and
     if not monoid.extremum:
@@ -122,7 +122,8 @@ def _neutral(monoid: Monoid, wide: Array) -> Any:
 def _signed(
     monoid: Monoid, total: Array, wide: Array, start: Array, leaves: Leaves, inits: int
 ) -> Array:
-    """Extrema that are zero with their sign: numpy takes any, IEEE-754 has -0 before +0."""
+    """Restore the sign of extrema that are zero: numpy returns either, IEEE 754 orders -0 before
+    +0."""
     if not (total == 0).any():
         return total
     negative = monoid.extremum < 0

@@ -1,9 +1,9 @@
-"""Products of matrices in more precision than the result has: what contractions are made of.
+"""Matrix products in more precision than the result has, the basis of contractions.
 
-Floating-point numbers of at most 32 bits are multiplied exactly and added in float64, those of 64
-bits in extended precision (or, where they are many, cut into pieces whose products and sums are
-exact in float64: Ozaki, Ogita, Oishi and Rump, "Error-free transformations of matrix
-multiplication", 2012), complex numbers likewise; the sum is rounded once. Integers wrap modulo
+Floating-point numbers of at most 32 bits are multiplied exactly and added in float64. Numbers of 64
+bits use extended precision, or, if there are many, are split into pieces with exact products and
+sums in float64 (Ozaki, Ogita, Oishi and Rump, "Error-free transformations of matrix
+multiplication", 2012). Complex numbers likewise; the sum is rounded once. Integers wrap modulo
 2^bits of the result, and booleans are added by OR and multiplied by AND.
 """
 
@@ -20,20 +20,20 @@ from reference.numerics.rounding import round_to, to_float64
 
 _EXACT = float(1 << 53)
 _SMALL = 1 << 14
-"""Multiplications under which numpy's own loops cost no more than preparing for BLAS."""
+"""Number of multiplications below which numpy's loops cost no more than preparing for BLAS."""
 
 _MANY = 1 << 19
-"""Multiplications from which cutting f64 into pieces is faster than extended precision."""
+"""Number of multiplications from which splitting f64 is faster than extended precision."""
 
 _PIECES = 6
 _F64 = ELEMENT_TYPES["f64"]
 
 
 def wide(array: Array) -> Array:
-    """The elements in the type that they are multiplied and added in.
+    """Return the elements in the type of multiplication and addition.
 
-    Integers become int64 (those of ui64 stay), booleans and floating-point numbers of at most 32
-    bits float64, longer ones longdouble, complex numbers complex128 or clongdouble.
+    Integers become int64 (ui64 stays), booleans and floating-point numbers of at most 32 bits
+    float64, longer numbers longdouble, complex numbers complex128 or clongdouble.
     """
     of = element_type_of(array)
     if of.is_complex:
@@ -47,13 +47,13 @@ def wide(array: Array) -> Array:
 
 @quiet
 def matmul(lhs: Array, rhs: Array, to: ElementType, *, boolean: bool = False) -> Array:
-    """The products of matrices, summed up in `wide` types and rounded once to `to`.
+    """Return products of matrices, accumulated in `wide` types and rounded once to `to`.
 
     Args:
         lhs: matrices of wide elements, shape (..., m, k).
         rhs: matrices of wide elements, shape (..., k, n).
         to: the element type of the result.
-        boolean: whether the wide elements stand for those of i1.
+        boolean: whether the wide elements represent i1.
     """
     if boolean:
         return convert_to(np.matmul(lhs, rhs) != 0, to)
@@ -63,17 +63,17 @@ def matmul(lhs: Array, rhs: Array, to: ElementType, *, boolean: bool = False) ->
 
 
 def started(total: Array) -> Array:
-    """Sums with one init value, 0, as the specification's schedule may have it: none is -0."""
+    """Add one init value, 0, as the specification's schedule permits: no sum is then -0."""
     return np.asarray(total + total.dtype.type(0))
 
 
 def magnitudes(lhs: Array, rhs: Array) -> Array:
-    """For every element of a product, the sum of the magnitudes of what is added up (float64)."""
+    """Return for every element of a product the sum of the magnitudes of its terms (float64)."""
     return np.matmul(np.abs(lhs).astype(np.float64), np.abs(rhs).astype(np.float64))
 
 
 def narrowed(total: Array, to: ElementType) -> Array:
-    """Sums of wide numbers as a type: wrapped if they are integers and it is, else rounded once."""
+    """Return wide sums in a type: wrapped if both are integers, else rounded once."""
     if total.dtype.kind in "iu":
         return convert_to(total, to)
     if total.dtype.kind == "c":
@@ -86,7 +86,7 @@ def narrowed(total: Array, to: ElementType) -> Array:
 
 
 def sums(lhs: Array, rhs: Array) -> Array:
-    """The products of matrices of wide elements before they are rounded."""
+    """Return products of matrices of wide elements before rounding."""
     of = np.result_type(lhs, rhs)
     lhs, rhs = lhs.astype(of, copy=False), rhs.astype(of, copy=False)
     long = of == np.longdouble or of == np.clongdouble
@@ -100,9 +100,9 @@ def sums(lhs: Array, rhs: Array) -> Array:
 
 
 def _by_parts(lhs: Array, rhs: Array, multiply: Callable[[Array, Array], Array]) -> Array:
-    """Products of complex matrices from products of real ones.
+    """Return products of complex matrices from products of real matrices.
 
-    BLAS has factors beside those of the product, and makes (NaN, NaN) of (inf, 1) times (1, 0).
+    BLAS multiplies by extra factors, and turns (inf, 1) times (1, 0) into (NaN, NaN).
     """
     a, b, c, d = np.real(lhs), np.imag(lhs), np.real(rhs), np.imag(rhs)
     real = multiply(a, c) - multiply(b, d)
@@ -112,7 +112,7 @@ def _by_parts(lhs: Array, rhs: Array, multiply: Callable[[Array, Array], Array])
 
 
 def _extended(lhs: Array, rhs: Array) -> Array:
-    """numpy's loop runs along the columns of rhs: they are made contiguous."""
+    """Multiply with contiguous columns of rhs, along which numpy's loop runs."""
     columns = np.ascontiguousarray(np.swapaxes(rhs, -1, -2))
     return np.matmul(np.ascontiguousarray(lhs), np.swapaxes(columns, -1, -2))
 
@@ -133,10 +133,10 @@ def _long(lhs: Array, rhs: Array) -> Array:
 
 
 def _pieces(matrix: Array, bits: int, axis: int) -> list[Array] | None:
-    """Matrices that add up to this one, `bits` significant bits to each row (or column).
+    """Return matrices that add up to this matrix, with `bits` significant bits per row (or column).
 
-    Products of two such pieces are exact in float64, and so are sums along `axis`. None where
-    the magnitudes along it lie too far apart for a few pieces.
+    Products of two such pieces are exact in float64, and so are sums along `axis`. None if the
+    magnitudes along it differ too much for a few pieces.
     """
     largest = np.abs(matrix).max(axis=axis, keepdims=True, initial=0.0)
     if not (largest < 2.0**400).all() or (largest[largest != 0] < 2.0**-400).any():
@@ -154,7 +154,8 @@ def _pieces(matrix: Array, bits: int, axis: int) -> list[Array] | None:
 
 
 def _integers(lhs: Array, rhs: Array, to: ElementType) -> Array:
-    """Products of matrices of 64-bit integers, modulo 2^64 or rounded as the result asks for."""
+    """Return products of 64-bit integer matrices, modulo 2^64 or rounded, depending on the
+    result."""
     work = lhs.size * rhs.shape[-1]
     if to.is_integer and (work <= _SMALL or lhs.shape[-1] >= 1 << 20):
         return convert_to(np.matmul(lhs, rhs), to)
@@ -167,7 +168,7 @@ def _integers(lhs: Array, rhs: Array, to: ElementType) -> Array:
 
 
 def _limbs(lhs: Array, rhs: Array, count: int) -> Array:
-    """The low 16 * count bits of the products, from exact products of pieces of 16 bits."""
+    """Return the low 16 * count bits of the products, from exact products of 16-bit pieces."""
     left, right = _limbs_of(lhs, count), _limbs_of(rhs, count)
     total = np.zeros((), np.uint64)
     for place in range(count):

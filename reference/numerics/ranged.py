@@ -1,8 +1,8 @@
-"""Wide numbers in the range of a narrower type: all digits are kept, what overflows is infinite.
+"""Wide numbers in the range of a narrower type: full precision, but overflow is infinite.
 
-A formula that the specification writes out is evaluated in more precision than its type has, and
-rounded once at the end. But a step that overflows gives an infinity, which IEEE 754-2019 carries on
-to a result of its own; more range would hide that.
+A formula that the specification spells out is evaluated in more precision than its type has, and
+rounded once at the end. But a step that overflows gives an infinity, which IEEE 754-2019 propagates
+to a specific result; a larger range would hide that.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from reference.numerics.rounding import overflow
 
 
 class Ranged(np.lib.mixins.NDArrayOperatorsMixin):
-    """Wide numbers that numpy's functions compute with, each result in the range of a type.
+    """Wide numbers that numpy's functions accept, with each result in the range of a type.
 
-    In types without an infinity nothing overflows: the specification does not say what should.
+    Types without an infinity do not overflow: the specification does not say what the result should
+    be.
     """
 
     __slots__ = ("numbers", "of")
 
     def __init__(self, numbers: Array, element_type: ElementType) -> None:
-        """`numbers` are wide (see reference/numerics/products.py)."""
+        """Wrap `numbers`, which are wide (see reference/numerics/products.py)."""
         self.numbers = numbers
         self.of = element_type
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Ranged:
-        """Apply one of numpy's functions, or its reduction, to the numbers."""
+        """Apply a function of numpy, or its reduction, to the numbers."""
         wide = [one.numbers if isinstance(one, Ranged) else one for one in inputs]
         found = np.asarray(getattr(ufunc, method)(*wide, **given))
         if self.of.float_format.has_infinity:

@@ -1,10 +1,10 @@
 """Correct rounding to every floating-point type, and the primitives of ULP arithmetic.
 
 numpy and ml_dtypes convert some pairs of types in two steps and so round twice. Here a value is
-first cut to an intermediate precision by *rounding to odd* (truncate, then set the last bit if
-anything was lost), after which one rounding to nearest even gives what a single rounding would
-have given, as long as the intermediate has two bits more than the target (Boldo and Melquiond,
-"Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+first *rounded to odd* in an intermediate precision (truncated, then the last bit set if any
+discarded bit was set). A rounding to nearest even then equals a single rounding, provided that the
+intermediate has two bits more than the target (Boldo and Melquiond, "Emulation of a FMA and
+correctly rounded sums: proved algorithms using rounding to odd", 2008).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _F16, _BF16 = ELEMENT_TYPES["f16"].storage, ELEMENT_TYPES["bf16"].storage
 def round_to(x: Array, to: ElementType) -> Array:
     """Round exact real values to the nearest value of a type, ties to even.
 
-    Magnitudes beyond the type become infinity; where it has none, NaN (f8 FN and FNUZ, f8E8M0FNU)
-    or the largest finite value (f4, f6). NaN stays NaN and becomes +0 in f4 and f6. FNUZ types turn
-    -0 into +0. f8E8M0FNU turns zero and negative values into NaN, positive values under 2^-127 into
-    2^-127, and rounds ties up (IEEE 754-2019 4.3.1 where no significand is even).
+    Magnitudes beyond the type become infinity; without infinity, NaN (f8 FN and FNUZ, f8E8M0FNU) or
+    the largest finite value (f4, f6). NaN stays NaN and becomes +0 in f4 and f6. FNUZ types turn -0
+    into +0. f8E8M0FNU turns zero and negative values into NaN, positive values under 2^-127 into
+    2^-127, and rounds ties up (IEEE 754-2019 4.3.1, as no significand is even).
 
     Args:
         x: float64 or longdouble, any shape.
@@ -49,7 +49,7 @@ def round_to(x: Array, to: ElementType) -> Array:
         An array of `to.storage` of the same shape.
 
     Raises:
-        TypeError: `x` is neither float64 nor longdouble, or `to` is not a floating-point type.
+        TypeError: if `x` is neither float64 nor longdouble, or `to` is not a floating-point type.
     """
     if not to.is_float:
         raise TypeError(f"cannot round to {to.name}: not a floating-point type")
@@ -69,14 +69,14 @@ def round_to(x: Array, to: ElementType) -> Array:
 
 
 def overflow(element_type: ElementType) -> np.longdouble:
-    """The least magnitude that rounding to nearest takes out of a type's finite numbers."""
+    """Return the least magnitude that rounding to nearest maps beyond a type's finite numbers."""
     form = element_type.float_format
     half = np.ldexp(np.longdouble(1), form.max_exponent - form.precision)
     return np.longdouble(form.max_finite) + half
 
 
 def _odd_float64(x: Array) -> Array:
-    """Longdouble cut to float64 by rounding to odd; float64 as it is."""
+    """Round longdouble to odd in float64; return float64 unchanged."""
     if x.dtype == _F64:
         return x
     near = np.asarray(x.astype(np.float64))
@@ -90,7 +90,7 @@ def _odd_float32(x: Array) -> Array:
 
 
 def _to_odd(x: Array, near: Array, bits: Array) -> Array:
-    """Bits of x rounded to odd, given x rounded to nearest and that value's bits."""
+    """Return the bits of x rounded to odd, given x rounded to nearest and that value's bits."""
     back = near.astype(x.dtype)
     truncated = np.asarray(bits - (np.abs(back) > np.abs(x)).astype(bits.dtype))
     return np.asarray(truncated | ((back != x) & (x == x)).astype(bits.dtype))
@@ -104,7 +104,7 @@ def _bfloat16(odd: Array) -> Array:
 
 
 def _odd_bits16(odd: Array) -> Array:
-    """The upper half of float32 bits, with all that is lost gathered in its last bit."""
+    """Return the upper half of float32 bits, with the discarded bits merged into its last bit."""
     bits = odd.view(np.uint32)
     sticky = (bits & np.uint32(0xFFFF)) != 0
     return np.asarray((bits >> np.uint32(16)) | sticky.astype(np.uint32))
@@ -112,14 +112,15 @@ def _odd_bits16(odd: Array) -> Array:
 
 @cache
 def _byte_table(to: ElementType) -> Array:
-    """The code of a type under 16 bits for each of the 65536 values rounded to odd in bf16."""
+    """Return the code of a type under 16 bits for each of the 65536 values rounded to odd in
+    bf16."""
     values = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).view(np.float32)
     with np.errstate(all="ignore"):
         return _encode(values.astype(np.float64), to)
 
 
 def _encode(x: Array, to: ElementType) -> Array:
-    """Codes (uint8) of float64 values rounded to nearest even: the definition, nothing clever."""
+    """Return codes (uint8) of float64 values rounded to nearest even, directly by definition."""
     form = to.float_format
     negative, magnitude = np.signbit(x), np.abs(x)
     finite = np.isfinite(x)
@@ -128,7 +129,7 @@ def _encode(x: Array, to: ElementType) -> Array:
     steps = np.rint(np.ldexp(magnitude, form.mantissa_bits - exponent)).astype(np.int64)
     if not form.has_zero:
         steps = np.maximum(steps, 1)
-    # A carry into the next binade adds 1 to the exponent field by itself.
+    # A carry into the next binade increments the exponent field.
     field = exponent - form.min_exponent + (1 if form.has_zero else 0)
     unit = 1 << form.mantissa_bits
     code = np.where(steps >= unit, field * unit + (steps - unit), steps)
@@ -160,7 +161,7 @@ def _nan_code(form: FloatFormat) -> int:
 
 
 def _top_code(form: FloatFormat) -> int:
-    """The code of the largest finite value."""
+    """Return the code of the largest finite value."""
     everything = (1 << (form.exponent_bits + form.mantissa_bits)) - 1
     if form.non_finite is NonFinite.IEEE:
         return everything - (1 << form.mantissa_bits)
@@ -168,10 +169,10 @@ def _top_code(form: FloatFormat) -> int:
 
 
 def integers_to(x: Array, to: ElementType) -> Array:
-    """Round integers to a floating-point type, once: as `round_to`, from any integer array.
+    """Round integers to a floating-point type once, as `round_to` does, from any integer array.
 
     Raises:
-        TypeError: `to` is not a floating-point type.
+        TypeError: if `to` is not a floating-point type.
     """
     wide = x.astype(np.uint64) if x.dtype == np.dtype(np.uint64) else x.astype(np.int64)
     if to.storage == _F64:
@@ -179,7 +180,7 @@ def integers_to(x: Array, to: ElementType) -> Array:
     negative = np.asarray(wide < 0)
     bits = np.asarray(wide).view(np.uint64)
     magnitude = np.where(negative, np.uint64(0) - bits, bits)
-    # Rounding to odd on 2^11: 53 bits at most are left, and at least 42 of what is cut.
+    # Rounding to odd at 2^11 leaves at most 53 bits, and at least 42 bits if truncated.
     large = magnitude >> np.uint64(53) != 0
     odd = (magnitude >> np.uint64(11)) | ((magnitude & np.uint64(0x7FF)) != 0).astype(np.uint64)
     value = np.where(large, odd.astype(np.float64) * 2048.0, magnitude.astype(np.float64))
@@ -187,7 +188,7 @@ def integers_to(x: Array, to: ElementType) -> Array:
 
 
 def to_float64(array: Array) -> Array:
-    """The values of a floating-point array of at most 64 bits as float64, exactly."""
+    """Return a floating-point array of at most 64 bits as float64, exactly."""
     of = element_type_of(array)
     if of.bits <= 8:
         return np.asarray(_byte_values(of).take(to_bits(array)))
@@ -203,10 +204,10 @@ def _byte_values(element_type: ElementType) -> Array:
 
 
 def ordinal(array: Array) -> Array:
-    """A number for each finite value, in order and without gaps: int64, 0 for both zeros.
+    """Return consecutive integers for consecutive finite values: int64, 0 for both zeros.
 
-    Infinities continue the count; what a NaN gets means nothing. For f8E8M0FNU it is the exponent
-    field. Differences of f64 ordinals may not fit int64.
+    Infinities continue the sequence; the ordinal of NaN has no meaning. For f8E8M0FNU it is the
+    exponent field. Differences of f64 ordinals may not fit int64.
     """
     of = element_type_of(array)
     if not of.float_format.signed:
@@ -220,7 +221,7 @@ def ordinal(array: Array) -> Array:
 
 
 def from_ordinal(number: Array, to: ElementType) -> Array:
-    """The inverse of `ordinal`; 0 is +0."""
+    """Return the value of an ordinal, the inverse of `ordinal`; 0 is +0."""
     if not to.float_format.signed:
         return from_bits(number.astype(np.uint8), to)
     if to.bits == 64:
@@ -231,16 +232,17 @@ def from_ordinal(number: Array, to: ElementType) -> Array:
 
 
 def next_up(array: Array) -> Array:
-    """The least value that compares greater (IEEE 754-2019 nextUp); the top and NaN stay.
+    """Return the least value that compares greater (IEEE 754-2019 nextUp); the top and NaN stay.
 
-    The largest finite value goes to infinity where there is one. The negative value nearest zero
-    goes to -0 where there is one, else to 0.
+    The successor of the largest finite value is infinity, if the type has it. The successor of the
+    negative value nearest zero is -0, if the type has it, else 0.
     """
     return _step(array, 1)
 
 
 def next_down(array: Array) -> Array:
-    """The greatest value that compares less (IEEE 754-2019 nextDown); the bottom and NaN stay."""
+    """Return the greatest value that compares less (IEEE 754-2019 nextDown); the bottom and NaN
+    stay."""
     return _step(array, -1)
 
 
@@ -261,10 +263,11 @@ def _step(array: Array, direction: int) -> Array:
 
 
 def ulp_size(x: Array, element_type: ElementType) -> Array:
-    """The spacing of a type's values at magnitude |x|, in units of 1, as x's own dtype.
+    """Return the spacing of a type's values at magnitude |x|, in units of 1, in x's own dtype.
 
-    It is the gap above |x| cut to the type, as goes for the binade; never less than the smallest
-    positive value, and beyond the largest finite value that value's own. NaN for NaN.
+    This is the gap above |x| truncated to the type, constant within a binade. It is at least the
+    smallest positive value; beyond the largest finite value it is that value's spacing. NaN for
+    NaN.
 
     Args:
         x: float64 or longdouble, any shape.

@@ -1,8 +1,9 @@
-"""Products that are not rounded, and sums of them that are rounded once: pairs of long doubles.
+"""Unrounded products, and sums of products that are rounded once: pairs of long doubles.
 
-A pair stands for the sum of its two parts, of which the second is what rounding the first has lost.
-The product of two numbers of 53 bits has 106, which two parts of 64 hold, and long doubles have the
-exponents for it. Where a long double is no wider than a double the second part is approximate.
+A pair represents the sum of its two parts; the second is the rounding error of the first. The
+product of two numbers of 53 bits has 106 bits, which two parts of 64 bits hold, and long doubles
+have enough exponent bits. If a long double is no wider than a double, the second part is
+approximate.
 
 Sources: Knuth, TwoSum; Dekker, products (Muller et al., Handbook of Floating-Point Arithmetic,
 chapter 4); Boldo and Melquiond, rounding to odd (2008).
@@ -24,29 +25,29 @@ _DIGITS = np.finfo(np.longdouble).nmant + 1
 
 @dataclass(frozen=True, slots=True)
 class Unrounded:
-    """Real numbers as the sums of two long doubles each, `low` what rounding `high` has lost."""
+    """Real numbers as sums of two long doubles; `low` is the rounding error of `high`."""
 
     high: Array
     low: Array
 
     def __neg__(self) -> Unrounded:
-        """The numbers with the other sign."""
+        """Return the numbers with the opposite sign."""
         return Unrounded(-self.high, -self.low)
 
     def taken(self, places: Array) -> Unrounded:
-        """The numbers at these flat places, in the places' shape."""
+        """Return the numbers at these flat indices, in the indices' shape."""
         return Unrounded(self.high.reshape(-1)[places], self.low.reshape(-1)[places])
 
 
 def number(array: Array) -> Unrounded:
-    """Numbers of a floating-point type as they are."""
+    """Return numbers of a floating-point type, exactly."""
     wide = to_float64(array).astype(np.longdouble)
     return Unrounded(wide, np.zeros_like(wide))
 
 
 @quiet
 def product(x: Array, y: Array) -> Unrounded:
-    """Products of numbers of floating-point types, exact where they do not underflow."""
+    """Return products of numbers of floating-point types, exact unless they underflow."""
     a, b = to_float64(x), to_float64(y)
     (p, q), (r, s) = _halves(a), _halves(b)
     high = a.astype(np.longdouble) * b.astype(np.longdouble)
@@ -55,14 +56,14 @@ def product(x: Array, y: Array) -> Unrounded:
 
 
 def _halves(x: Array) -> tuple[Array, Array]:
-    """A double as the sum of its upper 26 bits and the others, both as long doubles."""
+    """Return a double as the sum of its upper 26 bits and the rest, both as long doubles."""
     upper = (np.ascontiguousarray(x).view(np.int64) & ~_LOW).view(np.float64).reshape(x.shape)
     return upper.astype(np.longdouble), np.where(np.isfinite(x), x - upper, 0).astype(np.longdouble)
 
 
 @quiet
 def rounded_sum(one: Unrounded, other: Unrounded, to: ElementType) -> Array:
-    """The sum of both, rounded once to a floating-point type."""
+    """Return the sum of both, rounded once to a floating-point type."""
     high, lost = _two_sum(one.high, other.high)
     low, less = _two_sum(one.low, other.low)
     rest, least = _two_sum(lost, low)
@@ -79,7 +80,7 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _to_odd(near: Array, lost: Array) -> Array:
-    """The sum of a number and what it has lost, rounded to odd."""
+    """Return the sum of a number and its rounding error, rounded to odd."""
     fraction = np.frexp(near)[0]
     is_odd = np.fmod(np.ldexp(np.abs(fraction), _DIGITS), 2) == 1
     there = np.nextafter(near, np.where(lost > 0, np.inf, -np.inf).astype(near.dtype))

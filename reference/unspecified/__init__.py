@@ -1,1 +1,1 @@
-"""What the specification leaves open of the results of each family."""
+"""Unspecified results of each family of ops, as masks with a reason."""

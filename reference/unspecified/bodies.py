@@ -1,4 +1,4 @@
-"""What the operations of a body leave open, in lanes."""
+"""Unspecified results of the operations in a body, in lanes."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from reference.unspecified.quantization import open_codes
 from reference.unspecified.reasons import Open
 
 _MOVES = frozenset({"abs", "complex", "imag", "negate", "optimization_barrier", "real"})
-"""Ops that hand on the NaN they were given, its sign aside, beside those that rearrange it."""
+"""Ops that propagate a NaN operand except for its sign, besides those that rearrange elements."""
 _GIVEN = frozenset({"bitcast_convert", "constant"})
 """Ops whose NaNs are determined to the bit."""
 
 
 _MOST_TURNS = 4
-"""Turns of a loop that are looked at."""
+"""Maximum number of loop iterations that are examined."""
 
 
 def open_in_lanes(body: Body, arguments: Sequence[Array]) -> list[Open]:
-    """For each operation of a body on single elements, applied to arguments of one shape: where
-    the specification leaves its result open. What is computed from that is taken to be open too.
+    """Return the unspecified results of a body's operations on single elements.
 
-    Operations in branches count where the branch is taken, those in loops as often as they are
-    met, in the first `_MOST_TURNS` turns. Others with regions are not looked into.
+    The body is applied to arguments of one shape. Values computed from unspecified results count as
+    unspecified. Operations in branches count if the branch is taken; those in loops count in each
+    of the first `_MOST_TURNS` iterations. Other operations with regions are not examined.
     """
     region, found = body.region, list[Open]()
     shape = arguments[0].shape
@@ -74,8 +74,10 @@ def _is_single(value: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """An operation as it is met when a body is executed, and what must have been chosen before:
-    values of branches and loops, with what they must be."""
+    """An operation that the execution of a body reaches under conditions on values.
+
+    The conditions pair predicates of branches and loops with their required values.
+    """
 
     operation: Operation
     conditions: tuple[tuple[Value, int], ...] = ()
@@ -84,7 +86,8 @@ class _Met:
 def _met(
     operations: Sequence[Operation], conditions: tuple[tuple[Value, int], ...] = ()
 ) -> Iterator[_Met]:
-    """The operations, and after each the ones within it, where these are met."""
+    """Yield the operations; each is preceded by the operations in its regions, with their
+    conditions."""
     for operation in operations:
         structure = structure_of(operation)
         if structure is Structure.BRANCHES:
@@ -103,7 +106,8 @@ def _in_branches(operation: Operation, conditions: tuple[tuple[Value, int], ...]
 
 
 def _in_turns(operation: Operation, conditions: tuple[tuple[Value, int], ...]) -> Iterator[_Met]:
-    """The operations of a loop's condition and body, with names of their own for each turn."""
+    """Yield the operations of a loop's condition and body, with unique value names per
+    iteration."""
     carried = operation.operands
     for turn in range(_MOST_TURNS):
         ends: list[tuple[Value, ...]] = []
@@ -126,7 +130,7 @@ def _in_turns(operation: Operation, conditions: tuple[tuple[Value, int], ...]) -
 
 
 def _leading_to(wanted: Sequence[Value], operations: Sequence[Operation]) -> list[Operation]:
-    """The operations that these values are computed from."""
+    """Return the operations that these values are computed from."""
     names = {value.name for value in wanted}
     kept: list[Operation] = []
     for operation in reversed(operations):
@@ -137,7 +141,7 @@ def _leading_to(wanted: Sequence[Value], operations: Sequence[Operation]) -> lis
 
 
 def _taken(operation: Operation) -> Iterator[Value]:
-    """What an operation takes, and those in its regions."""
+    """Yield the operands of an operation and of the operations in its regions."""
     yield from operation.operands
     for region in operation.regions:
         for inner in region.operations:
@@ -148,15 +152,17 @@ def _open(plain: Operation, operands: Sequence[Array], result: Array, _: int) ->
     return open_elements(plain, operands, result)
 
 
-# --- NaNs that are computed ----------------------------------------------------------------------
+# --- Computed NaNs -------------------------------------------------------------------------------
 
 
 def _computed(
     operation: Operation, operands: Sequence[Array], nans: Sequence[Array], result: Array
 ) -> Array:
-    """Where a result is a NaN of which nothing says which one it is: IEEE-754-2019 6.2.3 does not
-    require that payloads are handed on, 6.3 leaves the signs of computed NaNs open. `nans` says
-    that of the operands."""
+    """Return a mask of results that are an unspecified NaN; `nans` are the masks of the operands.
+
+    IEEE 754-2019, 6.2.3, does not require that payloads are propagated, and 6.3 does not specify
+    the signs of computed NaNs.
+    """
     if operation.name in _GIVEN:
         return np.zeros(result.shape, np.bool_)
     if operation.name == "select":
@@ -168,7 +174,7 @@ def _computed(
 
 
 def _seen(operation: Operation, operands: Sequence[Array], nans: Sequence[Array]) -> list[Open]:
-    """Where an operation's result depends on which NaN an operand is."""
+    """Return the reasons why an operation's result depends on which NaN an operand is."""
     if operation.name == "bitcast_convert":
         return [("bits of a NaN that is computed", nans[0])]
     if operation.name != "compare" or operation.attribute("compare_type") != "TOTALORDER":

@@ -1,4 +1,4 @@
-"""What the specification leaves open of the results of this family: contraction."""
+"""Unspecified results of contractions, convolutions and other sums of products."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from reference.unspecified.reasons import Open, Reason
 _F64 = ELEMENT_TYPES["f64"]
 
 FACTORS = 2
-"""Operands that are multiplied, before those that are sizes."""
+"""Number of factors, which precede the operands that are sizes."""
 
 
 def no_zero(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Open]:
-    """Sums that start with a zero which their type does not have: those of f8E8M0FNU.
+    """Return sums that start with a zero that their type lacks: sums in f8E8M0FNU.
 
     Source: the specification's `dot_general` reduces from `constant(0, element_type(result))`, as
     `compute_sum` of `batch_norm_grad` and `compute_mean` of `batch_norm_training` do, and
     `convolution` pads with `constant(0, element_type(lhs))`; no number of f8E8M0FNU is 0.
     """
-    del operation, operands, number  # the result's type says it all
+    del operation, operands, number  # only the result's type matters
     of = element_type_of(result)
     if of.is_float and not of.float_format.has_zero:
         return [("sum of a type without zero", np.ones((), np.bool_))]
@@ -38,11 +38,11 @@ def no_zero(
 def complex_exception(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Open]:
-    """Sums of complex products of what is not finite, or that may overflow in some order.
+    """Return sums of complex products with non-finite factors, or that may overflow in some order.
 
-    Source: the specification's `dot_general` is made of `multiply` and `add`, and its section
-    "Floating-point exceptions" leaves those of complex arithmetic to the implementation. Where none
-    can be met the sum of the magnitudes is finite.
+    Source: the specification defines `dot_general` by `multiply` and `add`, and its section
+    "Floating-point exceptions" leaves those of complex arithmetic to the implementation. No
+    exception is possible if the sum of the magnitudes is finite.
     """
     del number
     if not element_type_of(result).is_complex:
@@ -55,11 +55,11 @@ def complex_exception(
 def sum_not_encodable(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Open]:
-    """Return the sums that overflow a type without infinity, or are NaN in a type without it.
+    """Return the sums that overflow a type without infinity, or are NaN in a type without NaN.
 
-    Source: as of the `multiply` and the `add` that the specification makes a sum of products of,
-    and of the conversion to the result's type: "convert" has yet to say what becomes of a value
-    that the type cannot represent (stablehlo#180).
+    Source: as for the `multiply` and `add` that define a sum of products, and for the conversion to
+    the result's type: "convert" does not yet define the result for a value that the type cannot
+    represent (stablehlo#180).
     """
     del number
     if not is_limited(element_type_of(result)):
@@ -74,7 +74,7 @@ def sum_not_encodable(
 
 
 SUMS_OF_PRODUCTS: tuple[Reason, ...] = (no_zero, complex_exception, sum_not_encodable)
-"""What is unspecified of sums of products, and of convolutions."""
+"""The reasons for sums of products, including convolutions."""
 
 REASONS: dict[str, tuple[Reason, ...]] = dict.fromkeys(
     ("dot", "dot_general", "einsum", "unary_einsum"), SUMS_OF_PRODUCTS

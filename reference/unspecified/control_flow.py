@@ -1,4 +1,4 @@
-"""What the specification leaves open of the results of control flow: those of `custom_call`."""
+"""Unspecified results of control flow: those of `custom_call`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reference.unspecified.reasons import Open, Reason
 def _custom_call(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Open]:
-    """StableHLO specification, custom_call: an implementation-defined operation."""
+    """Return all elements. Spec, "custom_call": an implementation-defined operation."""
     del operation, operands, number
     return [("implementation-defined", np.ones(result.shape, np.bool_))]
 

@@ -1,4 +1,4 @@
-"""What the specification leaves open of the results of this family: convolution."""
+"""Unspecified results of convolutions."""
 
 from __future__ import annotations
 

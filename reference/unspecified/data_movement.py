@@ -1,7 +1,6 @@
-"""What the specification leaves open of the results of the ops of reference/ops/data_movement.py.
+"""Unspecified results of the ops of reference/ops/data_movement.py: none.
 
-Nothing: start indices out of range are clamped, and which NaN is moved is not for the comparison
-to look at.
+Start indices out of range are clamped, and the comparison ignores which NaN is moved.
 """
 
 from __future__ import annotations
@@ -9,4 +8,4 @@ from __future__ import annotations
 from reference.unspecified.reasons import Reason
 
 REASONS: dict[str, tuple[Reason, ...]] = {}
-"""No op has open results."""
+"""The reasons by op: none."""

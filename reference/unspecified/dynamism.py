@@ -1,4 +1,4 @@
-"""What the specification leaves open of the results of the ops of reference/ops/dynamism.py."""
+"""Unspecified results of the ops of reference/ops/dynamism.py."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ def _as_iota(
     result: Array,
     number: int,  # noqa: ARG001 - there is one result
 ) -> Sequence[Open]:
-    """Spec "dynamic_iota" is functionally identical to "iota": an index that the element type does
-    not have is open, as it is there."""
+    """Return indices that the element type lacks, as for `iota`.
+
+    Spec: "dynamic_iota" is functionally identical to "iota".
+    """
     return open_elements(replace(operation, name="iota"), (), result)
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {"dynamic_iota": (_as_iota,)}
-"""Ops not named have no open results."""
+"""The reasons by op; other ops have none."""

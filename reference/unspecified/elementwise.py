@@ -1,18 +1,19 @@
-"""What the specification leaves open of the results of elementwise ops.
+"""Unspecified results of elementwise ops.
 
-Sources are named per reason; "spec" is the StableHLO specification, whose chapter "Errors" makes
-the effect of an error implementation-defined unless an op says otherwise, and whose chapter
-"Floating-point exceptions" gives IEEE-754 operations their default results but leaves exceptions
-of other operations, complex arithmetic among them, to the implementation. What is not here is
-asserted, these readings included:
+Each reason gives its source; "spec" is the StableHLO specification. Its chapter "Errors" makes the
+effect of an error implementation-defined unless an op says otherwise. Its chapter "Floating-point
+exceptions" gives IEEE 754 operations their default results but leaves exceptions of other
+operations, including complex arithmetic, to the implementation. All other results are asserted,
+including these readings:
 
 - integer overflow of add, subtract, multiply, negate, abs and shift_left wraps: spec "negate" of
-  unsigned integers builds on it, StableHLO's interpreter and all known backends do it;
-- conversions that are inexact round to nearest, ties to even, and overflow to infinity where the
-  format has one: IEEE-754 convertFormat, though spec "convert" has yet to say so (stablehlo#180);
-- compare in total order tells -0 from +0 and finds a NaN equal to itself: StableHLO's own tests;
-- bitcast_convert is little-endian, types under a byte included: the example in the specification;
-- which NaN a NaN result is, no op here defines; comparison of results must not look at it.
+  unsigned integers relies on wrapping, and StableHLO's interpreter and all known backends wrap;
+- inexact conversions round to nearest, ties to even, and overflow to infinity if the format has it:
+  IEEE 754 convertFormat, though spec "convert" does not say so yet (stablehlo#180);
+- compare in total order distinguishes -0 from +0 and treats a NaN as equal to itself: StableHLO's
+  own tests;
+- bitcast_convert is little-endian, also for types under a byte: the example in the specification;
+- no op here defines which NaN a NaN result is; comparisons of results must ignore it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ ORDERED = ("GE", "GT", "LE", "LT")
 
 
 def open_elements(operation: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
-    """The open elements of an elementwise op's result: (label, mask) pairs."""
+    """Return the unspecified elements of an elementwise op's result: (label, mask) pairs."""
     found: list[Open] = []
     for reason in _REASONS.get(operation.name, ()):
         found += reason(operation, operands, result)
@@ -54,8 +55,11 @@ def open_elements(operation: Operation, operands: Sequence[Array], result: Array
 
 
 def _integer_division(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
-    """Spec "Errors": neither "divide" nor "remainder" says what division by zero gives, nor the
-    quotient of the smallest number and -1, which is too large; "remainder" is defined by it."""
+    """Return divisions by zero and, if signed, of the smallest number by -1.
+
+    Spec, "Errors": neither "divide" nor "remainder" defines division by zero, or the quotient of
+    the smallest number and -1, which is too large; "remainder" is defined by this quotient.
+    """
     of = element_type_of(operands[0])
     if not of.is_integer:
         return []
@@ -68,8 +72,11 @@ def _integer_division(_: Operation, operands: Sequence[Array], __: Array) -> lis
 
 
 def _negative_power(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
-    """Spec "power" of integers is "integer exponentiation"; the result of a negative exponent is
-    in general no integer, and nothing says what becomes of it."""
+    """Return integers to a negative power.
+
+    Spec: "power" of integers is "integer exponentiation". With a negative exponent it is not an
+    integer in general, and the text does not define the result.
+    """
     rhs = operands[1]
     if not element_type_of(rhs).is_signed:
         return []
@@ -77,22 +84,28 @@ def _negative_power(_: Operation, operands: Sequence[Array], __: Array) -> list[
 
 
 def _power_overflow(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
-    """Spec "Errors": a power too large for the integer type. Known backends do not wrap alike here:
-    XLA looks at the low bits of the exponent only, as any larger one must overflow."""
+    """Return powers that are too large for the integer type (spec, "Errors").
+
+    Known backends do not wrap alike: XLA uses the low bits of the exponent only, because any larger
+    exponent overflows.
+    """
     lhs, rhs = operands
     of = element_type_of(lhs)
     if not of.is_integer:
         return []
     base, exponent = lhs.astype(object), rhs.astype(object)
-    capped = np.clip(exponent, 0, of.bits)  # 2 to the power of the width is too large already
+    capped = np.clip(exponent, 0, of.bits)  # 2 to the power of the width is already too large
     exact = np.asarray(base**capped, dtype=object)
     outside = (exact < of.min_integer) | (exact > of.max_integer)
     return [("power too large for the integer type", np.asarray(outside, np.bool_))]
 
 
 def _signaling_power(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
-    """IEEE-754-2019 9.2.1: pow(x, 0) and pow(1, y) are 1 even for a quiet NaN; of a signaling one
-    6.2 makes an invalid operation, which gives NaN, and C leaves both open."""
+    """Return powers of signaling NaNs that would be 1 for a quiet NaN.
+
+    IEEE 754-2019, 9.2.1: pow(x, 0) and pow(1, y) are 1 even for a quiet NaN. A signaling NaN is an
+    invalid operation (6.2), whose result is NaN; C specifies neither.
+    """
     of = element_type_of(result)
     if not of.is_float or of.float_format.non_finite is not NonFinite.IEEE:
         return []
@@ -110,14 +123,15 @@ def _is_signaling(operand: Array) -> Array:
 
 
 def _wide_shift(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
-    """Spec "shift_*" say nothing of amounts that are not in [0, width): TOSA and LLVM neither."""
+    """Return shifts by amounts outside of [0, width): spec "shift_*", TOSA and LLVM do not define
+    them."""
     rhs = operands[1]
-    beyond = to_bits(rhs) >= element_type_of(rhs).bits  # negative amounts are large in bits
+    beyond = to_bits(rhs) >= element_type_of(rhs).bits  # negative amounts are large as bits
     return [("shift by the width or more", beyond)]
 
 
 def _large_count(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
-    """Spec "Errors": two bits counted in an si2, whose largest number is 1."""
+    """Return counts of two bits in an si2, whose largest number is 1 (spec, "Errors")."""
     bits = to_bits(operands[0])
     of = element_type_of(operands[0])
     if of.bits > 2:
@@ -127,8 +141,10 @@ def _large_count(operation: Operation, operands: Sequence[Array], _: Array) -> l
 
 
 def _to_integer(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
-    """Spec "convert" to integers leaves what they cannot represent to be decided (#180): values
-    out of range, NaN."""
+    """Return conversions of NaN and of values out of range to integers.
+
+    Spec, "convert": to be decided (#180).
+    """
     to = element_type_of(result)
     if not to.is_integer:
         return []
@@ -139,7 +155,7 @@ def _outside(operand: Array, to: ElementType) -> Array:
     of = element_type_of(operand)
     if of.is_boolean:
         return np.zeros(operand.shape, np.bool_)
-    if of.is_integer:  # compared with bounds cut to the source's own range, where they fit
+    if of.is_integer:  # compared with bounds clamped to the source's own range
         wide = operand.astype(np.uint64 if of.is_unsigned else np.int64)
         low, high = max(to.min_integer, of.min_integer), min(to.max_integer, of.max_integer)
         return (wide < wide.dtype.type(low)) | (wide > wide.dtype.type(high))
@@ -149,7 +165,8 @@ def _outside(operand: Array, to: ElementType) -> Array:
 
 
 def _large_index(operation: Operation, _: Sequence[Array], result: Array) -> list[Open]:
-    """Spec "iota" makes a constant of the index; an integer type may not have it."""
+    """Return indices that an integer type cannot hold; spec "iota" makes a constant of the
+    index."""
     to = element_type_of(result)
     if not to.is_integer:
         return []
@@ -168,8 +185,11 @@ def _index(operation: Operation, result: Array) -> Array:
 
 
 def _total_order(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
-    """IEEE-754-2019 5.10 d: the order of two NaNs of one sign by payload is the implementation's.
-    The only NaN of FNUZ formats has the bits of -0, and IEEE-754 does not know such formats."""
+    """Return comparisons of two NaNs of one sign, or of a NaN without sign, in total order.
+
+    IEEE 754-2019, 5.10 d: the order of two NaNs of one sign by payload is implementation-defined.
+    The only NaN of FNUZ formats has the bits of -0, and IEEE 754 does not define such formats.
+    """
     if operation.attribute("compare_type") != "TOTALORDER":
         return []
     lhs, rhs = operands
@@ -185,8 +205,10 @@ def _total_order(operation: Operation, operands: Sequence[Array], _: Array) -> l
 
 
 def _complex_order(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
-    """Spec "compare" orders complex numbers lexicographically, which says nothing where the parts
-    that decide are not ordered; EQ and NE need no order."""
+    """Return order comparisons of complex numbers whose deciding parts are unordered.
+
+    Spec, "compare": the order is lexicographic. EQ and NE need no order.
+    """
     lhs, rhs = operands
     if not element_type_of(lhs).is_complex:
         return []
@@ -203,8 +225,11 @@ def _unordered(lhs: Array, rhs: Array) -> Array:
 
 
 def _complex_extremum(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
-    """Spec "maximum", "minimum" (and "clamp" by them) of complex numbers: lexicographic. Whether a
-    NaN part is propagated, and whether -0 comes before +0, it does not say."""
+    """Return extrema of complex numbers with NaN parts or zeros of different signs.
+
+    Spec, "maximum", "minimum" (and therefore "clamp"): lexicographic. The text does not say whether
+    a NaN part is propagated, or whether -0 precedes +0.
+    """
     if not element_type_of(result).is_complex:
         return []
     nan = np.zeros(result.shape, np.bool_)
@@ -221,7 +246,7 @@ def _complex_extremum(_: Operation, operands: Sequence[Array], result: Array) ->
 
 
 def _zeros_differ(lhs: Array, rhs: Array) -> Array:
-    """Where the order of two complex numbers depends on whether -0 = +0."""
+    """Return where the order of two complex numbers depends on whether -0 = +0."""
     real, imag = _opposite(np.real(lhs), np.real(rhs)), _opposite(np.imag(lhs), np.imag(rhs))
     return real | ((np.real(lhs) == np.real(rhs)) & imag)
 
@@ -234,14 +259,17 @@ def _opposite(lhs: Array, rhs: Array) -> Array:
 
 
 def _complex_remainder(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
-    """Spec "remainder": to be decided for complex numbers (#997)."""
+    """Return all remainders of complex numbers. Spec, "remainder": to be decided (#997)."""
     complex_ = element_type_of(operands[0]).is_complex
     return [("remainder of complex numbers", np.full(result.shape, complex_))]
 
 
 def _complex_sum(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
-    """Spec "Floating-point exceptions": of complex addition, part by part, overflow and inf - inf
-    are exceptions; finite parts and infinities otherwise are not."""
+    """Return complex sums with overflow or inf - inf in a part.
+
+    Spec, "Floating-point exceptions": complex addition is part by part, so finite parts and other
+    infinities raise no exception.
+    """
     if not element_type_of(result).is_complex:
         return []
     lhs, rhs = operands
@@ -257,9 +285,12 @@ def _complex_sum(_: Operation, operands: Sequence[Array], result: Array) -> list
 def _complex_exception(
     operation: Operation, operands: Sequence[Array], result: Array
 ) -> list[Open]:
-    """Spec "Floating-point exceptions": a complex result that is not finite, or comes of what is
-    not, follows an overflow, a division by zero or an invalid operation in some formula for it.
-    So do a power of zero, by its logarithm, and atan2 where lhs^2 + rhs^2 = 0, its pole."""
+    """Return complex results that are not finite, or that have an operand that is not finite.
+
+    Spec, "Floating-point exceptions": some formula raises an overflow, a division by zero or an
+    invalid operation. So does a power of zero, by its logarithm, and atan2 at its pole, lhs^2 +
+    rhs^2 = 0.
+    """
     if not element_type_of(operands[0]).is_complex:
         return []
     exception = ~np.isfinite(result)
@@ -274,9 +305,12 @@ def _complex_exception(
 
 
 def _branch_cut(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
-    """Spec has "complex logarithm", "complex square root" and the like, no more. On the negative
-    real axis the principal value is the one from above; that a part of -0 means below is C's
-    convention (Annex G), which it does not name. Of "log_plus_one" it does, by atan2."""
+    """Return operands below the branch cut: real part negative, imaginary part -0.
+
+    Spec says "complex logarithm", "complex square root" and the like, no more. On the negative real
+    axis, the principal value is the limit from above. That an imaginary part of -0 selects the
+    lower side is C's convention (Annex G), which the spec only adopts for "log_plus_one", by atan2.
+    """
     operand = operands[0]
     if not element_type_of(operand).is_complex:
         return []
@@ -285,8 +319,11 @@ def _branch_cut(_: Operation, operands: Sequence[Array], __: Array) -> list[Open
 
 
 def _complex_abs(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
-    """As above, but hypot is an operation of IEEE-754 (9.2) where no part is NaN: an infinity has
-    an infinite modulus without any exception. Finite numbers may overflow."""
+    """Return moduli that overflow, or of infinite numbers with a NaN part.
+
+    Otherwise as `_complex_exception`; but hypot is an operation of IEEE 754 (9.2) if no part is
+    NaN: an infinity has an infinite modulus without exception.
+    """
     operand = operands[0]
     if not element_type_of(operand).is_complex:
         return []
@@ -296,7 +333,7 @@ def _complex_abs(_: Operation, operands: Sequence[Array], result: Array) -> list
 
 
 def _complex_sign(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
-    """Spec "sign" divides by the modulus: an exception where that is infinite. NaN it defines."""
+    """Return signs of complex numbers with an infinite modulus, by which spec "sign" divides."""
     operand = operands[0]
     if not element_type_of(operand).is_complex:
         return []
@@ -308,8 +345,11 @@ def _complex_sign(_: Operation, operands: Sequence[Array], __: Array) -> list[Op
 
 
 def _signaling(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
-    """IEEE-754-2019 6.2 lets an implementation turn a signaling NaN into a quiet one wherever it is
-    loaded or converted between formats; bitcast_convert would show it."""
+    """Return bits of signaling NaNs.
+
+    IEEE 754-2019, 6.2, allows quieting a signaling NaN whenever it is loaded or converted between
+    formats; bitcast_convert exposes this.
+    """
     operand = operands[0]
     of = element_type_of(operand)
     if not (of.is_float or of.is_complex) or of.float_format.non_finite is not NonFinite.IEEE:
@@ -324,7 +364,7 @@ def _signaling(_: Operation, operands: Sequence[Array], result: Array) -> list[O
 
 
 def _onto(mask: Array, element_type: ElementType, result: Array) -> Array:
-    """A mask of operand elements as one of the result elements that hold their bits."""
+    """Return a mask of operand elements as a mask of the result elements that hold their bits."""
     to = element_type_of(result)
     if element_type.bits > to.bits:
         return np.broadcast_to(mask[..., None], result.shape)
@@ -332,16 +372,21 @@ def _onto(mask: Array, element_type: ElementType, result: Array) -> Array:
 
 
 def _tie_without_mantissa(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
-    """Spec "reduce_precision" breaks ties to even; of no mantissa bits at all, the even one of two
-    powers of two is a matter of reading: 1 and 10 (binary), or their exponents. It matters where
-    the exponent of one at least fits the reduced range, or one overflows and one underflows."""
+    """Return ties between powers of two in a format without mantissa bits.
+
+    Spec, "reduce_precision", breaks ties to even. Without mantissa bits, the even power of two is
+    ambiguous: 1 or 10 (binary), or their exponents. It matters if the exponent of one of them fits
+    the reduced range, or if one overflows and one underflows.
+    """
     fmt = element_type_of(operands[0]).float_format
     exponent_bits, mantissa_bits = _reduction(operation)
     if mantissa_bits != 0 or fmt.mantissa_bits == 0:
         return []
     fraction, exponent = np.frexp(np.abs(to_float64(operands[0])))
     exponent = exponent - 1
-    tie = (fraction == 0.75) & (exponent >= fmt.min_exponent)  # a subnormal is nearer to one
+    tie = (fraction == 0.75) & (
+        exponent >= fmt.min_exponent
+    )  # a subnormal is nearer to one of them
     if exponent_bits < fmt.exponent_bits:
         bias = (1 << (exponent_bits - 1)) - 1
         tie &= (exponent >= -bias) & (exponent <= bias)
@@ -349,18 +394,24 @@ def _tie_without_mantissa(operation: Operation, operands: Sequence[Array], _: Ar
 
 
 def _nan_without_mantissa(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
-    """Spec "reduce_precision" goes to a format of the given bits and back; one of no mantissa bits
-    has no NaN. StableHLO's interpreter makes infinity of it (its test of e5m0), XLA keeps it."""
+    """Return NaNs in a format without mantissa bits.
+
+    Spec, "reduce_precision", converts to a format of the given bits and back; without mantissa bits
+    it has no NaN. StableHLO's interpreter returns infinity (its test of e5m0), XLA keeps NaN.
+    """
     if _reduction(operation)[1] != 0:
         return []
     return [("NaN in a format without NaN", np.isnan(to_float64(operands[0])))]
 
 
 def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
-    """Spec "reduce_precision" speaks of the mantissa bits of the value and of the range provided by
-    the exponent bits. Of a subnormal number the first may be the bits stored or those of the
-    normalised significand; of a format whose exponents are not IEEE's (its bias, or finite numbers
-    in the largest exponent), the second may be its own range or that of an IEEE format."""
+    """Return subnormal operands, and operands at the limits of a format that IEEE 754 lacks.
+
+    Spec, "reduce_precision", refers to the mantissa bits of the value and to the range provided by
+    the exponent bits. For a subnormal number the mantissa bits may be those stored, or those of the
+    normalised significand. For a format with other exponents than IEEE's (its bias, or finite
+    numbers in the largest exponent), the range may be its own or that of an IEEE format.
+    """
     of = element_type_of(operands[0])
     fmt = of.float_format
     exponent_bits, mantissa_bits = _reduction(operation)
@@ -379,11 +430,12 @@ def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) ->
     return found
 
 
-# --- Values before they are rounded, where a format cannot encode them ----------------------------
+# --- Values before rounding, for formats that cannot encode them
+# -----------------------------------
 
 
 def _value_of(operand: Array) -> Array:
-    """The values of an operand, of complex numbers the real parts, as wide as can be had."""
+    """Return the values of an operand (real parts if complex) in the widest available type."""
     of = element_type_of(operand)
     if of.is_complex:
         return np.real(operand).astype(np.float64)
@@ -408,7 +460,7 @@ def _reduced(operation: Operation, operands: Sequence[Array], _: Array) -> Array
 
 
 def _reduction(operation: Operation) -> tuple[int, int]:
-    """The attributes exponent_bits and mantissa_bits."""
+    """Return the attributes exponent_bits and mantissa_bits."""
     given: dict[str, Any] = dict(operation.attributes)
     return given["exponent_bits"], given["mantissa_bits"]
 
@@ -424,7 +476,7 @@ def _elementary(operation: Operation, operands: Sequence[Array], _: Array) -> Ar
     return functions.wide(operation.name, *operands)
 
 
-# --- Which reason for which op -------------------------------------------------------------------
+# --- Reasons by op -------------------------------------------------------------------------------
 
 _REASONS: dict[str, tuple[ElementwiseReason, ...]] = {
     **dict.fromkeys(functions.REAL, (_complex_exception,)),
@@ -449,7 +501,7 @@ _REASONS: dict[str, tuple[ElementwiseReason, ...]] = {
     "sign": (_complex_sign,),
     "subtract": (_complex_sum,),
 }
-"""Ops not named have no open results, but for formats that cannot encode them."""
+"""The reasons by op; other ops have none, except for formats that cannot encode a value."""
 
 _VALUES: dict[str, Callable[[Operation, Sequence[Array], Array], Array]] = {
     "add": _in_float64(np.add),
@@ -468,4 +520,4 @@ _VALUES: dict[str, Callable[[Operation, Sequence[Array], Array], Array]] = {
     "subtract": _in_float64(np.subtract),
     **dict.fromkeys(functions.REAL, _elementary),
 }
-"""The value of a result before its rounding; ops not named give values that their type has."""
+"""The value of a result before rounding; the types of other ops can encode all their results."""

@@ -1,4 +1,4 @@
-"""What the specification leaves open of the results of this family: fft."""
+"""Unspecified results of fft."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from reference.ops.fft import inner_inverse
 from reference.unspecified.reasons import Open, Reason
 
 _NOISE = 8
-"""Roundings of the other dimensions' transforms may leave imaginary parts of so many u log2 N."""
+"""Tolerance for rounding errors in the other dimensions, in units of u log2 N."""
 
 
 def _transformed(operation: Operation, operand: Array) -> tuple[tuple[int, ...], int]:
-    """The dimensions that are transformed, and how many elements they have (of real transforms,
-    the real tensor)."""
+    """Return the transformed dimensions and their number of elements (for real FFTs, of the real
+    tensor)."""
     lengths: Any = operation.attribute("fft_length")
     axes = tuple(range(operand.ndim - len(lengths), operand.ndim))
     count = 1
@@ -31,8 +31,11 @@ def _transformed(operation: Operation, operand: Array) -> tuple[tuple[int, ...],
 
 
 def _not_finite(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
-    """Spec "fft" gives the transform of numbers. What an infinity, a NaN or a sum that overflows
-    does to which element depends on the order of the sums, which is nowhere said."""
+    """Return transforms with infinities, NaNs or sums that overflow.
+
+    Spec, "fft", transforms numbers. Which elements an exception affects depends on the order of the
+    sums, which is not specified.
+    """
     axes, _count = _transformed(operation, operands[0])
     limit = element_type_of(operands[0]).float_format.max_finite
     total = np.abs(wide(operands[0])).sum(axis=axes, keepdims=True)
@@ -40,8 +43,11 @@ def _not_finite(operation: Operation, operands: Sequence[Array], _: Array, __: i
 
 
 def _not_real(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
-    """Spec "fft": `irfft` is the inverse of `rfft`, whose results have real first and (for an
-    even length) last elements; what has others is the transform of no real numbers."""
+    """Return inverse real transforms of operands that no real transform produces.
+
+    Spec, "fft": `irfft` is the inverse of `rfft`, whose results have real first and (for an even
+    length) last elements.
+    """
     if operation.attribute("fft_type") != "IRFFT" or not operands[0].size:
         return []
     lengths: Any = operation.attribute("fft_length")

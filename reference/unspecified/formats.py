@@ -1,6 +1,6 @@
 """Values that a format without infinity, NaN, zero or negative numbers cannot encode.
 
-The specification leaves them to the format, and IEEE-754 has no such formats.
+The specification does not define their conversion, and IEEE 754 has no such formats.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from reference.unspecified.reasons import Open
 
 
 def is_limited(element_type: ElementType) -> bool:
-    """Tell whether a floating-point type lacks infinities, and so differs from IEEE's formats."""
+    """Return whether a floating-point type lacks infinities, unlike IEEE's formats."""
     return element_type.is_float and element_type.float_format.non_finite is not NonFinite.IEEE
 
 
 def not_encodable(value: Array, result: Array) -> list[Open]:
-    """Return where `result` cannot encode a value, given as float64 or wider before its rounding.
+    """Return where `result` cannot encode a value, given as float64 or wider before rounding.
 
-    Overflow gives NaN in some conversions to FN and FNUZ formats and saturates in others (OCP
-    8-bit floating point specification, 5.2 and its modes); NaN into a format without one; zero, the
-    negative, the too small and the ties of f8E8M0FNU (OCP microscaling specification, 5.4.1).
+    Overflow gives NaN in some conversions to FN and FNUZ formats and saturates in others (OCP 8-bit
+    floating point specification, 5.2 and its modes). Also: NaN in a format without NaN; and zeros,
+    negative and too small numbers, and ties of f8E8M0FNU (OCP microscaling specification, 5.4.1).
     """
     fmt = element_type_of(result).float_format
     magnitude = np.abs(value)

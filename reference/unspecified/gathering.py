@@ -1,4 +1,4 @@
-"""What the specification leaves open of the results of this family: gathering."""
+"""Unspecified results of gather, scatter and torch_index_select."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _attributes(operation: Operation) -> dict[str, Any]:
 
 
 def _ordered(starts: Sequence[Array]) -> bool:
-    """Whether index vectors, given by components, come in lexicographic order, row-major."""
+    """Return whether index vectors, given by components, are in lexicographic order, row-major."""
     shape = np.broadcast_shapes(*(start.shape for start in starts))
     flat = [np.broadcast_to(start, shape).reshape(-1) for start in starts]
     undecided = np.ones(max(flat[0].size - 1, 0), np.bool_)
@@ -45,8 +45,10 @@ def _ordered(starts: Sequence[Array]) -> bool:
 def _unsorted_gather(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
 ) -> list[Open]:
-    """Spec "gather": undefined if `indices_are_sorted` and the full start indices are not, over
-    the indices of the result."""
+    """Return all elements if `indices_are_sorted` is set and the full start indices are not sorted.
+
+    Spec, "gather": undefined; the order is that of the result's indices.
+    """
     given = _attributes(operation)
     if not given.get("indices_are_sorted", False):
         return []
@@ -64,8 +66,11 @@ def _dims(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _empty_slice(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
-    """Spec "gather": slice sizes of 0 are valid for dimensions that are left out (C9, C12), but
-    the elements that the result then has would lie outside of the slice, if not of the operand."""
+    """Return all elements if a slice is empty along a dropped dimension.
+
+    Spec, "gather": slice sizes of 0 are valid for dropped dimensions (C9, C12), but the result's
+    elements would then lie outside of the slice, or even of the operand.
+    """
     given = _attributes(operation)
     sizes = given.get("slice_sizes")
     if sizes is None:
@@ -77,7 +82,7 @@ def _empty_slice(operation: Operation, operands: Sequence[Array], _: Array, __: 
 def _torch_out_of_range(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
 ) -> list[Open]:
-    """`torch_index_select` is no longer specified; nothing says what an index out of range does."""
+    """Return elements at indices out of range; `torch_index_select` is no longer specified."""
     given = _attributes(operation)
     size, batches, dim = operands[0].shape[given["dim"]], given["batch_dims"], given["dim"]
     index = operands[1]
@@ -90,9 +95,11 @@ def _torch_out_of_range(
 
 
 def _promises(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
-    """Spec "scatter": undefined if `indices_are_sorted` and they are not, or if `unique_indices`
-    and an element of the results has two updates. Its formula for sorted speaks of the indices of
-    the result; those of the updates are meant, since only these have start indices."""
+    """Return elements if `indices_are_sorted` or `unique_indices` is set but does not hold.
+
+    Spec, "scatter": undefined. Its formula for sorted refers to the indices of the result; it must
+    mean those of the updates, since only these have start indices.
+    """
     given, count = _attributes(operation), len(operands) // 2
     inputs, indices, updates = operands[0], operands[count], operands[count + 1]
     found: list[Open] = []
@@ -117,21 +124,23 @@ def _promises(operation: Operation, operands: Sequence[Array], _: Array, __: int
 def _schedule(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> list[Open]:
-    """Spec "scatter": the order of the updates is implementation-defined. Open is what depends on
-    it, but for the rounding of sums and products, which has bounds; and what the operations of the
-    computation leave open themselves."""
+    """Return elements that depend on the implementation-defined order of updates.
+
+    Spec, "scatter". Rounding of sums and products is excluded because it has bounds; unspecified
+    results of the computation's operations are included.
+    """
     try:
         parts = taken_apart(operation, operands, body_of(operation.regions[0]))
         inside = _inside(parts)
         order = _overflow(parts) if parts.is_sum_or_product else contested(parts, number)
-    except EvaluationError:  # the computation names values around it, which are not known here
+    except EvaluationError:  # the computation uses outer values, which are unknown here
         return [("computation that is not known", np.ones(result.shape, np.bool_))]
     found = [("order of the updates", order), *inside]
     return [(label, mask.reshape(result.shape)) for label, mask in found]
 
 
 def _inside(parts: Scattering) -> list[Open]:
-    """Where an operation of the computation leaves its result open; flat."""
+    """Return the unspecified results of the computation's operations; flat masks."""
     found: list[Open] = []
     for count in range(1, MOST_ORDERED + 1):
         targets, numbers = parts.meeting(count)
@@ -146,7 +155,7 @@ def _inside(parts: Scattering) -> list[Open]:
 
 
 def _overflow(parts: Scattering) -> Array:
-    """Sums and products of which the order decides whether they overflow; flat."""
+    """Return a flat mask of sums and products for which the order decides about overflow."""
     values, leaves = as_leaves(parts)
     of = element_type_of(values)
     if parts.body.monoid is ADD:
@@ -165,7 +174,7 @@ def _overflow(parts: Scattering) -> Array:
 
 
 def as_leaves(parts: Scattering) -> tuple[Array, Segments]:
-    """The elements of the input and the updates as leaves of a sum or product for each element."""
+    """Return input elements and updates as leaves of a sum or product for each result."""
     size = len(parts.inputs[0])
     order = parts.groups.order
     values = np.concatenate([parts.inputs[0], parts.updates[0][order]])

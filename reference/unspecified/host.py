@@ -1,4 +1,4 @@
-"""What the specification leaves open of the results of this family: host."""
+"""Unspecified results of host ops: none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the specification leaves open of the results of this family: linear_algebra."""
+"""Unspecified results of linear algebra: cholesky and triangular_solve."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from reference.unspecified.reasons import Open, Reason
 
 
 def _other_triangle(operation: Operation, _: Sequence[Array], result: Array, __: int) -> list[Open]:
-    """Spec "cholesky": values outside of the triangle that is asked for are
-    implementation-defined."""
+    """Return the elements outside of the requested triangle.
+
+    Spec, "cholesky": implementation-defined.
+    """
     everywhere = np.ones(result.shape, np.bool_)
     other = np.triu(everywhere, 1) if operation.attribute("lower") else np.tril(everywhere, -1)
     return [("the other triangle", other)]
 
 
 def _not_definite(_: Operation, operands: Sequence[Array], __: Array, ___: int) -> list[Open]:
-    """Spec "cholesky": undefined unless the matrix is Hermitian and positive definite."""
+    """Return matrices that are not Hermitian positive definite. Spec, "cholesky": undefined."""
     a = wide(operands[0])
     hermitian = np.asarray((a == adjoint(a)).all(axis=(-1, -2)))
     diagonal = np.real(np.diagonal(factor(a), axis1=-2, axis2=-1))
@@ -34,7 +36,10 @@ def _not_definite(_: Operation, operands: Sequence[Array], __: Array, ___: int) 
 def _unit_diagonal(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
 ) -> list[Open]:
-    """Spec "triangular_solve": undefined where `unit_diagonal` is true and the diagonal is not."""
+    """Return systems whose diagonal is not 1 though `unit_diagonal` is true.
+
+    Spec, "triangular_solve": undefined.
+    """
     if not operation.attribute("unit_diagonal"):
         return []
     diagonal = np.diagonal(operands[0], axis1=-2, axis2=-1)
@@ -45,8 +50,11 @@ def _unit_diagonal(
 def _no_solution(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
 ) -> list[Open]:
-    """Spec "triangular_solve" defines "the solution": a singular matrix has none or many, and for
-    numbers that are not finite, or become so, nothing is said of how the solution is found."""
+    """Return systems that are singular, or not finite, or whose solution is not finite.
+
+    Spec, "triangular_solve", defines "the solution": a singular matrix has none or many, and the
+    text does not define the method, on which non-finite results depend.
+    """
     given: dict[str, Any] = dict(operation.attributes)
     matrices, _below = coefficients(wide(operands[0]), **given)
     diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
@@ -63,8 +71,10 @@ def _no_solution(
 def _saturated(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
 ) -> list[Open]:
-    """The same of types without infinities, whose largest number stands for what is beyond it: of
-    unknowns that some step may be too large for, and of those that follow from such."""
+    """Return unknowns that may overflow in some step, or depend on such, in types without infinity.
+
+    Their largest number represents everything beyond it; otherwise as `_no_solution`.
+    """
     of = element_type_of(result)
     if of.is_complex or of.float_format.has_infinity:
         return []
@@ -91,11 +101,13 @@ def _saturated(
 def _triangle_of_solution(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
 ) -> list[Open]:
-    """Spec "triangular_solve": output is returned in the triangle that input is read from, and
-    values in the other are implementation-defined.
+    """Return the triangle of the solution that is not read in the input.
 
-    A solution is a triangular matrix only if both sides are; of others (with several columns
-    for a single row, say) the definition of the result leaves nothing open.
+    Spec, "triangular_solve": output is returned in the triangle that input is read from, and values
+    in the other are implementation-defined.
+
+    A solution is a triangular matrix only if both sides are. The definition determines all elements
+    of other solutions (for example with several columns for a single row).
     """
     a, b = operands
     if a.shape != b.shape or operation.attribute("transpose_a") != "NO_TRANSPOSE":

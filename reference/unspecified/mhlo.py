@@ -1,4 +1,4 @@
-"""What XLA's page leaves open of the instructions that StableHLO lacks."""
+"""Unspecified results of the instructions that StableHLO lacks, by XLA's page."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from reference.unspecified.reasons import Open, Reason
 def _no_order(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> list[Open]:
-    """TopK: the page speaks of the largest, the smallest and equal ones: where NaN stands, and
-    whether zeros of both signs are equal, it does not say."""
+    """Return slices of TopK with NaNs, or with zeros of both signs.
+
+    The page speaks of largest, smallest and equal elements, but does not say where NaN stands, or
+    whether zeros of both signs are equal.
+    """
     del operation, number
     (operand,) = operands
     if not element_type_of(operand).is_float:
@@ -30,4 +33,4 @@ def _no_order(
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {"mhlo.topk": (_no_order,)}
-"""What may be open in a result, by mnemonic."""
+"""The reasons by op."""

@@ -1,6 +1,6 @@
-"""What the specification leaves open of the results of this family: normalization.
+"""Unspecified results of normalization.
 
-The three ops are defined by others, in all cases; but two of them add up.
+All three ops are defined by other ops; two of them contain sums.
 """
 
 from __future__ import annotations
@@ -11,4 +11,4 @@ from reference.unspecified.reasons import Reason
 REASONS: dict[str, tuple[Reason, ...]] = dict.fromkeys(
     ("batch_norm_grad", "batch_norm_training"), (no_zero,)
 )
-"""The reasons by op: all results of both depend on a sum."""
+"""The reasons by op: all results of both ops depend on a sum."""

@@ -1,9 +1,9 @@
-"""What the specification leaves open of the results of this family: quantization.
+"""Unspecified results of operations on quantized tensors.
 
-An operation on quantized tensors is open where the operation on numbers or on codes is that it
-comes to, and where what it gives has no code: the specification has not decided what becomes of
-NaN and of numbers out of range when they are converted to integers (stablehlo#180). The latter
-are met only where the expressed type lacks the end of the storage type, such as 2^31 - 1 in f32.
+Such a result is unspecified if the equivalent operation on numbers or codes is unspecified, or if
+its number has no code: the specification has not decided how NaN and numbers out of range are
+converted to integers (stablehlo#180). Numbers are out of range only if the expressed type lacks the
+bounds of the storage type, such as 2^31 - 1 in f32.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reference.ops.table import OPS
 from reference.unspecified.reasons import Open, Reason
 
 REASONS: dict[str, tuple[Reason, ...]] = {}
-"""The reasons by op: none of these ops is ever without a quantized tensor."""
+"""The reasons by op: none, because all these ops have a quantized tensor."""
 
 Plain = Callable[[Operation, Sequence[Array], Array, int], list[Open]]
 
@@ -30,7 +30,7 @@ Plain = Callable[[Operation, Sequence[Array], Array, int], list[Open]]
 def open_codes(
     operation: Operation, operands: Sequence[Array], result: Array, number: int, plain: Plain
 ) -> list[Open]:
-    """The reasons for an operation on quantized tensors; `plain` tells those of any other."""
+    """Return the reasons for an operation on quantized tensors; `plain` returns those of others."""
     inner = quantized.plain(operation)
     if not quantized.on_numbers(operation):
         return plain(inner, quantized.in_result_types(operation, operands), result, number)

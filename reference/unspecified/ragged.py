@@ -1,4 +1,4 @@
-"""What StableHLO's description of `chlo.ragged_dot` leaves open."""
+"""Unspecified results of `chlo.ragged_dot`, by StableHLO's description."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _of(operation: Operation) -> Ragged:
 def _no_group(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Open]:
-    """Rows that no group has: neither text says what becomes of them (the decomposition: zeros)."""
+    """Return rows of no group, which neither text defines (the decomposition gives zeros)."""
     del result, number
     numbers = _of(operation)
     if numbers.mode is not Mode.ROWS:
@@ -41,7 +41,8 @@ def _one_each(lhs: Array, rhs: Array) -> Array:
 def _beside(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Open]:
-    """What is no number, and in another group: the decomposition multiplies it by zeros."""
+    """Return results with a non-finite element in another group, which the decomposition multiplies
+    by 0."""
     del result, number
     numbers = _of(operation)
     lhs, rhs, group_sizes = operands
@@ -73,7 +74,7 @@ def _summed(lhs: Array, rhs: Array, numbers: Ragged) -> Array:
 def _negative(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Open]:
-    """Sizes of groups under zero."""
+    """Return all elements if a group size is negative."""
     del operation, result, number
     return [("negative group size", np.asarray((operands[2] < 0).any()))]
 
@@ -81,4 +82,4 @@ def _negative(
 REASONS: dict[str, tuple[Reason, ...]] = {
     "chlo.ragged_dot": (no_zero, sum_not_encodable, _no_group, _beside, _negative)
 }
-"""What may be open in a result, by mnemonic."""
+"""The reasons by op."""

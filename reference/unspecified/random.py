@@ -1,4 +1,4 @@
-"""What the specification leaves open of the results of this family: random."""
+"""Unspecified results of random ops."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from reference.unspecified.reasons import Open, Reason
 
 
 def is_undefined(operation: Operation, operands: Sequence[Array]) -> bool:
-    """Whether `rng` is undefined for these parameters, or they describe no distribution.
+    """Return whether `rng` is undefined for these parameters, or they describe no distribution.
 
-    Spec "rng": UNIFORM is undefined unless a < b, NORMAL where b < 0; infinities and NaNs are the
-    parameters of neither.
+    Spec, "rng": UNIFORM is undefined unless a < b, NORMAL if b < 0; neither accepts infinities and
+    NaNs.
     """
     a, b = (wide(operand) for operand in operands[:2])
     if not (np.isfinite(a) and np.isfinite(b)):
@@ -25,25 +25,31 @@ def is_undefined(operation: Operation, operands: Sequence[Array]) -> bool:
 
 
 def _undefined(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
-    """Spec "rng": see `is_undefined`."""
+    """Return all elements if the distribution is undefined; see `is_undefined`."""
     return [("undefined distribution", np.asarray(is_undefined(operation, operands)))]
 
 
 def is_no_mean(mean: Array) -> bool:
-    """Whether numbers that are 0 or 1 cannot have this mean. What comes of it the page does not
-    say; XLA's compiler gave zeros for NaN and for less than 0, ones for more than 1."""
+    """Return whether numbers that are 0 or 1 cannot have this mean.
+
+    The page does not define the result; XLA's compiler gave zeros for NaN and for less than 0, ones
+    for more than 1.
+    """
     return not 0 <= float(mean) <= 1
 
 
 def _no_mean(_: Operation, operands: Sequence[Array], __: Array, ___: int) -> list[Open]:
-    """XLA's page, "RngBernoulli": see `is_no_mean`."""
+    """Return all elements if the mean is invalid; see `is_no_mean`. XLA's page, "RngBernoulli"."""
     return [("undefined distribution", np.asarray(is_no_mean(operands[0])))]
 
 
 def _algorithm(operation: Operation, _: Sequence[Array], __: Array, ___: int) -> list[Open]:
-    """Spec "rng_bit_generator": DEFAULT is an implementation-defined algorithm, THREE_FRY and
-    PHILOX are implementation-defined variants of the published ones, and the output "is not
-    guaranteed to be deterministic between implementations"."""
+    """Return all elements, for every algorithm.
+
+    Spec, "rng_bit_generator": DEFAULT is an implementation-defined algorithm, THREE_FRY and PHILOX
+    are implementation-defined variants of the published algorithms, and the output "is not
+    guaranteed to be deterministic between implementations".
+    """
     name = operation.attribute("rng_algorithm")
     label = "algorithm" if name == "DEFAULT" else f"variant of {name}"
     return [(label, np.ones((), np.bool_))]

@@ -1,4 +1,4 @@
-"""The form of a reason for which elements of a result are open."""
+"""Types of the reasons why elements of a result are unspecified."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ Open = tuple[str, Array]
 """A label, and a mask that broadcasts to the result's shape."""
 
 Reason = Callable[[Operation, Sequence[Array], Array, int], Sequence[Open]]
-"""reason(operation, operands, result, number): what is open of result `number`, from 0."""
+"""reason(operation, operands, result, number): unspecified elements of result `number`, from 0."""

@@ -1,12 +1,13 @@
-"""What the specification leaves open of the results of this family: reduction.
+"""Unspecified results of reductions.
 
-Spec "reduce": the body is applied along some binary tree, whose leaves are in order the elements,
-with any number of init values anywhere among them. So a result is determined where all such trees
-give the same: this file finds where they do not. Of an op that is a monoid that can be said
-exactly; of any other body several trees are tried, and where two of them differ the result is
-open. That init values may come in any number makes a sum with an init value of 1 open, though all
-known backends add it once, and an extremum with one that is larger than all elements as well:
-whether the schedule has an init value at all is the implementation's (only empty slices need one).
+Spec, "reduce": the body is applied along a binary tree. Its leaves are the elements, in order, with
+any number of init values among them. A result is determined if all such trees agree; this file
+finds the results on which they do not. For an op that is a monoid the answer is exact. For any
+other body several trees are evaluated, and a result is unspecified if two trees differ.
+
+Because init values may occur in any number, a sum with an init value of 1 is unspecified, though
+all known backends add it once. So is an extremum with an init value larger than all elements: the
+schedule may have no init value at all (only empty slices need one).
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ from reference.unspecified.bodies import open_in_lanes
 from reference.unspecified.reasons import Open, Reason
 
 _SEQUENTIAL = 4096
-"""Leaves; more are not folded one after the other, which takes a call of the body for each."""
+"""Maximum number of leaves folded sequentially, which calls the body once per leaf."""
 
 _PLACES = 1 << 20
-"""Leaves of all results together; of more, not every place of an init value is tried."""
+"""Maximum number of leaves of all results for which every position of an init value is
+evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A reduction taken apart: inputs and init values are of the types of the body's arguments."""
+    """The parts of a reduction: inputs and init values have the types of the body's arguments."""
 
     body: Body
     leaves: Leaves
@@ -54,7 +56,7 @@ class Reduction:
     inits: tuple[Array, ...]
 
     def monoid(self, number: int) -> Monoid | None:
-        """The op that alone makes this result, where it is one with a theory of its own."""
+        """Return the monoid that computes this result, if `monoids.fold` supports it."""
         found = components(self.body.region)[number]
         return found if monoids.folds(found, element_type_of(self.values[number])) else None
 
@@ -62,9 +64,9 @@ class Reduction:
 def taken_apart(
     operation: Operation, operands: Sequence[Array], selection: Tree = tree
 ) -> Reduction:
-    """The parts of a `reduce`, a `reduce_window` or a `select_and_scatter`.
+    """Return the parts of a `reduce`, a `reduce_window` or a `select_and_scatter`.
 
-    Of the latter, `selection` is the tree by which each window's element is selected.
+    For `select_and_scatter`, `selection` is the tree that selects each window's element.
     """
     given: dict[str, Any] = dict(operation.attributes)
     body = body_of(operation.regions[-1])
@@ -86,14 +88,14 @@ def taken_apart(
 
 
 def differ(array: Array, other: Array) -> Array:
-    """Where two arrays of one type differ; any NaN is like any other."""
+    """Return a mask of the elements of two arrays of one type that differ; all NaNs are equal."""
     return ~alike(array, other)
 
 
 def _reduction(
     operation: Operation, operands: Sequence[Array], _: Array, number: int
 ) -> list[Open]:
-    """What every reduction leaves open: see the head of this file."""
+    """Return the unspecified elements of a reduction: see the module's docstring."""
     parts = taken_apart(operation, operands)
     monoid = parts.monoid(number)
     if monoid is None:
@@ -104,9 +106,9 @@ def _reduction(
 
 
 def _init_matters(monoid: Monoid, values: Array, init: Array, leaves: Leaves) -> Array:
-    """Where it makes a difference how many init values there are; an empty slice has one.
+    """Return where the number of init values changes the result; an empty slice has one.
 
-    That an init value of +0 gives a sum of -0 another sign leaves no more open than the sign.
+    A sum of -0 that an init value of +0 turns into +0 is excluded: only its sign is unspecified.
     """
     none, once, twice = (monoids.fold(monoid, values, init, leaves, n) for n in range(3))
     apart = [differ(one, other) for one, other in ((once, twice), (none, once))]
@@ -116,7 +118,7 @@ def _init_matters(monoid: Monoid, values: Array, init: Array, leaves: Leaves) ->
 
 
 def _arithmetic(monoid: Monoid, values: Array, init: Array, leaves: Leaves) -> list[Open]:
-    """Sums and products of which the order decides whether they overflow."""
+    """Return sums and products for which the order decides about overflow."""
     of = element_type_of(values)
     if not monoid.rounds or not (of.is_float or of.is_complex):
         return []
@@ -134,7 +136,7 @@ def _arithmetic(monoid: Monoid, values: Array, init: Array, leaves: Leaves) -> l
 
 
 def _complex_order(parts: Reduction, number: int) -> list[Open]:
-    """Extrema of complex numbers: see `_complex_extremum` of the elementwise ops."""
+    """Return extrema of complex numbers: see `_complex_extremum` of the elementwise ops."""
     values, init = parts.values[number], parts.inits[number]
     monoid = components(parts.body.region)[number]
     if monoid is None or not monoid.extremum or not element_type_of(values).is_complex:
@@ -148,17 +150,17 @@ def _complex_order(parts: Reduction, number: int) -> list[Open]:
     return [("order of complex numbers", found | unclear(init))]
 
 
-# --- Any other body ------------------------------------------------------------------------------
+# --- Other bodies --------------------------------------------------------------------------------
 
 
 def _by_trees(parts: Reduction, number: int) -> list[Open]:
-    """Where two permitted trees give different results."""
+    """Return where two permitted trees give different results."""
     try:
         first, *others = (
             folding.scheduled(parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule)
             for schedule in SCHEDULES
         )
-    except EvaluationError:  # the body names values around it, which are not known here
+    except EvaluationError:  # the body uses outer values, which are unknown here
         return [("body that is not known", np.ones(parts.leaves.shape, np.bool_))]
     open_ = np.zeros(parts.leaves.shape, np.bool_)
     for other in (*others, *_skipping_padding(parts)):
@@ -168,9 +170,9 @@ def _by_trees(parts: Reduction, number: int) -> list[Open]:
 
 
 def _by_place_of_init(parts: Reduction, result: Array, number: int) -> Array:
-    """Where a single init value between some two leaves gives another result, whichever two.
+    """Return where a single init value between some two leaves changes the result.
 
-    The leaves before it and those behind it are folded by trees of their own.
+    The leaves before and after it are folded by separate trees.
     """
     lanes, open_ = parts.body.lanes, np.zeros(result.size, np.bool_)
     for where, rows in parts.leaves.groups(parts.values, parts.inits):
@@ -187,7 +189,7 @@ def _by_place_of_init(parts: Reduction, result: Array, number: int) -> Array:
 
 
 def _running(lanes: Lanes, rows: Rows, *, backwards: bool = False) -> Rows:
-    """For each leaf the leaves up to it folded by some tree, or those from it on."""
+    """Return for each leaf a fold of the leaves up to it, or, if `backwards`, from it on."""
     step = 1
     while step < len(rows[0]):
         pairs = lanes(*(x[:-step] for x in rows), *(x[step:] for x in rows))
@@ -200,8 +202,10 @@ def _running(lanes: Lanes, rows: Rows, *, backwards: bool = False) -> Rows:
 
 
 def _skipping_padding(parts: Reduction) -> Iterator[tuple[Array, ...]]:
-    """What windows give when padding, made of init values, takes no part in them: the same where
-    the body and its init values are a monoid, without which nothing is guaranteed."""
+    """Yield the results of windows without their padding, which consists of init values.
+
+    They agree if the body and its init values are a monoid; otherwise nothing is guaranteed.
+    """
     leaves = parts.leaves
     if not isinstance(leaves, Windows):
         return
@@ -251,7 +255,8 @@ def _inits_between(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
 
 
 def inits_every(count: int) -> Schedule:
-    """An init value before every so many leaves, as what is computed in tiles may have it."""
+    """Return the schedule with an init value before every `count` leaves, as tiled code may have
+    it."""
 
     def schedule(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
         start = [row[None] for row in init_row(rows, inits)]
@@ -268,7 +273,7 @@ def inits_every(count: int) -> Schedule:
 
 
 def one_after_the_other(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
-    """One element after the other, as loops do."""
+    """Fold element after element, as loops do."""
     folded = init_row(rows, inits)
     if len(rows[0]) > _SEQUENTIAL:
         return lanes(*folded, *tree(lanes, rows, offset=1))
@@ -298,16 +303,19 @@ SCHEDULES: tuple[Schedule, ...] = (
     one_after_the_other,
     _right,
 )
-"""Trees by which any other body is tried."""
+"""Trees that are evaluated for any other body."""
 
 
 # --- select_and_scatter --------------------------------------------------------------------------
 
 
 def _selections(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
-    """Spec "select_and_scatter": what happens to a source element whose window has no values is
-    unspecified (stablehlo#731); which one a predicate that is no total order selects depends on
-    the schedule, as in a reduction."""
+    """Return where a window is empty, or where the selection depends on the tree.
+
+    Spec, "select_and_scatter", does not specify a source element whose window has no values
+    (stablehlo#731). The element that a predicate without a total order selects depends on the
+    schedule, as in a reduction.
+    """
     operand = operands[0]
     given: dict[str, Any] = dict(operation.attributes)
     windows = leaves_of_windows(operand.shape, **given)
@@ -332,7 +340,7 @@ def _shifted(lanes: Lanes, rows: Rows) -> Rows:
 
 
 def one_by_one(lanes: Lanes, rows: Rows) -> Rows:
-    """The leaves of a selection one after the other, as loops do."""
+    """Select from leaf after leaf, as loops do."""
     folded = tuple(x[0] for x in rows)
     for position in range(1, len(rows[0])):
         folded = lanes(*folded, *(x[position] for x in rows))
@@ -352,7 +360,7 @@ _TREES = (tree, _shifted, one_by_one, _one_by_one_from_the_right)
 
 
 def _mapped(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
-    """What the ops of the computation leave open."""
+    """Return the unspecified results of the computation's operations."""
     return open_in_lanes(body_of(operation.regions[0]), operands)
 
 

@@ -1,4 +1,4 @@
-"""What is left open of products of operands with scales."""
+"""Unspecified results of products of operands with scales."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from reference.unspecified.reasons import Open, Reason
 def _beyond(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Open]:
-    """Sums of what bf16 does not hold: the decomposition makes infinities of scaled operands that
-    large, and the page does not say in which type they are to be held."""
+    """Return sums with scaled operands that bf16 cannot hold.
+
+    The decomposition turns them into infinities, and the page does not say which type holds them.
+    """
     del number
     lhs, lhs_scale, rhs, rhs_scale = operands
     beyond = [
@@ -44,9 +46,9 @@ def _beyond(
 def _not_encodable(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Open]:
-    """Return the sums that overflow a type without infinity, or are NaN in a type without it.
+    """Return the sums that overflow a type without infinity, or are NaN in a type without NaN.
 
-    No text says what becomes of them: conversions to such types are unspecified, too.
+    No text defines the result: conversions to such types are unspecified, too.
     """
     del number
     if not is_limited(element_type_of(result)):
@@ -59,4 +61,4 @@ def _not_encodable(
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {"ScaledDot": (no_zero, _beyond, _not_encodable)}
-"""What may be open in a result, by mnemonic."""
+"""The reasons by op."""

@@ -1,10 +1,10 @@
-"""What the specification leaves open of the results of this family: sorting.
+"""Unspecified results of sorts.
 
-Spec "sort" puts slices "in non-descending order" as the comparator has it. That takes a strict
-weak ordering of the slice's elements: they fall into classes, and one comes before another just
-when its class does. Where a comparator is none (less-than among numbers and NaN, say, or less or
-equal among equal numbers), no order of the slice is the right one. Ties of a sort that is not
-stable are not here: the rule of sort permits all their orders.
+Spec, "sort", puts slices "in non-descending order" of the comparator. That requires a strict weak
+ordering of the slice's elements: they form classes, and an element precedes another exactly if its
+class does. If a comparator is none (less-than among numbers and NaN, or less-or-equal among equal
+numbers), no order of the slice is defined. Ties of an unstable sort are not included: the rule of
+sort permits all their orders.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from reference.unspecified.reasons import Open, Reason
 NO_ORDER = "comparator that is no strict weak ordering"
 
 _MOST_PAIRS = 1 << 21
-"""Of slices with more pairs of elements, not all pairs are looked at."""
+"""Maximum number of pairs of elements in all slices for which all pairs are compared."""
 
 
 def open_slices(operation: Operation, operands: Sequence[Array]) -> list[Open]:
-    """Reasons with masks of the slices along the dimension that is sorted, moved to the end."""
+    """Return reasons with masks of the slices along the sorted dimension, moved to the end."""
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     rows = tuple(np.moveaxis(array, dimension, -1) for array in operands)
     shape = rows[0].shape
@@ -47,7 +47,7 @@ def open_slices(operation: Operation, operands: Sequence[Array]) -> list[Open]:
         for label, mask in open_in_lanes(body, neighbours):
             shaped = np.broadcast_to(mask, neighbours[0].shape)
             found.append((label, np.asarray(shaped.any(axis=-1))))
-    except EvaluationError:  # the comparator names values around it, which are not known here
+    except EvaluationError:  # the comparator uses outer values, which are unknown here
         return [("comparator that is not known", np.ones(shape[:-1], np.bool_))]
     return found
 
@@ -56,10 +56,10 @@ _LEFT, _RIGHT = slice(None, -1), slice(1, None)
 
 
 def _is_ordering(placed: tuple[Array, ...], body: Body) -> Array:
-    """In which slices, sorted already, the comparator is a strict weak ordering.
+    """Return for each sorted slice whether the comparator is a strict weak ordering.
 
-    The classes are told by neighbours: a new one begins where a predecessor comes before its
-    successor. All pairs must agree with them; of long slices, pairs at powers of two apart.
+    Neighbours determine the classes: a new class begins where an element precedes its successor.
+    All pairs must agree with them; in long slices, pairs at distances of powers of two.
     """
     shape = placed[0].shape
     size = shape[-1]
@@ -91,9 +91,12 @@ def _before(flat: tuple[Array, ...], left: Array, right: Array, body: Body) -> A
 
 
 def _open(operation: Operation, operands: Sequence[Array], result: Array, _: int) -> list[Open]:
-    """As at the head of this file; and slices with two NaNs that a comparison in total order must
-    tell apart (IEEE-754-2019 5.10 d leaves payloads to the implementation), or with complex
-    numbers that have no order."""
+    """Return the slices without a defined order: see the module's docstring.
+
+    These include slices with two NaNs that a comparison in total order must distinguish (IEEE
+    754-2019, 5.10 d, leaves payloads to the implementation), and with complex numbers that are
+    unordered.
+    """
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     return [
         (label, np.broadcast_to(np.expand_dims(mask, dimension), result.shape))

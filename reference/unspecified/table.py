@@ -1,6 +1,6 @@
-"""What the specification leaves open: elements of a result that no backend can get wrong.
+"""Unspecified elements of results, which no backend can get wrong.
 
-Sources are named per reason, in the file of each family.
+Each reason gives its source, in the file of its family.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ def _open(
 def unspecified(
     operation: Operation, operands: Sequence[Array], result: Array, number: int = 0
 ) -> list[Open]:
-    """The reasons for which elements of a result are open, each with a mask of the result's shape.
+    """Return the reasons why elements are unspecified, each with a mask of the result's shape.
 
     Args:
         operation: the operation, for its name, attributes and regions.
-        operands: its operands' values.
+        operands: the values of its operands.
         result: its result `number` as the reference evaluates it.
-        number: which of its results, from 0.
+        number: the index of the result.
 
     Returns:
-        (label, mask) pairs; only those whose mask holds somewhere.
+        (label, mask) pairs, without empty masks.
     """
     if quantized.involved(operation):
         found = quantization.open_codes(operation, operands, result, number, _open)
@@ -81,7 +81,7 @@ def unspecified(
 def is_open(
     operation: Operation, operands: Sequence[Array], result: Array, number: int = 0
 ) -> Array:
-    """Which elements of a result are open, for whatever reason: a mask of its shape."""
+    """Return a mask of the elements that are unspecified for any reason, of the result's shape."""
     found = np.zeros(result.shape, np.bool_)
     for _, mask in unspecified(operation, operands, result, number):
         found |= mask

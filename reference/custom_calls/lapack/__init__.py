@@ -1,1 +1,1 @@
-"""The custom calls that frameworks make of LAPACK."""
+"""Custom calls of LAPACK routines, as frameworks write them."""

@@ -1,4 +1,4 @@
-"""What a call of a LAPACK routine is given, and helpers that all of its families share."""
+"""The inputs of a call of a LAPACK routine, and helpers that all families share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reference.ir.types import Array, ElementType, element_type_of
 class RoutineCall:
     """The inputs of a call, the options in its configuration, and the types of its results.
 
-    Inputs beyond those of the routine are shapes of results, and not looked at.
+    Inputs after those of the routine are shapes of results, and are ignored.
     """
 
     inputs: tuple[Array, ...]
@@ -24,11 +24,12 @@ class RoutineCall:
     results: tuple[ValueType, ...]
 
     def info(self, failed: Array | int = 0) -> Array:
-        """The result `info`: one for each matrix of the batch."""
+        """Return the result `info`, with one number for each matrix of the batch."""
         return np.broadcast_to(np.asarray(failed, np.int32), self.inputs[0].shape[:-2]).copy()
 
     def shape(self, number: int, otherwise: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape that the program states for a result, `otherwise` where it leaves that open."""
+        """Return the shape that the program states for a result, or `otherwise` if it is not
+        static."""
         of = self.results[number] if number < len(self.results) else None
         return of.static_shape if isinstance(of, TensorType) and of.is_static else otherwise
 
@@ -38,12 +39,12 @@ Routine = Callable[[RoutineCall], tuple[Array, ...]]
 
 
 def letter(option: Any) -> str:
-    """An option that LAPACK takes as a letter: configurations hold its code."""
+    """Return an option as LAPACK's letter; configurations hold its character code."""
     return option if isinstance(option, str) else chr(int(option))
 
 
 def hermitian(a: Array, *, lower: bool) -> Array:
-    """The Hermitian matrices of which one triangle is read, and of the diagonal the real part."""
+    """Return the Hermitian matrices given by one triangle and the real part of the diagonal."""
     half = np.tril(a, -1) if lower else np.triu(a, 1)
     whole = half + np.conj(np.swapaxes(half, -1, -2))
     at = np.arange(a.shape[-1])
@@ -52,14 +53,15 @@ def hermitian(a: Array, *, lower: bool) -> Array:
 
 
 def real_type(a: Array) -> ElementType:
-    """The element type of the parts of a complex array, of a real one its own."""
+    """Return the element type of an array's real parts: its own type if it is real."""
     return element_type_of(a).part
 
 
 def finite(arrays: tuple[Array, ...]) -> Array:
-    """Which matrices of a batch (one in the first array) have no NaN and no infinity in any array.
+    """Return a mask of the matrices in a batch that are finite in all arrays.
 
-    The other arrays may have a dimension less, as those of scalar factors and of diagonals do.
+    The first array holds the matrices; others may have one dimension less, as scalar factors and
+    diagonals do.
     """
     batch = arrays[0].ndim - 2
     found = np.ones(arrays[0].shape[:-2], np.bool_)

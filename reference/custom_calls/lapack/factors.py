@@ -1,7 +1,8 @@
 """LAPACK routines of triangular factors and systems: potrf, getrf, trsm, gtsv.
 
-They work column by column on whole batches, in float64 for numbers of at most 32 bits and in
-extended precision for longer ones, and round once. Source: LAPACK's documentation of each routine.
+They process whole batches column by column: in float64 for numbers of at most 32 bits, in extended
+precision for longer numbers, with one rounding at the end. Source: LAPACK's documentation of each
+routine.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from reference.ops.linear_algebra import adjoint, factor, rounded, triangular_so
 
 @quiet
 def potrf(call: RoutineCall) -> tuple[Array, ...]:
-    """The Cholesky factor in one triangle, the other as it was; info.
+    """Return the Cholesky factor in one triangle (the other is unchanged), and info.
 
     `info` is the order of the first leading minor that is not positive, else 0.
     """
@@ -37,19 +38,19 @@ def potrf(call: RoutineCall) -> tuple[Array, ...]:
 
 
 def _first(mask: Array) -> Array:
-    """The number from 1 of the first that holds along the last dimension, 0 if none does."""
+    """Return the 1-based index of the first true element along the last dimension, 0 if none."""
     if not mask.shape[-1]:
         return np.zeros(mask.shape[:-1], np.int32)
     return np.where(mask.any(axis=-1), mask.argmax(axis=-1) + 1, 0)
 
 
 def pivot_sizes(a: Array) -> Array:
-    """What pivots are chosen by: magnitudes, or the sums of both parts' (BLAS's amax)."""
+    """Return the sizes that pivoting compares: |a|, or |re| + |im| if complex (BLAS's amax)."""
     return np.abs(np.real(a)) + np.abs(np.imag(a))
 
 
 def decomposed(a: Array) -> tuple[Array, Array]:
-    """L and U of P a = L U in one wide array, by partial pivoting; pivot rows, counted from 0."""
+    """Return L and U of P a = L U in one wide array, by partial pivoting; 0-based pivot rows."""
     a = a.copy()
     count = min(a.shape[-2:])
     pivots = np.zeros((*a.shape[:-2], count), np.int32)
@@ -70,7 +71,8 @@ def decomposed(a: Array) -> tuple[Array, Array]:
 
 @quiet
 def getrf(call: RoutineCall) -> tuple[Array, ...]:
-    """L and U in one matrix, the rows' pivots (from 1), info: the first zero of U's diagonal."""
+    """Return L and U in one matrix, 1-based pivot rows, and info: the first zero of U's
+    diagonal."""
     a = call.inputs[0]
     found, pivots = decomposed(working(a))
     zero = np.diagonal(found, axis1=-2, axis2=-1) == 0
@@ -79,14 +81,14 @@ def getrf(call: RoutineCall) -> tuple[Array, ...]:
 
 @quiet
 def lu_decomposition(call: RoutineCall) -> tuple[Array, ...]:
-    """`LuDecomposition`: L and U, pivots from 0, and the permutation of rows they come to."""
+    """Evaluate `LuDecomposition`: L and U, 0-based pivots, and the row permutation they imply."""
     a = call.inputs[0]
     found, pivots = decomposed(working(a))
     return rounded(found, element_type_of(a)), pivots, permutation(pivots, a.shape[-2])
 
 
 def permutation(pivots: Array, rows: int) -> Array:
-    """Where the rows of P a come from, given pivot rows from 0."""
+    """Return the source row in a of each row of P a, given 0-based pivot rows."""
     order = np.broadcast_to(np.arange(rows, dtype=np.int32), (*pivots.shape[:-1], rows)).copy()
     for j in range(pivots.shape[-1]):
         at = np.clip(pivots[..., j, None], 0, rows - 1)
@@ -98,7 +100,7 @@ def permutation(pivots: Array, rows: int) -> Array:
 
 
 def trsm_attributes(call: RoutineCall) -> dict[str, Any]:
-    """The options of trsm as attributes of `triangular_solve`."""
+    """Return the options of trsm as attributes of `triangular_solve`."""
     options = {name: letter(value) for name, value in call.options.items()}
     turned = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
     return {
@@ -110,17 +112,17 @@ def trsm_attributes(call: RoutineCall) -> dict[str, Any]:
 
 
 def trsm(call: RoutineCall) -> tuple[Array, ...]:
-    """The solution of a triangular system."""
+    """Return the solution of a triangular system."""
     return (triangular_solve(*call.inputs[:2], **trsm_attributes(call)),)
 
 
 @quiet
 def gtsv(call: RoutineCall) -> tuple[Array, ...]:
-    """Tridiagonal systems, by elimination with exchanges of neighbouring rows.
+    """Solve tridiagonal systems by elimination with exchanges of neighbouring rows.
 
-    The first element of the lower diagonal and the last of the upper one are not used. What the
-    diagonals hold afterwards are parts of the factors: the second superdiagonal, the diagonal and
-    the superdiagonal of U.
+    The first element of the lower diagonal and the last of the upper diagonal are not used. The
+    returned diagonals are factors of the matrix: the second superdiagonal, the diagonal and the
+    superdiagonal of U.
     """
     lower, main, upper, b = (wide(one).copy() for one in call.inputs[:4])
     size = main.shape[-1]

@@ -1,10 +1,10 @@
 """LAPACK routines made of elementary reflectors H = I - tau v v^H.
 
-All of them work column by column on whole batches, in float64 for numbers of at most 32 bits and
-in extended precision for longer ones unless there are too many, and round once. The conventions
-are those of LAPACK's documentation of each routine (geqrf, geqp3, orgqr, ormqr, gehrd, sytrd): the
-new leading element is real and of the sign that does not cancel, v begins with a one that is not
-stored, and H is the identity (tau = 0) where there is nothing to eliminate.
+They process whole batches column by column, in float64 for numbers of at most 32 bits and in
+extended precision for longer numbers (unless the batch is large), and round once at the end. The
+conventions are those of LAPACK's documentation of each routine (geqrf, geqp3, orgqr, ormqr, gehrd,
+sytrd): the new leading element is real and has the sign that avoids cancellation, v begins with an
+implicit 1, and H is the identity (tau = 0) if there is nothing to eliminate.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from reference.numerics.products import wide
 from reference.ops.linear_algebra import adjoint, rounded
 
 MANY = 1 << 11
-"""Elements of a batch from which extended precision is too slow: float64 is as good as a backend's,
-whose errors are permitted in any case."""
+"""Batch size, in elements, from which extended precision is too slow. float64 is then as accurate
+as a backend, whose errors are permitted anyway."""
 
 
 def working(array: Array, like: Array | None = None) -> Array:
-    """The elements in the type that they are computed with, chosen by the size of `like`."""
+    """Return the elements in the type of the computation, which depends on the size of `like`."""
     if (array if like is None else like).size < MANY:
         return wide(array)
     return array.astype(np.complex128 if element_type_of(array).is_complex else np.float64)
 
 
 def reflector(column: Array) -> tuple[Array, Array, Array]:
-    """(beta, tau, v) of the reflector with H^H column = (beta, 0, ..., 0); v begins with 1.
+    """Return (beta, tau, v) of the reflector with H^H column = (beta, 0, ..., 0); v begins with 1.
 
     Args:
         column: wide numbers, shape (..., k), k > 0.
@@ -51,24 +51,25 @@ def reflector(column: Array) -> tuple[Array, Array, Array]:
 
 
 def from_left(tau: Array, v: Array, block: Array) -> Array:
-    """(I - tau v v^H) block."""
+    """Return (I - tau v v^H) block."""
     return block - tau[..., None, None] * v[..., :, None] * (np.conj(v)[..., None, :] @ block)
 
 
 def from_right(tau: Array, v: Array, block: Array) -> Array:
-    """block (I - tau v v^H)."""
+    """Return block (I - tau v v^H)."""
     return block - tau[..., None, None] * (block @ v[..., :, None]) * np.conj(v)[..., None, :]
 
 
 def stored(a: Array, number: int) -> Array:
-    """The vector v of reflector `number`, read below the diagonal of a, from its one on."""
+    """Return the vector v of reflector `number`, stored below the diagonal of a, with its leading
+    1."""
     v = a[..., number:, number].copy()
     v[..., 0] = 1
     return v
 
 
 def factored(a: Array) -> tuple[Array, Array]:
-    """R and the reflectors of a = Q R in one wide array, and their tau."""
+    """Return R and the reflectors of a = Q R in one wide array, and their tau."""
     a = a.copy()
     count = min(a.shape[-2:])
     taus = np.zeros((*a.shape[:-2], count), a.dtype)
@@ -82,7 +83,7 @@ def factored(a: Array) -> tuple[Array, Array]:
 
 
 def applied(a: Array, taus: Array, block: Array, *, transpose: bool = False) -> Array:
-    """Q block, or Q^H block, Q being the product of the reflectors stored in a; all wide."""
+    """Return Q block, or Q^H block, for the product Q of the reflectors stored in a; all wide."""
     block = block.copy()
     count = taus.shape[-1]
     for j in range(count) if transpose else reversed(range(count)):
@@ -92,13 +93,13 @@ def applied(a: Array, taus: Array, block: Array, *, transpose: bool = False) -> 
 
 
 def unit_columns(shape: tuple[int, ...], of: Any) -> Array:
-    """The first columns of the identity, in every matrix of a batch."""
+    """Return the first columns of the identity, in every matrix of a batch."""
     return np.broadcast_to(np.eye(shape[-2], shape[-1], dtype=of), shape).copy()
 
 
 @quiet
 def geqrf(call: RoutineCall) -> tuple[Array, ...]:
-    """a = Q R: R in the upper triangle and the reflectors under it, and their tau."""
+    """Factorise a = Q R: return R in the upper triangle with the reflectors below, and tau."""
     a = call.inputs[0]
     found, taus = factored(working(a))
     return rounded(found, element_type_of(a)), rounded(taus, element_type_of(a))
@@ -106,10 +107,10 @@ def geqrf(call: RoutineCall) -> tuple[Array, ...]:
 
 @quiet
 def geqp3(call: RoutineCall) -> tuple[Array, ...]:
-    """a P = Q R with pivoting: as `geqrf`, with the columns' numbers from 1 between the two.
+    """Factorise a P = Q R with pivoting: as `geqrf`, with 1-based column indices in between.
 
     Raises:
-        EvaluationError: when columns are to be moved to the front first.
+        EvaluationError: if columns are to be moved to the front first.
     """
     given, fixed = call.inputs[0], call.inputs[1]
     if fixed.any():
@@ -143,7 +144,7 @@ def _exchange(a: Array, j: int, best: Array) -> None:
 
 @quiet
 def orgqr(call: RoutineCall) -> tuple[Array, ...]:
-    """The first columns of Q, as many as there are in the matrix that stores the reflectors."""
+    """Return the first columns of Q, as many as the matrix that stores the reflectors has."""
     a, taus = call.inputs[0], call.inputs[1]
     vectors = working(a)
     found = applied(vectors, working(taus, a), unit_columns(a.shape, vectors.dtype))
@@ -152,7 +153,7 @@ def orgqr(call: RoutineCall) -> tuple[Array, ...]:
 
 @quiet
 def ormqr(call: RoutineCall) -> tuple[Array, ...]:
-    """Q c, Q^H c, c Q or c Q^H."""
+    """Return Q c, Q^H c, c Q or c Q^H."""
     a, taus, c = (working(one, call.inputs[0]) for one in call.inputs[:3])
     transpose = bool(call.options.get("transpose", False))
     if call.options.get("left", True):
@@ -164,7 +165,7 @@ def ormqr(call: RoutineCall) -> tuple[Array, ...]:
 
 @quiet
 def gehrd(call: RoutineCall) -> tuple[Array, ...]:
-    """a = Q H Q^H with H upper Hessenberg: H and the reflectors under it, tau, info."""
+    """Reduce a = Q H Q^H to upper Hessenberg H: return H with the reflectors below, tau, info."""
     given = call.inputs[0]
     a = working(given).copy()
     size = a.shape[-1]
@@ -184,9 +185,10 @@ def gehrd(call: RoutineCall) -> tuple[Array, ...]:
 
 @quiet
 def sytrd(call: RoutineCall) -> tuple[Array, ...]:
-    """a = Q T Q^H with T real and tridiagonal: T and reflectors, diagonal, off-diagonal, tau, info.
+    """Reduce a = Q T Q^H to real tridiagonal T.
 
-    What is read of the upper triangle is the lower one of the matrix read backwards.
+    Return T with reflectors, diagonal, off-diagonal, tau and info. The upper triangle is read as
+    the lower triangle of the matrix in reverse order.
     """
     given = call.inputs[0]
     lower = letter(call.options.get("uplo", "L")) == "L"

@@ -1,8 +1,8 @@
-"""The custom calls that frameworks make of LAPACK and of XLA's own decompositions, by target.
+"""Custom calls of LAPACK and of XLA's own decompositions, by target.
 
 Source: LAPACK's documentation of each routine; jaxlib's handlers (`lapack_<type><routine>_ffi`),
-whose configuration holds the options by name, letters as their codes. The names without `_ffi`,
-whose options were operands, are another interface.
+whose configuration holds the options by name, with letters as character codes. The targets without
+`_ffi`, whose options were operands, are another interface.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BuiltIn = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
 
 
 class Target(NamedTuple):
-    """A routine, under the name that its rules go by."""
+    """A routine, with the name of its rules."""
 
     name: str
     routine: Routine
@@ -43,7 +43,7 @@ _BY_LETTERS: tuple[tuple[str, str, str, Routine], ...] = (
     ("hetrd", "cz", "sytrd", sytrd), ("trsm", "sdcz", "trsm", trsm),
     ("gtsv", "sdcz", "gtsv", gtsv),
 )  # fmt: skip
-"""Routine, letters of the types it is for, name of its rules, evaluation."""
+"""Routine, letters of its element types, name of its rules, evaluation."""
 
 TARGETS: dict[str, Target] = {
     f"lapack_{of}{routine}_ffi": Target(name, function)
@@ -55,11 +55,11 @@ TARGETS: dict[str, Target] = {
     "ProductOfElementaryHouseholderReflectors": Target("orgqr", orgqr),
     "Qr": Target("geqrf", geqrf),
 }
-"""Every decomposition that is known."""
+"""Every known decomposition."""
 
 
 def called(inputs: tuple[Array, ...], given: dict[str, Any]) -> RoutineCall:
-    """A call as its routine takes it, from the attributes of the operation and `results`."""
+    """Return a call as its routine takes it, from the attributes of the operation and `results`."""
     configuration = given.get("mhlo.backend_config", given.get("backend_config", ()))
     options: dict[str, Any] = {"text": configuration} if isinstance(configuration, str) else {}
     if isinstance(configuration, tuple):
@@ -90,11 +90,11 @@ def _built_in(target: Target) -> BuiltIn:
 # --- The largest elements ------------------------------------------------------------------------
 
 TOP_K = "ApproxTopK"
-"""Asks for most of the first k elements by a comparator; a backend may give exactly those."""
+"""Requests most of the first k elements by a comparator; a backend may return exactly those."""
 
 
 def direction(computations: tuple[Region, ...]) -> str | None:
-    """How a comparator of (lhs, rhs, ...) compares these two: GT, LT; None when otherwise."""
+    """Return the direction in which a comparator of (lhs, rhs, ...) compares: GT, LT, or None."""
     if len(computations) != 1 or len(computations[0].operations) != 2:
         return None
     region = computations[0]
@@ -108,11 +108,12 @@ def direction(computations: tuple[Region, ...]) -> str | None:
 
 
 def top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
-    """The first k elements of each slice and their indices, exactly; of equal ones the first.
+    """Return exactly the first k elements of each slice and their indices; equal elements keep
+    order.
 
     Raises:
-        EvaluationError: for results of another size than k, whose contents are up to a backend,
-            and for comparators other than greater than and less than.
+        EvaluationError: if results have a size other than k, whose contents depend on the backend,
+            or if the comparator is neither greater than nor less than.
     """
     call = called(inputs, given)
     compared = direction(tuple(body.region for body in given.get("computations", ())))
@@ -127,7 +128,7 @@ def top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
 def foremost(
     values: Array, numbers: Array, axis: int, k: int, *, largest: bool
 ) -> tuple[Array, Array]:
-    """The k largest or smallest values of each slice, in order, and the numbers beside them."""
+    """Return the k largest or smallest values of each slice, in order, and their `numbers`."""
     of = element_type_of(values)
     keys = to_float64(values) if of.is_float else values.astype(object)
     order = np.argsort(-keys if largest else keys, axis=axis, kind="stable")
@@ -138,4 +139,4 @@ def foremost(
 CALLS: dict[str, BuiltIn] = {name: _built_in(target) for name, target in TARGETS.items()} | {
     TOP_K: top_k
 }
-"""What reference.custom_calls.targets takes in."""
+"""Implementations by target, for reference.custom_calls.targets."""

@@ -1,8 +1,8 @@
 """LAPACK routines of eigenvalues, singular values and Schur forms: syevd, geev, gees, gesdd.
 
-scipy's LAPACK computes them matrix by matrix, numbers of at most 32 bits in float64 and rounded
-once. Matrices that are not finite are kept from it, as some routines do not end on them: their
-results are NaN, and `info` says that it failed.
+scipy's LAPACK computes each matrix, in float64 (rounded once) for numbers of at most 32 bits.
+Matrices that are not finite are excluded because some routines do not terminate on them: their
+results are NaN, and `info` reports failure.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from reference.numerics.arithmetic import quiet
 from reference.ops.linear_algebra import rounded
 
 REFUSED = -4
-"""`info` of a matrix that is not finite."""
+"""The `info` of a matrix that is not finite."""
 
 
 @cache
 def _lapack() -> Any:
-    """scipy's LAPACK, whose functions have no types; loaded when a routine is first called.
+    """Return scipy's LAPACK, whose functions are untyped; loaded when a routine is first called.
 
-    Loading it takes a third as long as loading jax, and few programs call LAPACK.
+    Loading takes a third as long as loading jax, and few programs call LAPACK.
     """
     from scipy.linalg import lapack
 
@@ -33,7 +33,8 @@ def _lapack() -> Any:
 
 
 def _matrices(a: Array) -> tuple[Array, Array]:
-    """The matrices of a batch in double precision, those that are not finite as zero; which are."""
+    """Return a batch in double precision, with zeros for matrices that are not finite; a finite
+    mask."""
     double = np.complex128 if element_type_of(a).is_complex else np.float64
     usable = finite((a,))
     clean = np.where(usable[..., None, None], a, 0).astype(double)
@@ -43,7 +44,7 @@ def _matrices(a: Array) -> tuple[Array, Array]:
 def _gathered(
     call: RoutineCall, usable: Array, columns: list[list[Array]], info: list[int], types: list[Any]
 ) -> tuple[Array, ...]:
-    """Results of single matrices as those of the batch, NaN where a matrix was not usable."""
+    """Return results of single matrices as a batch, with NaN for matrices that are not usable."""
     found: list[Array] = []
     for one, of in zip(columns, types, strict=True):
         array = np.stack(one).reshape(usable.shape + one[0].shape)
@@ -58,13 +59,13 @@ def _is_empty(call: RoutineCall) -> bool:
 
 
 def _nothing(shapes: list[tuple[tuple[int, ...], Any]]) -> tuple[Array, ...]:
-    """The results of no matrices, or of matrices without elements."""
+    """Return the results for no matrices, or for matrices without elements."""
     return tuple(np.zeros(shape, of.storage) for shape, of in shapes)
 
 
 @quiet
 def syevd(call: RoutineCall) -> tuple[Array, ...]:
-    """Eigenvectors (where asked for), ascending eigenvalues, info of Hermitian matrices."""
+    """Return eigenvectors (if requested), ascending eigenvalues and info of Hermitian matrices."""
     a = call.inputs[0]
     of, part = element_type_of(a), real_type(a)
     if _is_empty(call):
@@ -73,7 +74,7 @@ def syevd(call: RoutineCall) -> tuple[Array, ...]:
     lower = letter(call.options.get("uplo", "L")) == "L"
     vectors = letter(call.options.get("mode", "V")) == "V"
     matrices, usable = _matrices(a)
-    if not vectors:  # the contents of the matrix are destroyed
+    if not vectors:  # LAPACK destroys the contents of the matrix
         kept = [np.zeros_like(one) for one in matrices]
     columns: list[list[Array]] = [[], []]
     info: list[int] = []
@@ -89,7 +90,7 @@ def syevd(call: RoutineCall) -> tuple[Array, ...]:
 
 @quiet
 def eigh(call: RoutineCall) -> tuple[Array, ...]:
-    """`Eigh`: eigenvectors and eigenvalues, whose configuration begins "lower,sorted"."""
+    """Evaluate `Eigh`: eigenvectors and eigenvalues; the configuration begins "lower,sorted"."""
     text = str(call.options.get("text", "1,1"))
     lower = text.partition(",")[0] != "0"
     options = {"uplo": "L" if lower else "U", "mode": "V"}
@@ -98,9 +99,10 @@ def eigh(call: RoutineCall) -> tuple[Array, ...]:
 
 @quiet
 def gesdd(call: RoutineCall) -> tuple[Array, ...]:
-    """What is left of the matrix, singular values, U, V^H, info; both divide and conquer and QR.
+    """Return the overwritten matrix, singular values, U, V^H, info; for divide and conquer and for
+    QR.
 
-    The mode says whether U and V^H are asked for, and whether they are to be square.
+    The mode says whether U and V^H are requested, and whether they are square.
     """
     a = call.inputs[0]
     rows, columns = a.shape[-2:]
@@ -142,7 +144,7 @@ def gesdd(call: RoutineCall) -> tuple[Array, ...]:
 
 @quiet
 def geev(call: RoutineCall) -> tuple[Array, ...]:
-    """Eigenvalues (real and imaginary parts of real matrices'), left and right vectors, info."""
+    """Return eigenvalues (real and imaginary parts if a is real), left and right vectors, info."""
     a = call.inputs[0]
     of = element_type_of(a)
     whole = of.is_complex
@@ -171,7 +173,8 @@ def geev(call: RoutineCall) -> tuple[Array, ...]:
 
 
 def unpacked(vectors: Array, values: list[Array]) -> Array:
-    """Eigenvectors as complex columns; of real matrices two columns hold those of a pair."""
+    """Return eigenvectors as complex columns; for a real matrix, two columns hold a conjugate
+    pair."""
     if len(values) == 1:
         return vectors
     found = vectors.astype(np.complex128)
@@ -188,8 +191,10 @@ def unpacked(vectors: Array, values: list[Array]) -> Array:
 
 @quiet
 def gees(call: RoutineCall) -> tuple[Array, ...]:
-    """a = Z T Z^H: T, Z, eigenvalues (real and imaginary parts of real ones), their number chosen
-    (0, as none are), info."""
+    """Decompose a = Z T Z^H: return T, Z, eigenvalues, the number selected (always 0) and info.
+
+    Eigenvalues of real matrices are returned as real and imaginary parts.
+    """
     a = call.inputs[0]
     of = element_type_of(a)
     types = [of, of, of] if of.is_complex else [of, of, of, of]

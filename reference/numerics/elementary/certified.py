@@ -1,9 +1,9 @@
-"""Rounding that is certain: ball arithmetic (Arb) at growing precision until a ball rounds one way.
+"""Certified rounding: ball arithmetic (Arb) at increasing precision until a ball rounds uniquely.
 
-A function is given as Python floats in, ball out; the ball holds the exact value. When both ends of
-the ball round to the same code, that code is the correctly rounded value (Ziv's strategy, with a
-proved bound in place of an estimated one). Where the exact value is itself a midpoint of two values
-of the type, no radius but zero decides: functions must be exact there.
+A function maps Python floats to a ball that holds the exact value. If both ends of the ball round
+to the same code, that code is the correctly rounded value (Ziv's strategy, with a proved bound
+instead of an estimate). If the exact value is a midpoint of two values of the type, only a radius
+of zero decides: functions must be exact there.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Ball = flint.arb
 Exact = Callable[..., Ball]
 
 _START, _LIMIT = 128, 1 << 14
-_lock = threading.Lock()  # python-flint's precision is one setting for the process
+_lock = threading.Lock()  # python-flint's precision is one setting per process
 
 
 def certified(function: Exact, operands: Sequence[Array], to: ElementType) -> Array:
-    """Values of `function`, correctly rounded to a type.
+    """Return values of `function`, correctly rounded to a type.
 
     Args:
         function: takes one Python float per operand, returns a ball that holds the exact value.
@@ -38,7 +38,7 @@ def certified(function: Exact, operands: Sequence[Array], to: ElementType) -> Ar
     Returns:
         An array of `to.storage` of the operands' shape.
 
-    A value still undecided at 2^14 bits is taken for the tie it must be.
+    A value still undecided at 2^14 bits must be a tie, and is rounded as a tie.
     """
     rows = list(zip(*(operand.tolist() for operand in operands), strict=True))
     result = np.empty(len(rows), to.storage)
@@ -68,7 +68,7 @@ def _precision(bits: int) -> Generator[None]:
 def _enclosures(
     function: Exact, rows: list[tuple[float, ...]], bits: int, to: ElementType
 ) -> tuple[Array, Array]:
-    """Both ends of each ball as float64: rounded to nearest for f64 and to odd for the rest."""
+    """Return both ends of each ball as float64: rounded to nearest for f64, to odd otherwise."""
     ends = float if to.bits == 64 else _odd
     low, high = np.empty(len(rows)), np.empty(len(rows))
     with _precision(bits):
@@ -82,7 +82,7 @@ def _enclosures(
 
 
 def _middles(function: Exact, rows: list[tuple[float, ...]], to: ElementType) -> Array:
-    """The middles of balls so small that 256 bits of them are the exact value."""
+    """Return the middles of balls so small that 256 bits give the exact value."""
     with _precision(_LIMIT):
         balls = [function(*row).mid() for row in rows]
     with _precision(256):

@@ -1,9 +1,9 @@
-"""Complex elementary functions as pairs of real balls, with little lost in either part.
+"""Complex elementary functions as pairs of real balls, with small radii in both parts.
 
 Each takes the parts of its finite operands as floats and returns balls for the real and imaginary
-part. The forms are chosen so that neither part suffers from cancellation which is not its own:
-tan(x + iy) = (sin x cos x + i sinh y cosh y) / (cos^2 x + sinh^2 y) and so on. Arguments are cut
-where the rounded result cannot change any more, so that no exponent grows without bound.
+part. The formulas avoid cancellation in either part: tan(x + iy) = (sin x cos x + i sinh y cosh y)
+/ (cos^2 x + sinh^2 y) and so on. Arguments are clamped where the rounded result cannot change any
+more, so that exponents stay bounded.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _LIMIT = 4000.0  # e^4000 times the least part of any unit vector, 2^-2099, over
 
 
 def exponential(x: float, y: float) -> Pair:
-    """e^x cos y, e^x sin y."""
+    """Return e^x cos y, e^x sin y."""
     size = clamped(x, _LIMIT).exp()
     sine, cosine_ = flint.arb(y).sin_cos()
     return size * cosine_, size * sine
 
 
 def exponential_minus_one(x: float, y: float) -> Pair:
-    """(e^x - 1) cos y - 2 sin^2(y/2), e^x sin y."""
+    """Return (e^x - 1) cos y - 2 sin^2(y/2), e^x sin y."""
     x_ball = clamped(x, _LIMIT)
     sine, cosine_ = flint.arb(y).sin_cos()
     half = (flint.arb(y) / 2).sin()
@@ -38,7 +38,7 @@ def exponential_minus_one(x: float, y: float) -> Pair:
 
 
 def _log_size(a: Ball, b: Ball) -> Ball:
-    """log|a + ib|, for balls that are exact."""
+    """Return log|a + ib| for exact balls."""
     a, b = abs(a), abs(b)
     if a < b:
         a, b = b, a
@@ -48,27 +48,27 @@ def _log_size(a: Ball, b: Ball) -> Ball:
 
 
 def _angle(a: Ball, y: float) -> Ball:
-    """arg(a + iy), where y = -0 means the lower side of the cut."""
+    """Return arg(a + iy), where y = -0 means the lower side of the cut."""
     angle = flint.arb.atan2(flint.arb(abs(y)), a)
     return -angle if math.copysign(1.0, y) < 0 else angle
 
 
 def log(x: float, y: float) -> Pair:
-    """log|z|, arg z."""
+    """Return log|z|, arg z."""
     a, b = flint.arb(x), flint.arb(y)
     return _log_size(a, b), _angle(a, y)
 
 
 def log_plus_one(x: float, y: float) -> Pair:
-    """log|1 + z|, arg(1 + z)."""
+    """Return log|1 + z|, arg(1 + z)."""
     a, b = flint.arb(x), flint.arb(y)
-    shifted = a + 1  # exact where it is small
+    shifted = a + 1  # exact if it is small
     size = _log_size(shifted, b) if abs(shifted) < 0.5 else (a * (2 + a) + b * b).log1p() / 2
     return size, _angle(shifted, y)
 
 
 def logistic(x: float, y: float) -> Pair:
-    """1 / (1 + e^-z); |1 + e^-z|^2 = (e^-x - 1)^2 + 4 e^-x cos^2(y/2)."""
+    """Return 1 / (1 + e^-z); |1 + e^-z|^2 = (e^-x - 1)^2 + 4 e^-x cos^2(y/2)."""
     minus = -clamped(x, _LIMIT)
     size, less = minus.exp(), minus.expm1()
     half = (flint.arb(y) / 2).cos()
@@ -78,21 +78,21 @@ def logistic(x: float, y: float) -> Pair:
 
 
 def sine(x: float, y: float) -> Pair:
-    """sin x cosh y, cos x sinh y."""
+    """Return sin x cosh y, cos x sinh y."""
     s, c = flint.arb(x).sin_cos()
     sh, ch = clamped(y, _LIMIT).sinh_cosh()
     return s * ch, c * sh
 
 
 def cosine(x: float, y: float) -> Pair:
-    """cos x cosh y, -sin x sinh y."""
+    """Return cos x cosh y, -sin x sinh y."""
     s, c = flint.arb(x).sin_cos()
     sh, ch = clamped(y, _LIMIT).sinh_cosh()
     return c * ch, -s * sh
 
 
 def tan(x: float, y: float) -> Pair:
-    """(sin x cos x + i sinh y cosh y) / (cos^2 x + sinh^2 y)."""
+    """Return (sin x cos x + i sinh y cosh y) / (cos^2 x + sinh^2 y)."""
     s, c = flint.arb(x).sin_cos()
     sh, ch = clamped(y, _LIMIT).sinh_cosh()
     norm = c * c + sh * sh
@@ -100,7 +100,7 @@ def tan(x: float, y: float) -> Pair:
 
 
 def tanh(x: float, y: float) -> Pair:
-    """tanh z = -i tan(iz)."""
+    """Return tanh z = -i tan(iz)."""
     imaginary, real = tan(y, x)
     return real, imaginary
 
@@ -110,7 +110,7 @@ def _size(a: Ball, b: Ball) -> Ball:
 
 
 def sqrt(x: float, y: float) -> Pair:
-    """The root with no negative real part."""
+    """Return the square root with a real part that is not negative."""
     a, b = flint.arb(x), flint.arb(y)
     large = ((_size(a, b) + abs(a)) / 2).sqrt()
     small = abs(b) / (2 * large)
@@ -119,14 +119,14 @@ def sqrt(x: float, y: float) -> Pair:
 
 
 def rsqrt(x: float, y: float) -> Pair:
-    """The conjugate of the root over |z|."""
+    """Return the conjugate of the square root, divided by |z|."""
     real, imaginary = sqrt(x, y)
     size = _size(flint.arb(x), flint.arb(y))
     return real / size, -imaginary / size
 
 
 def cbrt(x: float, y: float) -> Pair:
-    """The principal root, e^(log(z) / 3)."""
+    """Return the principal cube root, e^(log(z) / 3)."""
     a, b = flint.arb(x), flint.arb(y)
     size = _size(a, b).root(3)
     s, c = (_angle(a, y) / 3).sin_cos()
@@ -134,7 +134,7 @@ def cbrt(x: float, y: float) -> Pair:
 
 
 def power(x: float, y: float, u: float, v: float) -> Pair:
-    """z^w = e^(w log z), parts that are zero or dyadic with few bits being exact."""
+    """Return z^w = e^(w log z); parts that are zero or dyadic with few bits are exact."""
     if y == 0 and math.copysign(1.0, y) < 0:  # below the cut: the conjugate of the value above
         real, imaginary = power(x, 0.0, u, -v)
         return real, -imaginary
@@ -161,7 +161,7 @@ def _grow(exponent: Ball, c: Ball, s: Ball) -> Pair:
 
 
 def _eighth(x: float, y: float) -> int | None:
-    """arg z in units of pi/4, where it is a whole number of them."""
+    """Return arg z in units of pi/4 if that is an integer, else None."""
     if y == 0:
         return 0 if x > 0 else 4
     if x == 0:
@@ -172,7 +172,7 @@ def _eighth(x: float, y: float) -> int | None:
 
 
 def _power_on_ray(x: float, y: float, u: float, v: float, eighth: int) -> Pair:
-    """z^w where arg z is k pi/4 and either w is real or |z| is 1: the angle is a known turn."""
+    """Return z^w if arg z is k pi/4 and either w is real or |z| is 1: the angle is exact."""
     half_turns = (Fraction(u) * eighth / 4) % 2
     turn = flint.arb(half_turns.numerator) / half_turns.denominator
     c = flint.arb(0) if half_turns in (Fraction(1, 2), Fraction(3, 2)) else turn.cos_pi()
@@ -186,11 +186,11 @@ def _power_on_ray(x: float, y: float, u: float, v: float, eighth: int) -> Pair:
 
 
 def atan2(y1: float, y2: float, x1: float, x2: float) -> Pair:
-    """-i log((x + iy) / sqrt(x^2 + y^2)) for complex y and x, x^2 + y^2 not zero.
+    """Return -i log((x + iy) / sqrt(x^2 + y^2)) for complex y and x, x^2 + y^2 not zero.
 
     With P = x + iy, M = x - iy: the imaginary part is log|M/P| / 2, where |M|^2 - |P|^2 = 4 (x1 y2
-    - x2 y1); the real part is half of arg(P/M), or that and a half turn, as the principal root of
-    P M decides; P conj(M) = |x|^2 - |y|^2 + 2i (x1 y1 + x2 y2).
+    - x2 y1). The real part is half of arg(P/M), plus a half turn if the principal root of P M
+    requires it; P conj(M) = |x|^2 - |y|^2 + 2i (x1 y1 + x2 y2).
     """
     a, b, c, d = flint.arb(y1), flint.arb(y2), flint.arb(x1), flint.arb(x2)
     plus, minus = (c - b, d + a), (c + b, d - a)
@@ -201,7 +201,7 @@ def atan2(y1: float, y2: float, x1: float, x2: float) -> Pair:
     half = flint.arb.atan2(2 * (c * a + d * b), c * c + d * d - a * a - b * b) / 2
     root = _principal_root(c * c - d * d + a * a - b * b, 2 * (c * d + a * b))
     s, k = half.sin_cos()
-    # Re(P conj(root) conj(e^(i half))), whose sign tells whether half is the angle itself.
+    # The sign of Re(P conj(root) conj(e^(i half))) tells whether half is the angle itself.
     real = plus[0] * root[0] + plus[1] * root[1]
     turned = plus[1] * root[0] - plus[0] * root[1]
     agreement = real * k + turned * s
@@ -213,7 +213,8 @@ def atan2(y1: float, y2: float, x1: float, x2: float) -> Pair:
 
 
 def _principal_root(a: Ball, b: Ball) -> Pair:
-    """The principal square root of a + ib, whose parts know their signs or are exactly zero."""
+    """Return the principal square root of a + ib; both parts have known signs or are exactly
+    zero."""
     size = _size(a, b)
     if a > 0:
         real = ((size + a) / 2).sqrt()

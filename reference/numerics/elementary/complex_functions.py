@@ -1,12 +1,12 @@
-"""Complex elementary functions, products, quotients and lengths: each part correctly rounded.
+"""Complex elementary functions, products, quotients and moduli: each part correctly rounded.
 
-The fast step computes both parts in longdouble with a bound of each one's error, in forms like
-those of `reference.numerics.elementary.complex_balls`. Parts that the bound leaves undecided are
-settled by balls, those of multiply, divide and abs by integer arithmetic. Operands that are
-infinite, NaN or a pole are in `reference.numerics.elementary.complex_specials`.
+The fast step computes both parts in longdouble with an error bound for each, by formulas like those
+of `reference.numerics.elementary.complex_balls`. If the bound does not decide a part, balls do; for
+multiply, divide and abs, integer arithmetic does. Operands that are infinite, NaN or a pole are in
+`reference.numerics.elementary.complex_specials`.
 
-A part is rounded by itself, as if the other did not exist: the strictest reading of correct
-rounding, and the one under which results do not depend on how they were computed.
+Each part is rounded independently of the other: the strictest reading of correct rounding, under
+which results do not depend on the method of computation.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ Bounded = tuple[Array, Array]
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """The precision at hand.
+    """The available precision.
 
     Attributes:
-        dtype: what the fast step computes in.
-        relative: error allowed to a product of a few functions, five times what was measured.
+        dtype: the type of the fast step.
+        relative: error allowed to a product of a few functions, five times the measured error.
         step: error allowed to one or two elementary operations.
-        limit: where arguments of exp are cut; e^limit is far beyond the type rounded to.
+        limit: bound to which arguments of exp are clamped; e^limit is far beyond the rounded type.
     """
 
     dtype: type[np.floating]
@@ -57,7 +57,7 @@ def _relative(values: Array) -> Bounded:
 
 
 def _sum(*terms: Array) -> Bounded:
-    """A sum whose terms have the relative error of a few operations."""
+    """Return a sum whose terms have the relative error of a few operations."""
     total, size = terms[0], np.abs(terms[0])
     for term in terms[1:]:
         total, size = total + term, size + np.abs(term)
@@ -81,7 +81,7 @@ def _exponential_minus_one(x: Array, y: Array) -> tuple[Bounded, Bounded]:
 
 
 def _log_size(x: Array, y: Array, excess: Array, error: Array) -> Bounded:
-    """log|x + iy|, given also |x + iy|^2 - 1 and its error, for where that is small."""
+    """Return log|x + iy|, given |x + iy|^2 - 1 and its error, which matter if it is small."""
     size = np.hypot(x, y)
     near = (size > 0.75) & (size < 1.5)
     value = np.where(near, np.log1p(np.where(near, excess, 0)) / 2, np.log(size))
@@ -167,7 +167,7 @@ def _power(x: Array, y: Array, u: Array, v: Array) -> tuple[Bounded, Bounded]:
     error = np.where(error < 0.1, 2 * error, np.inf)
     s, c = np.sin(turn), np.cos(turn)
     real_error = np.abs(c) * error + np.where(turn_error == 0, 0, turn_error)
-    # Exactly real: 0 * inf must not become NaN, nor the zero lose its sign.
+    # Exactly real: 0 * inf must not become NaN, and a zero must keep its sign.
     imaginary_error = np.where(turn == 0, 0, np.abs(s) * error) + turn_error
     return (result * c, result * real_error), (result * s, result * imaginary_error)
 
@@ -210,7 +210,7 @@ FAST: dict[str, Callable[..., tuple[Bounded, Bounded]]] = {
         _tanh,
     )
 }
-"""Both parts with bounds; atan2 has no fast step."""
+"""The fast step of each function: both parts with bounds; atan2 has none."""
 
 
 SINGULAR_AT_ZERO = tuple(
@@ -220,14 +220,14 @@ SINGULAR_AT_ZERO = tuple(
 
 
 def _combine(name: str, part: int, a: T, b: T, c: T, d: T) -> T:
-    """The numerator of a part of a product or quotient."""
+    """Return the numerator of a part of a product or quotient."""
     if name == "multiply":
         return a * d + b * c if part else a * c - b * d
     return b * c - a * d if part else a * c + b * d
 
 
 def _exact_part(name: str, part: int, rows: list[tuple[float, ...]], to: ElementType) -> Array:
-    """A part of products or quotients through integers, with the zeros of IEEE 754."""
+    """Return a part of products or quotients through integers, with the zeros of IEEE 754."""
     values: list[tuple[int, int]] = []
     zeros: list[tuple[int, float]] = []
     for index, row in enumerate(rows):
@@ -251,7 +251,7 @@ def _exact_part(name: str, part: int, rows: list[tuple[float, ...]], to: Element
 def _settle(
     name: str, part: int, bounded: Bounded, operands: list[Array], to: ElementType
 ) -> Array:
-    """One part, rounded; `operands` are the parts of all operands as float64."""
+    """Return one part, rounded; `operands` are the parts of all operands as float64."""
     value, error = bounded
     result = round_to(value - error, to)
     undecided = to_bits(result) != to_bits(round_to(value + error, to))
@@ -267,7 +267,7 @@ def _settle(
         result[index] = _exact_part(name, part, rows, to)
         return result
     exact = certified(lambda *row: BALLS[name](*row)[part], some, to)
-    # Balls know -0 by underflow only; where a part is zero its sign is the value's.
+    # Balls represent -0 by underflow only; if a part is zero its sign is the value's.
     zero = (exact == 0) & (value[index] == 0) & np.signbit(value[index])
     result[index] = np.where(zero, value[index], exact)
     return result
@@ -282,7 +282,7 @@ def _parts(operands: tuple[Array, ...]) -> list[Array]:
 
 
 def evaluate_complex(name: str, operands: tuple[Array, ...]) -> Array:
-    """A function of complex arrays of one shape and type; the same type out.
+    """Return a function of complex arrays of one shape and type, in the same type.
 
     Args:
         name: a key of `FAST`, or `atan2`.
@@ -305,7 +305,7 @@ def evaluate_complex(name: str, operands: tuple[Array, ...]) -> Array:
 
 
 def _special(name: str, parts: list[Array]) -> Array:
-    """Where an operand is not finite, or the function has a pole or a branch point."""
+    """Return a mask of operands that are not finite, or at a pole or branch point."""
     special = ~np.isfinite(parts[0])
     for part in parts[1:]:
         special |= ~np.isfinite(part)
@@ -334,25 +334,25 @@ def _regular(name: str, parts: list[Array], to: ElementType) -> Parts:
 
 
 def multiply(lhs: Array, rhs: Array) -> Array:
-    """Complex product, each part correctly rounded from the exact ac - bd and ad + bc.
+    """Return the complex product, each part correctly rounded from the exact ac - bd and ad + bc.
 
-    Operands with infinities or NaNs give what those formulas give in IEEE arithmetic; Annex G's
-    recovery of infinities is not applied.
+    Operands with infinities or NaNs give the results of those formulas in IEEE arithmetic; Annex
+    G's recovery of infinities is not applied.
     """
     return evaluate_complex("multiply", (lhs, rhs))
 
 
 def divide(lhs: Array, rhs: Array) -> Array:
-    """Complex quotient, each part correctly rounded.
+    """Return the complex quotient, each part correctly rounded.
 
-    Zero divisors and infinite operands as in the example of C23 Annex G.5.1: a zero divisor gives
+    Zero divisors and infinite operands follow the example of C23 Annex G.5.1: a zero divisor gives
     infinities, a finite dividend over an infinite divisor zeros.
     """
     return evaluate_complex("divide", (lhs, rhs))
 
 
 def absolute(operand: Array) -> Array:
-    """|z| of a complex array as an array of its part type, correctly rounded; C's hypot."""
+    """Return |z| of a complex array in its part type, correctly rounded (C's hypot)."""
     to = element_type_of(operand).part
     with np.errstate(all="ignore"):
         x, y = _parts((operand,))
@@ -375,7 +375,7 @@ def absolute(operand: Array) -> Array:
 
 
 def wide_complex(name: str, *operands: Array) -> tuple[Array, Array]:
-    """Both parts before rounding, as longdouble; not for atan2, whose rounded parts come back."""
+    """Return both parts before rounding, as longdouble; atan2 returns rounded parts."""
     with np.errstate(all="ignore"):
         if name == "atan2":
             result = evaluate_complex(name, operands)

@@ -1,10 +1,10 @@
-"""Complex functions where an operand is infinite or NaN, or at a pole or branch point.
+"""Complex functions of operands that are infinite or NaN, or at a pole or branch point.
 
-The rules are those of C23 Annex G for cexp, clog, csqrt, ccosh, csinh and ctanh; sine, cosine and
-tan follow by their hyperbolic twins, e.g. sine(z) = -i sinh(iz). Where Annex G leaves a sign open
-it is taken from the operand, else +. Functions that Annex G does not have are composed of those:
-rsqrt = 1 / sqrt, cbrt = exp(log / 3), power = exp(w log z), in which a zero times an infinity is 0.
-Values are float64, to be rounded once more; all of them are exact or constants such as 3 pi/4.
+The rules for cexp, clog, csqrt, ccosh, csinh and ctanh are those of C23 Annex G; sine, cosine and
+tan follow from the hyperbolic functions, e.g. sine(z) = -i sinh(iz). If Annex G does not specify a
+sign, it is the operand's, else +. Functions that Annex G lacks are composed: rsqrt = 1 / sqrt, cbrt
+= exp(log / 3), power = exp(w log z), in which zero times infinity is 0. Values are float64 and
+rounded again later; all are exact or constants such as 3 pi/4.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ Parts = tuple[Array, Array]
 
 
 def _zero_like(x: Array) -> Array:
-    """A zero with the sign of x; +0 for NaN."""
+    """Return a zero with the sign of x; +0 for NaN."""
     return np.copysign(0.0, np.where(np.isnan(x), 1.0, x))
 
 
 def _product(a: Array, b: Array, *, infinite: bool = False) -> Array:
-    """a * b, where an exact zero wins over NaN and infinity, and with `infinite` infinity."""
+    """Return a * b, where an exact zero wins over NaN and infinity; over NaN, too, with
+    `infinite`."""
     result = a * b
     zero = (a == 0) | (b == 0)
     sign = np.copysign(1.0, np.where(np.isnan(a), 1.0, a)) * np.copysign(
@@ -38,7 +39,7 @@ def _product(a: Array, b: Array, *, infinite: bool = False) -> Array:
 
 
 def _cis(size: Array, angle: Array) -> Parts:
-    """size * (cos angle + i sin angle) by the rules of cexp."""
+    """Return size * (cos angle + i sin angle) by the rules of cexp."""
     real, imaginary = _product(size, np.cos(angle), infinite=True), size * np.sin(angle)
     imaginary = np.where(angle == 0, angle, imaginary)
     vanished = (size == 0) & ~np.isfinite(angle)
@@ -46,28 +47,28 @@ def _cis(size: Array, angle: Array) -> Parts:
 
 
 def exponential(x: Array, y: Array) -> Parts:
-    """cexp."""
+    """Return cexp."""
     return _cis(np.exp(x), y)
 
 
 def exponential_minus_one(x: Array, y: Array) -> Parts:
-    """cexp less 1."""
+    """Return cexp less 1."""
     real, imaginary = exponential(x, y)
     return real - 1, imaginary
 
 
 def log(x: Array, y: Array) -> Parts:
-    """clog."""
+    """Return clog."""
     return np.log(np.hypot(x, y)), np.arctan2(y, x)
 
 
 def log_plus_one(x: Array, y: Array) -> Parts:
-    """clog of 1 + z."""
+    """Return clog of 1 + z."""
     return log(x + 1, y)
 
 
 def logistic(x: Array, y: Array) -> Parts:
-    """0 or 1 at the ends of the real axis, with a zero imaginary part; else NaN."""
+    """Return 0 or 1 at the ends of the real axis, with a zero imaginary part; else NaN."""
     up, down = x == np.inf, x == -np.inf
     real = np.where(up, 1.0, np.where(down, 0.0, np.nan))
     real = np.where(down & np.isfinite(y), np.copysign(0.0, np.cos(y)), real)
@@ -76,19 +77,19 @@ def logistic(x: Array, y: Array) -> Parts:
 
 
 def sine(x: Array, y: Array) -> Parts:
-    """-i csinh(iz): sin x cosh y, cos x sinh y."""
+    """Return -i csinh(iz): sin x cosh y, cos x sinh y."""
     real = _product(np.sin(x), np.cosh(y))
     return np.where(x == 0, x, real), _product(np.sinh(y), np.cos(x), infinite=True)
 
 
 def cosine(x: Array, y: Array) -> Parts:
-    """ccosh(iz): cos x cosh y, -sin x sinh y."""
+    """Return ccosh(iz): cos x cosh y, -sin x sinh y."""
     s = np.where(x == 0, x, np.sin(x))
     return _product(np.cosh(y), np.cos(x), infinite=True), -_product(s, np.sinh(y))
 
 
 def tanh(x: Array, y: Array) -> Parts:
-    """ctanh."""
+    """Return ctanh."""
     far = np.isinf(x)
     turn = np.where(np.isfinite(y), np.sin(2 * y), y)
     real = np.where(far, np.copysign(1.0, x), np.where(x == 0, x, np.nan))
@@ -97,13 +98,13 @@ def tanh(x: Array, y: Array) -> Parts:
 
 
 def tan(x: Array, y: Array) -> Parts:
-    """-i ctanh(iz)."""
+    """Return -i ctanh(iz)."""
     imaginary, real = tanh(y, x)
     return real, imaginary
 
 
 def sqrt(x: Array, y: Array) -> Parts:
-    """csqrt."""
+    """Return csqrt."""
     tall, left, right = np.isinf(y), x == -np.inf, x == np.inf
     zero = (x == 0) & (y == 0)
     real = np.where(left, np.where(np.isnan(y), np.nan, 0.0), np.where(right, np.inf, np.nan))
@@ -114,7 +115,7 @@ def sqrt(x: Array, y: Array) -> Parts:
 
 
 def rsqrt(x: Array, y: Array) -> Parts:
-    """1 / sqrt(z): infinite at 0, zero at infinity, the imaginary part with the sign of -y."""
+    """Return 1 / sqrt(z): infinite at 0, zero at infinity, imaginary part with the sign of -y."""
     sign = -np.copysign(0.0, np.where(np.isnan(y), 1.0, y))
     far, zero = np.isinf(x) | np.isinf(y), (x == 0) & (y == 0)
     real = np.where(far, 0.0, np.where(zero, np.inf, np.nan))
@@ -122,13 +123,13 @@ def rsqrt(x: Array, y: Array) -> Parts:
 
 
 def cbrt(x: Array, y: Array) -> Parts:
-    """exp(log(z) / 3)."""
+    """Return exp(log(z) / 3)."""
     size, angle = log(x, y)
     return _cis(np.exp(size / 3), angle / 3)
 
 
 def power(x: Array, y: Array, u: Array, v: Array) -> Parts:
-    """exp(w log z); z^0 = 1 whatever z, as for real numbers."""
+    """Return exp(w log z); z^0 = 1 for every z, as for real numbers."""
     size, angle = log(x, y)
     grown = _product(u, size) - _product(v, angle)
     turn = _product(u, angle) + _product(v, size)
@@ -138,7 +139,8 @@ def power(x: Array, y: Array, u: Array, v: Array) -> Parts:
 
 
 def atan2(y1: Array, y2: Array, x1: Array, x2: Array) -> Parts:
-    """Real operands as real atan2 (the imaginary part +0); y = +-ix, not 0, -+inf; else NaN."""
+    """Return real atan2 for real operands (imaginary part +0); -+inf for y = +-ix, not 0; else
+    NaN."""
     is_real = (y2 == 0) & (x2 == 0)
     finite = np.isfinite(y1) & np.isfinite(y2) & np.isfinite(x1) & np.isfinite(x2)
     down = finite & (x1 == -y2) & (x2 == y1)
@@ -147,12 +149,12 @@ def atan2(y1: Array, y2: Array, x1: Array, x2: Array) -> Parts:
 
 
 def multiply(a: Array, b: Array, c: Array, d: Array) -> Parts:
-    """ac - bd, ad + bc in IEEE arithmetic."""
+    """Return ac - bd, ad + bc in IEEE arithmetic."""
     return a * c - b * d, a * d + b * c
 
 
 def divide(a: Array, b: Array, c: Array, d: Array) -> Parts:
-    """The recovery of infinities and zeros of Annex G's example, else NaN."""
+    """Return the infinities and zeros that Annex G's example recovers, else NaN."""
     zero = (c == 0) & (d == 0) & ~(np.isnan(a) & np.isnan(b))
     sign = np.copysign(np.inf, c)
     real, imaginary = np.where(zero, sign * a, np.nan), np.where(zero, sign * b, np.nan)

@@ -1,8 +1,8 @@
-"""Exact arithmetic on dyadic numbers: roots, Gaussian powers, quotients and lengths.
+"""Exact arithmetic on dyadic numbers: roots, Gaussian powers, quotients and moduli.
 
-A finite float is m * 2^e. What these return is exact, or cut to more bits than any type has by
-rounding to odd (`reference.numerics.rounding`), after which rounding to nearest even is the correct
-one.
+A finite float is m * 2^e. The results are exact, or truncated by rounding to odd
+(`reference.numerics.rounding`) to more bits than any type has, so that rounding to nearest even is
+then correct.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LARGEST = math.nextafter(math.inf, 0.0)
 
 
 def dyadic(x: float) -> tuple[int, int]:
-    """A finite float as m * 2^e with m odd (or 0, 0)."""
+    """Return a finite float as m * 2^e with m odd (or 0, 0)."""
     numerator, denominator = x.as_integer_ratio()
     if numerator == 0:
         return 0, 0
@@ -28,14 +28,14 @@ def dyadic(x: float) -> tuple[int, int]:
 
 
 def common(*values: float) -> tuple[list[int], int]:
-    """Finite floats as integers over one power of two: values[i] = integers[i] * 2^e."""
+    """Return finite floats as integers over one power of two: values[i] = integers[i] * 2^e."""
     pairs = [dyadic(value) for value in values]
     least = min((e for m, e in pairs if m), default=0)
     return [m << (e - least) if m else 0 for m, e in pairs], least
 
 
 def dyadic_root(m: int, e: int, times: int) -> tuple[int, int] | None:
-    """The square root of m * 2^e (m odd, positive) taken so many times, where it is exact."""
+    """Return the repeated square root of m * 2^e (m odd, positive) if it is exact, else None."""
     for _ in range(times):
         root = math.isqrt(m)
         if e % 2 or root * root != m:
@@ -45,7 +45,7 @@ def dyadic_root(m: int, e: int, times: int) -> tuple[int, int] | None:
 
 
 def _gaussian_root(a: int, b: int, e: int) -> tuple[int, int, int] | None:
-    """The principal square root of (a + ib) * 2^e where it is dyadic."""
+    """Return the principal square root of (a + ib) * 2^e if it is dyadic, else None."""
     if e % 2:
         a, b, e = 2 * a, 2 * b, e - 1
     a, b, e = 4 * a, 4 * b, e - 2
@@ -59,7 +59,7 @@ def _gaussian_root(a: int, b: int, e: int) -> tuple[int, int, int] | None:
 
 
 def gaussian_power(x: float, y: float, u: float) -> tuple[tuple[int, int, int], int] | None:
-    """(x + iy)^u for u = k / 2^j with |k| <= 64, where the 2^j-th root is dyadic; z is not 0.
+    """Return (x + iy)^u for u = k / 2^j, |k| <= 64, if the 2^j-th root is dyadic; z is not 0.
 
     Returns:
         ((real, imaginary, divisor), e): the value is (real + i imaginary) * 2^e / divisor.
@@ -84,7 +84,7 @@ def gaussian_power(x: float, y: float, u: float) -> tuple[tuple[int, int, int], 
 
 
 def odd_quotient(numerator: int, denominator: int) -> tuple[int, int]:
-    """A quotient as m * 2^e with at least 64 bits, rounded to odd."""
+    """Return a quotient as m * 2^e with at least 64 bits, rounded to odd."""
     shift = max(0, 66 - abs(numerator).bit_length() + denominator.bit_length())
     quotient, rest = divmod(abs(numerator) << shift, denominator)
     quotient |= 1 if rest else 0
@@ -92,7 +92,7 @@ def odd_quotient(numerator: int, denominator: int) -> tuple[int, int]:
 
 
 def odd_root(square: int, exponent: int) -> tuple[int, int]:
-    """The square root of square * 2^exponent as m * 2^e with at least 64 bits, rounded to odd."""
+    """Return sqrt(square * 2^exponent) as m * 2^e with at least 64 bits, rounded to odd."""
     shift = max(0, 130 - square.bit_length())
     shift += (exponent - shift) % 2
     scaled = square << shift
@@ -101,7 +101,7 @@ def odd_root(square: int, exponent: int) -> tuple[int, int]:
 
 
 def nearest_float(m: int, e: int) -> float:
-    """m * 2^e as the nearest float, infinite beyond the largest."""
+    """Return m * 2^e as the nearest float, infinite beyond the largest."""
     if m == 0:
         return 0.0
     try:
@@ -111,7 +111,7 @@ def nearest_float(m: int, e: int) -> float:
 
 
 def odd_float(m: int, e: int) -> float:
-    """m * 2^e as a float rounded to odd; beyond the largest float, that one."""
+    """Return m * 2^e as a float rounded to odd; at most the largest float."""
     bits = abs(m)
     if m == 0:
         return 0.0
@@ -126,6 +126,6 @@ def odd_float(m: int, e: int) -> float:
 
 
 def round_dyadic(values: Sequence[tuple[int, int]], to: ElementType) -> Array:
-    """Numbers m * 2^e of any size, rounded to nearest even in a type."""
+    """Return numbers m * 2^e of any size, rounded to nearest even in a type."""
     convert = nearest_float if to.bits == 64 else odd_float
     return round_to(np.array([convert(m, e) for m, e in values], np.float64), to)

@@ -1,11 +1,13 @@
 """Elementary functions, correctly rounded for every floating-point and complex type.
 
-Ziv's test in up to three steps: the platform's function in float64 (f32 and narrower) or longdouble
-(f64), with an error bound far above its known errors; where the bounds of the value round apart,
-longdouble; where those do too, ball arithmetic (`reference.numerics.elementary.certified`). On
-platforms whose longdouble is float64 the last step does all of f64: the same results, slower.
+Ziv's test has up to three steps. The first is the platform's function in float64 (f32 and narrower)
+or longdouble (f64), with an error bound far above its known errors. If the bounds of a value round
+differently, the second is longdouble; if these do too, the third is ball arithmetic
+(`reference.numerics.elementary.certified`). On platforms whose longdouble is float64, the last step
+computes all of f64: the same results, slower.
 
-Special values are those of IEEE 754-2019 section 9.2.1 and C23 Annex F, complex ones of Annex G.
+Special values are those of IEEE 754-2019 section 9.2.1 and C23 Annex F, complex values those of
+Annex G.
 """
 
 from __future__ import annotations
@@ -52,9 +54,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A real function: in numpy at any precision, in balls, and where float64 is not trusted.
+    """A real function: in numpy at any precision, in balls, and a test for inaccurate float64
+    values.
 
-    Of one that is not `extended` numpy's function is float64's, whatever it is given.
+    If not `extended`, numpy's function computes in float64 for any input.
     """
 
     name: str
@@ -80,7 +83,7 @@ def _error_function(x: Array) -> Array:
 
 
 def _near_zero(y: Array, x: Array) -> Array:
-    """Where a sine may have lost relative accuracy to the reduction of its argument."""
+    """Return a mask of sines that may have lost relative accuracy in the argument reduction."""
     return (np.abs(y) < 0.0625) & (np.abs(x) > 0.5)
 
 
@@ -113,14 +116,15 @@ REAL: dict[str, Real] = {
 
 
 def settle(y: Array, relative: float, to: ElementType) -> tuple[Array, Array]:
-    """Round y, and say where a value within that relative error might round otherwise."""
+    """Round y; return a mask of elements that some value within the relative error rounds
+    differently."""
     one, error = y.dtype.type(1), y.dtype.type(relative)  # in float64, 1 - 2^-59 would be 1
     low, high = round_to(y * (one - error), to), round_to(y * (one + error), to)
     return low, to_bits(low) != to_bits(high)
 
 
 def evaluate_real(function: Real, operands: tuple[Array, ...], to: ElementType) -> Array:
-    """A real function on arrays of one shape and one floating-point type, correctly rounded."""
+    """Return a real function of arrays of one shape and floating-point type, correctly rounded."""
     if len(operands) == 1 and to.bits <= 16:
         return np.asarray(_table(function, to).take(to_bits(operands[0])))
     shape = operands[0].shape
@@ -131,7 +135,7 @@ def evaluate_real(function: Real, operands: tuple[Array, ...], to: ElementType) 
 
 @cache
 def _table(function: Real, to: ElementType) -> Array:
-    """The function's value for every code of a type of at most 16 bits."""
+    """Return the function's value for every code of a type of at most 16 bits."""
     codes = np.arange(1 << to.bits, dtype=np.uint32)
     values = to_float64(from_bits(codes, to))
     with np.errstate(all="ignore"):
@@ -170,7 +174,7 @@ def _round_64(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
 
 
 def _round_extended(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
-    """The longdouble step, then balls; balls at once where there is no longdouble."""
+    """Round in longdouble, then in balls; in balls at once if there is no longdouble."""
     if not (HAS_EXTENDED and function.extended):
         return certified(function.exact, x, to)
     y = function.fast(*(operand.astype(np.longdouble) for operand in x))
@@ -196,7 +200,7 @@ def _operation(name: str) -> Callable[..., Array]:
 
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {name: _operation(name) for name in REAL}
-"""The functions by the mnemonic of their op: arrays of one type in, an array of that type out."""
+"""The functions by the mnemonic of their op: arrays of one type to an array of that type."""
 
 
 atan2, exponential, log, log_plus_one, power, sqrt = (
@@ -205,10 +209,10 @@ atan2, exponential, log, log_plus_one, power, sqrt = (
 
 
 def wide(name: str, *operands: Array) -> Array:
-    """The function's values before rounding, as longdouble; for complex operands `wide_complex`.
+    """Return values before rounding, as longdouble; for complex operands see `wide_complex`.
 
-    At least 60 bits are right for f64 operands where longdouble is wider than float64 (53 where it
-    is not), and at least 45 for narrower ones.
+    For f64 operands at least 60 bits are correct if longdouble is wider than float64, else 53; for
+    narrower operands at least 45.
     """
     function, of = REAL[name], element_type_of(operands[0])
     dtype = np.longdouble if of.bits == 64 or function.doubtful is not None else np.float64

@@ -11,17 +11,18 @@ from reference.numerics.elementary.exact import dyadic, dyadic_root
 
 
 def clamped(x: float, limit: float) -> Ball:
-    """The argument as a ball, cut where the rounded result no longer changes in any type."""
+    """Return the argument as a ball, clamped where the rounded result no longer changes in any
+    type."""
     return flint.arb(min(max(x, -limit), limit))
 
 
 def logistic_ball(x: float) -> Ball:
-    """1 / (1 + e^-x)."""
+    """Return 1 / (1 + e^-x)."""
     return 1 / (1 + (-clamped(x, 2000.0)).exp())
 
 
 def power_ball(x: float, y: float) -> Ball:
-    """x^y, without any error where it is a dyadic number of few bits, since that may be a tie."""
+    """Return x^y, exact if it is a dyadic number of few bits, since that may be a tie."""
     negative = x < 0 and math.fmod(y, 2.0) != 0
     x = abs(x)
     if x == 1:
@@ -36,9 +37,9 @@ def power_ball(x: float, y: float) -> Ball:
 
 
 def _dyadic_power(x: float, y: float) -> Ball | None:
-    """x^y for y = k / 2^j where the 2^j-th root of x is dyadic, else None.
+    """Return x^y for y = k / 2^j if the 2^j-th root of x is dyadic, else None.
 
-    An odd m > 1 has m^k longer than any midpoint of any type for k > 64: not of interest here.
+    For an odd m > 1 and k > 64, m^k is longer than any midpoint of any type and need not be exact.
     """
     k, halvings = y.as_integer_ratio()
     root = dyadic_root(*dyadic(x), halvings.bit_length() - 1)
