@@ -1,1 +1,1 @@
-"""The ops of the specification, a file (or a folder) for each family, and the table of all."""
+"""The ops of the specification, a file (or a folder) per family, and the table of all ops."""

@@ -1,11 +1,10 @@
-"""Sums of products: dot_general and the old dot, einsum and unary_einsum.
+"""Sums of products: dot_general, the former dot, einsum and unary_einsum.
 
-The specification writes a dot product as `multiply` in the operands' element type, then `reduce`
-in the result's. Here products and sums are exact as far as `reference.numerics.products` goes, in
-whatever type the result has: the products of si8 that go into a si32 do not wrap first. That is
-what `precision_config` and the algorithms presuppose (f8 operands, accumulation in f32), what XLA
-documents as `preferred_element_type`, and where the two types are the same no difference for
-integers.
+The specification defines a dot product as `multiply` in the operands' element type, then `reduce`
+in the result's. Here products and sums are as exact as `reference.numerics.products`, in any result
+type: products of si8 that contribute to an si32 do not wrap first. `precision_config` and the
+algorithms presuppose this (f8 operands, accumulation in f32), and XLA documents it as
+`preferred_element_type`. If both types are equal it makes no difference for integers.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ from reference.numerics.products import matmul, narrowed, started, wide
 from reference.numerics.rounding import round_to, to_float64
 
 PER_TENSOR = admitted(*Kind, quantized=Quantized.PER_TENSOR)
-"""What lhs may be (I1): a hybrid op has a quantized rhs alone."""
+"""The types that lhs may have (I1): a hybrid op has a quantized rhs only."""
 
 PRECISIONS = ("DEFAULT", "HIGH", "HIGHEST")
 PRECISION_TYPES = ("tf32", *(name for name, of in ELEMENT_TYPES.items() if of.is_float))
-"""FloatType and TensorFloat32, as I8 to I10 of `dot_general` ask for."""
+"""FloatType and TensorFloat32, as I8 to I10 of `dot_general` require."""
 
 ALGORITHM = (
     "lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count",
@@ -59,7 +58,7 @@ _DIMENSIONS = (
 
 
 class Dimensions(NamedTuple):
-    """Which dimensions of the operands go together, and which of these are summed up."""
+    """The batching and contracting dimensions of both operands, in pairs."""
 
     lhs_batching: tuple[int, ...]
     rhs_batching: tuple[int, ...]
@@ -67,12 +66,12 @@ class Dimensions(NamedTuple):
     rhs_contracting: tuple[int, ...]
 
     def lhs_result(self, rank: int) -> tuple[int, ...]:
-        """The dimensions of lhs that are the result's alone (`lhs_result_dimensions`)."""
+        """Return the dimensions of lhs that only the result has (`lhs_result_dimensions`)."""
         used = (*self.lhs_batching, *self.lhs_contracting)
         return tuple(d for d in range(rank) if d not in used)
 
     def rhs_result(self, rank: int) -> tuple[int, ...]:
-        """The dimensions of rhs that are the result's alone (`rhs_result_dimensions`)."""
+        """Return the dimensions of rhs that only the result has (`rhs_result_dimensions`)."""
         used = (*self.rhs_batching, *self.rhs_contracting)
         return tuple(d for d in range(rank) if d not in used)
 
@@ -89,21 +88,27 @@ class Roles(NamedTuple):
 
 
 def check_precision_config(given: Sequence[str], size_id: str, input_id: str) -> None:
-    """The constraints on `precision_config`; none at all stands for DEFAULT throughout.
+    """Check `precision_config`; an empty configuration means DEFAULT for both operands.
 
     Raises:
-        ConstraintViolation: `input_id` (no such precision), `size_id` (not two of them).
+        ConstraintViolation: `input_id` (no such precision), `size_id` (not two precisions).
     """
     require(input_id, all(one in PRECISIONS for one in given), given)
     require(size_id, len(given) in (0, 2), given)
 
 
 def check_expressed(lhs: QuantizedType | None, rhs: QuantizedType, types: Roles, id: str) -> None:  # noqa: A002 - the spec's word,
-    """Types that the constraints on quantized operands want to be the same.
+    """Check that expressed types agree, as constraints on quantized operands require.
+
+    Args:
+        lhs: the quantized type of lhs, None for a hybrid op.
+        rhs: the quantized type of rhs.
+        types: the types of lhs, rhs and result.
+        id: the id of the constraint.
 
     Raises:
-        ConstraintViolation: `id`, when the expressed types (of a hybrid op: the element types of
-            lhs and result and the expressed type of rhs) differ.
+        ConstraintViolation: `id`, if the expressed types (for a hybrid op: the element types of lhs
+            and result and the expressed type of rhs) differ.
     """
     if lhs is None:
         hybrid = {types.lhs.element_type, rhs.expressed_type, types.result.element_type}
@@ -130,12 +135,12 @@ def dot_general_type(
     result: TensorType,
     **algorithm: str | int | bool | None,
 ) -> TensorType:
-    """Result type of `dot_general`, which the program states: its element type is free.
+    """Return the result type of `dot_general`, which the program states: its element type is free.
 
     Raises:
         ConstraintViolation: I1 (per-axis quantized lhs), I7 to I10 (no such precision), C1 to C10
-            and C12 (dimensions), C11 (precision_config), C13 (element types), C14 to C20
-            (quantized types), C21 to C24 (algorithm).
+            and C12 (dimensions), C11 (precision_config), C13 (element types), C14 to C20 (quantized
+            types), C21 to C24 (algorithm).
     """
     require("I1", lhs in PER_TENSOR, lhs)  # I1
     dimensions = Dimensions(
@@ -159,7 +164,7 @@ def dot_general_type(
 def _shape(
     lhs: TensorType, rhs: TensorType, dimensions: Dimensions
 ) -> tuple[int | None, ...] | None:
-    """The result's shape, None where the dimensions are not even what C1 to C10 ask for."""
+    """Return the result's shape; None if the dimensions violate C1 to C10."""
     of = dimensions
     found = [
         require("C1", len(of.lhs_batching) == len(of.rhs_batching), of),  # C1
@@ -188,7 +193,7 @@ def _shape(
 
 
 def _check_quantized(types: Roles, rhs_contracting: tuple[int, ...]) -> None:
-    """C14 to C20 of `dot_general`."""
+    """Check C14 to C20 of `dot_general`."""
     lhs, rhs, result = (quantized_element(of) for of in types)
     same = (lhs is None) == (result is None)
     if not require("C14", same and rhs is not None, listed(*types)) or rhs is None:  # C14
@@ -208,7 +213,7 @@ def _check_quantized(types: Roles, rhs_contracting: tuple[int, ...]) -> None:
 def _check_algorithm(
     precision_config: tuple[str, ...], algorithm: dict[str, str | int | bool | None]
 ) -> None:
-    """I8 to I10 and C21 to C24 of `dot_general`; an algorithm without any field is none."""
+    """Check I8 to I10 and C21 to C24 of `dot_general`; without fields there is no algorithm."""
     if all(value is None for value in algorithm.values()):
         return
     for id_, name in zip(("I8", "I9", "I10"), ALGORITHM[:3], strict=True):
@@ -227,11 +232,11 @@ def dot_type(
     precision_config: tuple[str, ...] = (),
     result: TensorType,
 ) -> TensorType:
-    """Result type of the old `dot`, a product of vectors and matrices.
+    """Return the result type of the former `dot`, a product of vectors and matrices.
 
     Raises:
-        ConstraintViolation: "operands" (ranks other than 1 and 2, sizes or element types that do
-            not go together), "attributes" (precision_config), "result" (shape).
+        ConstraintViolation: "operands" (ranks other than 1 and 2, sizes or element types that
+            disagree), "attributes" (precision_config), "result" (shape).
     """
     check_precision_config(precision_config, "attributes", "attributes")
     if not require("operands", {lhs.rank, rhs.rank} <= {1, 2}, listed(lhs, rhs)):
@@ -248,17 +253,17 @@ def dot_type(
 def einsum_type(
     lhs: TensorType, rhs: TensorType, *, einsum_config: str, result: TensorType
 ) -> TensorType:
-    """Result type of the old `einsum`, whose configuration reads as numpy's.
+    """Return the result type of the former `einsum`, whose configuration is numpy's.
 
     Raises:
-        ConstraintViolation: "attributes" (a configuration that does not fit the operands),
-            "result" (shape).
+        ConstraintViolation: "attributes" (a configuration that does not fit the operands), "result"
+            (shape).
     """
     return _einsum_type((lhs, rhs), einsum_config, result)
 
 
 def unary_einsum_type(operand: TensorType, *, einsum_config: str, result: TensorType) -> TensorType:
-    """Result type of the old `unary_einsum`: transpositions, diagonals and sums.
+    """Return the result type of the former `unary_einsum`: transpositions, diagonals and sums.
 
     Raises:
         ConstraintViolation: as `einsum_type`.
@@ -285,7 +290,7 @@ def _einsum_type(operands: tuple[TensorType, ...], config: str, result: TensorTy
 def arranged(
     lhs: Array, rhs: Array, dimensions: Dimensions
 ) -> tuple[Array, Array, tuple[int, ...]]:
-    """The operands as (batches of) matrices of wide elements, and the result's shape."""
+    """Return the operands as (batches of) matrices of wide elements, and the result's shape."""
     left, right = dimensions.lhs_result(lhs.ndim), dimensions.rhs_result(rhs.ndim)
     batch = tuple(lhs.shape[d] for d in dimensions.lhs_batching)
     depth = prod(lhs.shape[d] for d in dimensions.lhs_contracting)
@@ -302,9 +307,9 @@ def arranged(
 
 
 def rounds_operands(algorithm: Mapping[str, object]) -> bool:
-    """Whether an algorithm is stated that rounds each operand once and decomposes none.
+    """Return whether the stated algorithm rounds each operand once, without decomposing it.
 
-    How a decomposition makes up for what is rounded is left to implementations.
+    The specification does not define how a decomposition compensates for rounding.
     """
     stated = algorithm.get("accumulation_type") is not None
     return stated and all(algorithm.get(name) == 1 for name in _COUNTS)
@@ -313,8 +318,8 @@ def rounds_operands(algorithm: Mapping[str, object]) -> bool:
 def as_stated(lhs: Array, rhs: Array, algorithm: Mapping[str, object]) -> tuple[Array, Array]:
     """Return the operands, rounded to the precision types of an algorithm that rounds them.
 
-    Rounding is to nearest, ties to even, as `convert` rounds. What is rounded comes in a type that
-    has all numbers of the precision type. Integers and complex numbers have none, and stay.
+    Rounding is to nearest, ties to even, as in `convert`. The type of a rounded operand holds all
+    numbers of the precision type. Integers and complex numbers have no precision type and stay.
     """
     if not rounds_operands(algorithm):
         return lhs, rhs
@@ -325,7 +330,8 @@ def as_stated(lhs: Array, rhs: Array, algorithm: Mapping[str, object]) -> tuple[
 
 @quiet
 def _rounded(array: Array, name: str) -> Array:
-    """An array rounded to a precision type, as f32, which has all numbers of those types."""
+    """Return an array rounded to a precision type, as f32, which holds all numbers of those
+    types."""
     if not element_type_of(array).is_float or name == "f64":
         return array
     value = to_float64(array)
@@ -345,10 +351,10 @@ def dot_general(
     result: TensorType,
     **given: object,
 ) -> Array:
-    """Sums of products along the contracting dimensions, for every index of the batching ones.
+    """Return sums of products along the contracting dimensions, for each batch index.
 
-    An algorithm rounds the operands first. What else it says, and `precision_config`, says how far
-    a backend's result may be from this one.
+    An algorithm first rounds the operands. Its other fields, and `precision_config`, only state how
+    far a backend's result may be from this result.
     """
     boolean = lhs.dtype == np.bool_
     lhs, rhs = as_stated(lhs, rhs, given)
@@ -361,23 +367,24 @@ def dot_general(
 
 
 def dot_dimensions(lhs_rank: int) -> Dimensions:
-    """What `dot` does, as dimensions of `dot_general`."""
+    """Return the dimensions of a `dot_general` equivalent to `dot`."""
     return Dimensions((), (), (lhs_rank - 1,), (0,))
 
 
 def dot(lhs: Array, rhs: Array, *, result: TensorType, **_: object) -> Array:
-    """The product of vectors or matrices: the last dimension of lhs with the first of rhs."""
+    """Return the product of vectors or matrices: contracts the last of lhs with the first of
+    rhs."""
     a, b, shape = arranged(lhs, rhs, dot_dimensions(lhs.ndim))
     return matmul(a, b, result.element, boolean=lhs.dtype == np.bool_).reshape(shape)
 
 
 def einsum(lhs: Array, rhs: Array, *, einsum_config: str, result: TensorType) -> Array:
-    """Sums of products over the indices that are not the result's."""
+    """Return sums of products over the indices that the result lacks."""
     return _einsum((lhs, rhs), einsum_config, result)
 
 
 def unary_einsum(operand: Array, *, einsum_config: str, result: TensorType) -> Array:
-    """Sums over the indices that are not the result's."""
+    """Return sums over the indices that the result lacks."""
     return _einsum((operand,), einsum_config, result)
 
 
@@ -389,9 +396,9 @@ def _einsum(operands: tuple[Array, ...], config: str, result: TensorType) -> Arr
 
 
 def adds_up(config: str) -> bool:
-    """Whether an einsum has an index that is not the result's, and so sums.
+    """Return whether an einsum has an index that the result lacks, and so contains sums.
 
-    Without an arrow an index that comes twice is one, as numpy has it.
+    Without an arrow, repeated indices are summed, as in numpy.
     """
     given, arrow, result = config.partition("->")
     indices = [one for one in given if one.isalpha()]
@@ -399,9 +406,9 @@ def adds_up(config: str) -> bool:
 
 
 def einsum_sums(operands: Sequence[Array], config: str, *, magnitudes: bool = False) -> Array:
-    """The sums of an einsum before they are rounded; or float64 sums of their magnitudes.
+    """Return the sums of an einsum before rounding, or float64 sums of their magnitudes.
 
-    Where nothing is added up, they are products, or elements that are only moved: -0 stays -0.
+    Without sums the results are products, or moved elements: -0 stays -0.
     """
     factors = [wide(array) for array in operands]
     if magnitudes:
@@ -412,7 +419,7 @@ def einsum_sums(operands: Sequence[Array], config: str, *, magnitudes: bool = Fa
 
 
 def _spread(config: str, factors: Sequence[Array]) -> list[Array]:
-    """The elements of each factor at the places of the result that they go to: no sums are made."""
+    """Return the elements of each factor at their positions in the result; nothing is summed."""
     spread: list[Array] = []
     for number, factor in enumerate(factors):
         places = [np.ones(one.shape, np.int64) for one in factors]

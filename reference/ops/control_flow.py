@@ -1,7 +1,7 @@
-"""Branches, loops, tuples, tokens, and operations that stand for others.
+"""Branches, loops, tuples, tokens, and operations whose callee defines them.
 
-Inputs and attributes bear the specification's names. `case`, `if` and `while` take their regions
-as bodies, which see the values around them.
+Inputs and attributes have the specification's names. `case`, `if` and `while` take their regions as
+bodies, which see the values of the enclosing program.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ PREDICATE = TensorType((), ELEMENT_TYPES["i1"])
 INDEX = TensorType((), ELEMENT_TYPES["si32"])
 
 _NAMESPACED = re.compile(r"[a-zA-Z]\w*(\.[\w$]+)+", re.ASCII)
-"""What `is_namespaced_op_name` asks for; the specification leaves the letters to StableHLO."""
+"""The pattern of `is_namespaced_op_name`; the specification leaves the characters to StableHLO."""
 
 
 def same_type(first: ValueType, second: ValueType) -> bool:
-    """Whether two types are, or during execution can be, the same: unknown sizes agree with all."""
+    """Return whether two types are, or may be at run time, equal; unknown sizes agree with all."""
     if isinstance(first, TensorType) and isinstance(second, TensorType):
         return same_shape(first, second) and first.element_type == second.element_type
     if isinstance(first, TupleType) and isinstance(second, TupleType):
@@ -56,12 +56,12 @@ def same_type(first: ValueType, second: ValueType) -> bool:
 
 
 def same_types(first: tuple[ValueType, ...], second: tuple[ValueType, ...]) -> bool:
-    """Whether two lists of types are as long, and agree one by one."""
+    """Return whether two lists of types have the same length and agree pairwise."""
     return len(first) == len(second) and all(map(same_type, first, second))
 
 
 def listed(*given: ValueType) -> str:
-    """Types as messages show them."""
+    """Return types as messages show them."""
     return ", ".join(str(of) for of in given) or "nothing"
 
 
@@ -71,11 +71,11 @@ def case_type(
     branches: tuple[Region, ...],
     results: tuple[ValueType, ...] | None = None,
 ) -> tuple[ValueType, ...]:
-    """Result types of `case`: those of any branch.
+    """Return the result types of `case`: those of any branch.
 
     Raises:
         ConstraintViolation: I1 (index is no scalar of si32), C1 (no branch), C2 (a branch takes
-            arguments), C3 (branches give different types), C4 (results of other types).
+            arguments), C3 (branches return different types), C4 (results have other types).
     """
     require("I1", index == INDEX, index)  # I1
     require("C2", not any(b.arguments for b in branches), "arguments")  # C2
@@ -91,7 +91,8 @@ def case_type(
 
 
 def case(index: Array, *, branches: tuple[Body, ...]) -> tuple[Any, ...]:
-    """`case`: the branch of that index, or the last one where there is none."""
+    """Evaluate `case`: the branch of that index, or the last branch if the index is out of
+    range."""
     chosen = int(index)
     return branches[chosen if 0 <= chosen < len(branches) else -1]()
 
@@ -103,11 +104,11 @@ def if_type(
     false_branch: Region,
     results: tuple[ValueType, ...] | None = None,
 ) -> tuple[ValueType, ...]:
-    """Result types of `if`: those of either branch.
+    """Return the result types of `if`: those of either branch.
 
     Raises:
         ConstraintViolation: I1 (no scalar of i1), C1 (a branch takes arguments), C2 (the branches
-            give different types), C3 (results of other types).
+            return different types), C3 (results have other types).
     """
     require("I1", pred == PREDICATE, pred)  # I1
     require("C1", not (true_branch.arguments or false_branch.arguments), "arguments")  # C1
@@ -119,7 +120,7 @@ def if_type(
 
 
 def if_(pred: Array, *, true_branch: Body, false_branch: Body) -> tuple[Any, ...]:
-    """`if`: one branch or the other."""
+    """Evaluate `if`: the branch that the predicate selects."""
     return true_branch() if pred else false_branch()
 
 
@@ -130,7 +131,7 @@ def while_type(
     body: Region,
     results: tuple[ValueType, ...] | None = None,
 ) -> tuple[ValueType, ...]:
-    """Result types of `while`: those of its operands.
+    """Return the result types of `while`: those of its operands.
 
     Raises:
         ConstraintViolation: C1 (type of `cond`), C2 (type of `body`), C3 (type of results).
@@ -146,7 +147,7 @@ def while_type(
 
 
 def while_(operand: tuple[Any, ...], *, cond: Body, body: Body) -> tuple[Any, ...]:
-    """`while`: the body's results go round for as long as the condition holds."""
+    """Evaluate `while`: iterate the body while the condition holds."""
     state, holds, turn = operand, cond.call, body.call
     while holds(*state)[0]:
         state = turn(*state)
@@ -156,7 +157,7 @@ def while_(operand: tuple[Any, ...], *, cond: Body, body: Body) -> tuple[Any, ..
 def optimization_barrier_type(
     operand: tuple[ValueType, ...], *, results: tuple[ValueType, ...] | None = None
 ) -> tuple[ValueType, ...]:
-    """Result types of `optimization_barrier`: those of its operands.
+    """Return the result types of `optimization_barrier`: those of its operands.
 
     Raises:
         ConstraintViolation: C1 (types differ).
@@ -167,12 +168,12 @@ def optimization_barrier_type(
 
 
 def optimization_barrier(operand: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`optimization_barrier`: the operands as they are."""
+    """Evaluate `optimization_barrier`: return the operands unchanged."""
     return operand
 
 
 def tuple_type(val: tuple[ValueType, ...], *, result: ValueType | None = None) -> ValueType:
-    """Result type of `tuple`.
+    """Return the result type of `tuple`.
 
     Raises:
         ConstraintViolation: C1 (not the tuple of the operands' types).
@@ -183,14 +184,14 @@ def tuple_type(val: tuple[ValueType, ...], *, result: ValueType | None = None) -
 
 
 def tuple_(val: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`tuple`: the values as one."""
+    """Evaluate `tuple`: return the values as a tuple."""
     return val
 
 
 def get_tuple_element_type(
     operand: ValueType, *, index: int, result: ValueType | None = None
 ) -> ValueType:
-    """Result type of `get_tuple_element`.
+    """Return the result type of `get_tuple_element`.
 
     Raises:
         ConstraintViolation: I1 (no tuple), C1 (no such element), C2 (another type).
@@ -206,12 +207,12 @@ def get_tuple_element_type(
 
 
 def get_tuple_element(operand: tuple[Any, ...], *, index: int) -> Any:
-    """`get_tuple_element`: one of the tuple's values."""
+    """Evaluate `get_tuple_element`: return the tuple's element at `index`."""
     return operand[index]
 
 
 def after_all_type(inputs: tuple[ValueType, ...], *, result: ValueType | None = None) -> ValueType:
-    """Result type of `after_all`: a token.
+    """Return the result type of `after_all`: a token.
 
     Raises:
         ConstraintViolation: I1 (an input is no token).
@@ -221,18 +222,18 @@ def after_all_type(inputs: tuple[ValueType, ...], *, result: ValueType | None = 
 
 
 def after_all(inputs: tuple[Token, ...]) -> Token:
-    """`after_all`: a token that stands for all of them, or for none."""
+    """Evaluate `after_all`: return a token that follows all inputs, if any."""
     del inputs
     return TOKEN
 
 
 def create_token_type(*, result: ValueType | None = None) -> ValueType:
-    """Result type of `create_token`, the older `after_all` of nothing."""
+    """Return the result type of `create_token`, the former `after_all` without inputs."""
     return result or TokenType()
 
 
 def create_token() -> Token:
-    """`create_token`: a token."""
+    """Evaluate `create_token`: return a token."""
     return TOKEN
 
 
@@ -247,11 +248,11 @@ def composite_type(
     results: tuple[ValueType, ...] | None = None,
     scope: Program | None = None,
 ) -> tuple[ValueType, ...]:
-    """Result types of `composite`: those of its decomposition.
+    """Return the result types of `composite`: those of its decomposition.
 
     Raises:
-        ConstraintViolation: C1 (name without a namespace), and with the program around it C2 (no
-            such function), C3 (which takes other types), C4 (or gives others).
+        ConstraintViolation: C1 (name without a namespace); if `scope` is known, C2 (no such
+            function), C3 (argument types of the function differ), C4 (result types differ).
     """
     del composite_attributes, version, regions  # metadata
     require("C1", _NAMESPACED.fullmatch(name) is not None, name)  # C1
@@ -268,7 +269,7 @@ def composite_type(
 
 
 def composite(inputs: tuple[Any, ...], **given: object) -> tuple[Any, ...]:
-    """`composite` is its decomposition, which the interpreter evaluates within the program.
+    """Raise an error: the interpreter evaluates the decomposition within the program.
 
     Raises:
         EvaluationError: always.
@@ -282,13 +283,13 @@ def custom_call_type(
     results: tuple[ValueType, ...],
     **metadata: object,
 ) -> tuple[ValueType, ...]:
-    """Result types of `custom_call`, which the program states; there are no constraints."""
+    """Return the result types of `custom_call`, which the program states; it has no constraints."""
     del inputs, metadata
     return results
 
 
 def custom_call(inputs: tuple[Any, ...], **given: object) -> tuple[Any, ...]:
-    """`custom_call` is what its target means, which the interpreter knows and an op does not.
+    """Raise an error: the target defines `custom_call`, and only the interpreter knows targets.
 
     Raises:
         EvaluationError: always.

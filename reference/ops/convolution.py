@@ -1,9 +1,9 @@
 """Convolutions, static and dynamic: dot products between windows of lhs and slices of rhs.
 
-Windows are a view of the padded lhs; a copy of them, as matrices of wide elements, is multiplied
-by the kernel (`reference.numerics.products`). Where the specification's formula takes a slice that
-ends `lhs_window_dimensions` after its start, the dilated window of constraint C25 is meant: the
-formula would cut off what dilation spreads.
+Windows are a view of the padded lhs; a copy, as matrices of wide elements, is multiplied by the
+kernel (`reference.numerics.products`). If the specification's formula takes a slice that ends
+`lhs_window_dimensions` after its start, it means the dilated window of constraint C25: taken
+literally, the formula would drop elements of a dilated window.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from reference.numerics.products import matmul, wide
 from reference.ops.contraction import PER_TENSOR, Roles, check_expressed, check_precision_config
 
 _SLAB = 1 << 23
-"""Elements of the matrices of windows that are made at a time."""
+"""Maximum number of elements of the matrices of windows that are materialised at a time."""
 
 Attributes = dict[str, Any]
 Multiply = Callable[[Array, Array], Array]
@@ -34,7 +34,7 @@ Multiply = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """The attributes of a convolution, those left out at what leaves no trace."""
+    """The attributes of a convolution; omitted attributes have their neutral values."""
 
     strides: tuple[int, ...]
     padding: tuple[tuple[int, int], ...]
@@ -55,24 +55,24 @@ class Geometry:
 
     @property
     def input_dimensions(self) -> tuple[int, ...]:
-        """The dimensions of lhs as batch, spatial ones, feature."""
+        """The dimensions of lhs in the order batch, spatial, feature."""
         return (self.input_batch, *self.input_spatial, self.input_feature)
 
     @property
     def kernel_dimensions(self) -> tuple[int, ...]:
-        """The dimensions of rhs as spatial ones, input feature, output feature."""
+        """The dimensions of rhs in the order spatial, input feature, output feature."""
         return (*self.kernel_spatial, self.kernel_input_feature, self.kernel_output_feature)
 
     @property
     def output_dimensions(self) -> tuple[int, ...]:
-        """The dimensions of the result as batch, spatial ones, feature."""
+        """The dimensions of the result in the order batch, spatial, feature."""
         return (self.output_batch, *self.output_spatial, self.output_feature)
 
 
 def geometry(given: Attributes, spatial: int, padding: Array | None = None) -> Geometry:
-    """The geometry that attributes describe, for so many spatial dimensions.
+    """Return the geometry that attributes describe, for `spatial` spatial dimensions.
 
-    `padding` takes the place of the attribute of that name (`dynamic_conv` has it as operand).
+    `padding` overrides the attribute of that name (`dynamic_conv` has it as an operand).
     """
     if padding is None:
         return _static(tuple(given.items()), spatial)
@@ -115,7 +115,7 @@ def _geometry(given: Attributes, spatial: int, padding: Array) -> Geometry:
 def convolution_type(
     lhs: TensorType, rhs: TensorType, *, result: TensorType, **given: Any
 ) -> TensorType:
-    """Result type of `convolution`, which the program states.
+    """Return the result type of `convolution`, which the program states.
 
     Raises:
         ConstraintViolation: I1 (per-axis quantized lhs), I19 (no such precision), C1 to C34.
@@ -128,7 +128,7 @@ def convolution_type(
 
 
 def _whole(padding: TensorType, lhs: TensorType, rhs: TensorType) -> bool:
-    """C4, wherever N is one number (C1): a row of two for each spatial dimension."""
+    """Check C4 for equal ranks (C1): a row of two numbers for each spatial dimension."""
     if lhs.rank != rhs.rank:
         return False
     wanted = zip(padding.shape, (lhs.rank - 2, 2), strict=False)
@@ -139,11 +139,11 @@ def _whole(padding: TensorType, lhs: TensorType, rhs: TensorType) -> bool:
 def dynamic_conv_type(
     lhs: TensorType, rhs: TensorType, padding: TensorType, *, result: TensorType, **given: Any
 ) -> TensorType:
-    """Result type of `dynamic_conv`, which the program states; its padding is not known here.
+    """Return the result type of `dynamic_conv`, which the program states; its padding is unknown.
 
     Raises:
-        ConstraintViolation: I1 (per-axis quantized lhs), I3 (padding not a matrix of integers),
-            I19 (no such precision), C1 to C34.
+        ConstraintViolation: I1 (per-axis quantized lhs), I3 (padding not a matrix of integers), I19
+            (no such precision), C1 to C34.
     """
     integers = not is_quantized(padding) and padding.element.is_integer
     if require("I3", integers and padding.rank == 2, padding):  # I3
@@ -160,7 +160,7 @@ def _checked(
     *,
     known: bool,
 ) -> TensorType:
-    """Every constraint but C4. `known`: whether the padding is, on which C25 depends."""
+    """Check every constraint except C4; C25 only if the padding is `known`."""
     require("I1", lhs in PER_TENSOR, lhs)  # I1
     check_precision_config(given.get("precision_config", ()), "C24", "I19")  # C24, I19
     _check_element_types(Roles(lhs, rhs, result), of)
@@ -179,7 +179,7 @@ def _checked(
 
 
 def _check_windows(of: Geometry, spatial: int) -> bool:
-    """C2, C3, C5 to C9."""
+    """Check C2, C3, C5 to C9."""
     found = [
         require("C2", len(of.strides) == spatial, of.strides),  # C2
         require("C3", all(one > 0 for one in of.strides), of.strides),  # C3
@@ -193,7 +193,7 @@ def _check_windows(of: Geometry, spatial: int) -> bool:
 
 
 def _check_dimension_numbers(of: Geometry, rank: int) -> tuple[bool, bool, bool]:
-    """C12, C13 and C17 to C20: whether the numbers of lhs, of rhs and of the result are right."""
+    """Check C12, C13 and C17 to C20: return whether lhs, rhs and result have valid numbers."""
 
     def right(size_id: str, id_: str, spatial: tuple[int, ...], all_: tuple[int, ...]) -> bool:
         whole = require(size_id, len(spatial) == rank - 2, spatial)
@@ -214,7 +214,7 @@ def _divides(count: int, size: int | None) -> bool:
 def _check_groups(
     lhs: TensorType, rhs: TensorType, of: Geometry, numbered: tuple[bool, bool, bool]
 ) -> bool:
-    """C10, C11, C14 to C16 and C21 to C23: whether the groups divide what they are made of."""
+    """Check C10, C11, C14 to C16 and C21 to C23: return whether the groups divide the sizes."""
     features = require("C21", of.feature_groups > 0, of.feature_groups)  # C21
     batches = require("C22", of.batch_groups > 0, of.batch_groups)  # C22
     if not features or not batches:
@@ -246,7 +246,7 @@ def _result_shape(
     numbered: tuple[bool, bool, bool],
     divided: bool,
 ) -> tuple[int | None, ...]:
-    """The sizes that C25 asks for; None where another constraint leaves them without meaning."""
+    """Return the sizes that C25 requires; None where another violation makes them meaningless."""
     shape: list[int | None] = [None] * len(of.output_dimensions)
     if numbered[0] and divided:
         batch = lhs.shape[of.input_batch]
@@ -272,7 +272,7 @@ def _padded(of: Geometry, number: int, image: int) -> int:
 
 
 def num_windows(of: Geometry, number: int, image: int, window: int) -> int:
-    """How many windows fit along spatial dimension `number`, as C25 has it."""
+    """Return the number of windows along spatial dimension `number`, by C25."""
     padded, window = _padded(of, number, image), _dilated(window, of.rhs_dilation[number])
     if padded == 0 or window > padded:
         return 0
@@ -280,7 +280,7 @@ def num_windows(of: Geometry, number: int, image: int, window: int) -> int:
 
 
 def _check_element_types(types: Roles, of: Geometry) -> None:
-    """C27 to C34."""
+    """Check C27 to C34."""
     names = ", ".join(map(str, types))
     if not any(is_quantized(one) for one in types):
         require("C27", len({one.element_type for one in types}) == 1, names)  # C27
@@ -305,14 +305,15 @@ def _check_element_types(types: Roles, of: Geometry) -> None:
 
 
 def convolution(lhs: Array, rhs: Array, *, result: TensorType, **given: Any) -> Array:
-    """The dot products of every window of the padded lhs with the kernel, in groups."""
+    """Return the dot products of every window of the padded lhs with the kernel, in groups."""
     return _evaluated(lhs, rhs, geometry(given, lhs.ndim - 2), result)
 
 
 def dynamic_conv(
     lhs: Array, rhs: Array, padding: Array, *, result: TensorType, **given: Any
 ) -> Array:
-    """As `convolution`; the padding is known only now, and with it the sizes of the result."""
+    """Evaluate as `convolution`; only now the padding, and with it the sizes of the result, is
+    known."""
     return _evaluated(lhs, rhs, geometry(given, lhs.ndim - 2, padding), result)
 
 
@@ -328,9 +329,10 @@ def _evaluated(lhs: Array, rhs: Array, of: Geometry, result: TensorType) -> Arra
 def convolved(
     lhs: Array, rhs: Array, of: Geometry, multiply: Multiply, padding: float = 0.0
 ) -> Array:
-    """A convolution by any product of matrices: `multiply` gets wide elements, group by group.
+    """Return a convolution by any product of matrices.
 
-    `padding` is what lhs is padded with, for functions of the operands in the place of these.
+    `multiply` gets wide elements, group by group. `padding` is the value that lhs is padded with,
+    for functions of the operands that replace the operands.
     """
     groups = of.feature_groups * of.batch_groups
     kernel = np.transpose(wide(rhs), of.kernel_dimensions)
@@ -340,7 +342,7 @@ def convolved(
     depth, made = prod(kernel.shape[:-1]), kernel.shape[-1] // groups
     right = kernel.reshape(depth, groups, made).transpose(1, 0, 2)
     spatial = len(of.strides)
-    # windows: group, batch, number of the window (spatial), place in it (spatial), feature
+    # windows: group, batch, number of the window (spatial), position in it (spatial), feature
     places = windows.shape[1 : 2 + spatial]
     slabs = [
         multiply(slab.reshape(groups, prod(slab.shape[1 : 2 + spatial]), depth), right)
@@ -352,9 +354,9 @@ def convolved(
 
 
 def _windows(image: Array, window: tuple[int, ...], of: Geometry, padding: float) -> Array:
-    """All windows of lhs (batch, spatial..., feature) as a view of it padded and dilated.
+    """Return all windows of lhs (batch, spatial..., feature) as a view of lhs padded and dilated.
 
-    Shape: (group, batch, number of the window..., place in the window..., feature).
+    Shape: (group, batch, number of the window..., position in the window..., feature).
     """
     padded = np.ascontiguousarray(_spread(image, of, padding))
     sizes = image.shape[1:-1]
@@ -370,7 +372,8 @@ def _windows(image: Array, window: tuple[int, ...], of: Geometry, padding: float
 
 
 def _spread(image: Array, of: Geometry, padding: float) -> Array:
-    """lhs (batch, spatial..., feature) with its base dilation and padding, which may cut."""
+    """Return lhs (batch, spatial..., feature) with base dilation and padding, which may be
+    negative."""
     sizes = image.shape[1:-1]
     padded = tuple(max(0, _padded(of, n, size)) for n, size in enumerate(sizes))
     if not any(map(any, of.padding)) and set(of.lhs_dilation) <= {1}:
@@ -379,7 +382,7 @@ def _spread(image: Array, of: Geometry, padding: float) -> Array:
     source, target = [slice(None)], [slice(None)]
     for number, size in enumerate(sizes):
         low, step = of.padding[number][0], of.lhs_dilation[number]
-        first = max(0, -(low // step))  # the first element that negative padding leaves
+        first = max(0, -(low // step))  # the first element that negative padding keeps
         last = min(size, max(first, -((low - padded[number]) // step)))
         source.append(slice(first, last))
         target.append(slice(low + first * step, low + last * step, step))
@@ -389,7 +392,7 @@ def _spread(image: Array, of: Geometry, padding: float) -> Array:
 
 
 def _slabs(windows: Array, spatial: int) -> Iterator[Array]:
-    """The windows in pieces, along the batch or else the first spatial dimension."""
+    """Yield the windows in pieces, along the batch or else the first spatial dimension."""
     axis = 2 if spatial and windows.shape[1] == 1 else 1
     count = windows.shape[axis]
     step = max(1, count * _SLAB // max(1, windows.size))

@@ -1,8 +1,8 @@
-"""Moving data without looking at it: slices, pads, broadcasts, reshapes, transposes.
+"""Data movement regardless of values: slices, pads, broadcasts, reshapes, transposes.
 
 Source: StableHLO specification, the chapters of the ops; `broadcast` is no longer specified and
-means what XLA's operation semantics say of Broadcast. Elements of results are elements of the
-operands bit for bit, so that the functions here serve the integers of quantized tensors as well.
+means Broadcast of XLA's operation semantics. Elements of results equal elements of operands bit for
+bit, so the functions here also serve the integers of quantized tensors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reference.ops import data_movement_types as types
 
 
 def broadcast_to(operand: Array, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
-    """The operand repeated to a shape, its dimension d becoming `dimensions[d]` of the result."""
+    """Return the operand repeated to a shape; its dimension d is `dimensions[d]` of the result."""
     sizes = [1] * len(shape)
     for size, dimension in zip(operand.shape, dimensions, strict=True):
         sizes[dimension] = size
@@ -30,24 +30,24 @@ def broadcast_to(operand: Array, shape: Sequence[int], dimensions: Sequence[int]
 def broadcast_in_dim(
     operand: Array, *, broadcast_dimensions: tuple[int, ...], result: TensorType
 ) -> Array:
-    """The operand with dimensions of size 1 stretched and new ones added."""
+    """Return the operand with dimensions of size 1 repeated and new dimensions added."""
     return broadcast_to(operand, result.static_shape, broadcast_dimensions)
 
 
 def broadcast(operand: Array, *, broadcast_sizes: tuple[int, ...]) -> Array:
-    """The operand repeated along new leading dimensions."""
+    """Return the operand repeated along new leading dimensions."""
     return np.broadcast_to(operand, (*broadcast_sizes, *operand.shape)).copy()
 
 
 def concatenate(inputs: tuple[Array, ...], *, dimension: int) -> Array:
-    """The inputs, one after the other along a dimension."""
+    """Return the inputs concatenated along a dimension."""
     return np.concatenate(inputs, axis=dimension)
 
 
 def _window(
     shape: tuple[int, ...], start_indices: Sequence[Array], sizes: Sequence[int]
 ) -> tuple[slice, ...]:
-    """The slices of a window at indices that are moved to where the window fits."""
+    """Return the slices of a window at indices clamped so that the window fits."""
     found: list[slice] = []
     for index, size, of in zip(start_indices, sizes, shape, strict=True):
         start = min(max(index.item(), 0), of - size)
@@ -58,12 +58,12 @@ def _window(
 def dynamic_slice(
     operand: Array, start_indices: tuple[Array, ...], *, slice_sizes: tuple[int, ...]
 ) -> Array:
-    """The slice of these sizes at the start indices, clamped so that it lies within."""
+    """Return the slice of these sizes at the start indices, clamped so that it fits."""
     return operand[..., *_window(operand.shape, start_indices, slice_sizes)].copy()
 
 
 def dynamic_update_slice(operand: Array, update: Array, start_indices: tuple[Array, ...]) -> Array:
-    """The operand with `update` in place of its elements from the clamped start indices on."""
+    """Return the operand with `update` written at the clamped start indices."""
     updated = operand.copy()
     updated[..., *_window(operand.shape, start_indices, update.shape)] = update
     return updated
@@ -77,7 +77,8 @@ def pad(
     edge_padding_high: tuple[int, ...],
     interior_padding: tuple[int, ...],
 ) -> Array:
-    """The operand spread out and surrounded by the padding value, or cut where that is negative."""
+    """Return the operand with the padding value around and between elements; negative amounts
+    crop."""
     paddings = (edge_padding_low, edge_padding_high, interior_padding)
     shape = tuple(size or 0 for size in types.padded_shape(operand.shape, *paddings))
     padded = np.empty(shape, operand.dtype)
@@ -88,7 +89,7 @@ def pad(
         shape, operand.shape, edge_padding_low, interior_padding, strict=True
     ):
         step = between + 1
-        first = max(0, -(low // step))  # the first element that low, if negative, does not cut off
+        first = max(0, -(low // step))  # the first element that a negative low keeps
         last = min(count - 1, (size - 1 - low) // step)
         if first > last:
             return padded
@@ -99,12 +100,12 @@ def pad(
 
 
 def reshape(operand: Array, *, result: TensorType) -> Array:
-    """The operand's elements, in row-major order, in another shape."""
+    """Return the operand's elements, in row-major order, in another shape."""
     return operand.reshape(result.static_shape)
 
 
 def reverse(operand: Array, *, dimensions: tuple[int, ...]) -> Array:
-    """The operand with the order of elements reversed along these dimensions."""
+    """Return the operand with the order of elements reversed along these dimensions."""
     steps = [slice(None, None, -1 if d in dimensions else None) for d in range(operand.ndim)]
     return operand[..., *steps].copy()
 
@@ -116,12 +117,12 @@ def slice_(
     limit_indices: tuple[int, ...],
     strides: tuple[int, ...],
 ) -> Array:
-    """Every `strides`-th element from the start indices to before the limits."""
+    """Return every `strides`-th element from the start indices up to the limits (exclusive)."""
     return operand[..., *map(slice, start_indices, limit_indices, strides)].copy()
 
 
 def transpose(operand: Array, *, permutation: tuple[int, ...]) -> Array:
-    """The operand with its dimensions in another order."""
+    """Return the operand with its dimensions permuted."""
     return operand.transpose(permutation).copy()
 
 

@@ -1,8 +1,8 @@
-"""Result types of the ops that move data: every constraint is checked under its id.
+"""Result types of the ops that move data, with every constraint checked under its id.
 
 Source: StableHLO specification, the chapters of the ops; `broadcast` is no longer specified and
-means what XLA's operation semantics say of Broadcast. As in reference/ops/elementwise.py, `result`
-is the type that a program states for the result, checked too where it is given.
+means Broadcast of XLA's operation semantics. As in reference/ops/elementwise, `result` is the type
+that a program states for the result, checked if it is given.
 """
 
 from __future__ import annotations
@@ -29,29 +29,31 @@ from reference.ops.elementwise.types import ANY_PER_TENSOR, INTEGER
 Sizes = tuple[int | None, ...]
 
 
-# --- What the type functions share ---------------------------------------------------------------
+# --- Shared by the type functions ----------------------------------------------------------------
 
 
 def same_element_type(*given: ValueType | None) -> bool:
-    """Whether `element_type` of those that are stated is the same, quantization included."""
+    """Return whether all stated types have one `element_type`, including quantization."""
     return len({of.element_type for of in stated(*given) if isinstance(of, TensorType)}) <= 1
 
 
 def same_type(*given: ValueType | None) -> bool:
-    """Whether those that are stated are of one type, quantization included."""
+    """Return whether all stated types are equal, including quantization."""
     return same_shape(*stated(*given)) and same_element_type(*given)
 
 
 def per_axis(given: TensorType | None) -> QuantizedType | None:
-    """The element type of a tensor quantized per axis, None of any other."""
+    """Return the element type of a tensor quantized per axis, None for any other tensor."""
     of = None if given is None else quantized_element(given)
     return None if of is None or of.quantization_dimension is None else of
 
 
 def same_but_axis(operand: TensorType, result: TensorType, *, steps: bool) -> bool:
-    """Constraint C1 of reshape, transpose and the broadcasts: nothing but the dimension that is
-    quantized may differ, and that only of tensors quantized per axis; with `steps` their scales
-    and zero points may differ too."""
+    """Check constraint C1 of reshape, transpose and the broadcasts on two types.
+
+    Types may only differ in the quantization dimension, if quantized per axis; with `steps`, also
+    in scales and zero points.
+    """
     one, other = per_axis(operand), per_axis(result)
     if one is None or other is None:
         return operand.element_type == result.element_type
@@ -61,7 +63,8 @@ def same_but_axis(operand: TensorType, result: TensorType, *, steps: bool) -> bo
 
 
 def shape_is(given: TensorType | None, shape: Sizes) -> bool:
-    """Whether a type, where it is stated, has that shape; unknown sizes agree with every size."""
+    """Return whether a type has that shape, or is not stated; unknown sizes agree with every
+    size."""
     return given is None or same_shape(given, replace(given, shape=shape))
 
 
@@ -76,7 +79,7 @@ def _index_operands(id: str, given: Sequence[TensorType]) -> None:  # noqa: A002
 def check_broadcast(
     operand: TensorType, broadcast_dimensions: tuple[int, ...], result: TensorType
 ) -> None:
-    """Constraints C1 to C6, common to broadcast_in_dim and dynamic_broadcast_in_dim."""
+    """Check constraints C1 to C6, common to broadcast_in_dim and dynamic_broadcast_in_dim."""
     dimensions = broadcast_dimensions
     kept = require("C1", same_but_axis(operand, result, steps=True), listed(operand, result))  # C1
     mapped = require("C2", len(dimensions) == operand.rank, listed(dimensions, operand))  # C2
@@ -93,13 +96,13 @@ def check_broadcast(
 def _check_quantized_broadcast(
     operand: TensorType, dimensions: tuple[int, ...], result: TensorType
 ) -> None:
-    """Constraint C6 of both broadcasts, on tensors quantized per axis."""
+    """Check constraint C6 of both broadcasts, on tensors quantized per axis."""
     before, after = per_axis(operand), per_axis(result)
     assert before is not None
     assert after is not None
     axis, to = before.quantization_dimension or 0, after.quantization_dimension or 0
     if not axis < operand.rank or not to < result.rank:
-        return  # no valid quantized types, which no op is to blame for
+        return  # invalid quantized types, for which the op is not responsible
     right = to == dimensions[axis]
     size = result.shape[to]
     if right and operand.shape[axis] == 1 and size is not None:
@@ -111,11 +114,11 @@ def _check_quantized_broadcast(
 def broadcast_in_dim_type(
     operand: TensorType, *, broadcast_dimensions: tuple[int, ...], result: TensorType
 ) -> TensorType:
-    """Result type of `broadcast_in_dim`, which the program states.
+    """Return the result type of `broadcast_in_dim`, which the program states.
 
     Raises:
         ConstraintViolation: C1 (element types), C2 (number of dimensions), C3 (no such dimension),
-            C4 (one twice), C5 (sizes), C6 (quantized axis or its parameters).
+            C4 (a repeated dimension), C5 (sizes), C6 (quantized axis or its parameters).
     """
     check_broadcast(operand, broadcast_dimensions, result)
     return result
@@ -124,7 +127,7 @@ def broadcast_in_dim_type(
 def broadcast_type(
     operand: TensorType, *, broadcast_sizes: tuple[int, ...], result: TensorType | None = None
 ) -> TensorType:
-    """Result type of `broadcast`: new dimensions of these sizes before those of the operand.
+    """Return the result type of `broadcast`: new dimensions before those of the operand.
 
     Raises:
         ConstraintViolation: "attributes" (a negative size), "result" (not of the implied type).
@@ -141,7 +144,7 @@ def broadcast_type(
 def concatenate_type(
     inputs: tuple[TensorType, ...], *, dimension: int, result: TensorType | None = None
 ) -> TensorType:
-    """Result type of `concatenate`.
+    """Return the result type of `concatenate`.
 
     Raises:
         ConstraintViolation: I1 (quantized per axis), C1 (element types), C2 (shapes), C3 (no
@@ -169,7 +172,7 @@ def concatenate_type(
 
 
 def _without(given: TensorType, dimension: int) -> TensorType:
-    """The type less a dimension, or as it is where it has no such dimension."""
+    """Return the type without a dimension, or unchanged if it has no such dimension."""
     if not 0 <= dimension < given.rank:
         return given
     return replace(given, shape=given.shape[:dimension] + given.shape[dimension + 1 :])
@@ -185,7 +188,7 @@ def dynamic_slice_type(
     slice_sizes: tuple[int, ...],
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `dynamic_slice`.
+    """Return the result type of `dynamic_slice`.
 
     Raises:
         ConstraintViolation: I1, I2 (indices that are no integer scalars), C1 (element types), C2
@@ -197,7 +200,7 @@ def dynamic_slice_type(
     counts = (len(start_indices), len(slice_sizes), operand.rank)
     require("C2", len(set(counts)) == 1, listed(*counts))  # C2
     require("C3", len(set(start_indices)) <= 1, listed(*start_indices))  # C3
-    pairs = zip(slice_sizes, operand.shape, strict=False)  # what is too much breaks C2
+    pairs = zip(slice_sizes, operand.shape, strict=False)  # surplus sizes violate C2
     fits = all(size >= 0 and (of is None or size <= of) for size, of in pairs)
     require("C4", fits, listed(slice_sizes, operand))  # C4
     require("C5", shape_is(result, slice_sizes), listed(slice_sizes, result))  # C5
@@ -211,7 +214,7 @@ def dynamic_update_slice_type(
     *,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `dynamic_update_slice`: that of the operand.
+    """Return the result type of `dynamic_update_slice`: the operand's.
 
     Raises:
         ConstraintViolation: I1 to I3, C1 (type of the result), C2, C3, C6 (element type, rank and
@@ -244,7 +247,7 @@ def pad_type(
     interior_padding: tuple[int, ...],
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `pad`.
+    """Return the result type of `pad`.
 
     Raises:
         ConstraintViolation: I1, I2 (padding value no scalar), C1 (element types), C2 (numbers of
@@ -270,7 +273,7 @@ def pad_type(
 def padded_shape(
     shape: Sizes, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
 ) -> Sizes:
-    """The shape that padding gives, as constraint C4 of `pad` says; negative where none exists."""
+    """Return the shape after padding, by constraint C4 of `pad`; negative if impossible."""
     return tuple(
         None if size is None else size + before + max(size - 1, 0) * between + after
         for size, before, after, between in zip(shape, low, high, interior, strict=True)
@@ -281,7 +284,7 @@ def padded_shape(
 
 
 def check_reshape(operand: TensorType, result: TensorType) -> None:
-    """Constraints C1 to C3, common to reshape and dynamic_reshape."""
+    """Check constraints C1 to C3, common to reshape and dynamic_reshape."""
     kept = require("C1", same_but_axis(operand, result, steps=False), listed(operand, result))  # C1
     both = operand.is_static and result.is_static
     equal = not both or math.prod(operand.static_shape) == math.prod(result.static_shape)
@@ -293,7 +296,8 @@ def check_reshape(operand: TensorType, result: TensorType) -> None:
 
 
 def _around(given: TensorType, quantized_type: QuantizedType) -> tuple[int | None, ...]:
-    """Numbers of elements before, along and after the quantized dimension; None if unknown."""
+    """Return the numbers of elements before, along and after the quantized dimension, None if
+    unknown."""
     axis = quantized_type.quantization_dimension or 0
     parts = (given.shape[:axis], given.shape[axis : axis + 1], given.shape[axis + 1 :])
     return tuple(_product(part) for part in parts)
@@ -305,7 +309,7 @@ def _product(sizes: Sizes) -> int | None:
 
 
 def reshape_type(operand: TensorType, *, result: TensorType) -> TensorType:
-    """Result type of `reshape`, which the program states.
+    """Return the result type of `reshape`, which the program states.
 
     Raises:
         ConstraintViolation: C1 (element types), C2 (numbers of elements), C3 (quantized axis).
@@ -317,10 +321,11 @@ def reshape_type(operand: TensorType, *, result: TensorType) -> TensorType:
 def reverse_type(
     operand: TensorType, *, dimensions: tuple[int, ...], result: TensorType | None = None
 ) -> TensorType:
-    """Result type of `reverse`: that of the operand.
+    """Return the result type of `reverse`: the operand's.
 
     Raises:
-        ConstraintViolation: I1, C1 (type of the result), C2 (a dimension twice), C3 (no such).
+        ConstraintViolation: I1, C1 (type of the result), C2 (a dimension twice), C3 (no such
+            dimension).
     """
     require("I1", operand in ANY_PER_TENSOR, operand)  # I1
     require("C1", same_type(operand, result), listed(operand, result))  # C1
@@ -338,7 +343,7 @@ def slice_type(
     strides: tuple[int, ...],
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `slice`.
+    """Return the result type of `slice`.
 
     Raises:
         ConstraintViolation: I1, C1 (element types), C2 (numbers of indices), C3 (indices out of
@@ -349,7 +354,9 @@ def slice_type(
     require("C1", same_element_type(operand, result), listed(operand, result))  # C1
     counted = all(len(indices) == operand.rank for indices in given)
     counted = require("C2", counted, listed(*given, operand))  # C2
-    rows = zip(start_indices, limit_indices, operand.shape, strict=False)  # else C2 is broken
+    rows = zip(
+        start_indices, limit_indices, operand.shape, strict=False
+    )  # surplus indices violate C2
     ordered = all(0 <= a <= b and (size is None or b <= size) for a, b, size in rows)
     ordered = require("C3", ordered, listed(*given, operand))  # C3
     positive = require("C4", min(strides, default=1) > 0, strides)  # C4
@@ -363,7 +370,7 @@ def slice_type(
 def transpose_type(
     operand: TensorType, *, permutation: tuple[int, ...], result: TensorType | None = None
 ) -> TensorType:
-    """Result type of `transpose`.
+    """Return the result type of `transpose`.
 
     Raises:
         ConstraintViolation: C1 (element types), C2 (no permutation), C3 (shape of the result), C4

@@ -1,13 +1,13 @@
-"""Ops whose shapes are operands: the dynamic_* family and get_dimension_size.
+"""Ops with shapes as operands: the dynamic_* family and get_dimension_size.
 
 Source: StableHLO specification, the chapters of the ops. `real_dynamic_slice` and
-`set_dimension_size` are no longer specified: the one is `slice` with operands in place of
-attributes, the other means what XLA's operation semantics say of SetDimensionSize, elements past
-the new size being no part of the result.
+`set_dimension_size` are no longer specified. The first is `slice` with operands in place of
+attributes. The second means SetDimensionSize of XLA's operation semantics; elements past the new
+size are not part of the result.
 
-A result's dimension sizes may be unknown in its type; what the operands say must agree with those
-that are known, or else the program cannot be evaluated. Constraint C3 of dynamic_pad is about the
-values of an operand: it is checked where they are known, as constants and during evaluation.
+A result type may have unknown sizes. The operands must agree with the known sizes, or else the
+program cannot be evaluated. Constraint C3 of dynamic_pad is about the values of an operand: it is
+checked for constants and during evaluation.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ from reference.ops.data_movement_types import (
 from reference.ops.elementwise.types import ANY_PER_TENSOR, INTEGER
 
 SIZE = TensorType((), ELEMENT_TYPES["si32"])
-"""The type that sizes of dimensions have where they are results."""
+"""The type of dimension sizes as results."""
 
 _COUNTABLE = admitted(Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.COMPLEX)
 
 
 def _numbers(id: str, given: TensorType) -> bool:  # noqa: A002 - the spec's word
-    """An input that must be a tensor of integers with one dimension."""
+    """Check an input that must be a tensor of integers with one dimension."""
     return require(id, given in INTEGER and given.rank == 1, given)
 
 
 def _count(given: TensorType) -> int | None:
-    """How many elements a tensor of one dimension has, as far as its type tells."""
+    """Return the number of elements of a one-dimensional tensor, if its type states it."""
     return given.shape[0] if given.rank == 1 else None
 
 
@@ -72,11 +72,11 @@ def dynamic_broadcast_in_dim_type(
     known_nonexpanding_dimensions: tuple[int, ...] = (),
     result: TensorType,
 ) -> TensorType:
-    """Result type of `dynamic_broadcast_in_dim`, which the program states.
+    """Return the result type of `dynamic_broadcast_in_dim`, which the program states.
 
     Raises:
-        ConstraintViolation: I2 (no integers in one dimension), C1 to C6 as of broadcast_in_dim,
-            C7 (number of sizes), C8 (a known dimension twice), C9, C10 (no such dimension).
+        ConstraintViolation: I2 (no integers in one dimension), C1 to C6 as for broadcast_in_dim, C7
+            (number of sizes), C8 (a repeated known dimension), C9, C10 (no such dimension).
     """
     _numbers("I2", output_dimensions)  # I2
     check_broadcast(operand, broadcast_dimensions, result)  # C1 C2 C3 C4 C5 C6
@@ -98,14 +98,14 @@ def dynamic_broadcast_in_dim(
     known_nonexpanding_dimensions: tuple[int, ...] = (),  # noqa: ARG001
     result: TensorType,  # noqa: ARG001 - its sizes are checked by the evaluation
 ) -> Array:
-    """`broadcast_in_dim` to a shape that is an operand."""
+    """Evaluate `broadcast_in_dim` to a shape that is an operand."""
     return broadcast_to(operand, output_dimensions.tolist(), broadcast_dimensions)
 
 
 def dynamic_iota_type(
     output_shape: TensorType, *, iota_dimension: int, result: TensorType
 ) -> TensorType:
-    """Result type of `dynamic_iota`, which the program states.
+    """Return the result type of `dynamic_iota`, which the program states.
 
     Raises:
         ConstraintViolation: I1 (no integers in one dimension), C1 (no such dimension), C2 (number
@@ -124,10 +124,10 @@ def dynamic_iota_type(
 
 
 def dynamic_iota(output_shape: Array, *, iota_dimension: int, result: TensorType) -> Array:
-    """`iota` of a shape that is an operand.
+    """Evaluate `iota` with a shape that is an operand.
 
     Raises:
-        ValueError: for other sizes than those that the program states.
+        ValueError: if the sizes are not those that the program states.
     """
     sizes = tuple(output_shape.tolist())
     if any(known not in (None, size) for known, size in zip(result.shape, sizes, strict=True)):
@@ -144,11 +144,11 @@ def dynamic_pad_type(
     *,
     result: TensorType,
 ) -> TensorType:
-    """Result type of `dynamic_pad`, which the program states.
+    """Return the result type of `dynamic_pad`, which the program states.
 
     Raises:
-        ConstraintViolation: I1 to I5, C1 (element types), C2 (numbers of paddings), C4 (rank of
-            the result). C3 is about values: see `check_paddings`.
+        ConstraintViolation: I1 to I5, C1 (element types), C2 (numbers of paddings), C4 (rank of the
+            result). For C3, on values, see `check_paddings`.
     """
     require("I1", operand in ANY_PER_TENSOR, operand)  # I1
     scalar = padding_value in ANY_PER_TENSOR and padding_value.rank == 0
@@ -171,7 +171,7 @@ def check_paddings(
     edge_padding_high: Array | None,  # noqa: ARG001
     interior_padding: Array | None,
 ) -> None:
-    """The constraint of `dynamic_pad` on values, where they are known.
+    """Check the constraint of `dynamic_pad` on values, if these are known.
 
     Raises:
         ConstraintViolation: C3 (negative between elements).
@@ -190,7 +190,7 @@ def dynamic_pad(
     *,
     result: TensorType,  # noqa: ARG001 - its sizes are checked by the evaluation
 ) -> Array:
-    """`pad` by amounts that are operands.
+    """Evaluate `pad` with amounts that are operands.
 
     Raises:
         ConstraintViolation: C3 (negative between elements).
@@ -211,10 +211,10 @@ def dynamic_pad(
 def dynamic_reshape_type(
     operand: TensorType, output_shape: TensorType, *, result: TensorType
 ) -> TensorType:
-    """Result type of `dynamic_reshape`, which the program states.
+    """Return the result type of `dynamic_reshape`, which the program states.
 
     Raises:
-        ConstraintViolation: I2 (no integers in one dimension), C1 to C3 as of reshape, C4 (number
+        ConstraintViolation: I2 (no integers in one dimension), C1 to C3 as for reshape, C4 (number
             of sizes).
     """
     _numbers("I2", output_shape)  # I2
@@ -230,13 +230,13 @@ def dynamic_reshape(
     *,
     result: TensorType,  # noqa: ARG001 - its sizes are checked by the evaluation
 ) -> Array:
-    """`reshape` to a shape that is an operand.
+    """Evaluate `reshape` to a shape that is an operand.
 
     Raises:
-        ValueError: when that shape has another number of elements, or a negative size.
+        ValueError: if that shape has another number of elements, or a negative size.
     """
     shape: list[int] = output_shape.tolist()
-    if min(shape, default=0) < 0:  # to numpy -1 means whatever fits
+    if min(shape, default=0) < 0:  # numpy would infer the size -1
         raise ValueError(f"negative size in {shape}")
     return operand.reshape(shape)
 
@@ -244,7 +244,7 @@ def dynamic_reshape(
 def get_dimension_size_type(
     operand: TensorType, *, dimension: int, result: TensorType | None = None
 ) -> TensorType:
-    """Result type of `get_dimension_size`.
+    """Return the result type of `get_dimension_size`.
 
     Raises:
         ConstraintViolation: C1 (no such dimension), "result" (no scalar of si32).
@@ -255,7 +255,7 @@ def get_dimension_size_type(
 
 
 def get_dimension_size(operand: Array, *, dimension: int) -> Array:
-    """How many elements the operand has along a dimension."""
+    """Return the operand's size along a dimension."""
     return np.array(operand.shape[dimension], np.int32)
 
 
@@ -267,7 +267,7 @@ def real_dynamic_slice_type(
     *,
     result: TensorType,
 ) -> TensorType:
-    """Result type of `real_dynamic_slice`, which the program states.
+    """Return the result type of `real_dynamic_slice`, which the program states.
 
     Raises:
         ConstraintViolation: "operands" (indices and strides that are no integers of one type, as
@@ -290,10 +290,10 @@ def real_dynamic_slice(
     *,
     result: TensorType,  # noqa: ARG001 - its sizes are checked by the evaluation
 ) -> Array:
-    """`slice` at indices that are operands.
+    """Evaluate `slice` with indices that are operands.
 
     Raises:
-        ValueError: when `slice` would not permit these indices.
+        ValueError: if `slice` does not permit these indices.
     """
     start, limit, steps = (
         tuple(given.tolist()) for given in (start_indices, limit_indices, strides)
@@ -307,7 +307,7 @@ def real_dynamic_slice(
 def set_dimension_size_type(
     operand: TensorType, size: TensorType, *, dimension: int, result: TensorType
 ) -> TensorType:
-    """Result type of `set_dimension_size`, which the program states.
+    """Return the result type of `set_dimension_size`, which the program states.
 
     Raises:
         ConstraintViolation: "operands" (size no scalar of si32), "attributes" (no such dimension),
@@ -329,10 +329,10 @@ def set_dimension_size(
     dimension: int,
     result: TensorType,  # noqa: ARG001 - its sizes are checked by the evaluation
 ) -> Array:
-    """The first elements of the operand along a dimension, as many as `size` says.
+    """Return the first `size` elements of the operand along a dimension.
 
     Raises:
-        ValueError: when there are not so many.
+        ValueError: if the operand has fewer elements.
     """
     count: int = size.item()
     if not 0 <= count <= operand.shape[dimension]:

@@ -1,7 +1,7 @@
 """Discrete Fourier transforms.
 
-numpy's transforms (pocketfft: mixed radix, and Bluestein's algorithm for large prime factors)
-take the type that they are given: complex64 is transformed in complex128, complex128 in extended
+numpy's transforms (pocketfft: mixed radix, and Bluestein's algorithm for large prime factors) work
+in the type of their input: complex64 is transformed in complex128, complex128 in extended
 precision. The results are rounded once.
 """
 
@@ -34,7 +34,7 @@ def fft_type(
     fft_length: Sequence[int],
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `fft`.
+    """Return the result type of `fft`.
 
     Raises:
         ConstraintViolation: I1, I2 (unknown fft_type), C1 (more lengths than dimensions), C2
@@ -60,7 +60,7 @@ def fft_type(
 
 
 def _result_element(operand: TensorType, fft_type: str) -> ElementType | None:
-    """The element type of the result; None where the operand's does not suit."""
+    """Return the element type of the result; None if the operand's type does not fit."""
     if fft_type == "RFFT":
         return COMPLEX_OF.get(str(operand.element_type))
     if not is_complex(operand):
@@ -69,7 +69,7 @@ def _result_element(operand: TensorType, fft_type: str) -> ElementType | None:
 
 
 def bins(size: int | None) -> int | None:
-    """How many elements of the transform of so many real numbers are kept."""
+    """Return the number of elements of a real transform of this size."""
     return size // 2 + 1 if size else size
 
 
@@ -82,7 +82,7 @@ def _result_shape(
 
 
 def _shapes_fit(operand: TensorType, result: TensorType, fft_type: str) -> bool:
-    """Constraint C5: the shapes are the same but for the last dimension of real transforms."""
+    """Check constraint C5: shapes agree except for the last dimension of real transforms."""
     if operand.rank != result.rank:
         return False
     before, after = operand.shape, result.shape
@@ -99,18 +99,18 @@ def _agree(left: tuple[int | None, ...], right: tuple[int | None, ...]) -> bool:
 
 @quiet
 def fft(operand: Array, *, fft_type: str, fft_length: Sequence[int]) -> Array:
-    """The transform of the last dimensions, as many as `fft_length` has, of their whole sizes.
+    """Return the transform of the last `len(fft_length)` dimensions, over their whole sizes.
 
-    Spec "fft" applies a transform of 1-dimensional tensors to whole slices `operand[i0, ..., :]`,
-    and C5 gives the result the operand's shape; C4 asks for the sizes in `fft_length` of real
-    tensors alone. So of complex ones only how many there are means something.
+    Spec, "fft", applies a transform of 1-dimensional tensors to whole slices `operand[i0, ..., :]`,
+    and C5 gives the result the operand's shape. C4 relates `fft_length` to the sizes of real
+    tensors only, so for complex tensors only its length matters.
 
-    IFFT and IRFFT divide by the number of elements. IRFFT takes the first and (of an even length)
-    the last element of its last dimension to be real, as those of every `rfft` are: of another
-    operand no inverse exists.
+    IFFT and IRFFT divide by the number of elements. IRFFT treats the first and (for an even length)
+    the last element of its last dimension as real, as those of every `rfft` are: other operands
+    have no inverse.
 
     Args:
-        operand: real numbers for RFFT, complex ones for the others.
+        operand: real numbers for RFFT, complex numbers otherwise.
         fft_type: FFT, IFFT, RFFT or IRFFT.
         fft_length: for RFFT and IRFFT the last dimensions of the real tensor.
     """
@@ -136,7 +136,8 @@ def fft(operand: Array, *, fft_type: str, fft_length: Sequence[int]) -> Array:
 
 
 def inner_inverse(x: Array, count: int) -> Array:
-    """What the last step of an IRFFT over `count` dimensions is given: all others are inverted."""
+    """Return the operand of the last step of an IRFFT over `count` dimensions, the others
+    inverted."""
     axes = tuple(range(x.ndim - count, x.ndim - 1))
     return np.fft.ifftn(x, axes=axes) if axes else x
 

@@ -1,7 +1,7 @@
 """Transfers to and from the host and other processes by queues, and asynchronous operations.
 
-Inputs and attributes bear the specification's names. A program says nothing of where the data of
-infeeds and channels comes from: evaluation is given it as `Queues`.
+Inputs and attributes have the specification's names. A program does not state the source of infeed
+and channel data: evaluation receives it as `Queues`.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from reference.ops.control_flow import listed, same_types
 from reference.ops.distribution.groups import cross_partition, cross_replica
 
 DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3
-"""Values of `channel_type`, as StableHLO numbers them (0 is of no kind)."""
+"""Values of `channel_type` in StableHLO's numbering (0 is invalid)."""
 
 COLLECTIVES = frozenset({
     "all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute",
     "reduce_scatter",
 })  # fmt: skip
 SLICES = frozenset({"dynamic_slice", "dynamic_update_slice", "slice"})
-"""With the collectives, what may be started asynchronously."""
+"""The ops that may be started asynchronously, together with the collectives."""
 
 
 Channel = deque[tuple[Array, ...]]
@@ -61,10 +61,10 @@ def _no_channels() -> MutableMapping[int, Channel]:
 
 @dataclass(slots=True)
 class Queues:
-    """What an evaluation exchanges with the host and, over channels, with processes.
+    """The queues between an evaluation, the host and other processes.
 
-    Where nothing is given, the host is an echo: what is written to the outfeed comes back from
-    the infeed, and what is sent on a channel is received from it.
+    By default the host is an echo: the infeed returns what was written to the outfeed, and a
+    channel returns what was sent on it.
     """
 
     infeeds: Iterator[Sequence[Array]] | Mapping[ProcessId, Iterator[Sequence[Array]]] | None = None
@@ -79,9 +79,9 @@ class Queues:
     taken: int = 0
 
     def own(self, process: ProcessId) -> Queues:
-        """Those of one process among several: feeds of its own, and the channels of all.
+        """Return the queues of one process among several: its own feeds, and the shared channels.
 
-        Feeds that are given by process are its own, others are shared.
+        Feeds given by process belong to that process, others are shared.
         """
         infeeds, outfeed = self.infeeds, self.outfeed
         if isinstance(infeeds, Mapping):
@@ -91,10 +91,10 @@ class Queues:
         return Queues(infeeds, outfeed, self.channels, self.routes)
 
     def infeed(self) -> tuple[Array, ...]:
-        """The next arrays from the infeed.
+        """Return the next arrays from the infeed.
 
         Raises:
-            EvaluationError: when there are no more.
+            EvaluationError: if there are no more.
         """
         try:
             assert not isinstance(self.infeeds, Mapping)  # see `own`
@@ -113,11 +113,11 @@ class Queues:
             self.echo.append(given)
 
     def route(self, route: Route) -> Channel:
-        """The queue from one process to another, a new one where there is none yet."""
+        """Return the queue from one process to another, creating it if needed."""
         return self.routes.setdefault(route, deque())
 
     def channel(self, number: int) -> Channel:
-        """The queue of a channel, a new one where there is none yet."""
+        """Return the queue of a channel, creating it if needed."""
         return self.channels.setdefault(number, deque())
 
 
@@ -127,13 +127,13 @@ def infeed_type(
     results: tuple[ValueType, ...],
     infeed_config: str = "",
 ) -> tuple[ValueType, ...]:
-    """Result types of `infeed`, which the program states: payload, then a token.
+    """Return the result types of `infeed`, which the program states: payload, then a token.
 
     Raises:
-        ConstraintViolation: I1 (no token), C1 (no result), C2 (payload is no tensor), C3 (the
-            last result is no token).
+        ConstraintViolation: I1 (no token), C1 (no result), C2 (payload is no tensor), C3 (the last
+            result is no token).
     """
-    del infeed_config  # what it means is implementation-defined
+    del infeed_config  # its meaning is implementation-defined
     require("I1", isinstance(token, TokenType), token)  # I1
     if require("C1", len(results) > 0, "no result"):  # C1
         _payload_and_token(results)
@@ -154,10 +154,10 @@ def infeed(
     process: Process,
     infeed_config: str = "",
 ) -> tuple[Any, ...]:
-    """`infeed`: what the host has put in next, and a token.
+    """Evaluate `infeed`: return the host's next values and a token.
 
     Raises:
-        EvaluationError: when the infeed is empty, or holds something else.
+        EvaluationError: if the infeed is empty, or holds values of other types.
     """
     del infeed_config, process
     return _received(queues.infeed(), results, "the infeed", token)
@@ -183,12 +183,12 @@ def outfeed_type(
     result: ValueType | None = None,
     outfeed_config: str = "",
 ) -> ValueType:
-    """Result type of `outfeed`: a token.
+    """Return the result type of `outfeed`: a token.
 
     Raises:
         ConstraintViolation: I1 (an input is no tensor), I2 (no token).
     """
-    del outfeed_config  # what it means is implementation-defined
+    del outfeed_config  # its meaning is implementation-defined
     require("I1", all(isinstance(of, TensorType) for of in inputs), listed(*inputs))  # I1
     require("I2", isinstance(token, TokenType), token)  # I2
     return result or TokenType()
@@ -202,7 +202,7 @@ def outfeed(
     process: Process,
     outfeed_config: str = "",
 ) -> Token:
-    """`outfeed`: hands the inputs to the host."""
+    """Evaluate `outfeed`: pass the inputs to the host."""
     del outfeed_config, process
     queues.put_out(inputs)
     return token
@@ -218,12 +218,12 @@ def send_type(
     source_target_pairs: Dense | None = None,
     result: ValueType | None = None,
 ) -> ValueType:
-    """Result type of `send`: a token.
+    """Return the result type of `send`: a token.
 
     Raises:
         ConstraintViolation: I1 (an input is no tensor), I2 (no token), I4 (channel_type), I6
             (source_target_pairs is no matrix of si64), C1 to C4 (its shape and entries), C5
-            (channel_type is not that of `is_host_transfer`).
+            (channel_type does not fit `is_host_transfer`).
     """
     del channel_id
     require("I1", all(isinstance(of, TensorType) for of in inputs), listed(*inputs))  # I1
@@ -237,7 +237,8 @@ def send_type(
 
 
 def _pairs(given: Dense, input_id: str) -> None:
-    """Constraints on `source_target_pairs`; its upper bound in C4 is the grid's at execution."""
+    """Check constraints on `source_target_pairs`; the grid's bound in C4 is checked at
+    execution."""
     of = given.type
     if not require(input_id, of.rank == 2 and str(of.element_type) == "si64", of):
         return
@@ -259,10 +260,10 @@ def send(
     is_host_transfer: bool = False,
     source_target_pairs: Dense | None = None,
 ) -> Token:
-    """`send`: puts the inputs into the channel's queue, or that to the process's target.
+    """Evaluate `send`: append the inputs to the queue of the channel or of the process's target.
 
     Raises:
-        EvaluationError: when the transfer is between devices and says nothing of them.
+        EvaluationError: if the transfer is between devices and does not state them.
     """
     del channel_type
     if is_host_transfer:
@@ -275,10 +276,10 @@ def send(
 
 
 def _routes(pairs: Dense | None, process: Process) -> list[list[ProcessId]]:
-    """The pairs of processes that a transfer between devices goes from and to.
+    """Return the pairs of source and target processes of a transfer between devices.
 
-    Spec "send" does not say what their ids are: of partitions, where there are several, or else of
-    replicas.
+    Spec, "send", does not define the ids: here they are partition ids if there are several
+    partitions, else replica ids.
     """
     if pairs is None or not pairs.array.size:
         raise EvaluationError("a transfer between devices without source_target_pairs is undefined")
@@ -299,15 +300,15 @@ def recv_type(
     source_target_pairs: Dense | None = None,
     results: tuple[ValueType, ...],
 ) -> tuple[ValueType, ...]:
-    """Result types of `recv`, which the program states: payload, then a token.
+    """Return the result types of `recv`, which the program states: payload, then a token.
 
-    The specification writes DEVICE_TO_HOST in C5, and so for data that comes from the host; its
-    own example and StableHLO's verifier have HOST_TO_DEVICE there. Both are taken.
+    In C5 the specification requires DEVICE_TO_HOST even for data from the host; its own example and
+    StableHLO's verifier use HOST_TO_DEVICE. Both are accepted.
 
     Raises:
-        ConstraintViolation: I1 (no token), I3 (channel_type), I5 (source_target_pairs is no
-            matrix of si64), C1 to C4 (its shape and entries), C5 (channel_type is not that of
-            `is_host_transfer`); "result" when the results are not payload and token.
+        ConstraintViolation: I1 (no token), I3 (channel_type), I5 (source_target_pairs is no matrix
+            of si64), C1 to C4 (its shape and entries), C5 (channel_type does not fit
+            `is_host_transfer`); "result" if the results are not payload and token.
     """
     del channel_id
     require("I1", isinstance(token, TokenType), token)  # I1
@@ -334,11 +335,11 @@ def recv(
     is_host_transfer: bool = False,
     source_target_pairs: Dense | None = None,
 ) -> tuple[Any, ...]:
-    """`recv`: takes what is next in the channel's queue, waiting for another process to send it.
+    """Evaluate `recv`: remove the next values from the channel's queue, waiting for the sender.
 
     Raises:
-        EvaluationError: when nothing ever comes or it is something else, when the transfer is
-            between devices and says nothing of them, or has none that sends to this process.
+        EvaluationError: if nothing arrives or it has other types, or if the transfer is between
+            devices and states none, or none that sends to this process.
     """
     del channel_type
     where = f"channel {channel_id}"
@@ -359,11 +360,11 @@ def recv(
 def async_start_type(
     operands: tuple[ValueType, ...], *, body: Region, result: ValueType | None = None
 ) -> ValueType:
-    """Result type of `async_start`: a future of what the operation in its body gives.
+    """Return the result type of `async_start`: a future of the results of its body's operation.
 
     Raises:
         ConstraintViolation: I1 (operand no tensor, or quantized per axis), C1 (not a single
-            operation in the body), C2 (one that may not be there), C3 (its operands are not those
+            operation in the body), C2 (an op that is not permitted), C3 (its operands are not those
             given), C4 (the future's type).
     """
     tensors = all(
@@ -391,14 +392,14 @@ def _dimension(value_type: ValueType) -> int | None:
 
 
 def async_start(operands: tuple[Any, ...], *, body: Body) -> Future:
-    """`async_start`: runs its body at once, which any backend may do too."""
+    """Evaluate `async_start`: run the body at once, as any backend may."""
     return Future(body(*operands))
 
 
 def async_done_type(
     operand: ValueType, *, results: tuple[ValueType, ...] | None = None
 ) -> tuple[ValueType, ...]:
-    """Result types of `async_done`: what the future promises.
+    """Return the result types of `async_done`: those of the future.
 
     Raises:
         ConstraintViolation: I1 (no future), C1 (other types).
@@ -412,7 +413,7 @@ def async_done_type(
 
 
 def async_done(operand: Future) -> tuple[Any, ...]:
-    """`async_done`: the results of what was started."""
+    """Evaluate `async_done`: return the results of the future."""
     return operand.values
 
 

@@ -1,7 +1,7 @@
 """Cholesky decomposition and triangular systems.
 
-Both are computed column by column over the whole batch, in float64 for numbers of at most 32
-bits and in extended precision for longer ones, and rounded once.
+Both are computed column by column over the whole batch, in float64 for numbers of at most 32 bits
+and in extended precision for longer numbers, and rounded once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def cholesky_type(
     lower: bool = False,  # noqa: ARG001 - says which triangle, not which type
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `cholesky`.
+    """Return the result type of `cholesky`.
 
     Raises:
         ConstraintViolation: I1, C1 (types differ), C2 (rank under 2), C3 (matrices not square).
@@ -53,10 +53,10 @@ def triangular_solve_type(
     transpose_a: str,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `triangular_solve`.
+    """Return the result type of `triangular_solve`.
 
-    C3 of the specification compares `shape(a)[:-3]` with `shape(b)[:-3]`; that the batch
-    dimensions are meant, all but the last two, follows from its definition of the result.
+    C3 of the specification compares `shape(a)[:-3]` with `shape(b)[:-3]`; its definition of the
+    result implies that it means the batch dimensions, all but the last two.
 
     Raises:
         ConstraintViolation: I1, I2, I6 (unknown transpose_a), C1 (element types), C2 (ranks), C3
@@ -79,25 +79,25 @@ def triangular_solve_type(
 
 
 def adjoint(matrices: Array) -> Array:
-    """The conjugate transposes."""
+    """Return the conjugate transposes."""
     return np.conj(np.swapaxes(matrices, -1, -2))
 
 
 def rounded(numbers: Array, to: ElementType) -> Array:
-    """Wide real or complex numbers, rounded once to a type."""
+    """Return wide real or complex numbers, rounded once to a type."""
     return np.asarray(numbers.astype(to.storage)) if to.is_complex else round_to(numbers, to)
 
 
 @quiet
 def cholesky(a: Array, *, lower: bool = False) -> Array:
-    """The lower triangular L with L L^H = a, or the upper triangular U with U^H U = a.
+    """Return the lower triangular L with L L^H = a, or the upper triangular U with U^H U = a.
 
-    Only that triangle of `a` is read, and the other triangle of the result is zero. Where a
-    matrix is not positive definite, NaNs stand from the column on where that shows.
+    Only that triangle of `a` is read, and the other triangle of the result is zero. If a matrix is
+    not positive definite, the result is NaN from the first column on where this shows.
 
     Args:
         a: floating-point or complex matrices, shape (..., n, n).
-        lower: whether the lower triangle is read and written; false in the dialect, left out.
+        lower: whether the lower triangle is read and written; the dialect's default is false.
     """
     matrices = wide(a)
     found = factor(matrices if lower else adjoint(matrices))
@@ -105,7 +105,7 @@ def cholesky(a: Array, *, lower: bool = False) -> Array:
 
 
 def factor(matrices: Array) -> Array:
-    """Lower triangular factors of wide matrices, of which the lower triangles are read."""
+    """Return lower triangular factors of wide matrices; only the lower triangles are read."""
     found = np.zeros_like(matrices)
     for j in range(matrices.shape[-1]):
         above = np.conj(found[..., j, :j, None])
@@ -120,16 +120,16 @@ def factor(matrices: Array) -> Array:
 def triangular_solve(
     a: Array, b: Array, *, left_side: bool, lower: bool, unit_diagonal: bool, transpose_a: str
 ) -> Array:
-    """The solution x of op(a) x = b, or of x op(a) = b.
+    """Return the solution x of op(a) x = b, or of x op(a) = b.
 
     Args:
-        a: matrices, shape (..., n, n), of which one triangle is read, its diagonal only where
-            it is not taken to be all ones.
+        a: matrices, shape (..., n, n); one triangle is read, its diagonal only unless
+            `unit_diagonal`.
         b: right-hand sides, shape (..., n, m) if `left_side`, else (..., m, n).
-        left_side: whether op(a) stands at the left of x.
+        left_side: whether op(a) is on the left of x.
         lower: whether the lower triangle of `a` is read.
-        unit_diagonal: whether the diagonal of `a` is all ones.
-        transpose_a: which op: NO_TRANSPOSE, TRANSPOSE or ADJOINT.
+        unit_diagonal: whether the diagonal of `a` is assumed to be 1.
+        transpose_a: the op: NO_TRANSPOSE, TRANSPOSE or ADJOINT.
     """
     matrices, below = coefficients(
         wide(a), left_side=left_side, lower=lower, unit_diagonal=unit_diagonal,
@@ -148,7 +148,7 @@ def triangular_solve(
 def coefficients(
     a: Array, *, left_side: bool, lower: bool, unit_diagonal: bool, transpose_a: str
 ) -> tuple[Array, bool]:
-    """The triangular T of the system T x = b that is meant, and whether it is lower triangular.
+    """Return the triangular T of the equivalent system T x = b, and whether it is lower triangular.
 
     A system x op(a) = b is its transpose, op(a)^T x^T = b^T.
     """
@@ -171,7 +171,7 @@ _op = partial(
 OPS: tuple[Op, ...] = (
     _op(
         name="cholesky", type_function=cholesky_type, evaluate=cholesky, operands=("a",),
-        attributes=("lower",), optional=("lower",),  # as in the dialect: false
+        attributes=("lower",), optional=("lower",),  # the dialect's default: false
         constraints=("C1", "C2", "C3"), inputs=("I1",), expensive=True,
     ),
     _op(

@@ -1,7 +1,7 @@
-"""Instructions of XLA that StableHLO lacks: what some of XlaBuilder's ops are lowered to.
+"""Instructions of XLA that StableHLO lacks, to which some of XlaBuilder's ops are lowered.
 
 Source: XLA operation semantics ("Cosh", "Erf", "Scan", "TopK"); names and attributes are those of
-the MLIR dialect in which XLA takes them.
+the MLIR dialect in which XLA accepts them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _same_real(operand: TensorType, *, result: TensorType | None = None) -> Tens
 
 
 def cosh(operand: Array) -> Array:
-    """The hyperbolic cosine, correctly rounded; of complex numbers the cosine of i times them."""
+    """Return the hyperbolic cosine, correctly rounded; for complex z the cosine of iz."""
     if not element_type_of(operand).is_complex:
         return FUNCTIONS["mhlo.cosh"](operand)
     turned = np.empty(operand.shape, operand.dtype)
@@ -48,7 +48,8 @@ def cosh(operand: Array) -> Array:
 def top_k_type(
     operand: TensorType, *, k: int, largest: bool = True, results: Types | None = None
 ) -> Types:
-    """Result types of `mhlo.topk`: values, and their indices along the last dimension."""
+    """Return the result types of `mhlo.topk`: values, and their indices along the last
+    dimension."""
     del largest
     given = operand.is_static and operand.rank > 0
     require("operands", given and 0 <= k <= operand.static_shape[-1], operand)
@@ -59,26 +60,26 @@ def top_k_type(
 
 
 def top_k(operand: Array, *, k: int, largest: bool = True) -> Arrays:
-    """`mhlo.topk`: the k largest or smallest along the last dimension, in order, and their indices.
+    """Evaluate `mhlo.topk`: the k largest or smallest elements in order, and their indices.
 
-    Of equal elements the one with the lower index comes first. Where the order has no place for
-    NaN it is taken for larger than all; that is open (reference/unspecified/mhlo.py).
+    Equal elements are ordered by index. NaN is treated as larger than all numbers; this is
+    unspecified (reference/unspecified/mhlo.py).
     """
     ranks = _ranks(operand)
     return first_by(-1 - ranks if largest else ranks, operand, k)
 
 
 def first_by(keys: Array, operand: Array, k: int) -> Arrays:
-    """The k elements of the least keys along the last dimension, in order, and their indices.
+    """Return the k elements with the smallest keys along the last dimension, and their indices.
 
-    Of equal keys the first comes first.
+    Equal keys are ordered by index.
     """
     places = np.argsort(keys, axis=-1, kind="stable")[..., :k]
     return np.take_along_axis(operand, places, axis=-1), places.astype(np.int32)
 
 
 def _ranks(operand: Array) -> Array:
-    """Integers in the elements' order, equal where they are: zeros; and NaN, which is last."""
+    """Return integers in the elements' order; equal for zeros of both signs; NaN is last."""
     numbers = to_float64(operand) if element_type_of(operand).is_float else operand
     _, ranks = np.unique(numbers, return_inverse=True)
     return ranks.reshape(operand.shape)
@@ -98,7 +99,7 @@ def scan_type(
     operands: Types, *, body: Region, dimension: int, operandSegmentSizes: tuple[int, ...],  # noqa: N803
     resultSegmentSizes: tuple[int, ...], results: Types | None = None, **_: Any,  # noqa: N803
 ) -> Types:  # fmt: skip
-    """Result types of `mhlo.scan`: outputs with a dimension more than the body's, then carries."""
+    """Return the result types of `mhlo.scan`: outputs with the body's rank plus 1, then carries."""
     require("operands", sum(operandSegmentSizes) == len(operands), operandSegmentSizes)
     count, made = operandSegmentSizes[0], resultSegmentSizes[0]
     require("operands", _are_scanned(operands[:count], dimension), dimension)
@@ -115,7 +116,7 @@ def scan(
     operands: Arrays, *, body: Body, dimension: int, operandSegmentSizes: tuple[int, ...],  # noqa: N803
     resultSegmentSizes: tuple[int, ...], is_reverse: bool = False, **_: Any,  # noqa: N803
 ) -> Arrays:  # fmt: skip
-    """`mhlo.scan`: the body applied to one slice after the other, with what it carries."""
+    """Evaluate `mhlo.scan`: apply the body to slice after slice, propagating its carries."""
     count, made = operandSegmentSizes[0], resultSegmentSizes[0]
     inputs, carries = operands[:count], operands[count:]
     size = inputs[0].shape[dimension]
@@ -135,27 +136,30 @@ def scan(
 
 
 def check_scan(inputs: Types, carries: Types, body: Region, dimension: int, made: int) -> None:
-    """P1: a dimension that all inputs have, of one size. P2: the body takes slices of the inputs,
-    then what it carries. P3: it returns outputs, then what it carries."""
+    """Check P1 to P3 of a scan.
+
+    P1: a dimension that all inputs have, of one size. P2: the body takes slices of the inputs, then
+    the carries. P3: it returns outputs, then the carries.
+    """
     if require("P1", _are_scanned(inputs, dimension), dimension):
         require("P2", _takes(body, inputs, carries, dimension), argument_types(body))
     require("P3", _hands_on(body, carries, made), output_types(body))
 
 
 def _are_scanned(inputs: Types, dimension: int) -> bool:
-    """Whether all inputs, which are static, have that dimension, of one size."""
+    """Return whether all inputs are static and have that dimension, of one size."""
     inside = bool(inputs) and all(of.is_static and 0 <= dimension < of.rank for of in inputs)
     return inside and len({of.static_shape[dimension] for of in inputs}) == 1
 
 
 def _takes(body: Region, inputs: Types, carries: Types, dimension: int) -> bool:
-    """Whether a body takes slices of the inputs, then what it carries."""
+    """Return whether a body takes slices of the inputs, then the carries."""
     slices = tuple(_without(of, dimension) for of in inputs)
     return argument_types(body) == (*slices, *carries)
 
 
 def _hands_on(body: Region, carries: Types, made: int) -> bool:
-    """Whether a body returns so many outputs, then what it carries."""
+    """Return whether a body returns `made` outputs, then the carries."""
     return output_types(body)[made:] == carries
 
 

@@ -1,9 +1,9 @@
 """Batch normalization and its gradient.
 
 The specification defines the three ops by other ops; `inference`, `moments` and `gradient` are
-those definitions. They are written with numpy's functions alone, so that they serve numbers (in
-float64, of f64 in extended precision, in the range of their own type, rounded once at the end) as
-well as numbers with errors.
+those definitions. They use numpy's functions only, so that they accept numbers (in float64, for f64
+in extended precision, in the range of their own type, rounded once at the end) as well as numbers
+with errors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from reference.ops.elementwise.types import FLOAT
 
 
 def _inputs(tensors: dict[str, TensorType], *vectors: str) -> None:
-    """The ids I1, I2, ... in order: floating-point or per-tensor quantized, some of rank 1."""
+    """Check I1, I2, ... in order: floating-point or per-tensor quantized; `vectors` of rank 1."""
     for number, (name, of) in enumerate(tensors.items(), 1):
         require(f"I{number}", of in FLOAT and (name not in vectors or of.rank == 1), of)  # I1 to I5
 
@@ -42,7 +42,7 @@ def _has_feature(operand: TensorType, feature_index: int) -> bool:
 
 
 def _is_size(given: TensorType, size: int | None) -> bool:
-    """Whether `size(given) = size` is, or during execution can be."""
+    """Return whether `size(given) = size` holds, or may hold at run time."""
     return size is None or not given.is_static or math.prod(given.static_shape) == size
 
 
@@ -57,12 +57,12 @@ def batch_norm_grad_type(
     feature_index: int,
     results: tuple[TensorType, ...] | None = None,
 ) -> tuple[TensorType, ...]:
-    """Result types of `batch_norm_grad`: those of `operand` and, twice, of `scale`.
+    """Return the result types of `batch_norm_grad`: those of `operand` and, twice, of `scale`.
 
     Raises:
-        ConstraintViolation: I1 to I5, "result" (not three results), C1 (feature_index), C2
-            (element types), C3 (shapes of what is as large as the operand), C4 (shapes of the
-            rest), C5 (size of scale).
+        ConstraintViolation: I1 to I5, "result" (not three results), C1 (feature_index), C2 (element
+            types), C3 (shapes that must equal the operand's), C4 (other shapes), C5 (size of
+            scale).
     """
     tensors = {"operand": operand, "scale": scale, "mean": mean, "variance": variance}
     _inputs({**tensors, "grad_output": grad_output}, "scale", "mean", "variance")
@@ -91,7 +91,7 @@ def batch_norm_inference_type(
     feature_index: int,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `batch_norm_inference`.
+    """Return the result type of `batch_norm_inference`.
 
     Raises:
         ConstraintViolation: I1 to I5, C1 (feature_index), C2 (element types), C3 to C6 (sizes of
@@ -118,12 +118,12 @@ def batch_norm_training_type(
     feature_index: int,
     results: tuple[TensorType, ...] | None = None,
 ) -> tuple[TensorType, ...]:
-    """Result types of `batch_norm_training`: those of `operand` and, twice, of `scale`.
+    """Return the result types of `batch_norm_training`: those of `operand` and, twice, of `scale`.
 
     Raises:
-        ConstraintViolation: I1 to I3, "result" (not three results), C1 (feature_index), C2
-            (element types), C3 to C6 (sizes of scale, offset, batch_mean and batch_var), C7 (type
-            of the output).
+        ConstraintViolation: I1 to I3, "result" (not three results), C1 (feature_index), C2 (element
+            types), C3 to C6 (sizes of scale, offset, batch_mean and batch_var), C7 (type of the
+            output).
     """
     _inputs({"operand": operand, "scale": scale, "offset": offset}, "scale", "offset")
     inferred = (operand, scale, scale)
@@ -143,17 +143,18 @@ def batch_norm_training_type(
 
 
 def total(x: Any, axes: tuple[int, ...]) -> Any:
-    """`compute_sum`; the dimensions that are summed up stay, with size 1."""
+    """Return `compute_sum`, with summed dimensions kept at size 1."""
     return np.add.reduce(x, axis=axes, keepdims=True)
 
 
 def inference(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, epsilon: Any) -> Any:
-    """The definition of `batch_norm_inference`."""
+    """Return `batch_norm_inference` by its definition."""
     return scale * ((x - mean) / np.sqrt(variance + epsilon)) + offset
 
 
 def moments(x: Any, count: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """`compute_mean` and `compute_variance`; `count` is the number of elements per feature."""
+    """Return `compute_mean` and `compute_variance`; `count` is the number of elements per
+    feature."""
     mean = total(x, axes) / count
     centered = x - mean
     return mean, total(centered * centered, axes) / count
@@ -169,7 +170,7 @@ def gradient(
     count: Any,
     axes: tuple[int, ...],
 ) -> tuple[Any, Any, Any]:
-    """The definition of `batch_norm_grad`; `count` is the number of elements per feature."""
+    """Return `batch_norm_grad` by its definition; `count` is the number of elements per feature."""
     centered = x - mean
     deviation = np.sqrt(variance + epsilon)
     along = total(grad_output * centered, axes) * centered / (variance + epsilon)
@@ -183,19 +184,19 @@ def gradient(
 
 
 def reduced_axes(operand: Array, feature_index: int) -> tuple[int, ...]:
-    """The dimensions that are summed up: all but the feature's."""
+    """Return the summed dimensions: all but the feature dimension."""
     return tuple(axis for axis in range(operand.ndim) if axis != feature_index)
 
 
 def per_feature(vector: Array, operand: Array, feature_index: int) -> Array:
-    """A number for each feature, shaped to meet the elements of the operand."""
+    """Return one number per feature, shaped to broadcast to the operand."""
     shape = [1] * operand.ndim
     shape[feature_index] = -1
     return vector.reshape(shape)
 
 
 def constants(operand: Array, feature_index: int, epsilon: float) -> tuple[Array, Array]:
-    """`epsilon` and the number of elements per feature, as constants of the element type."""
+    """Return `epsilon` and the number of elements per feature, as constants of the element type."""
     of = element_type_of(operand)
     axes = reduced_axes(operand, feature_index)
     count = math.prod(operand.shape[axis] for axis in axes)
@@ -223,15 +224,15 @@ def batch_norm_grad(
     epsilon: float,
     feature_index: int,
 ) -> tuple[Array, Array, Array]:
-    """The gradients of `batch_norm_training` for its operand, scale and offset.
+    """Return the gradients of `batch_norm_training` for its operand, scale and offset.
 
     Args:
         operand: floating-point numbers of any shape with at least one dimension.
-        scale: a number for each index of the feature dimension, as are `mean` and `variance`.
-        mean: what the operand is centered by.
-        variance: the square of what it is divided by, but for epsilon.
+        scale: a number for each index of the feature dimension, as `mean` and `variance`.
+        mean: subtracted from the operand.
+        variance: the square, without epsilon, of the divisor of the operand.
         grad_output: the gradient of the output, of the operand's shape.
-        epsilon: what is added to the variance.
+        epsilon: added to the variance.
         feature_index: the feature dimension.
     """
     size = operand.shape[feature_index]
@@ -254,8 +255,10 @@ def batch_norm_inference(
     epsilon: float,
     feature_index: int,
 ) -> Array:
-    """The operand centered by `mean`, divided by the square root of `variance` and epsilon, then
-    scaled and shifted; all but the operand are given for each index of the feature dimension."""
+    """Return the operand minus `mean`, over sqrt(`variance` + epsilon), scaled and shifted.
+
+    All but the operand are given for each index of the feature dimension.
+    """
     given = (scale, offset, mean, variance)
     factor, shift, center, spread = (_ranged(per_feature(v, operand, feature_index)) for v in given)
     added, _count = constants(operand, feature_index, epsilon)
@@ -267,7 +270,7 @@ def batch_norm_inference(
 def batch_norm_training(
     operand: Array, scale: Array, offset: Array, *, epsilon: float, feature_index: int
 ) -> tuple[Array, Array, Array]:
-    """The operand normalized by its own mean and variance, and these two, for each feature."""
+    """Return the operand normalized by its mean and variance, and both for each feature."""
     size = operand.shape[feature_index]
     factor, shift = (_ranged(per_feature(v, operand, feature_index)) for v in (scale, offset))
     added, count = constants(operand, feature_index, epsilon)

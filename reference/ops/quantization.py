@@ -1,6 +1,6 @@
-"""Quantized tensors: what their types must be, and the ops to them and from them.
+"""Quantized tensors: constraints on their types, and the ops to and from them.
 
-A quantized tensor holds integers of its storage type, called codes here; a code i stands for the
+A quantized tensor holds integers of its storage type, called codes here; a code i represents the
 number (i - zero_point) * scale of the expressed type.
 
 Source: StableHLO specification, "Types" (constraints C1 to C13 of quantized types), "Quantization
@@ -33,12 +33,12 @@ from reference.numerics.rounding import integers_to, round_to, to_float64
 
 
 def uniform_quantize_type(operand: TensorType, *, result: TensorType) -> TensorType:
-    """Result type of `uniform_quantize`, which the program states.
+    """Return the result type of `uniform_quantize`, which the program states.
 
     Raises:
         ConstraintViolation: I1 (neither of floating-point nor of quantized type), C1 (shapes
-            differ), C2 (the expressed type of the result is not that of the operand; the result
-            is not quantized).
+            differ), C2 (the expressed type of the result is not that of the operand; the result is
+            not quantized).
     """
     taken = is_quantized(operand) or _is_float(operand)
     require("I1", taken, operand)  # I1
@@ -49,11 +49,11 @@ def uniform_quantize_type(operand: TensorType, *, result: TensorType) -> TensorT
 
 
 def uniform_dequantize_type(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
-    """Result type of `uniform_dequantize`: the operand's expressed type.
+    """Return the result type of `uniform_dequantize`: the operand's expressed type.
 
     Raises:
-        ConstraintViolation: I1 (the operand is not quantized), C1 (shapes differ), C2 (element
-            type of the result).
+        ConstraintViolation: I1 (the operand is not quantized), C1 (shapes differ), C2 (element type
+            of the result).
     """
     quantized = require("I1", is_quantized(operand), operand)  # I1
     inferred = TensorType(operand.shape, expressed_of(operand))
@@ -65,7 +65,7 @@ def uniform_dequantize_type(operand: TensorType, *, result: TensorType | None = 
 
 
 def expressed_of(given: TensorType) -> ElementType:
-    """The expressed type of a quantized tensor, the element type of any other."""
+    """Return the expressed type of a quantized tensor, the element type of any other."""
     of = given.element_type
     return of.expressed_type if isinstance(of, QuantizedType) else of
 
@@ -75,11 +75,12 @@ def _is_float(given: TensorType) -> bool:
 
 
 def broken_type(given: TensorType) -> tuple[str, ...]:
-    """The ids of the constraints on quantized types that a tensor type breaks, in order.
+    """Return the ids of the constraints on quantized types that a tensor type violates, in order.
 
     C1, C2 and C8 hold by construction: bounds and zero points are integers, which are of the
-    storage type when they are in its range (C3, C7). C4 is taken to ask for scales that the
-    expressed type has, or rounds to a positive finite number: programs write them in decimal.
+    storage type if they are in its range (C3, C7). C4 is read as requiring scales that the
+    expressed type has, or rounds to a positive finite number, because programs write them in
+    decimal.
     """
     of = given.element_type
     if not isinstance(of, QuantizedType):
@@ -105,15 +106,15 @@ def broken_type(given: TensorType) -> tuple[str, ...]:
 
 
 def dequantize(codes: Array, quantized_type: QuantizedType) -> Array:
-    """The numbers that codes stand for: `dequantize` of the specification.
+    """Return the numbers that codes represent: the specification's `dequantize`.
 
-    The zero point is subtracted without wrapping around, as the chapter "Types" has it (the
-    formula in "Quantization computations" subtracts within the storage type, where 127 - -128 has
-    no room); the difference is converted to the expressed type, and the product rounded in it.
+    The zero point is subtracted without wrapping, as in the chapter "Types" (the formula in
+    "Quantization computations" subtracts within the storage type, where 127 - -128 does not fit).
+    The difference is converted to the expressed type, in which the product is rounded.
     """
     if _is_native(
         quantized_type
-    ):  # differences of so few bits are exact, products rounded by the machine
+    ):  # such short differences are exact, and the machine rounds products
         scales, zeros = _steps(quantized_type, codes.ndim)
         return np.asarray((codes.astype(zeros.dtype) - zeros) * scales)
     difference = _wide(codes) - along(
@@ -127,11 +128,11 @@ def dequantize(codes: Array, quantized_type: QuantizedType) -> Array:
 
 @quiet
 def quantize(numbers: Array, quantized_type: QuantizedType) -> Array:
-    """The codes nearest to numbers of the expressed type: `quantize` of the specification.
+    """Return the codes nearest to numbers of the expressed type: the specification's `quantize`.
 
     Every step is rounded in the expressed type: the quotient by the scale, the sum with the zero
-    point, clamped to the range of codes, then the nearest integer, even of two. A NaN, which the
-    conversion to integers leaves open, becomes 0 as everywhere in this reference, or the code
+    point, the clamp to the range of codes, then the nearest integer, ties to even. A NaN, whose
+    conversion to integers is unspecified, becomes 0 as everywhere in this reference, or the code
     nearest to 0.
     """
     to, rank = quantized_type.expressed_type, numbers.ndim
@@ -153,18 +154,18 @@ def quantize(numbers: Array, quantized_type: QuantizedType) -> Array:
         for bound in (quantized_type.storage_min, quantized_type.storage_max)
     )
     whole = np.rint(np.clip(np.nan_to_num(to_float64(moved), nan=0.0), low, high))
-    # a bound that the expressed type has not, such as 2^31 - 1 in f32, may have been rounded up
+    # a bound that the expressed type lacks, such as 2^31 - 1 in f32, may have been rounded up
     codes = np.clip(whole.astype(np.int64), quantized_type.storage_min, quantized_type.storage_max)
     return np.asarray(convert_to(codes, quantized_type.storage_type))
 
 
 def requantize(codes: Array, given: QuantizedType, to: QuantizedType) -> Array:
-    """Codes of one quantized type as the nearest ones of another."""
+    """Return codes of one quantized type as the nearest codes of another."""
     return codes if given == to else quantize(dequantize(codes, given), to)
 
 
 def _is_native(quantized_type: QuantizedType) -> bool:
-    """Whether numpy's own arithmetic rounds as the expressed type does, and has every code."""
+    """Return whether numpy's arithmetic rounds as the expressed type does, and has every code."""
     return (
         quantized_type.expressed_type.name in ("f32", "f64")
         and quantized_type.storage_type.bits <= 16
@@ -173,7 +174,7 @@ def _is_native(quantized_type: QuantizedType) -> bool:
 
 @lru_cache(maxsize=256)
 def _steps(quantized_type: QuantizedType, rank: int) -> tuple[Array, Array]:
-    """Scales and zero points as numbers of the expressed type, shaped to meet an array."""
+    """Return scales and zero points as numbers of the expressed type, shaped for broadcasting."""
     zeros = np.array(quantized_type.zero_points, quantized_type.expressed_type.storage)
     return rounded_scales(quantized_type, rank), along(zeros, quantized_type, rank)
 
@@ -184,12 +185,12 @@ def _narrow(codes: Array, to: ElementType) -> Array:
 
 
 def _wide(codes: Array) -> Array:
-    """Codes as int64: storage types of 64 bits exist on paper only (MLIR has up to 32)."""
+    """Return codes as int64: no program has storage types of 64 bits (MLIR supports up to 32)."""
     return codes.astype(np.int64)
 
 
 def rounded_scales(quantized_type: QuantizedType, rank: int) -> Array:
-    """The scales as numbers of the expressed type, shaped to meet an array of that rank."""
+    """Return the scales as numbers of the expressed type, shaped for an array of that rank."""
     return along(
         round_to(np.array(quantized_type.scales, np.float64), quantized_type.expressed_type),
         quantized_type,
@@ -198,7 +199,7 @@ def rounded_scales(quantized_type: QuantizedType, rank: int) -> Array:
 
 
 def along(values: Array, quantized_type: QuantizedType, rank: int) -> Array:
-    """One value for all elements, or one for each index of the quantization dimension."""
+    """Return one value for all elements, or one for each index of the quantization dimension."""
     axis = quantized_type.quantization_dimension
     if axis is None:
         return values.reshape(())
@@ -206,12 +207,12 @@ def along(values: Array, quantized_type: QuantizedType, rank: int) -> Array:
 
 
 def _itself(operand: Array, **_: object) -> Array:
-    """Both ops, in the expressed type: there a quantized tensor is the numbers it stands for."""
+    """Return the operand: both ops are the identity on the numbers of the expressed type."""
     return operand
 
 
 _EXPRESSED = tuple(of for of in FLOATS if of.float_format.has_zero)
-"""Expressed types: all but f8E8M0FNU, which has no number for a code that stands for 0."""
+"""Expressed types: all but f8E8M0FNU, which has no number for a code that represents 0."""
 
 _op = partial(
     Op, dialect=Dialect.STABLEHLO, specified=True, attributes=(), element_types=_EXPRESSED,

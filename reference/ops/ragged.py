@@ -1,9 +1,9 @@
-"""Products of matrices of which groups of rows, of columns or of batches go together.
+"""Products of matrices in groups of rows, of columns or of batches.
 
-Source: XLA operation semantics, "RaggedDot", which has StableHLO's `chlo.ragged_dot` say what it
-computes; that op's own description, and StableHLO's decomposition of it. One dimension of lhs is
-ragged: `group_sizes` says how many of its indices belong to the first group, how many of the next
-ones to the second, and so on. Indices after the last group belong to none.
+Source: XLA operation semantics, "RaggedDot", which refers to StableHLO's `chlo.ragged_dot`; that
+op's own description, and StableHLO's decomposition. One dimension of lhs is ragged: `group_sizes`
+states how many of its indices belong to the first group, how many of the following indices to the
+second, and so on. Indices after the last group belong to none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reference.ops.contraction import Dimensions, arranged, check_precision_conf
 
 Sizes = tuple[int, ...]
 Product = Callable[[Array, Array], Array]
-"""product(matrix of lhs, matrix of rhs): what becomes of the members of one group."""
+"""product(matrix of lhs, matrix of rhs): the product of the members of one group."""
 
 _DOT = (
     "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
@@ -34,11 +34,11 @@ _DOT = (
 )  # fmt: skip
 _RAGGED = ("lhs_ragged_dimensions", "rhs_group_dimensions")
 _BATCHED = 3
-"""Dimensions of batches of matrices."""
+"""The rank of batches of matrices."""
 
 
 class Mode(Enum):
-    """What the ragged dimension of lhs is."""
+    """The kind of the ragged dimension of lhs."""
 
     ROWS = "non-contracting: each group of rows is multiplied by a matrix of its own"
     DEPTH = "contracting: each group of products is added up to a result of its own"
@@ -46,7 +46,7 @@ class Mode(Enum):
 
 
 class Ragged(NamedTuple):
-    """Dimension numbers: those of a product, the ragged one of lhs and rhs's of the groups."""
+    """The dimension numbers of a product, of the ragged dimension of lhs and of rhs's groups."""
 
     dot: Dimensions
     ragged: int
@@ -54,7 +54,7 @@ class Ragged(NamedTuple):
 
     @property
     def mode(self) -> Mode:
-        """What the ragged dimension is."""
+        """The kind of the ragged dimension."""
         if self.ragged in self.dot.lhs_contracting:
             return Mode.DEPTH
         return Mode.BATCH if self.ragged in self.dot.lhs_batching else Mode.ROWS
@@ -72,7 +72,7 @@ class Ragged(NamedTuple):
         return self.dot._replace(rhs_batching=batching, rhs_contracting=contracting)
 
     def before(self, rank: int) -> Sizes:
-        """The dimensions of lhs for each of whose indices there may be group sizes of their own."""
+        """Return the dimensions of lhs whose indices may have separate group sizes."""
         dot, ragged = self.dot, self.ragged
         if self.mode is Mode.BATCH:
             return dot.lhs_batching[: dot.lhs_batching.index(ragged)]
@@ -90,7 +90,7 @@ def numbers_of(
     rhs_group_dimensions: Sizes = (),
     **_: object,
 ) -> Ragged:
-    """The attributes of an operation as one value; of several ragged dimensions the first."""
+    """Return the attributes of an operation as one value, with the first ragged dimension."""
     dot = Dimensions(
         lhs_batching_dimensions, rhs_batching_dimensions,
         lhs_contracting_dimensions, rhs_contracting_dimensions,
@@ -104,15 +104,15 @@ def numbers_of(
 def check_ragged(
     lhs: TensorType, rhs: TensorType, group_sizes: TensorType, ids: tuple[str, ...], **given: Sizes
 ) -> bool:
-    """What dimension numbers and group sizes must be, each by its id; whether all of it holds.
+    """Check dimension numbers and group sizes, each by its id; return whether all are valid.
 
     In order: lhs has one ragged dimension; sizes agree along contracting dimensions; and along
-    batching ones; rhs has one dimension of groups, neither contracted nor of batches, where rows
-    are ragged, and none elsewhere; it has a part for each group; group sizes are integers: those of
-    all groups, or for each index of the dimensions before the ragged one.
+    batching dimensions; rhs has one group dimension, neither contracting nor batching, if rows are
+    ragged, and none otherwise; it has a part for each group; group sizes are integers, given for
+    all groups, or for each index of the dimensions before the ragged dimension.
 
     Raises:
-        ConstraintViolation: with the id of what does not hold.
+        ConstraintViolation: with the violated id.
     """
     ragged, groups = (tuple(given.get(name, ())) for name in _RAGGED)
     if not require(ids[0], len(ragged) == 1 and 0 <= ragged[0] < lhs.rank, ragged):
@@ -144,7 +144,8 @@ def _agree(lhs: TensorType, ours: Sizes, rhs: TensorType, theirs: Sizes) -> bool
 
 
 def result_sizes(lhs: Sizes, rhs: Sizes, groups: int, numbers: Ragged) -> Sizes:
-    """The sizes of the result: batches, rows, columns; before these the groups, in mode DEPTH."""
+    """Return the sizes of the result: batches, rows, columns; in mode DEPTH preceded by the
+    groups."""
     dot = numbers.dot
     return (
         *((groups,) if numbers.mode is Mode.DEPTH else ()),
@@ -157,7 +158,9 @@ def ragged_dot_type(
     lhs: TensorType, rhs: TensorType, group_sizes: TensorType, *, result: TensorType,
     precision_config: tuple[str, ...] = (), **given: Sizes,
 ) -> TensorType:  # fmt: skip
-    """Result type of `chlo.ragged_dot`, which the program states: its element type is free.
+    """Return the result type of `chlo.ragged_dot`, which the program states.
+
+    The element type is free.
 
     Raises:
         ConstraintViolation: "attributes", "operands" (see `check_ragged`), "result" (sizes).
@@ -175,14 +178,14 @@ def ragged_dot_type(
 
 
 def members(group_sizes: Array, size: int, before: Sizes) -> Array:
-    """Which indices of a dimension each group has: booleans (groups, *before, size).
+    """Return a mask of the indices of a dimension in each group: (groups, *before, size).
 
     Args:
-        group_sizes: of shape (*before, groups), or (groups,) where all have the same.
-        size: that of the ragged dimension; what goes beyond it is in no group.
-        before: sizes of the dimensions that come first.
+        group_sizes: of shape (*before, groups), or (groups,) if all are the same.
+        size: the size of the ragged dimension; indices beyond it are in no group.
+        before: sizes of the preceding dimensions.
     """
-    counts = np.minimum(group_sizes.astype(object), size).astype(np.int64)  # of ui64, too
+    counts = np.minimum(group_sizes.astype(object), size).astype(np.int64)  # for ui64, too
     ends = np.cumsum(counts, axis=-1)[..., None]
     index = np.arange(size)
     held = np.moveaxis((ends - counts[..., None] <= index) & (index < ends), -2, 0)
@@ -192,7 +195,7 @@ def members(group_sizes: Array, size: int, before: Sizes) -> Array:
 
 
 def held_by(lhs: Array, group_sizes: Array, numbers: Ragged) -> Array:
-    """The `members` of the ragged dimension of lhs."""
+    """Return the `members` of the ragged dimension of lhs."""
     before = tuple(lhs.shape[d] for d in numbers.before(lhs.ndim))
     return members(group_sizes, lhs.shape[numbers.ragged], before)
 
@@ -200,9 +203,9 @@ def held_by(lhs: Array, group_sizes: Array, numbers: Ragged) -> Array:
 def products_of_groups(
     lhs: Array, rhs: Array, group_sizes: Array, numbers: Ragged, product: Product
 ) -> Array:
-    """What `product` makes of each group's members, in the result's places; 0 where there are none.
+    """Return the `product` of each group's members, at the result's positions; 0 without members.
 
-    The matrices that it is given are of `wide` elements; the result is as `result_sizes` says.
+    The matrices passed to `product` are of `wide` elements; `result_sizes` is the result's shape.
     """
     if numbers.mode is Mode.BATCH:
         a, b, shape = arranged(lhs, rhs, numbers.dot)
@@ -233,7 +236,8 @@ def _of_rows(lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Prod
 
 
 def spread(lhs: Array, held: Array, dot: Dimensions, dimensions: Sizes) -> Array:
-    """Members of groups as (groups, batches, indices), all of the `dimensions` of lhs as one."""
+    """Return members of groups as (groups, batches, indices), with `dimensions` of lhs
+    flattened."""
     batch = tuple(lhs.shape[d] for d in dot.lhs_batching)
     sizes = (*batch, *(lhs.shape[d] for d in dimensions))
     shaped = held.reshape(*held.shape, *(1 for _ in sizes[held.ndim - 1 :]))
@@ -256,7 +260,7 @@ def _of_depth(lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Pro
 def ragged_dot(
     lhs: Array, rhs: Array, group_sizes: Array, *, result: TensorType, **given: Any
 ) -> Array:
-    """Sums of products, for each group of a ragged dimension of lhs (see `Mode`)."""
+    """Return sums of products, for each group of a ragged dimension of lhs (see `Mode`)."""
     product = partial(matmul, to=result.element, boolean=lhs.dtype == np.bool_)
     return products_of_groups(lhs, rhs, group_sizes, numbers_of(**given), product)
 

@@ -36,7 +36,7 @@ RNG_ALGORITHMS = ("DEFAULT", "THREE_FRY", "PHILOX")
 """The values of `rng_algorithm`."""
 
 STATE_SIZES = {"THREE_FRY": (2,), "PHILOX": (2, 3)}
-"""How many words the state has; by DEFAULT that is implementation-defined."""
+"""The number of words of the state; for DEFAULT it is implementation-defined."""
 
 _REAL = admitted(Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT)
 _NUMBER = admitted(Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT)
@@ -46,14 +46,14 @@ _WORD, _INDEX = ELEMENT_TYPES["ui64"], ELEMENT_TYPES["si64"]
 def rng_type(
     a: TensorType, b: TensorType, shape: TensorType, *, rng_distribution: str, result: TensorType
 ) -> TensorType:
-    """Result type of `rng`, which the program states.
+    """Return the result type of `rng`, which the program states.
 
-    `shape` is an operand whose value the program knows; of a type alone only how many sizes it
-    has can be checked.
+    `shape` is an operand whose value the program knows; its type only allows a check of the number
+    of sizes.
 
     Raises:
-        ConstraintViolation: I1 to I4, C1 (element types), C2 (NORMAL of other than
-            floating-point numbers), C3 (shape).
+        ConstraintViolation: I1 to I4, C1 (element types), C2 (NORMAL of other than floating-point
+            numbers), C3 (shape).
     """
     require("I1", a in _REAL and a.rank == 0, a)  # I1
     require("I2", b in _REAL and b.rank == 0, b)  # I2
@@ -72,7 +72,7 @@ def rng_type(
 def rng_bit_generator_type(
     initial_state: TensorType, *, rng_algorithm: str, results: tuple[TensorType, ...]
 ) -> tuple[TensorType, ...]:
-    """Result types of `rng_bit_generator`, which the program states.
+    """Return the result types of `rng_bit_generator`, which the program states.
 
     Raises:
         ConstraintViolation: I1 (unknown algorithm), I2 (state not of rank 1 and ui64), "result"
@@ -92,24 +92,24 @@ def rng_bit_generator_type(
 
 @quiet
 def rng(a: Array, b: Array, shape: Array, *, rng_distribution: str, result: TensorType) -> Array:
-    """Random numbers: the same always for the same operands, by Philox from their bits.
+    """Return random numbers, a function of the operands: Philox seeded with their bits.
 
     Args:
-        a: the least number of UNIFORM, the mean of NORMAL; a scalar.
-        b: what numbers of UNIFORM are less than, the standard deviation of NORMAL; a scalar.
+        a: the minimum of UNIFORM, the mean of NORMAL; a scalar.
+        b: the exclusive maximum of UNIFORM, the standard deviation of NORMAL; a scalar.
         shape: the result's shape.
         rng_distribution: UNIFORM or NORMAL.
         result: the result's type.
 
     Raises:
-        ValueError: when `shape` is not the shape of the result's type (C3).
+        ValueError: if `shape` is not the shape of the result's type (C3).
     """
     sizes = tuple(int(size) for size in shape)
     if sizes != result.static_shape:
         raise ValueError(f"shape {sizes} given for {result}")
     of = element_type_of(a)
     state = np.array([_seed(a, b), 0], np.uint64)
-    if rng_distribution == "NORMAL":  # Box and Muller's transform
+    if rng_distribution == "NORMAL":  # the Box-Muller transform
         _, bits = philox_bits(state, (2, *sizes), 64)
         first, second = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
         radius = np.sqrt(-2 * np.log(1 - first))
@@ -119,7 +119,7 @@ def rng(a: Array, b: Array, shape: Array, *, rng_distribution: str, result: Tens
 
 
 def _seed(a: Array, b: Array) -> int:
-    """Any function of the bits of two scalars."""
+    """Return a hash of the bits of two scalars."""
     return (int(to_bits(a)) * 0x9E3779B97F4A7C15 ^ int(to_bits(b))) & (1 << 64) - 1
 
 
@@ -133,7 +133,7 @@ def _uniform_floats(a: Array, b: Array, bits: Array) -> Array:
 
 
 def _uniform_integers(a: Array, b: Array, bits: Array) -> Array:
-    """a plus remainders modulo b - a: uniform but for a part of b - a in 2^64."""
+    """Return a plus remainders modulo b - a: uniform up to (b - a) / 2^64."""
     of = element_type_of(a)
     low, high = int(a), int(b)
     offset = bits % np.uint64(high - low) if high > low else np.zeros_like(bits)
@@ -147,10 +147,10 @@ def _uniform_integers(a: Array, b: Array, bits: Array) -> Array:
 def rng_bit_generator(
     initial_state: Array, *, rng_algorithm: str, results: tuple[TensorType, ...]
 ) -> tuple[Array, Array]:
-    """The state afterwards, and uniform random bits of the output's type.
+    """Return the new state, and uniform random bits of the output's type.
 
-    THREE_FRY and PHILOX are those of reference/numerics/counter_based.py. By DEFAULT it is PHILOX,
-    on a state of any size: of one of neither 2 nor 3 words, the words are combined into the key.
+    THREE_FRY and PHILOX are those of reference/numerics/counter_based.py. DEFAULT is PHILOX on a
+    state of any size: if it has neither 2 nor 3 words, the words are combined into the key.
     """
     output = results[1]
     of = output.element

@@ -1,4 +1,4 @@
-"""Tables with an entry for each op, put together from one module for each family."""
+"""Tables with an entry per op, assembled from one module per family."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ def _every(_: Op) -> bool:
 
 
 def none(_: Op) -> bool:
-    """No op needs an entry: those without one have nothing to say."""
+    """Return False: no op needs an entry."""
     return False
 
 
 def assembled(package: str, name: str, *, needed: Callable[[Op], bool] = _every) -> dict[str, Any]:
-    """The tables called `name` of the package's modules, one for each family, as one table.
+    """Return one table, merged from the tables called `name` of a package's modules, one per
+    family.
 
     Args:
-        package: where the modules are, named as the families of `reference.ops.table`.
+        package: the package of the modules, which are named like the families of
+            `reference.ops.table`.
         name: a dict in each module, by mnemonic.
-        needed: which ops have to have an entry.
+        needed: returns whether an op must have an entry.
 
     Raises:
-        LookupError: when a module has entries for ops of other families, or lacks some.
+        LookupError: if a module has entries for ops of other families, or lacks required entries.
     """
     table: dict[str, Any] = {}
     for family, records in FAMILIES.items():

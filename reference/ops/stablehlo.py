@@ -1,7 +1,7 @@
 """The ops of the StableHLO specification: the records of all its families.
 
-This list of families is the only one: upper layers add to each op what is theirs (cases, near
-misses, what is open, a rule) in modules of the same names, see `reference.ops.registry`.
+This list of families is the only one. Upper layers add their data for each op (cases, near misses,
+unspecified results, a rule) in modules of the same names, see `reference.ops.registry`.
 """
 
 from __future__ import annotations

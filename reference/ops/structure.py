@@ -1,4 +1,4 @@
-"""What operations are to a program beside what they compute: calls, branches and loops, hosts."""
+"""The structural roles of operations in a program: calls, branches and loops, host transfers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CALLS = {"call": "callee", "func.call": "callee"}
 """Operations of other dialects that call a function, and the attribute that names it."""
 
 CALLEE = _CALLS | {record.name: record.callee for record in OPS.values() if record.callee}
-"""Ops that stand for what a function computes, and the attribute that names it."""
+"""Ops whose result is a function's, and the attribute that names the function."""
 
 CONTROL_FLOW = frozenset(record.name for record in OPS.values() if record.structure.holds_program)
 """Ops whose regions are parts of the program rather than functions that an op applies."""
@@ -24,28 +24,29 @@ COMMUNICATION = frozenset(
 """Ops whose results depend on the process that executes them, or on the others of its group."""
 
 HOST = frozenset(record.name for record in OPS.values() if record.structure is Structure.TRANSFERS)
-"""Ops that wait for a host, or another process, to do its part."""
+"""Ops that wait for the host or another process."""
 
 RETURNS = frozenset({"func.return", "return", "sdy.return"})
 """Ops that end a region with its results."""
 
 
 def computations(operation: Operation) -> tuple[str, ...]:
-    """The names of the functions that a custom call may apply."""
+    """Return the names of the functions that a custom call may apply."""
     names = operation.attribute("called_computations")
     return tuple(map(str, names)) if isinstance(names, tuple) else ()
 
 
 def named_functions(operation: Operation) -> tuple[str, ...]:
-    """The names of all functions that an operation refers to: its callee, its computations."""
+    """Return the names of all functions that an operation refers to: its callee, its
+    computations."""
     callees = (operation.attribute(name) for name in dict.fromkeys(CALLEE.values()))
     return (*(name for name in callees if isinstance(name, str)), *computations(operation))
 
 
 def redirected(operation: Operation, names: Mapping[str, str]) -> Operation:
-    """Return an operation that refers to functions by their new names, its regions as they are.
+    """Return an operation with new names for the functions that it refers to; regions unchanged.
 
-    `names` are the new names by the old ones; a name that is not among them stays.
+    `names` maps old names to new names; other names stay.
     """
     if not named_functions(operation):
         return operation
@@ -63,7 +64,7 @@ def redirected(operation: Operation, names: Mapping[str, str]) -> Operation:
 
 
 def structure_of(operation: Operation) -> Structure | None:
-    """How an operation takes part in its program; None of those of other dialects."""
+    """Return the role of an operation in its program; None for operations of other dialects."""
     record = OPS.get(operation.name)
     if record is None:
         return Structure.CALLS if operation.name in _CALLS else None
@@ -71,23 +72,23 @@ def structure_of(operation: Operation) -> Structure | None:
 
 
 def is_constant(operation: Operation) -> bool:
-    """Whether its result is what the program states."""
+    """Return whether the program states the operation's result."""
     return structure_of(operation) is Structure.CONSTANT
 
 
 def calls_target(operation: Operation) -> bool:
-    """Whether it is a custom call, which may mean anything."""
+    """Return whether this is a custom call, whose meaning is arbitrary."""
     return structure_of(operation) is Structure.CALLS_TARGET
 
 
 def is_inside(operation: Operation) -> bool:
-    """Whether it is a branch or a loop, in which the program goes on."""
+    """Return whether this is a branch or a loop, whose regions are executed inline."""
     structure = structure_of(operation)
     return structure is not None and structure.is_inside
 
 
 def is_structure(operation: Operation) -> bool:
-    """Whether it computes nothing of its own: a constant, a branch, a loop, a call, a tuple."""
+    """Return whether the operation computes nothing itself: constant, branch, loop, call, tuple."""
     structure = structure_of(operation)
     if structure is not None and structure.hands_on:
         return not any(isinstance(value.type, TensorType) for value in operation.results)

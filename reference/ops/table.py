@@ -1,4 +1,4 @@
-"""Every op that the reference knows: the records of all families of both dialects in one table."""
+"""The table of every op that the reference knows, with all families of both dialects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAMILIES: dict[str, tuple[Op, ...]] = (
     | {"mhlo": mhlo.OPS, "ragged": (*ragged.OPS, *ragged_exchange.OPS)}
     | {f"xla.{module.__name__.rpartition('.')[2]}": module.OPS for module in _XLA_MODULES}
 )
-"""The ops of each family; XlaBuilder's are in a folder of their own in every layer."""
+"""The ops of each family; XlaBuilder's are in a separate folder in every layer."""
 
 _RECORDS = [record for records in FAMILIES.values() for record in records]
 

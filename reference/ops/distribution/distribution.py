@@ -1,7 +1,7 @@
 """Ops by which processes communicate: collectives, and the ids of the process.
 
-Inputs and attributes bear the specification's names. Each function gives the results in one
-process: `process` says which one it is, and meets the others of its group.
+Inputs and attributes have the specification's names. Each function returns the results in one
+process: `process` is that process, and exchanges values with the others of its group.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ Arrays = tuple[Array, ...]
 
 
 def replica_id(*, process: Process) -> Array:
-    """`replica_id`: the replica id of the process."""
+    """Evaluate `replica_id`: return the replica id of the process."""
     return np.asarray(process.id[0], np.uint32)
 
 
 def partition_id(*, process: Process) -> Array:
-    """`partition_id`: the partition id of the process."""
+    """Evaluate `partition_id`: return the partition id of the process."""
     return np.asarray(process.id[1], np.uint32)
 
 
 def _group(strategy: Strategy, groups: Dense, process: Process) -> list[ProcessId]:
-    """The group of a process that has to be in one.
+    """Return the group of a process that must be in a group.
 
     Raises:
-        EvaluationError: when it is in none, or there are no groups.
+        EvaluationError: if it is in no group, or there are no groups.
     """
     if is_empty(groups):
         raise EvaluationError("replica_groups is empty, and must hold every process")
@@ -77,7 +77,7 @@ def all_gather(
     use_global_device_ids: bool = False,
     results: tuple[ValueType, ...],
 ) -> Arrays:
-    """`all_gather`: the operands of all processes of the group, one behind the other."""
+    """Evaluate `all_gather`: concatenate the operands of all processes of the group."""
     del results
     strategy = by_global_ids(channel_id, use_global_device_ids)
     given = process.exchange(_group(strategy, replica_groups, process), operands)
@@ -85,7 +85,7 @@ def all_gather(
 
 
 Contributions = Sequence[Array] | None
-"""What is folded to make a result of a process; None of a result that folds nothing."""
+"""The arrays that are folded to a result of a process; None if the result is not folded."""
 
 
 def _all_reduce_contributions(
@@ -102,13 +102,14 @@ def _all_reduce_contributions(
 
 
 def all_reduce(operands: Arrays, *, computation: Body, process: Process, **given: Any) -> Arrays:
-    """`all_reduce`: the operands of all processes of the group, folded in the group's order."""
+    """Evaluate `all_reduce`: fold the operands of all processes of the group, in its order."""
     to_fold = _all_reduce_contributions(operands, process=process, **given)
     return tuple(folded(computation, arrays) for arrays in to_fold if arrays is not None)
 
 
 def folded(computation: Body, arrays: Sequence[Array]) -> Array:
-    """Arrays of one shape folded element by element, exactly where the computation is known."""
+    """Return arrays of one shape folded elementwise, exactly if the computation is a known
+    monoid."""
     (element,) = folding.argument_elements(computation.region)[:1]
     values = np.stack(folding.converted(arrays, (element,) * len(arrays)))
     (monoid,) = folding.components(computation.region)
@@ -138,7 +139,7 @@ def _reduce_scatter_contributions(
 def reduce_scatter(
     operand: Array, *, computation: Body, process: Process, result: ValueType, **given: Any
 ) -> Array:
-    """`reduce_scatter`: the process's own part of what all_reduce would give."""
+    """Evaluate `reduce_scatter`: return the process's own part of an all_reduce."""
     del result
     (parts,) = _reduce_scatter_contributions(operand, process=process, **given)
     return folded(computation, parts or ())
@@ -154,7 +155,7 @@ def all_to_all(
     replica_groups: Dense,
     channel_id: int = 0,
 ) -> Arrays:
-    """`all_to_all`: of each process's operands the part with this one's number in the group."""
+    """Evaluate `all_to_all`: concatenate each process's part with this process's index."""
     group = _group(by_channel(channel_id), replica_groups, process)
     given = process.exchange(group, operands)
     number = group.index(process.id)
@@ -176,7 +177,7 @@ def collective_broadcast(
     has_dynamic_root: bool = False,
     results: tuple[ValueType, ...],
 ) -> Arrays:
-    """`collective_broadcast`: the operands of the group's root; zeros in no group."""
+    """Evaluate `collective_broadcast`: return the root's operands; zeros outside of all groups."""
     count = len(operands) - has_dynamic_root
     groups = by_channel(channel_id)(listed_ids(replica_groups), process.grid)
     group = group_of(groups, process.id)
@@ -188,7 +189,7 @@ def collective_broadcast(
 
 
 def _roots(operands: Arrays, count: int, dynamic: bool, size: int) -> list[int]:
-    """For each result the number of its root in the group: the first, or what an operand says."""
+    """Return the root's index in the group for each result: the first, or given by an operand."""
     if not dynamic:
         return [0] * count
     roots: list[int] = operands[-1].tolist()
@@ -204,7 +205,7 @@ def check_roots(
     has_dynamic_root: bool = False,
     channel_id: int = 0,
 ) -> None:
-    """C6 of `collective_broadcast`: the roots, where they are known, are in their groups."""
+    """Check C6 of `collective_broadcast`: known roots are in their groups."""
     del channel_id
     roots, size = operands[-1], replica_groups.type.static_shape[1]
     if has_dynamic_root and roots is not None:
@@ -212,7 +213,7 @@ def check_roots(
 
 
 def _zeros(value_type: ValueType) -> Array:
-    """A tensor of zeros, as codes where it is quantized."""
+    """Return a tensor of zeros, as codes if it is quantized."""
     assert isinstance(value_type, TensorType)
     of, shape = value_type.element_type, value_type.static_shape
     if isinstance(of, QuantizedType):
@@ -228,7 +229,7 @@ def collective_permute(
     channel_id: int = 0,
     result: ValueType,
 ) -> Array:
-    """`collective_permute`: the operand of the source that is paired with the process, or zeros."""
+    """Evaluate `collective_permute`: return the operand of the process's source, or zeros."""
     pairs = by_channel(channel_id)(source_target_pairs.array.tolist(), process.grid)
     process.post(operand)
     sources = [source for source, target in pairs if target == process.id]
@@ -259,7 +260,7 @@ def _collective_reduce_contributions(
 def collective_reduce(
     operands: Arrays, *, computation: Body, process: Process, **given: Any
 ) -> Arrays:
-    """`collective_reduce`: what all_reduce would give in the group's root, zeros elsewhere."""
+    """Evaluate `collective_reduce`: return the all_reduce in the group's root, zeros elsewhere."""
     (element,) = folding.argument_elements(computation.region)[:1]
     to_fold = _collective_reduce_contributions(operands, process=process, **given)
     return tuple(
@@ -278,10 +279,10 @@ _CONTRIBUTIONS: dict[str, Callable[..., list[Contributions]]] = {
 def contributions(
     operation: Operation, operands: Any, process: Process, attributes: dict[str, Any]
 ) -> list[Contributions]:
-    """What is folded to make each result of an operation in a process.
+    """Return the arrays that are folded to each result of an operation in a process.
 
-    `operands` are those of the process, as the op's evaluation takes them, as are the attributes.
-    Of an op that does not fold, None for each result.
+    `operands` are those of the process, and `attributes` those that the op's evaluation takes. For
+    an op that does not fold, return None for each result.
     """
     found = _CONTRIBUTIONS.get(operation.name)
     if found is None:

@@ -1,6 +1,6 @@
-"""How collectives split the process grid into process groups.
+"""Process groups of collectives.
 
-Spec "Collective ops": four strategies, each of which makes groups of process ids, in order, of
+Spec, "Collective ops": four strategies, each of which makes ordered groups of process ids from
 groups of replica ids, partition ids or flattened ids.
 """
 
@@ -19,38 +19,39 @@ Strategy = Callable[[IdGroups, ProcessGrid], ProcessGroups]
 
 
 def cross_replica(replica_groups: IdGroups, grid: ProcessGrid) -> ProcessGroups:
-    """Groups of processes of one partition each: every replica group once for each partition."""
+    """Return groups within one partition: each replica group once per partition."""
     _, partitions = grid
     return [[(r, p) for r in group] for group in replica_groups for p in range(partitions)]
 
 
 def cross_partition(partition_groups: IdGroups, grid: ProcessGrid) -> ProcessGroups:
-    """Groups of processes of one replica each: every partition group once for each replica."""
+    """Return groups within one replica: each partition group once per replica."""
     replicas, _ = grid
     return [[(r, p) for p in group] for group in partition_groups for r in range(replicas)]
 
 
 def cross_replica_and_partition(replica_groups: IdGroups, grid: ProcessGrid) -> ProcessGroups:
-    """Groups of all partitions of some replicas: partition by partition, replicas in order."""
+    """Return groups of all partitions of some replicas: partition by partition, replicas in
+    order."""
     _, partitions = grid
     return [[(r, p) for p in range(partitions) for r in group] for group in replica_groups]
 
 
 def flattened_ids(flattened_id_groups: IdGroups, grid: ProcessGrid) -> ProcessGroups:
-    """Groups by flattened ids: replica_id * num_partitions + partition_id."""
+    """Return groups by flattened ids: replica_id * num_partitions + partition_id."""
     _, partitions = grid
     return [[divmod(flat, partitions) for flat in group] for group in flattened_id_groups]
 
 
 def by_global_ids(channel_id: int, use_global_device_ids: bool) -> Strategy:
-    """The strategy of all_gather, all_reduce and reduce_scatter."""
+    """Return the strategy of all_gather, all_reduce and reduce_scatter."""
     if use_global_device_ids:
         return flattened_ids
     return cross_replica_and_partition if channel_id > 0 else cross_replica
 
 
 def by_channel(channel_id: int) -> Strategy:
-    """The strategy of the other collectives."""
+    """Return the strategy of the other collectives."""
     return cross_partition if channel_id > 0 else cross_replica
 
 
@@ -63,18 +64,18 @@ _COUNTED: dict[Strategy, Callable[[ProcessGrid], int]] = {
 
 
 def ids_of(strategy: Strategy, grid: ProcessGrid) -> int:
-    """How many ids there are of those that a strategy takes."""
+    """Return the number of ids of the kind that a strategy takes."""
     return _COUNTED[strategy](grid)
 
 
 def listed_ids(replica_groups: Dense) -> list[list[int]]:
-    """The groups of ids, which MLIR fills up with -1 where they are of several sizes."""
+    """Return the groups of ids; MLIR pads groups of several sizes with -1."""
     rows: list[list[int]] = replica_groups.array.tolist()
     return [[number for number in row if number != PADDING] for row in rows]
 
 
 def is_empty(replica_groups: Dense) -> bool:
-    """Whether no group is listed."""
+    """Return whether there are no groups."""
     return replica_groups.type.shape[0] == 0
 
 
@@ -82,5 +83,5 @@ PADDING = -1
 
 
 def group_of(groups: ProcessGroups, process: ProcessId) -> list[ProcessId] | None:
-    """The group that a process is in; None where it is in none."""
+    """Return the group that a process is in, or None."""
     return next((group for group in groups if process in group), None)

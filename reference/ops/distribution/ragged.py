@@ -1,4 +1,4 @@
-"""An all_to_all of parts of different sizes, which processes say as they send them.
+"""An all_to_all of parts whose different sizes the processes send.
 
 Source: XLA operation semantics, "RaggedAllToAll". XLA has it as an instruction, which MLIR writes
 as a custom call of that name (conformance/stablehlo/custom_calls.py).
@@ -26,7 +26,7 @@ Types = tuple[TensorType, ...]
 
 
 class Given(NamedTuple):
-    """The operands, in the order of the custom call (the page's is another)."""
+    """The operands, in the order of the custom call (the page's order differs)."""
 
     input: Array
     output: Array
@@ -36,17 +36,17 @@ class Given(NamedTuple):
     recv_sizes: Array
 
     def updates(self, number: int, count: int) -> Iterator[tuple[int, int, int]]:
-        """What goes to a process of the group: (from, size, to) of each update."""
+        """Yield (from, size, to) of each update for a process of the group."""
         said = self.input_offsets, self.send_sizes, self.output_offsets
         mine = (one.reshape(count, -1)[number].tolist() for one in said)
         return zip(*mine, strict=True)
 
 
 def check_shapes(given: Types, ids: tuple[str, str]) -> bool:
-    """What offsets and sizes, and what input and output must have in common, each by its id.
+    """Check the shapes of offsets and sizes, and of input and output, each under its id.
 
     Raises:
-        ConstraintViolation: with the id of what does not hold.
+        ConstraintViolation: with the violated id.
     """
     of_input, output, *places = given
     alike = len({of.shape for of in places}) == 1
@@ -61,7 +61,7 @@ def ragged_all_to_all_type(
     operands: Types, *, replica_groups: Dense, channel_id: int = 0,
     result: TensorType | None = None, scope: Program | None = None,
 ) -> TensorType:  # fmt: skip
-    """Result type of `mhlo.ragged_all_to_all`: that of the output.
+    """Return the result type of `mhlo.ragged_all_to_all`: the output's.
 
     Raises:
         ConstraintViolation: "operands" (their number, shapes and types), "attributes" (ids of
@@ -87,12 +87,12 @@ def ragged_all_to_all_type(
 def ragged_all_to_all(
     operands: Arrays, *, process: Process, replica_groups: Dense, channel_id: int = 0
 ) -> Array:
-    """`mhlo.ragged_all_to_all`: the output, with what the processes of the group write to it.
+    """Evaluate `mhlo.ragged_all_to_all`: return the output with the updates of the group.
 
     Raises:
-        EvaluationError: when the process is in no group, rows are beyond input or output, two
-            updates meet, or a size is not the one that is waited for: the page gives that no
-            meaning.
+        EvaluationError: if the process is in no group, rows are outside of input or output, two
+            updates overlap, or a size is not the expected size: the page does not define the
+            result.
     """
     groups = by_channel(channel_id)(listed_ids(replica_groups), process.grid)
     group = group_of(groups, process.id)

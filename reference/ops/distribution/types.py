@@ -1,7 +1,7 @@
 """Result types of the ops by which processes communicate.
 
-Every constraint is checked under the specification's id. Those that speak of the numbers of
-replicas and partitions are checked where the program around the operation says them (`scope`).
+Every constraint is checked under the specification's id. Constraints on the numbers of replicas and
+partitions are checked if the enclosing program states them (`scope`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _SI64, _SI32 = ELEMENT_TYPES["si64"], ELEMENT_TYPES["si32"]
 
 
 def grid_of(scope: Program | None) -> ProcessGrid | None:
-    """The process grid of the program around; None where it is not known."""
+    """Return the process grid of the enclosing program, or None if unknown."""
     return None if scope is None else scope.process_grid
 
 
 def id_type(*, result: TensorType | None = None) -> TensorType:
-    """Result type of `replica_id` and `partition_id`: a scalar of ui32."""
+    """Return the result type of `replica_id` and `partition_id`: a scalar of ui32."""
     require("result", result in (None, _ID), result)
     return result or _ID
 
@@ -55,9 +55,9 @@ def _is_matrix(label: str, given: Dense) -> bool:
 def _check_ids(
     labels: tuple[str, str, str], groups: Sequence[Sequence[int]], count: int | None
 ) -> None:
-    """Require distinct ids, each of the `count` ids that there are, and their range.
+    """Require that ids are unique, cover all `count` ids, and are in range.
 
-    Where `count` is not known there still is an id at least: groups may never be empty.
+    If `count` is unknown at least one id is required: groups must not be empty.
     """
     unique, size, bounds = labels
     ids = [number for group in groups for number in group]
@@ -78,7 +78,7 @@ def _count(strategy: Strategy, scope: Program | None) -> int | None:
 
 
 def _group_size(strategy: Strategy, given: Dense, scope: Program | None) -> int | None:
-    """`dim(process_groups, 1)`; None where that depends on a grid which is not known."""
+    """Return `dim(process_groups, 1)`; None if that depends on an unknown grid."""
     rows = given.type.shape[1]
     grid = grid_of(scope)
     if strategy is not cross_replica_and_partition or rows is None:
@@ -91,7 +91,7 @@ def _with_sizes(of: TensorType, sizes: dict[int, int | None]) -> TensorType:
 
 
 def _agree(results: Types, wanted: Types) -> bool:
-    """Whether types are those wanted; a dimension of unknown size agrees with every size."""
+    """Return whether types are those wanted; a dimension of unknown size agrees with every size."""
     return len(results) == len(wanted) and all(
         result.element_type == of.element_type and _shapes_agree(result, of)
         for result, of in zip(results, wanted, strict=True)
@@ -112,7 +112,7 @@ def all_gather_type(
     results: Types,
     scope: Program | None = None,
 ) -> Types:
-    """Result types of `all_gather`: the operands', longer along `all_gather_dim`.
+    """Return the result types of `all_gather`: the operands', larger along `all_gather_dim`.
 
     Raises:
         ConstraintViolation: I1, I3 (types of inputs), C1 (all_gather_dim), C2 to C4
@@ -139,7 +139,7 @@ def _multiplied(of: TensorType, dimension: int, by: int | None) -> TensorType:
 
 
 def _body(label: str, operands: Types, computation: Region) -> TensorType | None:
-    """The scalar type that a computation folds, which every operand can be promoted to."""
+    """Return the scalar type that a computation folds, to which all operands can be promoted."""
     given, returned = argument_types(computation), output_types(computation)
     first = given[0] if given else None
     fits = isinstance(first, TensorType) and first.rank == 0
@@ -160,7 +160,7 @@ def all_reduce_type(
     results: Types | None = None,
     scope: Program | None = None,
 ) -> Types:
-    """Result types of `all_reduce`: the operands' shapes, elements of the computation's type.
+    """Return the result types of `all_reduce`: the operands' shapes, the computation's elements.
 
     Raises:
         ConstraintViolation: I1, I2 (types of inputs), C1 to C3 (replica_groups), C4 (channel_id),
@@ -181,7 +181,7 @@ def all_reduce_type(
 
 
 def _folded(operands: Types, scalar: TensorType | None) -> Types:
-    """The operands' shapes with elements of the type that a computation folds."""
+    """Return the operands' shapes with elements of the type that a computation folds."""
     if scalar is None:
         return operands
     return tuple(replace(of, element_type=scalar.element_type) for of in operands)
@@ -198,7 +198,7 @@ def reduce_scatter_type(
     result: TensorType,
     scope: Program | None = None,
 ) -> TensorType:
-    """Result type of `reduce_scatter`: the operand's, shorter along `scatter_dimension`.
+    """Return the result type of `reduce_scatter`: smaller along `scatter_dimension`.
 
     Raises:
         ConstraintViolation: I1, I3 (types of inputs), C1, C2 (scatter_dimension), C3 to C5
@@ -236,7 +236,7 @@ def all_to_all_type(
     results: Types | None = None,
     scope: Program | None = None,
 ) -> Types:
-    """Result types of `all_to_all`: split along one dimension, concatenated along another.
+    """Return the result types of `all_to_all`: split along one dimension, joined along another.
 
     Raises:
         ConstraintViolation: I1, I5 (types of inputs), C1 to C4 (dimensions), C5 to C8
@@ -285,11 +285,11 @@ def collective_broadcast_type(
     results: Types | None = None,
     scope: Program | None = None,
 ) -> Types:
-    """Result types of `collective_broadcast`: those of the operands that are data.
+    """Return the result types of `collective_broadcast`: those of the data operands.
 
     Raises:
         ConstraintViolation: I1, I2 (types of inputs), C1, C2 (replica_groups), C3 to C5 (operands
-            and results). C6 speaks of values: see `check_roots`.
+            and results). For C6, on values, see `check_roots`.
     """
     _tensors("I1", operands)  # I1
     _check_groups(("I2", "C1", "C2"), replica_groups, channel_id, scope)  # I2, C1, C2
@@ -311,7 +311,7 @@ def collective_broadcast_type(
 def _check_groups(
     labels: tuple[str, str, str], given: Dense, channel_id: int, scope: Program | None
 ) -> None:
-    """Groups that need not cover all ids: their type, `is_unique`, and their range."""
+    """Check groups that need not cover all ids: their type, `is_unique`, and their range."""
     kind, unique, bounds = labels
     if not _is_matrix(kind, given):
         return
@@ -328,7 +328,7 @@ def collective_permute_type(
     result: TensorType | None = None,
     scope: Program | None = None,
 ) -> TensorType:
-    """Result type of `collective_permute`: the operand's.
+    """Return the result type of `collective_permute`: the operand's.
 
     Raises:
         ConstraintViolation: I1, I2 (types of inputs), C1 to C4 (source_target_pairs), C5 (result).
@@ -341,7 +341,7 @@ def collective_permute_type(
 
 
 def check_pairs(given: Dense, count: int | None) -> None:
-    """C1 to C4 of `source_target_pairs`, a matrix; there are `count` ids, where that is known."""
+    """Check C1 to C4 of `source_target_pairs`, a matrix; `count` is the number of ids, if known."""
     if not require("C1", given.type.shape[1] == 2, given.type):  # C1
         return
     pairs: list[list[int]] = given.array.tolist()
@@ -361,7 +361,7 @@ def collective_reduce_type(
     results: Types | None = None,
     scope: Program | None = None,
 ) -> Types:
-    """Result types of `collective_reduce`: the shapes of the operands that are data.
+    """Return the result types of `collective_reduce`: the shapes of the data operands.
 
     Raises:
         ConstraintViolation: I1, I2 (types of inputs), C1, C2 (replica_groups), C3 (shapes and

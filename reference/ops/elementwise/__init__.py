@@ -1,1 +1,1 @@
-"""Ops that work element by element: result types, and the records."""
+"""Elementwise ops: result types, and the records."""

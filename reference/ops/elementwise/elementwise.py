@@ -38,7 +38,7 @@ def _alike(
     evaluate: Evaluate,
     rounding: Rounding,
 ) -> Op:
-    """An op whose operands and result all have one type."""
+    """Return the record of an op whose operands and result all have one type."""
     quantized = admits.quantized is not Quantized.NONE
     return _op(
         name=name, type_function=partial(types.same_type, admits=admits), evaluate=evaluate,
@@ -63,7 +63,7 @@ def _elementary(name: str) -> Op:
 
 
 def _exact(record: Op) -> Op:
-    """An op of numbers whose results need no rounding."""
+    """Return the record of an op on numbers whose results need no rounding."""
     return replace(record, is_exact=exactness.always)
 
 
@@ -227,7 +227,7 @@ OPS: tuple[Op, ...] = (
 BINARY = frozenset(
     record.name for record in OPS if record.operands == ("lhs", "rhs") and not record.attributes
 )
-"""The ops of two operands, lhs and rhs (`compare` has attributes besides)."""
+"""The ops of two operands, lhs and rhs, without attributes (which `compare` has)."""
 
 SHIFTS = tuple(record.name for record in OPS if record.name.startswith("shift_"))
 """The shifts, whose second operand is a number of bits."""

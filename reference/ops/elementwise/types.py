@@ -1,8 +1,8 @@
-"""Result types of the elementwise ops: every constraint is checked under the specification's id.
+"""Result types of the elementwise ops, with every constraint checked under its id.
 
-Positional parameters are the op's inputs, keyword-only ones its attributes. `result` is the type
-that a program states for the result, checked too where it is given. The ids I1, I2, ... name
-the inputs whose types or values the specification restricts in its tables "Inputs".
+Positional parameters are the op's inputs, keyword-only parameters its attributes. `result` is the
+type that a program states for the result, checked if it is given. The ids I1, I2, ... refer to the
+inputs that the specification restricts in its tables "Inputs".
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _inputs(operands: tuple[TensorType, ...], admits: Admitted) -> None:
 def same_type(
     *operands: TensorType, admits: Admitted, result: TensorType | None = None
 ) -> TensorType:
-    """Ops whose operands and result all have one (baseline) type: most of the elementwise ops.
+    """Return the result type of ops whose operands and result have one (baseline) type.
 
     Raises:
         ConstraintViolation: I1, I2 (operand not of an admitted type), C1 (types differ).
@@ -66,10 +66,10 @@ def same_type(
 
 
 def add_type(lhs: TensorType, rhs: TensorType, *, result: TensorType | None = None) -> TensorType:
-    """Result type of `add`, the one binary op that admits per-axis quantized tensors.
+    """Return the result type of `add`, the only binary op that admits per-axis quantized tensors.
 
     Raises:
-        ConstraintViolation: I1, I2, C1 of tensors; C2 to C7 of quantized ones.
+        ConstraintViolation: I1, I2, C1; C2 to C7 if quantized.
     """
     _inputs((lhs, rhs), ANY)
     types = stated(lhs, rhs, result)
@@ -98,7 +98,7 @@ def _add_quantized(lhs: QuantizedType, rhs: QuantizedType, result: QuantizedType
 
 
 def abs_type(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
-    """Result type of `abs`: the modulus of a complex number is of the type of its parts.
+    """Return the result type of `abs`: for complex numbers the type of their parts.
 
     Raises:
         ConstraintViolation: I1, C1 (shapes differ), C2 (element type of the result).
@@ -113,7 +113,7 @@ def abs_type(operand: TensorType, *, result: TensorType | None = None) -> Tensor
 
 
 def part_type(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
-    """Result type of `real` and `imag`.
+    """Return the result type of `real` and `imag`.
 
     Raises:
         ConstraintViolation: I1, C1 (shapes differ), C2 (element type of the result).
@@ -138,7 +138,7 @@ def clamp_type(
     *,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `clamp`, whose bounds may be scalars.
+    """Return the result type of `clamp`, whose bounds may be scalars.
 
     Raises:
         ConstraintViolation: I1 to I3, C1, C2 (shape of a bound), C3 (element types), C4.
@@ -161,7 +161,7 @@ def compare_type(
     compare_type: str | None = None,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `compare`; without a `compare_type` the one that C3 asks for is meant.
+    """Return the result type of `compare`; the default `compare_type` is the one that C3 requires.
 
     Raises:
         ConstraintViolation: I1 to I4, C1 (element types), C2 (shapes), C3 (compare_type).
@@ -179,7 +179,8 @@ def compare_type(
 
 
 def compare_types_of(element_type: ElementType) -> tuple[str, ...]:
-    """The values of `compare_type` that constraint C3 of `compare` permits, the default first."""
+    """Return the values of `compare_type` that constraint C3 of `compare` permits, default
+    first."""
     if element_type.is_signed:
         return ("SIGNED",)
     if element_type.is_float:
@@ -190,7 +191,7 @@ def compare_types_of(element_type: ElementType) -> tuple[str, ...]:
 def complex_type(
     lhs: TensorType, rhs: TensorType, *, result: TensorType | None = None
 ) -> TensorType:
-    """Result type of `complex`.
+    """Return the result type of `complex`.
 
     Raises:
         ConstraintViolation: I1, I2 (parts not f32 or f64), C1, C2 (shape), C3 (element type).
@@ -208,7 +209,7 @@ def complex_type(
 
 
 def constant_type(*, value: Dense, result: TensorType | None = None) -> TensorType:
-    """Result type of `constant`.
+    """Return the result type of `constant`.
 
     Raises:
         ConstraintViolation: C1 (the type of the value is not that of the output).
@@ -219,7 +220,7 @@ def constant_type(*, value: Dense, result: TensorType | None = None) -> TensorTy
 
 
 def convert_type(operand: TensorType, *, result: TensorType) -> TensorType:
-    """Result type of `convert`, which the program states.
+    """Return the result type of `convert`, which the program states.
 
     Raises:
         ConstraintViolation: I1 (quantized operand), C1 (shapes differ).
@@ -230,7 +231,7 @@ def convert_type(operand: TensorType, *, result: TensorType) -> TensorType:
 
 
 def bitcast_convert_type(operand: TensorType, *, result: TensorType) -> TensorType:
-    """Result type of `bitcast_convert`, which the program states.
+    """Return the result type of `bitcast_convert`, which the program states.
 
     Raises:
         ConstraintViolation: C1 (sizes in bits do not match), C2 (only one of the two is complex).
@@ -246,7 +247,7 @@ def _stored_bits(given: TensorType) -> int:
 
 
 def _bits_match(operand: TensorType, result: TensorType) -> bool:
-    """Constraint C1 of `bitcast_convert`: the wider element is a row of the narrower tensor."""
+    """Check constraint C1 of `bitcast_convert`: a wide element is a row of the narrow tensor."""
     wide, narrow = _stored_bits(operand), _stored_bits(result)
     if wide == narrow:
         return same_shape(operand, result)
@@ -260,7 +261,7 @@ def _bits_match(operand: TensorType, result: TensorType) -> bool:
 
 
 def iota_type(*, iota_dimension: int, result: TensorType) -> TensorType:
-    """Result type of `iota`, which the program states.
+    """Return the result type of `iota`, which the program states.
 
     Raises:
         ConstraintViolation: C1 (no such dimension).
@@ -270,7 +271,7 @@ def iota_type(*, iota_dimension: int, result: TensorType) -> TensorType:
 
 
 def is_finite_type(x: TensorType, *, result: TensorType | None = None) -> TensorType:
-    """Result type of `is_finite`.
+    """Return the result type of `is_finite`.
 
     Raises:
         ConstraintViolation: I1, C1 (shapes differ).
@@ -288,7 +289,7 @@ def reduce_precision_type(
     mantissa_bits: int,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `reduce_precision`.
+    """Return the result type of `reduce_precision`.
 
     Raises:
         ConstraintViolation: I1, C1 (types differ), C2, C3 (too few bits).
@@ -308,7 +309,7 @@ def select_type(
     *,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `select`, whose predicate may be a scalar.
+    """Return the result type of `select`, whose predicate may be a scalar.
 
     Raises:
         ConstraintViolation: I1 (predicate not i1), I2, I3, C1 (its shape), C2 (types differ).

@@ -1,9 +1,9 @@
-"""Folding with any body: trees over the leaves of all results at once, and what a body is made of.
+"""Folds with any body: trees over the leaves of all results, and the ops that make up a body.
 
-The specification folds by some full binary tree whose leaves are, in order, the elements and any
-number of init values anywhere among them. The reference takes one init value before all elements,
-and then pairs of neighbours, level by level: whole arrays at a time, in as many calls of the body
-as the number of leaves has bits. Where other trees would give other results, the result is open
+The specification folds by a full binary tree whose leaves are, in order, the elements and any
+number of init values among them. The reference takes one init value before all elements, and then
+pairs of neighbours, level by level: whole arrays at a time, in as many calls of the body as the
+number of leaves has bits. If other trees give other results, the result is unspecified
 (reference/unspecified/reduction.py).
 """
 
@@ -34,22 +34,23 @@ Schedule = Callable[[Lanes, Rows, tuple[Array, ...]], Rows]
 
 
 def argument_elements(region: Region) -> tuple[ElementType, ...]:
-    """The element types of a body's arguments: what elements are converted to before a fold."""
+    """Return the element types of a body's arguments, to which elements are converted before a
+    fold."""
     types = [of for of in argument_types(region) if isinstance(of, TensorType)]
     return tuple(of.stored for of in types)
 
 
 def converted(arrays: Sequence[Array], to: Sequence[ElementType]) -> tuple[Array, ...]:
-    """`to_destination_type` of the specification, array by array."""
+    """Convert arrays one by one, as the specification's `to_destination_type` does."""
     pairs = zip(arrays, to, strict=True)
     return tuple(x if x.dtype == of.storage else convert_to(x, of) for x, of in pairs)
 
 
 @cache
 def components(region: Region) -> tuple[Monoid | None, ...]:
-    """For each result the op that alone makes it from its two arguments, None where it is not so.
+    """Return for each result the only op that computes it from its two arguments, else None.
 
-    A body of N results takes 2 N arguments, of which result i belongs with i and N + i.
+    A body of N results takes 2 N arguments; result i depends on arguments i and N + i.
     """
     if not region.operations:
         return ()
@@ -71,16 +72,16 @@ def components(region: Region) -> tuple[Monoid | None, ...]:
 def fold(
     body: Body, inputs: Sequence[Array], init_values: Sequence[Array], leaves: Leaves
 ) -> tuple[Array, ...]:
-    """The results of a reduction, each of the leaves' shape.
+    """Return the results of a reduction, each with the leaves' shape.
 
-    Components that are known ops are folded exactly, see monoids.py; for the others the body is
+    Results that are known monoids are folded exactly, see monoids.py; for the others the body is
     applied along a tree.
     """
     types = argument_elements(body.region)[: len(inputs)]
     values, inits = converted(inputs, types), converted(init_values, types)
     made_by = components(body.region)
     known = [monoids.folds(monoid, of) for monoid, of in zip(made_by, types, strict=True)]
-    trees = values  # where all are known nobody looks at them
+    trees = values  # unused if all are known monoids
     if not all(known):
         trees = scheduled(body.lanes, values, inits, leaves, init_then_tree)
     return tuple(
@@ -96,7 +97,7 @@ def scheduled(
     leaves: Leaves,
     schedule: Schedule,
 ) -> tuple[Array, ...]:
-    """The results when every result's leaves are folded by one schedule."""
+    """Return the results if every result's leaves are folded by one schedule."""
     size = int(np.prod(leaves.shape, dtype=np.int64))
     results = tuple(np.empty(size, x.dtype) for x in values)
     for where, rows in leaves.groups(values, inits):
@@ -106,7 +107,7 @@ def scheduled(
 
 
 def init_then_tree(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
-    """One init value, then the tree of the leaves: the reference's choice."""
+    """Fold one init value, then the tree of the leaves: the reference's choice."""
     start = init_row(rows, inits)
     if not len(rows[0]):
         return start
@@ -114,14 +115,14 @@ def init_then_tree(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
 
 
 def init_row(rows: Rows, inits: tuple[Array, ...]) -> Rows:
-    """The init values, in every lane."""
+    """Return the init values, in every lane."""
     return tuple(np.full(x.shape[1], init) for x, init in zip(rows, inits, strict=True))
 
 
 def tree(lanes: Lanes, rows: Rows, offset: int = 0) -> Rows:
-    """The leaves (one at least) folded by pairs of neighbours until one is left.
+    """Fold at least one leaf by pairs of neighbours until one is left.
 
-    With an `offset` of 1 the first leaf of each level waits for the next, which makes another tree.
+    With an `offset` of 1 the first leaf of each level waits for the next level: a different tree.
     """
     while len(rows[0]) > 1:
         first = offset if len(rows[0]) > 2 else 0

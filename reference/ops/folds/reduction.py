@@ -1,4 +1,4 @@
-"""Folding with a body: reduce, reduce_window, select_and_scatter, and map."""
+"""Folds with a body: reduce, reduce_window, select_and_scatter, and map."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reduce(
     dimensions: tuple[int, ...],
     body: Body,
 ) -> tuple[Array, ...]:
-    """The elements along `dimensions` folded by the body, with one init value before them all."""
+    """Fold the elements along `dimensions` by the body, starting with one init value."""
     leaves = Slices(inputs[0].shape, tuple(dimensions))
     return folding.fold(body, inputs, init_values, leaves)
 
@@ -39,9 +39,9 @@ def reduce_window(
     window_dilations: tuple[int, ...] | None = None,
     padding: Dense | None = None,
 ) -> tuple[Array, ...]:
-    """The elements in each window folded by the body; padding is made of init values.
+    """Fold the elements in each window by the body, starting with one init value.
 
-    One more init value comes before each window's elements.
+    Padding consists of init values.
     """
     leaves = leaves_of_windows(
         inputs[0].shape,
@@ -65,9 +65,9 @@ def select_and_scatter(
     window_strides: tuple[int, ...] | None = None,
     padding: Dense | None = None,
 ) -> Array:
-    """Source elements folded by `scatter` into the place that `select` chose from their window.
+    """Fold source elements by `scatter` at the position that `select` chose in their window.
 
-    Each place starts with one init value; what comes from a window of padding alone is dropped.
+    Each position starts with one init value; the source of a window of padding only is dropped.
     """
     windows = leaves_of_windows(
         operand.shape,
@@ -85,7 +85,7 @@ def map_(
     dimensions: tuple[int, ...],  # noqa: ARG001 - all of them (C3)
     computation: Body,
 ) -> Array:
-    """The computation applied to the inputs element by element."""
+    """Apply the computation to the inputs element by element."""
     shape = inputs[0].shape
     (result,) = computation.lanes(*(x.reshape(-1) for x in inputs))
     return np.asarray(result).reshape(shape)

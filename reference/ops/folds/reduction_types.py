@@ -1,7 +1,7 @@
 """Result types of reduce, reduce_window, select_and_scatter and map.
 
-Every constraint is checked under the specification's id; an id that only makes sense where another
-holds is checked only then.
+Every constraint is checked under the specification's id; an id that presupposes another is checked
+only if that holds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _signature(region: Region) -> str:
 
 
 def _scalars(region: Region) -> tuple[tuple[Element, ...], tuple[Element, ...]] | None:
-    """Element types of a region's arguments and results; None where one is not a scalar."""
+    """Return element types of a region's arguments and results; None if one is not a scalar."""
     found: list[tuple[Element, ...]] = []
     for types in (argument_types(region), output_types(region)):
         scalars = [of for of in types if isinstance(of, TensorType) and of.rank == 0]
@@ -36,7 +36,7 @@ def _scalars(region: Region) -> tuple[tuple[Element, ...], tuple[Element, ...]] 
 
 
 def _body_elements(label: str, body: Region, inputs: Types) -> tuple[Element, ...] | None:
-    """E0, ..., EN-1 of a body that constraint `label` asks to fold the inputs; None of another."""
+    """Return E0, ..., EN-1 of a body that satisfies constraint `label`, else None."""
     scalars = _scalars(body)
     fits = False
     given: tuple[Element, ...] = ()
@@ -69,7 +69,7 @@ def reduce_type(
     body: Region,
     results: Types | None = None,
 ) -> Types:
-    """Result types of `reduce`: the inputs' shapes without `dimensions`, the body's elements.
+    """Return the result types of `reduce`: shapes without `dimensions`, the body's elements.
 
     Raises:
         ConstraintViolation: I1, I2 (not per-tensor, or init value not a scalar), C1 (shapes), C2
@@ -106,7 +106,7 @@ def _result_elements(label: str, results: Types, elements: tuple[Element, ...]) 
 def _per_dimension(
     ids: tuple[str, str], given: Sequence[int] | None, rank: int, what: str
 ) -> tuple[int, ...] | None:
-    """An attribute with a positive number for each dimension; 1 everywhere if it is left out."""
+    """Return an attribute with a positive number per dimension; all 1 if it is omitted."""
     if given is None:
         return (1,) * rank
     sized = require(ids[0], len(given) == rank, f"{what} = {tuple(given)}")
@@ -150,7 +150,7 @@ def reduce_window_type(
     padding: Dense | None = None,
     results: Types | None = None,
 ) -> Types:
-    """Result types of `reduce_window`: as many elements as windows fit, of the body's types.
+    """Return the result types of `reduce_window`: one element per window, of the body's types.
 
     Raises:
         ConstraintViolation: I1, I2 (not per-tensor, or init value not a scalar), C1 (numbers), C2
@@ -195,7 +195,7 @@ def select_and_scatter_type(
     padding: Dense | None = None,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `select_and_scatter`: the operand's shape, elements of `scatter`'s type.
+    """Return the result type of `select_and_scatter`: the operand's shape, `scatter`'s elements.
 
     Raises:
         ConstraintViolation: I1 to I3, C1 (element types), C2 (shape of the source), C3 (init
@@ -232,7 +232,7 @@ def map_type(
     computation: Region,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `map`: the inputs' shape, elements of the type that `computation` returns.
+    """Return the result type of `map`: the inputs' shape, elements that `computation` returns.
 
     Raises:
         ConstraintViolation: I1, C1 (shapes), C2 (no inputs), C3 (dimensions), C4 (computation).

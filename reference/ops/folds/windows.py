@@ -14,10 +14,10 @@ from reference.ir.types import Array
 from reference.numerics.contributions import Segments, Windows
 
 Tree = Callable[[Callable[..., Any], tuple[Array, ...]], tuple[Array, ...]]
-"""tree(lanes, leaves): the leaves, [number of leaves, results], folded without any init value."""
+"""tree(lanes, leaves): the leaves, [number of leaves, results], folded without an init value."""
 
 NOWHERE = -1
-"""The index of what is no element of the operand."""
+"""The index that stands for no element of the operand."""
 
 
 def leaves_of_windows(
@@ -29,7 +29,7 @@ def leaves_of_windows(
     window_dilations: Sequence[int] | None = None,
     padding: Dense | None = None,
 ) -> Windows:
-    """The windows of an input of this shape; what is not given is 1, of the padding 0."""
+    """Return the windows of an input of this shape; omitted attributes are 1, omitted padding 0."""
     ones = (1,) * len(shape)
     return Windows(
         shape,
@@ -42,7 +42,7 @@ def leaves_of_windows(
 
 
 def pairs_of(padding: Dense | None, rank: int) -> tuple[tuple[int, int], ...]:
-    """Low and high padding of each dimension."""
+    """Return low and high padding of each dimension."""
     if padding is None:
         return ((0, 0),) * rank
     pairs: list[list[int]] = padding.array.reshape(rank, 2).tolist()
@@ -50,10 +50,10 @@ def pairs_of(padding: Dense | None, rank: int) -> tuple[tuple[int, int], ...]:
 
 
 def selected_index(operand: Array, select: Body, windows: Windows, tree: Tree) -> Array:
-    """The flat index of the element that `select` leaves of each window, folding it by `tree`.
+    """Return the flat index of the element that `select` selects in each window, by `tree`.
 
-    Padding takes no part: the specification folds windows without init values. A window that is
-    nothing but padding selects `NOWHERE` (left unspecified, stablehlo#731).
+    Padding does not take part: the specification folds windows without init values. A window that
+    is all padding selects `NOWHERE` (unspecified, stablehlo#731).
     """
 
     def chosen(left: Array, left_index: Array, right: Array, right_index: Array) -> Any:
@@ -70,5 +70,5 @@ def selected_index(operand: Array, select: Body, windows: Windows, tree: Tree) -
 
 
 def leaves_of_scatter(operand: Array, select: Body, windows: Windows, tree: Tree) -> Segments:
-    """Which elements of the source, of the windows' shape, are scattered where."""
+    """Return the position in the operand to which each element of the source is scattered."""
     return Segments(operand.shape, selected_index(operand, select, windows, tree).reshape(-1))

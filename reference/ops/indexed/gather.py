@@ -1,4 +1,4 @@
-"""Reading slices at computed places: gather, dynamic_gather, torch_index_select."""
+"""Reads of slices at computed indices: gather, dynamic_gather, torch_index_select."""
 
 from __future__ import annotations
 
@@ -27,17 +27,23 @@ def gather(
     start_indices_batching_dims: Dims = (),
     indices_are_sorted: bool = False,  # noqa: ARG001 - nothing to gain here
 ) -> Array:
-    """Slices of `operand` that start where the index vectors say, moved inside of it as a whole.
+    """Return slices of `operand` at the index vectors, clamped so that each slice fits.
 
-    Batch dimensions of `start_indices` make the result's dimensions but `offset_dims`, where the
-    slice has its own. A collapsed slice of size 0 leaves elements that the specification places
-    outside of the operand: they are its last ones here, zeros when it is empty.
+    Batch dimensions of `start_indices` become the result's dimensions other than `offset_dims`,
+    which are the slice's own. If a collapsed dimension has slice size 0, the specification places
+    elements outside of the operand: here they are its last elements, or zeros if it is empty.
 
     Args:
         operand: of any element type.
         start_indices: index vectors along `index_vector_dim`, or single indices.
-        offset_dims, collapsed_slice_dims, start_index_map, index_vector_dim, slice_sizes,
-        operand_batching_dims, start_indices_batching_dims, indices_are_sorted: as specified.
+        offset_dims: dimensions of the result that are dimensions of slices.
+        collapsed_slice_dims: dimensions of slices that the result lacks.
+        start_index_map: the dimension of `operand` of each component of an index vector.
+        index_vector_dim: the dimension of `start_indices` with the components of index vectors.
+        slice_sizes: sizes of a slice, one per dimension of `operand`.
+        operand_batching_dims: batching dimensions of `operand`.
+        start_indices_batching_dims: the same dimensions of `start_indices`.
+        indices_are_sorted: a promise that the result does not depend on.
 
     Returns:
         A new array of the operand's element type.
@@ -77,8 +83,10 @@ def start_indices_of(
     index_vector_dim: int,
     slice_sizes: Dims,
 ) -> list[Array]:
-    """`full_start_index` of the specification: for each dimension of an operand of `shape` where
-    the slices start, moved into range; broadcasting to the result's shape."""
+    """Return the specification's `full_start_index` for each dimension of an operand of `shape`.
+
+    The start indices are clamped, and broadcast to the result's shape.
+    """
     vectors = index_vectors(start_indices, index_vector_dim)
     rank = vectors.ndim - 1 + len(offset_dims)
     batch_dims = [d for d in range(rank) if d not in offset_dims]
@@ -112,11 +120,11 @@ def dynamic_gather(
     indices_are_sorted: bool = False,  # noqa: ARG001 - nothing to gain here
     result: TensorType,
 ) -> Array:
-    """`gather` with the sizes of the slices given as a value; `result` is as wide as they are.
+    """Evaluate `gather` with the slice sizes as an operand; `result` has these sizes.
 
     Raises:
-        ConstraintViolation: C8 (a collapsed dimension of more than 1), C12 (sizes that the
-            operand does not have), C13 (not the sizes that the program states).
+        ConstraintViolation: C8 (a collapsed dimension of more than 1), C12 (sizes that the operand
+            does not have), C13 (not the sizes that the program states).
     """
     sizes = tuple(int(size) for size in slice_sizes)
     with checking("dynamic_gather"):
@@ -151,7 +159,7 @@ def check_slice_sizes(
     operand_batching_dims: Dims = (),
     **_: object,
 ) -> None:
-    """The constraints of `dynamic_gather` on values alone, where they are known.
+    """Check the constraints of `dynamic_gather` on values only, if these are known.
 
     Raises:
         ConstraintViolation: C8 (a collapsed dimension of more than 1), C12 (a negative size).
@@ -169,11 +177,11 @@ def _stated(result: TensorType, offset_dims: Dims, sizes: Sequence[int]) -> bool
 
 
 def torch_index_select(operand: Array, index: Array, *, dim: int, batch_dims: int) -> Array:
-    """The elements of `operand` that `index` numbers along `dim`, batch by batch.
+    """Return the elements of `operand` at the indices `index` along `dim`, batch by batch.
 
-    No longer specified. As XLA's builder has it: result[b.., i.., j.., k..] is
-    operand[b.., i.., index[b.., j..], k..], where b stands for the first `batch_dims` dimensions,
-    i for those before `dim` and k for those after it. Indices out of range are moved into it.
+    No longer specified. In XLA's builder result[b.., i.., j.., k..] is operand[b.., i.., index[b..,
+    j..], k..]; b are the first `batch_dims` dimensions, i those before `dim` and k those after it.
+    Indices out of range are clamped.
     """
     shape, middle = operand.shape, index.ndim - batch_dims
     rank = operand.ndim - 1 + middle

@@ -1,7 +1,7 @@
-"""Reading and writing at computed places: gather, dynamic_gather, scatter, torch_index_select.
+"""Type functions and records of gather, dynamic_gather, scatter, torch_index_select.
 
-Type functions; what they compute is in gather.py and scatter.py. Index operands may be of
-any integer type; gather moves start indices into range, scatter drops updates out of range.
+The evaluation is in gather.py and scatter.py. Index operands may be of any integer type; gather
+clamps start indices, scatter drops updates out of range.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def _without(shape: Sequence[int | None], dims: Dims) -> Sizes:
 
 
 def _combined(batch: Sizes, window: Sizes, window_dims: Dims) -> Sizes:
-    """`combine` of the specification: window sizes at `window_dims`, the others in between."""
+    """Return the specification's `combine`: window sizes at `window_dims`, the others in
+    between."""
     sizes = dict(zip(window_dims, window, strict=True))
     rest = iter(batch)
     rank = len(batch) + len(window)
@@ -51,12 +52,12 @@ def _combined(batch: Sizes, window: Sizes, window_dims: Dims) -> Sizes:
 
 
 def _vector_size(indices: TensorType, index_vector_dim: int) -> int | None:
-    """How many components an index vector has."""
+    """Return the number of components of an index vector."""
     return indices.shape[index_vector_dim] if index_vector_dim < indices.rank else 1
 
 
 def _pairs_agree(left: TensorType, left_dims: Dims, right: TensorType, right_dims: Dims) -> bool:
-    """Whether paired dimensions have one size; dimensions that do not exist say nothing."""
+    """Return whether paired dimensions have one size; invalid dimensions are ignored."""
     return all(
         sizes_agree(left.shape[a], right.shape[b])
         for a, b in zip(left_dims, right_dims, strict=False)
@@ -66,11 +67,11 @@ def _pairs_agree(left: TensorType, left_dims: Dims, right: TensorType, right_dim
 
 @dataclass(frozen=True, slots=True)
 class _Slices:
-    """The dimension numbers of a gather, for what its two forms have in common."""
+    """The dimension numbers that gather and dynamic_gather share."""
 
     offset_dims: Dims
     dropped: Dims
-    """Those of the operand that the result does not have: collapsed and batching ones."""
+    """Dimensions of the operand that the result lacks: collapsed and batching dimensions."""
     index_vector_dim: int
 
     def batch_sizes(self, start_indices: TensorType) -> Sizes:
@@ -98,7 +99,7 @@ def gather_type(
     indices_are_sorted: bool = False,  # noqa: ARG001 - says nothing about types
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `gather`: batch dimensions of `start_indices`, slices at `offset_dims`.
+    """Return the result type of `gather`: batch dimensions, with slices at `offset_dims`.
 
     Raises:
         ConstraintViolation: I1 (per-axis quantized), I2 (no integers), C1 to C23.
@@ -166,16 +167,16 @@ def dynamic_gather_type(
     indices_are_sorted: bool = False,  # noqa: ARG001 - says nothing about types
     result: TensorType,
 ) -> TensorType:
-    """Result type of `dynamic_gather`, which the program states, as far as types can tell.
+    """Return the result type of `dynamic_gather`, which the program states, checked by types only.
 
-    What depends on the values of `slice_sizes` (C8, C12) is checked by the evaluation, but that a
-    slice along an offset dimension of the result cannot be larger than the operand (C12).
-    MLIR's attribute has the batching dimensions of `gather` too; since the op is said to be
-    identical to `gather`, they are taken here, under the id of the constraint that they extend.
+    Constraints on the values of `slice_sizes` (C8, C12) are checked by the evaluation, except that
+    a slice along an offset dimension of the result cannot be larger than the operand (C12). MLIR's
+    attribute also has the batching dimensions of `gather`; since the op is specified as identical
+    to `gather`, they are accepted here, under the id of the constraint that they extend.
 
     Raises:
-        ConstraintViolation: I1 (per-axis quantized), I2, I3 (no integers, or of another rank),
-            C1 to C7, C9 to C14; "attributes" (batching dimensions that do not pair).
+        ConstraintViolation: I1 (per-axis quantized), I2, I3 (no integers, or of another rank), C1
+            to C7, C9 to C14; "attributes" (batching dimensions that do not pair).
     """
     require("I1", operand in ANY_PER_TENSOR, operand)  # I1
     require("I2", start_indices in INTEGER, start_indices)  # I2
@@ -226,11 +227,11 @@ def torch_index_select_type(
     batch_dims: int,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Result type of `torch_index_select`, which is no longer specified: see its evaluation.
+    """Return the result type of `torch_index_select`, no longer specified: see its evaluation.
 
     Raises:
-        ConstraintViolation: "operands" (index not of integers, batches that differ),
-            "attributes" (no such dimensions), "result" (another type).
+        ConstraintViolation: "operands" (index not of integers, batches that differ), "attributes"
+            (no such dimensions), "result" (another type).
     """
     require("operands", index in INTEGER, index)
     numbered = 0 <= batch_dims <= dim < operand.rank and batch_dims <= index.rank
@@ -262,7 +263,7 @@ def scatter_type(
     unique_indices: bool = False,  # noqa: ARG001 - says nothing about types
     results: tuple[TensorType, ...] | None = None,
 ) -> tuple[TensorType, ...]:
-    """Result types of `scatter`: the shapes of `inputs`, the types that the computation returns.
+    """Return the result types of `scatter`: the shapes of `inputs`, the computation's elements.
 
     Raises:
         ConstraintViolation: I1, I3 (per-axis quantized), I2 (no integers), C1 to C25.
@@ -299,7 +300,8 @@ def scatter_type(
 def _promoted(
     inputs: tuple[TensorType, ...], body: Region
 ) -> tuple[ElementType | QuantizedType, ...] | None:
-    """E0, ..., of the computation's type; None where it is not of the form asked for (C23)."""
+    """Return E0, ... of the computation's type; None if it does not have the required form
+    (C23)."""
     takes, gives = argument_types(body), output_types(body)
     count = len(inputs)
     formed = len(takes) == 2 * count and takes[:count] == takes[count:] == gives
@@ -326,7 +328,7 @@ def _check_scatter_dims(
     scattered: Dims,
     index_vector_dim: int,
 ) -> None:
-    """C2, C4 and C7 to C22 of `scatter`: everything about dimension numbers."""
+    """Check C2, C4 and C7 to C22 of `scatter`: all constraints on dimension numbers."""
     rank, dropped = operand.rank, inserted + batching[0]
     counted = len(update_window_dims) + len(dropped)
     formed = require("C2", rank == counted, f"rank {rank}, not {counted}")  # C2
@@ -357,8 +359,7 @@ def _check_scatter_dims(
 
 
 def _check_updates(updates: TensorType, window_dims: Dims, batch: Sizes, limits: Sizes) -> None:
-    """C4 of `scatter`: scatter dimensions as the indices have them, windows no larger than what
-    is written to."""
+    """Check C4 of `scatter`: scatter dimensions equal those of the indices, and windows fit."""
     scatter_sizes = _without(updates.shape, window_dims)
     window = [updates.shape[d] for d in window_dims]
     fits = len(scatter_sizes) == len(batch) and all(map(sizes_agree, scatter_sizes, batch))

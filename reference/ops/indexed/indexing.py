@@ -1,8 +1,8 @@
-"""Where gather reads and scatter writes: indices computed for all elements at once.
+"""Positions that gather reads and scatter writes, computed for all elements at once.
 
-Both ops address elements by the sum of three indices: the start index that an index vector gives,
-the index along batching dimensions, the offset within a slice (or window). Here each sum is one
-array of flat positions, built by broadcasting its summands against each other.
+Both ops address elements by the sum of three indices: the start index from an index vector, the
+index along batching dimensions, the offset within a slice (or window). Here each sum is one array
+of flat positions, built by broadcasting its summands against each other.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from reference.ir.types import Array
 
 _FAR = 1 << 62
-"""Beyond every size; indices larger than that are cut to it, so that sums do not overflow."""
+"""Beyond every size; larger indices are clamped to it, so that sums do not overflow."""
 
 
 def wide_indices(indices: Array) -> Array:
-    """Indices of any integer type as int64; of an unsigned type they are never negative."""
+    """Return indices of any integer type as int64; unsigned indices never become negative."""
     if indices.dtype.kind == "u" and indices.dtype.itemsize == np.dtype(np.int64).itemsize:
         return np.minimum(indices, np.uint64(_FAR)).astype(np.int64)
     wide = indices.astype(np.int64)
@@ -27,8 +27,10 @@ def wide_indices(indices: Array) -> Array:
 
 
 def index_vectors(indices: Array, index_vector_dim: int) -> Array:
-    """int64 index vectors along a last dimension: index_vector_dim moved there, or one of size 1
-    made where it is the rank."""
+    """Return int64 index vectors along a last dimension.
+
+    `index_vector_dim` is moved there; if it is the rank, vectors of size 1 are created.
+    """
     wide = wide_indices(indices)
     if index_vector_dim == wide.ndim:
         return wide[..., None]
@@ -36,19 +38,20 @@ def index_vectors(indices: Array, index_vector_dim: int) -> Array:
 
 
 def batch_positions(dims: Sequence[int], index_vector_dim: int) -> tuple[int, ...]:
-    """Where dimensions of the indices stand among those dimensions that hold no index vector."""
+    """Return the positions of dimensions of the indices among the dimensions without index
+    vectors."""
     return tuple(d - (d > index_vector_dim) for d in dims)
 
 
 def along(size: int, axis: int, rank: int) -> Array:
-    """0, ..., size - 1 along one axis of a shape that is 1 everywhere else."""
+    """Return 0, ..., size - 1 along one axis of a shape that is 1 everywhere else."""
     shape = [1] * rank
     shape[axis] = size
     return np.arange(size, dtype=np.int64).reshape(shape)
 
 
 def spread(vectors: Array, axes: Sequence[int], rank: int) -> list[Array]:
-    """The components of index vectors, their dimensions put at `axes` of a shape of that rank."""
+    """Return the components of index vectors, with their dimensions at `axes` of that rank."""
     shape = [1] * rank
     for axis, size in zip(axes, vectors.shape, strict=False):
         shape[axis] = size
@@ -56,5 +59,5 @@ def spread(vectors: Array, axes: Sequence[int], rank: int) -> list[Array]:
 
 
 def strides_of(shape: Sequence[int]) -> tuple[int, ...]:
-    """How far apart neighbours along each dimension lie, row-major, in elements."""
+    """Return the distance of neighbours along each dimension, row-major, in elements."""
     return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))

@@ -1,11 +1,11 @@
-"""Writing at computed places: scatter.
+"""Writes at computed indices: scatter.
 
-The specification applies the updates one after another, in an order of the implementation's
-choice; here it is the order of the updates' indices. Where no element is written twice, all
-updates are applied at once. Otherwise updates of one element are combined with each other first
-where that cannot change the result (the same in any grouping), and in rounds where it can: one
-update of each element in a round. Sums and products of floating-point numbers, which every order
-rounds otherwise, are accumulated in wider arithmetic and rounded once.
+The specification applies the updates one after another, in an implementation-defined order; here it
+is the order of the updates' indices. If no element is written twice, all updates are applied at
+once. Otherwise updates of one element are first combined with each other, if grouping cannot change
+the result, or else applied in rounds, with one update per element in a round. Sums and products of
+floating-point numbers, whose rounding depends on the order, are accumulated in wider arithmetic and
+rounded once.
 """
 
 from __future__ import annotations
@@ -41,18 +41,25 @@ def scatter(
     indices_are_sorted: bool = False,  # noqa: ARG001 - nothing to gain here
     unique_indices: bool = False,  # noqa: ARG001 - nothing to gain here
 ) -> tuple[Array, ...]:
-    """`inputs` with the updates applied by `update_computation`, those out of bounds dropped.
+    """Return `inputs` with updates applied by `update_computation`; updates out of bounds are
+    dropped.
 
-    Whether an update is in bounds is asked of every element of a window by itself.
+    Bounds are checked for each element of a window separately.
 
     Args:
         inputs: arrays of one shape.
         scatter_indices: index vectors along `index_vector_dim`, or single indices.
         updates: arrays of one shape: windows for every index vector.
+        update_window_dims: dimensions of `updates` that are dimensions of windows.
+        inserted_window_dims: dimensions of `inputs` that windows lack.
+        scatter_dims_to_operand_dims: the dimension of `inputs` of each component of an index
+            vector.
+        index_vector_dim: the dimension of `scatter_indices` with the components of index vectors.
         update_computation: takes an element of each input and one of each update.
-        update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims, index_vector_dim,
-        input_batching_dims, scatter_indices_batching_dims, indices_are_sorted, unique_indices:
-            as specified.
+        input_batching_dims: batching dimensions of `inputs`.
+        scatter_indices_batching_dims: the same dimensions of `scatter_indices`.
+        indices_are_sorted: a promise that the result does not depend on.
+        unique_indices: a promise that the result does not depend on.
 
     Returns:
         New arrays of the shape of the inputs, of the types that the computation returns.
@@ -93,8 +100,10 @@ def positions(
     input_batching_dims: Dims = (),
     scatter_indices_batching_dims: Dims = (),
 ) -> Array:
-    """Where each element of the updates goes: flat positions in an input of `shape`, row-major, or
-    -1 where that is out of bounds. Of the shape of the updates, int64."""
+    """Return the flat, row-major position in an input of `shape` for each element of the updates.
+
+    -1 if out of bounds. Has the shape of the updates, int64.
+    """
     rank = len(updates_shape)
     scatter_dims = [d for d in range(rank) if d not in update_window_dims]
     index = start_indices_of(
@@ -129,8 +138,10 @@ def start_indices_of(
     scatter_dims_to_operand_dims: Dims,
     index_vector_dim: int,
 ) -> list[Array]:
-    """`full_start_index` of the specification: for each dimension of an input of `shape` where
-    the windows start; broadcasting to the shape of the updates."""
+    """Return the specification's `full_start_index` for each dimension of an input of `shape`.
+
+    It broadcasts to the shape of the updates.
+    """
     rank = len(updates_shape)
     vectors = index_vectors(scatter_indices, index_vector_dim)
     scatter_dims = [d for d in range(rank) if d not in update_window_dims]
@@ -143,10 +154,10 @@ def start_indices_of(
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Updates ordered by the element that they go to, and by their own order within that.
+    """Updates sorted by target element, then by their own order.
 
-    `order` are the updates' numbers in this order, `targets` the elements they go to, `rank` how
-    many updates go to the same element before.
+    `order` are the indices of the updates in this order, `targets` their target elements, `rank`
+    the number of earlier updates of the same element.
     """
 
     order: Array
@@ -155,12 +166,12 @@ class Groups:
 
     @property
     def most(self) -> int:
-        """How many updates the element with the most of them gets."""
+        """The largest number of updates of any element."""
         return int(self.rank.max(initial=-1)) + 1
 
 
 def grouped(targets: Array) -> Groups:
-    """The updates by target, given the (flat, valid) target of each."""
+    """Return the updates grouped by target, given each update's (flat, valid) target."""
     order = np.argsort(targets, kind="stable")
     ordered = targets[order]
     count = np.arange(len(ordered))
@@ -169,11 +180,11 @@ def grouped(targets: Array) -> Groups:
 
 
 def apply(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: Body) -> None:
-    """Apply updates to flat arrays, in place, in the order in which they are given.
+    """Apply updates to flat arrays, in place, in the given order.
 
     Args:
         flat: an array of elements for each input.
-        targets: where each update goes; valid positions.
+        targets: the position that each update writes; valid positions.
         given: the updates, one array for each input.
         body: the computation.
     """
@@ -197,7 +208,8 @@ def apply(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: B
 
 
 def overwritten(region: Region) -> tuple[int, ...] | None:
-    """Which of the updates the computation returns as they are, each at its place; or None."""
+    """Return the indices of the updates that the computation returns unchanged, in order, or
+    None."""
     count = len(argument_types(region)) // 2
     names = [argument.name for argument in region.arguments[count:]]
     if len(region.operations) != 1:
@@ -207,22 +219,24 @@ def overwritten(region: Region) -> tuple[int, ...] | None:
 
 
 def is_associative(monoid: Monoid | None, element_type: ElementType) -> bool:
-    """Whether a commutative op gives the same in every order: all do but sums and products of
-    floating-point and complex numbers."""
+    """Return whether a commutative op gives the same result in every order.
+
+    Only sums and products of floating-point and complex numbers do not.
+    """
     if monoid is None:
         return False
     return not monoid.rounds or element_type.is_integer or element_type.is_boolean
 
 
 def _round(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: Body) -> None:
-    """Apply updates of which no two go to one element."""
+    """Apply updates that all write different elements."""
     new = body.lanes(*(array[targets] for array in flat), *given)
     for array, values in zip(flat, new, strict=True):
         array[targets] = values
 
 
 def _rounds(flat: Sequence[Array], groups: Groups, given: Sequence[Array], body: Body) -> None:
-    """The first update of every element, then the second of those that have one, and so on."""
+    """Apply the first update of every element, then the second updates, and so on."""
     by_rank = np.argsort(groups.rank, kind="stable")
     ends = np.cumsum(np.bincount(groups.rank))
     for start, end in zip((0, *ends[:-1]), ends, strict=True):
@@ -233,7 +247,7 @@ def _rounds(flat: Sequence[Array], groups: Groups, given: Sequence[Array], body:
 def _combined(
     groups: Groups, given: Sequence[Array], body: Body
 ) -> tuple[Array, tuple[Array, ...]]:
-    """All updates of an element combined into one: neighbours first, then neighbouring results."""
+    """Combine all updates of an element: neighbours first, then neighbouring results."""
     targets, rank = groups.targets, groups.rank
     values = tuple(of[groups.order] for of in given)
     while rank.max(initial=0) > 0:
@@ -248,9 +262,9 @@ def _combined(
 
 
 def _accumulate(flat: Array, groups: Groups, given: Array, body: Body) -> None:
-    """Sums or products of floating-point or complex numbers: rounded once, at the end.
+    """Accumulate sums or products of floating-point or complex numbers, rounded once at the end.
 
-    Elements with a single update are left to the computation itself, which rounds correctly.
+    For elements with a single update the computation itself is used, which rounds correctly.
     """
     more = np.r_[groups.rank[1:] > 0, False] | (groups.rank > 0)
     once = ~more

@@ -1,8 +1,8 @@
-"""Scatters taken apart: which updates meet in an element, and what every order of them gives.
+"""Decomposed scatters: colliding updates, and the results of all their orders.
 
-The order of the updates ("schedule" in the specification) is the implementation's choice. It
-makes no difference to elements with one update, nor to integer sums, extrema and the like. For
-the others all orders are tried, as long as they are few.
+The order of the updates ("schedule" in the specification) is implementation-defined. It does not
+affect elements with one update, nor integer sums, extrema and the like. For other elements all
+orders are evaluated if there are few.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from reference.ops.indexed.scatter import (
 )
 
 MOST_ORDERED = 4
-"""Updates of an element of which all orders are tried: 24 then."""
+"""Maximum number of updates of an element for which all orders (then 24) are evaluated."""
 
 _DIMS = (
     "update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
@@ -39,7 +39,7 @@ _DIMS = (
 
 @dataclass(frozen=True, slots=True)
 class Scattering:
-    """A scatter: flat inputs and updates (those out of bounds left out) of the results' types."""
+    """A scatter: flat inputs and in-bounds updates, of the results' types."""
 
     body: Body
     shape: tuple[int, ...]
@@ -49,27 +49,27 @@ class Scattering:
 
     @property
     def counts(self) -> Array:
-        """How many updates each element gets, flat."""
+        """The number of updates of each element, flat."""
         return np.bincount(self.groups.targets, minlength=len(self.inputs[0]))
 
     @property
     def is_closed(self) -> bool:
-        """Whether the order makes no difference, whatever the updates are.
+        """Whether the order never changes the result, for any updates.
 
-        Extrema of complex numbers have an order of their own where parts are NaN or zero.
+        Extrema of complex numbers do depend on the order if parts are NaN or zero.
         """
         of = element_type_of(self.inputs[0])
         return is_associative(self.body.monoid, of) and not of.is_complex
 
     @property
     def is_sum_or_product(self) -> bool:
-        """Whether it accumulates floating-point or complex numbers."""
+        """Whether the scatter accumulates floating-point or complex numbers."""
         of = element_type_of(self.inputs[0])
         monoid = self.body.monoid
         return monoid is not None and monoid.rounds and (of.is_float or of.is_complex)
 
     def results(self) -> tuple[Array, ...]:
-        """What the scatter gives, flat, the updates applied as the reference applies them."""
+        """Return the results, flat, with the updates in the reference's order."""
         flat = tuple(array.copy() for array in self.inputs)
         order = np.argsort(self.groups.order)
         if order.size:
@@ -77,7 +77,7 @@ class Scattering:
         return flat
 
     def meeting(self, count: int) -> tuple[Array, Array]:
-        """The elements with that many updates, and the numbers of these: [count, elements]."""
+        """Return the elements with `count` updates, and the indices of these: [count, elements]."""
         rank, order = self.groups.rank, self.groups.order
         last = np.r_[rank[1:] == 0, True][: len(rank)]
         ends = np.flatnonzero(last & (rank == count - 1))
@@ -86,8 +86,7 @@ class Scattering:
     def in_order(
         self, targets: Array, numbers: Sequence[Array]
     ) -> Iterator[tuple[tuple[Array, ...], tuple[Array, ...]]]:
-        """Each step of applying the updates of these numbers one after another: the arguments of
-        the computation, and its results."""
+        """Yield each step of applying updates by index: the computation's arguments and results."""
         now = tuple(array[targets] for array in self.inputs)
         for number in numbers:
             arguments = (*now, *(array[number] for array in self.updates))
@@ -95,7 +94,7 @@ class Scattering:
             yield arguments, now
 
     def outcomes(self, count: int) -> Iterator[tuple[Array, tuple[Array, ...]]]:
-        """What each order gives in the elements with `count` updates: their places, results."""
+        """Yield for each order the elements with `count` updates, and their results."""
         targets, numbers = self.meeting(count)
         if targets.size:
             for order in itertools.permutations(range(count)):
@@ -106,9 +105,9 @@ class Scattering:
 def taken_apart(
     operation: Operation, operands: Sequence[Array], body: Body, places: Array | None = None
 ) -> Scattering:
-    """The parts of a `scatter` operation; `body` is its computation.
+    """Return the parts of a `scatter` operation; `body` is its computation.
 
-    `places`, where given, are where the elements of the updates go instead: see `positions`.
+    `places` overrides the positions that the updates write: see `positions`.
     """
     count = len(operands) // 2
     inputs, indices, updates = operands[:count], operands[count], operands[count + 1 :]
@@ -127,14 +126,16 @@ def taken_apart(
 
 
 def update_positions(operation: Operation, operand: Array, indices: Array, update: Array) -> Array:
-    """Where each element of an update goes: see `reference.ops.indexed.scatter.positions`."""
+    """Return the position that each element of an update writes, by `scatter.positions`."""
     given: dict[str, Any] = {k: v for k, v in operation.attributes if k in _DIMS}
     return positions(operand.shape, indices, update.shape, **given)
 
 
 def contested(parts: Scattering, number: int) -> Array:
-    """The elements (flat) of result `number` that depend on the order of their updates, or that
-    have too many updates to tell."""
+    """Return a flat mask of the elements of result `number` that depend on the update order.
+
+    Includes elements with too many updates to decide.
+    """
     size = len(parts.inputs[0])
     found = np.zeros(size, np.bool_)
     if parts.is_closed or parts.groups.most < 2:
@@ -156,8 +157,11 @@ def contested(parts: Scattering, number: int) -> Array:
 
 
 def impossible(parts: Scattering, actual: Sequence[Array]) -> Array:
-    """The elements (flat) with several updates that no order of them explains, all results
-    together; those with too many updates to tell are not among them."""
+    """Return a flat mask of the elements whose results no order of several updates explains.
+
+    All results of an element must agree on an order. Elements with too many updates to decide are
+    not included.
+    """
     flat = [array.reshape(-1) for array in actual]
     found, counts = np.zeros(len(flat[0]), np.bool_), parts.counts
     chosen = overwritten(parts.body.region)

@@ -1,1 +1,1 @@
-"""Sorting, and what comparators compare by."""
+"""Sorting, and the keys of comparators."""

@@ -1,11 +1,11 @@
-"""What a comparator compares by: the keys of a lexicographic order, read off its region.
+"""Keys by which a comparator orders lexicographically, derived from its region.
 
-Most comparators compare a few keys in turn: an operand, or something computed from it (so that
--0 counts as 0, say), ascending or descending. Such a comparator is a boolean formula over
-comparisons of keys of the one side with the same keys of the other. Each key of lhs can be less
-than that of rhs, greater or equal; the formula's values in all these cases tell whether it orders
-lexicographically, and by which keys first, however it is written. Sorting then needs no
-comparator any more, only integers that are ordered as the keys are (`codes`).
+Most comparators compare a few keys in turn: an operand, or a function of an operand (for example,
+to treat -0 as 0), ascending or descending. Such a comparator is a boolean formula over comparisons
+of keys of one side with the same keys of the other side. Each key of lhs can be less than that of
+rhs, greater or equal. The formula's values in all these cases show whether it orders
+lexicographically, and by which keys first, however it is written. Sorting then needs no calls of
+the comparator, only integers in the order of the keys (`codes`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from reference.numerics.comparison import total_order_key
 from reference.numerics.rounding import to_float64
 
 MOST_KEYS = 7
-"""Of more keys the cases are too many; such a comparator is called like any other function."""
+"""Maximum number of keys, because cases grow exponentially; beyond it comparators are called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key: the value that the comparator computes of one side, and how it compares it."""
+    """A key: the value that the comparator computes for one side, and the comparison."""
 
     value: Value
     compare_type: str
@@ -38,7 +38,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A lexicographic order: its keys, the first first, and the region that computes them.
+    """A lexicographic order: its keys by priority, and the region that computes them.
 
     `region` takes one side's elements, one of each operand, and returns the values of the keys.
     """
@@ -68,13 +68,12 @@ _LOGIC: dict[str, Callable[..., Array]] = {
     "maximum": np.logical_or,
     "minimum": np.logical_and,
 }
-"""Ops on truth values that formulas are made of."""
+"""Ops on truth values that may occur in a formula."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """What a value is computed from: an expression that does not tell the sides apart, and the
-    sides that it sees."""
+    """The source of a value: an expression that ignores the side, and the sides it depends on."""
 
     expression: Any
     sides: frozenset[str]
@@ -83,10 +82,10 @@ class _Node:
 
 @dataclass(slots=True)
 class _Formula:
-    """The comparator as a formula: a truth value for each value of the region that has one.
+    """The comparator as a formula: a truth value for each boolean value of the region.
 
-    An atom is (key, compare type, direction); the truth value of anything is a function of the
-    atoms' cases, an array with an axis of size 3 for each key.
+    An atom is (key, compare type, direction). A truth value is a function of the atoms' cases, an
+    array with an axis of size 3 for each key.
     """
 
     nodes: dict[str, _Node] = field(default_factory=dict[str, _Node])
@@ -100,7 +99,7 @@ class _Formula:
 
 @cache
 def order_of(comparator: Region) -> Order | None:
-    """The lexicographic order that a comparator defines, None when it is not seen to be one."""
+    """Return the lexicographic order that a comparator defines, None if none is recognised."""
     formula = _Formula()
     for number, argument in enumerate(comparator.arguments):
         side = "rhs" if number % 2 else "lhs"
@@ -123,7 +122,7 @@ def order_of(comparator: Region) -> Order | None:
 
 
 def _read(formula: _Formula, operation: Operation) -> bool:
-    """Take in one operation; false where it is none that a formula is made of."""
+    """Add one operation to the formula; return False if it cannot be part of a formula."""
     if operation.regions or len(operation.results) != 1:
         return False
     result = operation.results[0]
@@ -143,7 +142,7 @@ def _read(formula: _Formula, operation: Operation) -> bool:
 
 
 def _outside(value: Value) -> _Node:
-    """A value of the program around the comparator."""
+    """Return the node of a value of the program around the comparator."""
     return _Node(("outside", value.name), frozenset(), value)
 
 
@@ -155,7 +154,7 @@ def _constant(formula: _Formula, operation: Operation) -> None:
 
 
 def _atom(formula: _Formula, operation: Operation, left: _Node, right: _Node) -> bool:
-    """A comparison of a key of one side with the same key of the other."""
+    """Add a comparison of a key of one side with the same key of the other."""
     direction = str(operation.attribute("comparison_direction"))
     if left.expression != right.expression:
         return False
@@ -169,7 +168,7 @@ def _atom(formula: _Formula, operation: Operation, left: _Node, right: _Node) ->
 
 
 def _connected(formula: _Formula, operation: Operation) -> bool:
-    """A truth value made of truth values."""
+    """Add a truth value computed from truth values."""
     parts = [formula.truths.get(v.name) for v in operation.operands]
     logic = _LOGIC.get(operation.name)
     if operation.name == "compare":
@@ -184,12 +183,12 @@ def _connected(formula: _Formula, operation: Operation) -> bool:
 
 
 def _lexicographic(table: Array, keys: list[int]) -> list[tuple[int, bool]] | None:
-    """The keys in the order in which they decide, each with whether it is descending.
+    """Return the keys by priority, each with whether it is descending.
 
     `table` has an axis for each of `keys`: whether lhs comes first, in every case.
     """
     if not table.any():
-        return []  # nothing that is left can decide
+        return []  # none of the remaining keys can decide
     for axis, key in enumerate(keys):
         less, greater = table.take(_LESS, axis), table.take(_GREATER, axis)
         ascending = bool(less.all() and not greater.any())
@@ -201,9 +200,9 @@ def _lexicographic(table: Array, keys: list[int]) -> list[tuple[int, bool]] | No
 
 
 def _part(comparator: Region, wanted: tuple[Value, ...]) -> Region:
-    """The region that computes, of one side's elements, the values of that side that are wanted.
+    """Return the region that computes the `wanted` values from one side's elements.
 
-    Arguments of the other side are not needed; the values are those of lhs.
+    The values are those of lhs; arguments of the other side are not needed.
     """
     needed, kept = {value.name for value in wanted}, list[Operation]()
     for operation in reversed(comparator.operations[:-1]):
@@ -216,16 +215,16 @@ def _part(comparator: Region, wanted: tuple[Value, ...]) -> Region:
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Unsigned integers (ui64, below 2^bits) in the order of a key, equal where it is equal."""
+    """Unsigned integers (ui64, below 2^bits) in the order of a key, equal for equal keys."""
 
     codes: Array
     bits: int
 
 
 def codes_of(values: Array, key: Key) -> list[Codes] | None:
-    """Codes for the values of a key: one, two for complex numbers; None where there is no order.
+    """Return codes for the values of a key: one, or two for complex numbers; None without an order.
 
-    Without total order there is none when some value is NaN.
+    There is none if a value is NaN, except in total order.
     """
     of = element_type_of(values)
     if of.is_complex:

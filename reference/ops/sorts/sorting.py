@@ -1,8 +1,8 @@
 """Sorting by a comparator.
 
-A comparator that is seen to compare by keys (reference/ops/sorts/comparators.py) is not called: the
-keys' codes are sorted. Any other one is called for whole arrays of pairs, by a merge sort of all
-slices at once. Both are stable, whether that is asked for or not.
+If a comparator is recognised as comparing keys (reference/ops/sorts/comparators.py), the keys'
+codes are sorted without calling it. Any other comparator is called for whole arrays of pairs, by a
+merge sort of all slices at once. Both are stable, even if `is_stable` is false.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def sort_type(
     is_stable: bool = False,  # noqa: ARG001 - says nothing about types
     results: tuple[TensorType, ...] | None = None,
 ) -> tuple[TensorType, ...]:
-    """Result types of `sort`: those of the inputs.
+    """Return the result types of `sort`: those of the inputs.
 
     Raises:
-        ConstraintViolation: I1 (per-axis quantized), C1 (nothing to sort), C2, C3 (types and
-            shapes differ), C4 (no such dimension), C5 (the comparator's type).
+        ConstraintViolation: I1 (per-axis quantized), C1 (nothing to sort), C2, C3 (types and shapes
+            differ), C4 (no such dimension), C5 (the comparator's type).
     """
     if not require("C1", bool(inputs), "no inputs"):  # C1
         return ()
@@ -62,15 +62,15 @@ def sort(
     dimension: int = -1,
     is_stable: bool = False,  # noqa: ARG001 - it always is
 ) -> tuple[Array, ...]:
-    """The slices of all inputs along `dimension`, sorted together.
+    """Return the slices of all inputs along `dimension`, sorted by the same permutation.
 
     Args:
         inputs: arrays of one shape, of any element types.
-        comparator: takes an element of each input for lhs and rhs, in turns (lhs0, rhs0, lhs1,
-            ...); whether lhs comes before rhs. Unless it is a strict weak ordering, the result is
-            a permutation, but which one nobody can tell.
-        dimension: of what to sort; negative ones count from the last.
-        is_stable: whether the order of equal elements is kept. Here it always is.
+        comparator: takes an element of each input for lhs and rhs, alternating (lhs0, rhs0, lhs1,
+            ...); returns whether lhs precedes rhs. Unless it is a strict weak ordering, the result
+            is an arbitrary permutation.
+        dimension: the dimension to sort; negative numbers count from the end.
+        is_stable: whether equal elements keep their order. Here they always do.
 
     Returns:
         New arrays, one for each input.
@@ -85,7 +85,7 @@ def sort(
 
 
 def permutation(rows: tuple[Array, ...], comparator: Body) -> Array:
-    """Which elements of the slices along the last dimension come first, second, ...: int64."""
+    """Return the permutation (int64) that sorts the slices along the last dimension."""
     shape = rows[0].shape
     if rows[0].size < 2 or shape[-1] < 2:
         return np.broadcast_to(np.arange(shape[-1]), shape)
@@ -94,8 +94,10 @@ def permutation(rows: tuple[Array, ...], comparator: Body) -> Array:
 
 
 def keys_of(rows: tuple[Array, ...], comparator: Body) -> list[Codes] | None:
-    """Codes of the elements, by which they are ordered, the first code first; None where the
-    comparator is not seen to compare by keys, or has no order for some of these elements."""
+    """Return codes of the elements by priority, or None if the comparator must be called.
+
+    That is so if it is not recognised as comparing keys, or does not order some of these elements.
+    """
     order = order_of(comparator.region)
     if order is None:
         return None
@@ -110,8 +112,11 @@ def keys_of(rows: tuple[Array, ...], comparator: Body) -> list[Codes] | None:
 
 
 def by_codes(codes: list[Codes], shape: tuple[int, ...]) -> Array:
-    """Stable order by codes. If all of them fit into one word together with the position, words
-    are sorted, which is several times faster than sorting positions."""
+    """Return the stable order by codes.
+
+    If all codes and the position fit into one word, words are sorted, which is several times faster
+    than sorting positions.
+    """
     if not codes:
         return np.broadcast_to(np.arange(shape[-1]), shape)
     index_bits = max(1, (shape[-1] - 1).bit_length())
@@ -128,8 +133,7 @@ def by_codes(codes: list[Codes], shape: tuple[int, ...]) -> Array:
 
 
 def by_comparator(rows: tuple[Array, ...], comparator: Body) -> Array:
-    """Stable order by calls of the comparator: runs of 1, 2, 4, ... elements are merged, those of
-    all slices at once."""
+    """Return the stable order by calls of the comparator: a merge sort of all slices at once."""
     size = rows[0].shape[-1]
     flat = tuple(array.reshape(-1) for array in rows)
     order = np.arange(rows[0].size).reshape(-1, size)
@@ -141,10 +145,12 @@ def by_comparator(rows: tuple[Array, ...], comparator: Body) -> Array:
 
 
 def _merged(order: Array, width: int, flat: tuple[Array, ...], comparator: Body) -> Array:
-    """One round: every element of a left run goes behind those of the run to its right that come
-    before it, which binary search finds; those of the right run fill what is free.
+    """Merge pairs of runs: one round.
 
-    `order` has the numbers of the elements, a row for each slice, sorted in runs of `width`.
+    Binary search finds, for every element of a left run, the elements of the run to its right that
+    precede it; elements of the right run fill the remaining positions.
+
+    `order` has the indices of the elements, a row for each slice, sorted in runs of `width`.
     """
     slices, size = order.shape
     place = np.arange(size)
@@ -162,7 +168,8 @@ def _merged(order: Array, width: int, flat: tuple[Array, ...], comparator: Body)
         before = _comes_before(theirs, mine, flat, comparator) & searching
         low = np.where(before, middle + 1, low)
         high = np.where(before | ~searching, high, middle)
-    # Without a strict weak ordering the counts may decrease within a run: no place is given twice.
+    # Without a strict weak ordering the counts may decrease within a run; each position must be
+    # assigned once.
     behind = (low - start).reshape(slices, -1)
     behind = _never_decreasing(behind, run[left])
     to = left + behind
@@ -177,13 +184,13 @@ def _merged(order: Array, width: int, flat: tuple[Array, ...], comparator: Body)
 
 
 def _never_decreasing(counts: Array, runs: Array) -> Array:
-    """Running maxima of the counts within each run."""
-    offset = runs * (counts.max(initial=0) + 1)  # runs start further to the right each
+    """Return running maxima of the counts within each run."""
+    offset = runs * (counts.max(initial=0) + 1)  # each run is offset further to the right
     return np.maximum.accumulate(counts + offset, axis=-1) - offset
 
 
 def _comes_before(left: Array, right: Array, flat: tuple[Array, ...], comparator: Body) -> Array:
-    """The comparator's answers for pairs of elements, given by number."""
+    """Return the comparator's results for pairs of elements, given by index."""
     pairs = ((array[left], array[right]) for array in flat)
     (answers,) = comparator.lanes(*(side for pair in pairs for side in pair))
     return answers

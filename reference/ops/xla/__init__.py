@@ -1,1 +1,1 @@
-"""XlaBuilder's ops, by family: XLA's operation semantics, as what differs from StableHLO's."""
+"""XlaBuilder's ops, by family: the differences between XLA's operation semantics and StableHLO."""

@@ -1,8 +1,8 @@
-"""The records of XlaBuilder's ops that are made of others, and what makes them.
+"""The records of XlaBuilder's ops that are lowered to others, and the lowering.
 
-A row of XLA's pages that has a twin in StableHLO is defined by that: operations that bring its
-operands into the form that the twin takes, and the twin. What the page asks of a call is checked
-before, by the record's conditions.
+A row of XLA's pages with a twin in StableHLO is defined by the twin, preceded by operations that
+convert its operands to the twin's form. The record's conditions first check the page's requirements
+on a call.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from reference.ops.distribution import ragged as ragged_exchange
 LOWER = stablehlo.OPS | {
     record.name: record for record in (*mhlo.OPS, *ragged.OPS, *ragged_exchange.OPS)
 }
-"""What ops of XlaBuilder are made of, by mnemonic."""
+"""Ops to which XlaBuilder's ops are lowered, by mnemonic."""
 
 Conditions = Callable[..., object]
-"""conditions(*operand types, **attributes, **regions): requires P1, P2, ... of the page. Types of
-results that are stated come as `result`, or as the tuple `results` of an op of several."""
+"""conditions(*operand types, **attributes, **regions): requires P1, P2, ... of the page. Stated
+result types are passed as `result`, or as the tuple `results` for an op of several."""
 
 
 def tensor_of(value: Value) -> TensorType:
-    """The type of a value that is a tensor."""
+    """Return the type of a value that is a tensor."""
     assert isinstance(value.type, TensorType)
     return value.type
 
 
 @dataclass(slots=True)
 class Building:
-    """Operations that are added one after the other; each takes values made before.
+    """A sequence of operations under construction; each may use the values before it.
 
-    `results` are the types that the call states for its results, where it states any. Where it
-    `checks`, operations that break constraints of their own op raise ConstraintViolation; those of
-    the op `twin` under the ids of `restated` (see `reference.ir.constraints.restating`). `scope` is
-    the program around the call, where it is known.
+    `results` are the types that the call states for its results, if any. If `checks`, operations
+    that violate constraints of their own op raise ConstraintViolation; those of the op `twin` under
+    the ids of `restated` (see `reference.ir.constraints.restating`). `scope` is the enclosing
+    program, if known.
     """
 
     prefix: str
@@ -72,7 +72,7 @@ class Building:
         regions: tuple[Region, ...] = (),
         **given: Any,
     ) -> Value:
-        """Add an operation of one result; `result` is its type where operands do not imply it."""
+        """Add an operation of one result; `result` is its type if operands do not imply it."""
         (value,) = self.ops(name, *operands, result=result, regions=regions, **given)
         return value
 
@@ -90,7 +90,7 @@ class Building:
         types = results or (() if result is None else (result,))
         if not types or (self.checks and name in LOWER):
             reported = restating(self.restated if name == self.twin else {})
-            # a near miss is written as it is
+            # a near miss is written unchanged
             with nullcontext() if self.checks else collecting(), reported:
                 types = _inferred(name, operands, regions, given, types, self.scope)
         number = len(self.operations)
@@ -113,10 +113,10 @@ def _inferred(
 
 
 def lowering(lower: Lower, building: Building, /, *operands: Any, **given: Any) -> Any:
-    """What an op is lowered to.
+    """Return the values that an op is lowered to.
 
     Raises:
-        ConstraintViolation: when its operands and attributes do not fit at all.
+        ConstraintViolation: if its operands and attributes cannot be lowered.
     """
     with _fitting():
         return lower(building, *operands, **given)
@@ -124,12 +124,12 @@ def lowering(lower: Lower, building: Building, /, *operands: Any, **given: Any) 
 
 @contextmanager
 def _fitting() -> Generator[None]:
-    """Where numbers are worked with that may not fit at all: then "lowering" is broken."""
+    """Report errors of numbers that cannot be lowered as a violation of "lowering"."""
     try:
         yield
     except ConstraintViolation:
         raise
-    except (IndexError, KeyError, ValueError, ZeroDivisionError) as error:  # only of a near miss
+    except (IndexError, KeyError, ValueError, ZeroDivisionError) as error:  # only for a near miss
         require("lowering", False, error)
         raise ConstraintViolation("?", "lowering", str(error)) from None  # within `collecting`
 
@@ -144,9 +144,9 @@ def _types(
     *operands: ValueType | tuple[ValueType, ...],
     **given: Any,
 ) -> Any:
-    """The type function of an op that is lowered.
+    """Return the result types of an op that is lowered.
 
-    Of an op that is `scoped`, conditions are told the program around, and so is the twin.
+    For an op that is `scoped`, its conditions and its twin receive the enclosing program.
     """
     results: Any = given.pop("results", None) or (given.pop("result", None),)
     stated = () if results[0] is None else results
@@ -190,10 +190,10 @@ def built(
     waives: tuple[str, ...] = (),
     **facts: Any,
 ) -> Op:
-    """The record of an op that is lowered: what it does not say is as its twin has it.
+    """Return the record of an op that is lowered; facts that are not given are its twin's.
 
-    `conditions` requires the ids `constraints`, but for those that `restates` lists with the
-    twin's constraints that say the same: the twin's type function requires these.
+    `conditions` requires the ids `constraints`, except those that `restates` maps to equivalent
+    constraints of the twin: the twin's type function requires these.
     """
     of, known = LOWER[twin], restates or {}
     several = facts.get("several", of.several)
@@ -215,9 +215,9 @@ def built(
 
 
 def renamed(name: str, twin: str, *, renames: dict[str, str] | None = None, **facts: Any) -> Op:
-    """The record of an op that is its twin under another name, its attributes too.
+    """Return the record of an op that is its twin under another name, with its attributes.
 
-    `renames` has the twin's names of attributes and regions by those of the page.
+    `renames` maps the page's names of attributes and regions to the twin's.
     """
     of, back = LOWER[twin], dict(renames or {})
     forth = {theirs: ours for ours, theirs in back.items()}

@@ -1,8 +1,8 @@
-"""Ops that StableHLO has none for, written as composites, and read back.
+"""Ops that StableHLO lacks, written as composites, and read back.
 
-A composite brings its decomposition, a function of the program: a backend that knows the name may
-do what it means in its own way, and every other one calls the function. It is read back only where
-its decomposition is the one that the op is written with: then the op is what it means.
+A composite has a decomposition, a function of the program: a backend that knows the name may
+implement it natively, and every other backend calls the function. A composite is read back as the
+op only if its decomposition is exactly the op's own; otherwise the decomposition is its meaning.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _MNEMONIC = "composite"
 
 
 def as_composites(program: Program) -> Program:
-    """The program with ops that are written as composites so written; itself where it has none.
+    """Return the program with such ops written as composites; itself if it has none.
 
     Raises:
-        ConstraintViolation: when the operands of such an op do not fit at all.
+        ConstraintViolation: if the operands of such an op cannot be lowered.
     """
     if not any(_composite_of(operation) for operation in program.walk()):
         return program
@@ -50,13 +50,13 @@ def _composite_of(operation: Operation) -> Composite | None:
 
 @dataclass(slots=True)
 class _Writing:
-    """The functions of a program by name, and those made so far by what they decompose."""
+    """The names of a program's functions, and the decompositions made so far, by operation."""
 
     names: set[str]
     made: dict[Operation, Function] = field(default_factory=dict[Operation, Function])
 
     def region(self, region: Region) -> Region:
-        """A region with such ops written so."""
+        """Return a region with such ops written as composites."""
         return replace(region, operations=tuple(map(self._operation, region.operations)))
 
     def _operation(self, operation: Operation) -> Operation:
@@ -73,7 +73,7 @@ class _Writing:
         return Operation(_MNEMONIC, operands, operation.results, given)
 
     def _function(self, operation: Operation) -> str:
-        """The name of the decomposition: one for all operations of the same types."""
+        """Return the name of the decomposition, shared by all operations of the same types."""
         alike = _anonymous(operation)
         if alike not in self.made:
             composite = _composite_of(operation)
@@ -88,17 +88,17 @@ class _Writing:
 
 
 def _anonymous(operation: Operation) -> Operation:
-    """The operation on values that are called the same in all such operations."""
+    """Return the operation with canonical value names, equal for all such operations."""
     operands = (Value(f"a{n}", one.type) for n, one in enumerate(operation.operands))
     results = (Value(f"r{n}", one.type) for n, one in enumerate(operation.results))
     return replace(operation, operands=tuple(operands), results=tuple(results))
 
 
 def decomposition(operation: Operation, name: str) -> Function:
-    """The function that an operation, which is written as a composite, is made of.
+    """Return the decomposition function of an operation that is written as a composite.
 
     Raises:
-        ConstraintViolation: when its operands do not fit at all.
+        ConstraintViolation: if its operands cannot be lowered.
     """
     record, composite = OPS[operation.name], _composite_of(operation)
     assert composite is not None
@@ -118,9 +118,9 @@ def decomposition(operation: Operation, name: str) -> Function:
 
 
 def from_composites(program: Program) -> Program:
-    """The program with composites that stand for ops read as these; itself where it has none.
+    """Return the program with composites replaced by the ops they represent; itself if none.
 
-    Functions that nothing refers to any more are left out.
+    Functions without remaining references are dropped.
     """
     named = {one.composite.name: op for op, one in OPS.items() if one.composite}
     composites = [one for one in program.walk() if one.name == _MNEMONIC]
@@ -154,7 +154,7 @@ def _references(region: Region) -> Iterator[str]:
 
 
 def _read(operation: Operation, op: str, program: Program) -> Operation | None:
-    """The op that a composite stands for; None where it has not the op's decomposition."""
+    """Return the op that a composite represents; None if the decomposition is not the op's."""
     called = operation.attribute("decomposition")
     function = next((one for one in program.functions if one.name == called), None)
     if function is None or operation.regions or operation.attribute("version", 0):
@@ -167,11 +167,11 @@ def _read(operation: Operation, op: str, program: Program) -> Operation | None:
 
 
 def _stated(operation: Operation, op: str) -> Operation:
-    """The op that has the operands and attributes of a composite, which says nothing else.
+    """Return the op with the operands and attributes of a composite that has no others.
 
     Raises:
-        ConstraintViolation: when they do not fit.
-        KeyError, TypeError, ValueError, AssertionError: when no such op has them.
+        ConstraintViolation: if they do not fit.
+        KeyError, TypeError, ValueError, AssertionError: if no such op has them.
     """
     composite, said = OPS[op].composite, operation.attribute("composite_attributes", ())
     assert composite is not None
@@ -189,7 +189,7 @@ def _stated(operation: Operation, op: str) -> Operation:
 
 
 def _canonical(function: Function) -> tuple[Region, tuple[ValueType, ...]]:
-    """A function whose values are called by their numbers, and which has no name."""
+    """Return a function without its name, and with values named by their index."""
     values = [*function.arguments, *(v for one in function.body.operations for v in one.results)]
     numbered = {value.name: Value(str(n), value.type) for n, value in enumerate(values)}
 

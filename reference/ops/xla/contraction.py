@@ -1,8 +1,9 @@
 """XlaBuilder's products, convolutions and normalizations.
 
 Source: XLA operation semantics, each op by its name. `preferred_element_type` is the element type
-of the result, wider or narrower than the operands': the page leaves it open whether a backend adds
-up in it. StableHLO's convolution has one element type for all three (C27); the rows waive that.
+of the result, wider or narrower than the operands'; the page does not say whether a backend
+accumulates in it. StableHLO's convolution has one element type for all three (C27); the rows waive
+that.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Sizes = tuple[int, ...]
 
 
 class DotDimensionNumbers(NamedTuple):
-    """Which dimensions of each operand are summed along, and which go together as batches."""
+    """The contracting dimensions of each operand, and the batch dimensions."""
 
     lhs_contracting_dimensions: Sizes
     rhs_contracting_dimensions: Sizes
@@ -34,7 +35,7 @@ class DotDimensionNumbers(NamedTuple):
 
 
 class ConvolutionDimensionNumbers(NamedTuple):
-    """Which dimensions of the operands and the result are batches, features and spatial ones."""
+    """The batch, feature and spatial dimensions of the operands and the result."""
 
     input_batch_dimension: int
     input_feature_dimension: int
@@ -48,7 +49,8 @@ class ConvolutionDimensionNumbers(NamedTuple):
 
 
 class RaggedDotDimensionNumbers(NamedTuple):
-    """Those of a product, the ragged dimension of lhs, and that of rhs for the groups."""
+    """Dimension numbers of a product, with the ragged dimension of lhs and rhs's group
+    dimension."""
 
     dot_dimension_numbers: DotDimensionNumbers
     lhs_ragged_dimensions: Sizes
@@ -64,7 +66,7 @@ class RaggedDotDimensionNumbers(NamedTuple):
 
 
 def batching(numbers: DotDimensionNumbers) -> dict[str, Any]:
-    """Dimension numbers by the names of StableHLO."""
+    """Return dimension numbers by the names of StableHLO."""
     return {
         "lhs_batching_dimensions": numbers.lhs_batch_dimensions,
         "rhs_batching_dimensions": numbers.rhs_batch_dimensions,
@@ -74,7 +76,8 @@ def batching(numbers: DotDimensionNumbers) -> dict[str, Any]:
 
 
 def default_dimension_numbers(spatial: int) -> ConvolutionDimensionNumbers:
-    """Batch, features, then the spatial dimensions; of the kernel output before input features."""
+    """Return batch, feature, then spatial dimensions; for the kernel output feature, input
+    feature."""
     places = tuple(range(2, spatial + 2))
     return ConvolutionDimensionNumbers(0, 1, places, 1, 0, places, 0, 1, places)
 
@@ -84,8 +87,11 @@ def _preferred(lhs: TensorType, preferred_element_type: str | None) -> Any:
 
 
 def _dot_conditions(lhs: TensorType, rhs: TensorType, **_: Any) -> None:
-    """P1: vectors and matrices, as the page's table has them. P2: contracted sizes agree.
-    P3: operands have one element type."""
+    """Require P1 to P3 of Dot.
+
+    P1: vectors and matrices, as in the page's table. P2: contracted sizes agree. P3: operands have
+    one element type.
+    """
     require("P3", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")
     known = (lhs.rank, rhs.rank) in ((1, 1), (2, 1), (2, 2), (1, 2))
     if require("P1", known, f"{lhs} and {rhs}"):
@@ -106,9 +112,10 @@ def _dot(
 def dimensions_fit(
     lhs: TensorType, rhs: TensorType, *, dimension_numbers: DotDimensionNumbers, **_: Any
 ) -> bool:
-    """P1: contracted dimensions have the same sizes. P2: so have batch dimensions.
+    """Require P1 and P2 of DotGeneral.
 
-    P3 of DotGeneral, that operands have one element type, is its twin's C13.
+    P1: contracted dimensions have the same sizes. P2: so do batch dimensions. P3, that operands
+    have one element type, is its twin's C13.
     """
     numbers, fits = dimension_numbers, True
     for id_, ours, theirs in (
@@ -124,7 +131,7 @@ def dimensions_fit(
 
 
 def dimensions_of(numbers: DotDimensionNumbers) -> Dimensions:
-    """Dimension numbers as those of a dot_general."""
+    """Return dimension numbers as those of a dot_general."""
     return Dimensions(
         numbers.lhs_batch_dimensions, numbers.rhs_batch_dimensions,
         numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions,
@@ -132,7 +139,7 @@ def dimensions_of(numbers: DotDimensionNumbers) -> Dimensions:
 
 
 def product_sizes(left: TensorType, right: TensorType, numbers: DotDimensionNumbers) -> Sizes:
-    """The sizes of a product: batches, those of lhs alone, those of rhs alone."""
+    """Return the sizes of a product: batches, dimensions of lhs only, dimensions of rhs only."""
     dimensions = dimensions_of(numbers)
     return (
         *(left.static_shape[d] for d in dimensions.lhs_batching),
@@ -162,7 +169,7 @@ def _ragged_dot_conditions(
     lhs: TensorType, rhs: TensorType, group_sizes: TensorType, *,
     dimension_numbers: RaggedDotDimensionNumbers, **_: Any,
 ) -> None:  # fmt: skip
-    """P1 to P6: see `reference.ops.ragged.check_ragged`, in its order."""
+    """Require P1 to P6: see `reference.ops.ragged.check_ragged`, in its order."""
     check_ragged(lhs, rhs, group_sizes, _OF_RAGGED, **dimension_numbers.spread)
 
 
@@ -176,7 +183,7 @@ def _ragged_dot(
     try:
         left_sizes, right_sizes, groups = shapes
         sizes = result_sizes(left_sizes, right_sizes, groups[-1], numbers_of(**given))
-    except IndexError:  # of a near miss, whose result is what it says
+    except IndexError:  # for a near miss, whose result is as stated
         sizes = tensor_of(Value("", building.results[0])).static_shape
     result = TensorType(sizes, _preferred(left, preferred_element_type))
     return building.op(
@@ -189,9 +196,12 @@ def _conv_conditions(
     lhs: TensorType, rhs: TensorType, *, feature_group_count: int, batch_group_count: int,
     window_strides: Sizes, dimension_numbers: ConvolutionDimensionNumbers | None = None, **_: Any,
 ) -> None:  # fmt: skip
-    """P1: operands of n + 2 dimensions. P2: features of the kernel times groups are those of lhs.
-    P3: groups divide the output features. P4: batch groups divide the batch. P5: operands have one
-    element type."""
+    """Require P1 to P5 of Conv.
+
+    P1: operands of n + 2 dimensions. P2: features of the kernel times groups are those of lhs. P3:
+    groups divide the output features. P4: batch groups divide the batch. P5: operands have one
+    element type.
+    """
     require("P5", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")
     spatial = len(window_strides)
     if not require("P1", lhs.rank == rhs.rank == spatial + 2, f"{lhs} and {rhs}"):

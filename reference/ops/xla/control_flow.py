@@ -1,8 +1,8 @@
 """XlaBuilder's branches, loops, calls and tuples.
 
-Source: XLA operation semantics, each op by its name. A computation of XlaBuilder sees nothing but
-its parameters, which a branch of StableHLO has not: its operand takes their place. `Select`
-chooses between tuples, too, by a scalar `pred`; StableHLO's `select` takes arrays only.
+Source: XLA operation semantics, each op by its name. A computation of XlaBuilder sees only its
+parameters. A branch of StableHLO has no parameters, so the operand replaces them. `Select` also
+selects between tuples, by a scalar `pred`; StableHLO's `select` takes arrays only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ INDEX = TensorType((), ELEMENT_TYPES["si32"])
 
 
 def applied(region: Region, operand: Value) -> Region:
-    """A computation of one parameter as a branch without any, to which the operand is known."""
+    """Return a computation of one parameter as a branch without parameters that uses the
+    operand."""
     (argument,) = region.arguments
     return using_inside(replace(region, arguments=()), {argument.name: operand})
 
@@ -33,8 +34,11 @@ def _branch_conditions(
     branch_index: TensorType, branch_operands: tuple[TensorType, ...], *,
     branch_computations: tuple[Region, ...], **_: Any,
 ) -> None:  # fmt: skip
-    """P1: a scalar PRED, with two branches, or S32. P2: a single argument each, of the operand's
-    type. P3: branches return one type."""
+    """Require P1 to P3 of Conditional.
+
+    P1: a scalar PRED, with two branches, or S32. P2: a single argument each, of the operand's type.
+    P3: branches return one type.
+    """
     two = branch_index == PREDICATE and len(branch_computations) == 2
     require("P1", two or branch_index == INDEX, branch_index)
     takes = tuple(map(argument_types, branch_computations))
@@ -57,13 +61,16 @@ def _call(building: Building, operands: Values, *, computation: str) -> Values:
 
 
 def _select_conditions(pred: ValueType, on_true: ValueType, on_false: ValueType, **_: Any) -> None:
-    """P1: one truth value. P2: two tuples of the same types."""
+    """Require P1 and P2 of Select.
+
+    P1: one truth value. P2: two tuples of the same types.
+    """
     require("P1", pred == PREDICATE, pred)
     require("P2", isinstance(on_true, TupleType) and on_true == on_false, f"{on_true}, {on_false}")
 
 
 def _select_tuple(building: Building, pred: Value, on_true: Value, on_false: Value) -> Value:
-    """One of two tuples, part by part: the only form in which StableHLO selects."""
+    """Select one of two tuples element by element, the only form that StableHLO has."""
     of, parts = on_true.type, list[Value]()
     assert isinstance(of, TupleType)
     for index, kind in enumerate(of.types):

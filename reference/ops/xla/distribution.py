@@ -1,8 +1,8 @@
 """XlaBuilder's collectives.
 
-Source: XLA operation semantics, each op by its name. `replica_groups` may be empty, or left out:
-all replicas are then one group, "ordered from 0 to N - 1". StableHLO forbids empty groups, so the
-rows list that group for the twin. `shard_count` says again how large groups are.
+Source: XLA operation semantics, each op by its name. `replica_groups` may be empty, or omitted: all
+replicas are then one group, "ordered from 0 to N - 1". StableHLO forbids empty groups, so the rows
+write that group for the twin. `shard_count` repeats the size of the groups.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _GLOBAL = (*_GROUPED, "use_global_device_ids")
 def _all_listed(
     scope: Program | None, strategy: Strategy, replica_groups: Dense | None, stated: int = 1
 ) -> Dense:
-    """Return the groups; where there are none, one of all ids that the strategy takes, in order.
+    """Return the groups; if there are none, one group of all ids that the strategy takes, in order.
 
-    `stated` is how many ids the call says that there are, for a grid that is not known.
+    `stated` is the number of ids that the call states, used if the grid is unknown.
     """
     if replica_groups is not None and not is_empty(replica_groups):
         return replica_groups
@@ -49,14 +49,14 @@ def _all_listed(
 def _globally(
     building: Building, replica_groups: Dense | None, given: dict[str, Any], stated: int = 1
 ) -> dict[str, Any]:
-    """Return the attributes with all groups listed, of an op that takes global ids."""
+    """Return the attributes with all groups written out, for an op that takes global ids."""
     strategy = by_global_ids(given.get("channel_id", 0), given.get("use_global_device_ids", False))
     groups = _all_listed(building.scope, strategy, replica_groups, stated)
     return given | {"replica_groups": groups}
 
 
 def _reduces(operands: Types, **_: Any) -> None:
-    """P1: an array, or a tuple of arrays that is not empty."""
+    """Require P1 of AllReduce: an array, or a tuple of arrays that is not empty."""
     require("P1", len(operands) > 0, "no operand")
 
 
@@ -64,7 +64,10 @@ def _gathers(
     operands: Types, *, all_gather_dimension: int, shard_count: int,
     results: Types | None = None, **_: Any,
 ) -> None:  # fmt: skip
-    """P1: a dimension of the operand. P2: the result's is `shard_count` times as large."""
+    """Require P1 and P2 of AllGather.
+
+    P1: a dimension of the operand. P2: the result's is `shard_count` times as large.
+    """
     inside = all(0 <= all_gather_dimension < of.rank for of in operands)
     if require("P1", inside, all_gather_dimension) and results is not None:
         d = all_gather_dimension
@@ -79,7 +82,9 @@ def _all_gather(
 ) -> Values:  # fmt: skip
     said: Any = {"results": building.results, "shard_count": shard_count}
     types = tuple(map(tensor_of, operands))
-    _gathers(types, all_gather_dimension=all_gather_dimension, **said)  # which the twin is not told
+    _gathers(
+        types, all_gather_dimension=all_gather_dimension, **said
+    )  # which the twin cannot check
     given = _globally(building, replica_groups, given, shard_count)
     return building.ops(
         "all_gather", *operands, results=building.results, all_gather_dim=all_gather_dimension,
@@ -91,7 +96,7 @@ def _all_reduce(
     building: Building, operands: Values, *, computation: Region,
     replica_groups: Dense | None = None, **given: Any,
 ) -> Values:  # fmt: skip
-    _reduces(tuple(map(tensor_of, operands)))  # which the twin is not told
+    _reduces(tuple(map(tensor_of, operands)))  # which the twin cannot check
     return building.ops(
         "all_reduce", *operands, results=building.results, regions=(computation,),
         **_globally(building, replica_groups, given),
@@ -99,9 +104,9 @@ def _all_reduce(
 
 
 def _exchanges(operands: Types, **_: Any) -> None:
-    """P2: the operand is one array, not a tuple of them.
+    """Require P2 of AllToAll: the operand is one array, not a tuple.
 
-    What else the page asks for, the twin does. P1: `split_count` blocks along the split dimension.
+    The twin checks the page's other conditions. P1: `split_count` blocks along the split dimension.
     P3, P4: dimensions of the operand. P5: `split_count` is the number of replicas in each group.
     """
     require("P2", len(operands) == 1, listed(*operands))
@@ -111,7 +116,7 @@ def _all_to_all(
     building: Building, operands: Values, *, split_count: int,
     replica_groups: Dense | None = None, **given: Any,
 ) -> Values:  # fmt: skip
-    _exchanges(tuple(map(tensor_of, operands)))  # which the twin is not told
+    _exchanges(tuple(map(tensor_of, operands)))  # which the twin cannot check
     strategy = by_channel(given.get("channel_id", 0))
     groups = _all_listed(building.scope, strategy, replica_groups, split_count)
     return building.ops(
@@ -124,8 +129,11 @@ def _scatters(
     operands: Types, *, scatter_dimension: int, shard_count: int,
     results: Types | None = None, **_: Any,
 ) -> None:  # fmt: skip
-    """P1: a dimension of each operand. P2: `shard_count` parts of it, one for each result.
-    P3: an array, or a tuple of arrays that is not empty."""
+    """Require P1 to P3 of ReduceScatter.
+
+    P1: a dimension of each operand. P2: `shard_count` parts, one for each result. P3: an array, or
+    a tuple of arrays that is not empty.
+    """
     require("P3", len(operands) > 0, "no operand")
     inside = all(0 <= scatter_dimension < of.rank for of in operands)
     if require("P1", inside, scatter_dimension) and results is not None:
@@ -144,7 +152,9 @@ def _reduce_scatter(
 ) -> Values:  # fmt: skip
     """Reduce and scatter each array of a tuple: the twin has one operand."""
     types, stated = tuple(map(tensor_of, operands)), tuple(map(_tensor, building.results))
-    _scatters(types, results=stated, shard_count=shard_count, **given)  # which the twin is not told
+    _scatters(
+        types, results=stated, shard_count=shard_count, **given
+    )  # which the twin cannot check
     given = _globally(building, replica_groups, given, shard_count)
     return tuple(
         building.op("reduce_scatter", operand, result=result, regions=(computation,), **given)
@@ -158,7 +168,7 @@ def _tensor(of: ValueType) -> TensorType:
 
 
 def sum_of(of: TensorType) -> Region:
-    """The computation that adds two scalars of an element type."""
+    """Return the computation that adds two scalars of an element type."""
     scalar = TensorType((), of.element_type)
     left, right, total = (Value(name, scalar) for name in ("lhs", "rhs", "sum"))
     add = Operation("add", (left, right), (total,))
@@ -168,7 +178,7 @@ def sum_of(of: TensorType) -> Region:
 def _cross_replica_sum(
     building: Building, operands: Values, *, replica_groups: Dense | None = None
 ) -> Values:
-    _reduces(tuple(map(tensor_of, operands)))  # which the twin is not told
+    _reduces(tuple(map(tensor_of, operands)))  # which the twin cannot check
     return building.ops(
         "all_reduce", *operands, results=building.results,
         regions=(sum_of(tensor_of(operands[0])),),
@@ -180,8 +190,11 @@ def _ragged_conditions(
     input: TensorType, input_offsets: TensorType, send_sizes: TensorType, output: TensorType,  # noqa: A002 - the page's word
     output_offsets: TensorType, recv_sizes: TensorType, *, replica_groups: Dense, **_: Any,
 ) -> None:  # fmt: skip
-    """P1: offsets and sizes have one shape. P2: a number, or several, for each process of a group.
-    P3: input and output are ragged along their first dimension, and alike beyond it."""
+    """Require P1 to P3 of RaggedAllToAll.
+
+    P1: offsets and sizes have one shape. P2: a number, or several, for each process of a group. P3:
+    input and output are ragged along their first dimension and have equal sizes beyond it.
+    """
     places = input_offsets, send_sizes, output_offsets, recv_sizes
     if check_shapes((input, output, *places), ("P1", "P3")):
         shape, groups = input_offsets.shape, replica_groups.type.static_shape

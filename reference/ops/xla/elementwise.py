@@ -1,6 +1,6 @@
 """XlaBuilder's elementwise ops: operands of two shapes are broadcast to one.
 
-Source: XLA operation semantics, each op by its name; "Broadcasting", which those pages point to.
+Source: XLA operation semantics, each op by its name; "Broadcasting", to which those pages refer.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ FUNCTIONS = {
     "Log": "log", "Log1p": "log_plus_one", "Logistic": "logistic", "Rsqrt": "rsqrt", "Sin": "sine",
     "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
 }  # fmt: skip
-"""Ops of one operand that may state how accurate they are to be, and their twins."""
+"""Ops of one operand that may state a required accuracy, and their twins."""
 
 ACCURACY = ("result_accuracy",)
-"""The attribute of ops that may state how accurate they are to be."""
+"""The attribute of ops that may state a required accuracy."""
 
 BINARY = {
     "Add": "add", "And": "and", "Atan2": "atan2", "Complex": "complex", "Div": "divide",
@@ -45,12 +45,12 @@ BINARY = {
 """Ops of two operands, and their twins."""
 
 DIRECTIONS = {"Eq": "EQ", "Ne": "NE", "Ge": "GE", "Gt": "GT", "Le": "LE", "Lt": "LT"}
-"""Comparisons, and the `comparison_direction` of their twin; each has a form in total order too."""
+"""Comparisons, and the `comparison_direction` of their twin; each also has a total order form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broadcasting:
-    """How two operands become one shape: which of its dimensions those of each operand are."""
+    """The common shape of two operands, and the dimensions of each operand in that shape."""
 
     shape: Dimensions
     lhs: Dimensions
@@ -60,10 +60,10 @@ class Broadcasting:
 def broadcasting(
     lhs: TensorType, rhs: TensorType, broadcast_dimensions: Dimensions | None
 ) -> Broadcasting | None:
-    """How operands of these types are broadcast: None where they are not compatible.
+    """Return the broadcasting of operands of these types, or None if they are not compatible.
 
-    A scalar goes everywhere; operands of one rank go dimension by dimension, and one of lower rank
-    into the dimensions that it names. Of two sizes one may be 1, and is repeated then.
+    A scalar broadcasts to any shape. Operands of one rank are matched dimension by dimension; an
+    operand of lower rank is placed at `broadcast_dimensions`. A size of 1 is repeated.
     """
     low, high = sorted((lhs.rank, rhs.rank))
     whole = tuple(range(high))
@@ -81,7 +81,8 @@ def broadcasting(
 
 
 def _names_dimensions(low: int, high: int, broadcast_dimensions: Dimensions | None) -> bool:
-    """Whether these can be the dimensions of an operand of the lower rank: in order, all there."""
+    """Return whether these can be the dimensions of an operand of the lower rank: valid, in
+    order."""
     if broadcast_dimensions is None:
         return True
     in_order = all(a < b for a, b in pairwise(broadcast_dimensions))
@@ -92,8 +93,11 @@ def _names_dimensions(low: int, high: int, broadcast_dimensions: Dimensions | No
 def _compatible(
     lhs: TensorType, rhs: TensorType, *, broadcast_dimensions: Dimensions | None = None, **_: Any
 ) -> None:
-    """P1: one element type. P2: shapes that can be broadcast. P3: `broadcast_dimensions` that are
-    those of the operand of lower rank, in order."""
+    """Require P1 to P3 of binary ops.
+
+    P1: one element type. P2: shapes that can be broadcast. P3: `broadcast_dimensions` are those of
+    the operand of lower rank, in order.
+    """
     require("P1", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")
     low, high = sorted((lhs.rank, rhs.rank))
     if require("P3", _names_dimensions(low, high, broadcast_dimensions), broadcast_dimensions):
@@ -102,7 +106,7 @@ def _compatible(
 
 
 def fitted(building: Building, value: Value, dimensions: Dimensions, shape: Dimensions) -> Value:
-    """The value broadcast to a shape, of which its own dimensions are `dimensions`."""
+    """Return the value broadcast to a shape, with its own dimensions at `dimensions`."""
     of = tensor_of(value)
     if of.shape == shape:
         return value
@@ -121,7 +125,7 @@ def _binary(
 ) -> Value:
     left, right = tensor_of(lhs), tensor_of(rhs)
     low, high = sorted((left.rank, right.rank))
-    if _names_dimensions(low, high, broadcast_dimensions):  # a near miss is written as it is
+    if _names_dimensions(low, high, broadcast_dimensions):  # a near miss is written unchanged
         found = broadcasting(left, right, broadcast_dimensions)
         if found is not None:
             lhs = fitted(building, lhs, found.lhs, found.shape)
@@ -139,7 +143,7 @@ def _compare(
 
 
 def _usual_type(of: TensorType) -> str:
-    """How the builder compares elements unless told otherwise."""
+    """Return the comparison that the builder uses by default."""
     element = of.element
     if element.is_float or element.is_complex:
         return "FLOAT"

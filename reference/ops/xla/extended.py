@@ -19,7 +19,10 @@ Values = tuple[Value, ...]
 
 
 def _top_k_conditions(operand: TensorType, *, k: int, **_: Any) -> None:
-    """P1: a dimension at least. P2: as many elements along the last one."""
+    """Require P1 and P2 of TopK.
+
+    P1: at least one dimension. P2: at least k elements along the last dimension.
+    """
     if require("P1", operand.rank > 0, operand):
         require("P2", 0 <= k <= operand.static_shape[-1], k)
 
@@ -28,7 +31,7 @@ def _scan_conditions(
     inputs_and_inits: tuple[TensorType, ...], *, to_apply: Region, scan_dimension: int,
     num_carries: int, **_: Any,
 ) -> None:  # fmt: skip
-    """P1 to P3: see `reference.ops.mhlo.check_scan`."""
+    """Require P1 to P3: see `reference.ops.mhlo.check_scan`."""
     count = len(inputs_and_inits) - num_carries
     inputs, carries = inputs_and_inits[:count], inputs_and_inits[count:]
     made = len(output_types(to_apply)) - num_carries

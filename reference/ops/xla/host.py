@@ -1,7 +1,7 @@
 """XlaBuilder's transfers to and from a host or another process.
 
-Source: XLA operation semantics, each op by its name. The builder's calls without a token order
-themselves; here the token is an operand and a result, as in its forms with one
+Source: XLA operation semantics, each op by its name. The builder's calls without a token are
+ordered implicitly; here the token is an operand and a result, as in its forms with a token
 (InfeedWithToken and so on).
 """
 
@@ -18,7 +18,7 @@ def _infeed(building: Building, token: Value, **given: Any) -> tuple[Value, ...]
     """Read a shape from the infeed; "for an empty tuple shape" nothing is read.
 
     A token is then the only result. StableHLO's infeed always takes an item, so the call becomes an
-    `after_all`, which keeps the order.
+    `after_all`, which preserves the order.
     """
     if len(building.results) == 1:
         return (building.op("after_all", token),)

@@ -1,4 +1,4 @@
-"""XlaBuilder's ops as operations of StableHLO: what the builder makes of a call, step by step."""
+"""Lowering of XlaBuilder's ops to operations of StableHLO, as the builder does."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from reference.ops.xla.building import Building, lowering
 
 
 def lowered(program: Program) -> Program:
-    """The program without ops of XlaBuilder that are lowered; itself where it has none.
+    """Return the program with ops of XlaBuilder lowered; itself if it has none.
 
     Raises:
-        ConstraintViolation: when the operands of such an op do not fit at all.
+        ConstraintViolation: if the operands of such an op cannot be lowered.
     """
     if not any(record is not None and record.lower for record in map(_record, program.walk())):
         return program
@@ -38,12 +38,12 @@ def _all_lowered(operations: Sequence[Operation], program: Program) -> Iterator[
 
 
 def steps_of(operation: Operation, program: Program) -> tuple[Operation, ...]:
-    """Return what an operation of a program is lowered to: itself, where it is not XlaBuilder's.
+    """Return the operations that an operation is lowered to: itself if it is not XlaBuilder's.
 
-    The operation's results are results of the operations returned.
+    The operation's results are results of the returned operations.
 
     Raises:
-        ConstraintViolation: when it cannot be lowered, as operands do not fit at all.
+        ConstraintViolation: if its operands cannot be lowered.
     """
     record = _record(operation)
     if record is None or record.lower is None:
@@ -61,13 +61,15 @@ def steps_of(operation: Operation, program: Program) -> tuple[Operation, ...]:
         replace(one, results=tuple(own.get(value.name, value) for value in one.results))
         for one in building.operations
     )
-    if not record.waives or _broken(record, operation):  # what breaks its own waives nothing
+    if not record.waives or _broken(
+        record, operation
+    ):  # an op that violates its own constraints waives nothing
         return tuple(steps)
     return tuple(map(partial(_waiving, record), steps))
 
 
 def _waiving(record: Op, step: Operation) -> Operation:
-    """Return an operation with those of its constraints waived that it breaks and the op waives."""
+    """Return an operation that waives the constraints it violates and the op waives."""
     if step.name != record.twin:
         return step
     broken = _broken(OPS[record.twin], step)
@@ -75,7 +77,7 @@ def _waiving(record: Op, step: Operation) -> Operation:
 
 
 def _broken(record: Op, operation: Operation) -> tuple[str, ...]:
-    """Return the ids of an op's constraints that an operation breaks."""
+    """Return the ids of an op's constraints that an operation violates."""
     results = tuple(value.type for value in operation.results)
     stated: dict[str, Any] = {"results": results} if record.several else {"result": results[0]}
     with collecting() as found:

@@ -1,4 +1,4 @@
-"""XlaBuilder's ops that make, convert and move data.
+"""XlaBuilder's ops that create, convert and move data.
 
 Source: XLA operation semantics, each op by its name.
 """
@@ -23,7 +23,8 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 
 
 def bitcast_sizes(of: TensorType, bits: int) -> Sizes:
-    """The sizes after a bitcast to elements of so many bits: the last one is of parts."""
+    """Return the sizes after a bitcast to elements of `bits` bits; the last dimension holds
+    parts."""
     own = of.element.bits
     if bits < own:
         return (*of.static_shape, own // bits)
@@ -31,7 +32,8 @@ def bitcast_sizes(of: TensorType, bits: int) -> Sizes:
 
 
 def _bitcast_conditions(operand: TensorType, *, new_element_type: str, **_: Any) -> None:
-    """P1: the last dimension has as many parts as the wider type needs."""
+    """Require P1 of BitcastConvertType: the last dimension has as many parts as the wider type
+    needs."""
     own, bits = operand.element.bits, element_type(new_element_type).bits
     fits = bits <= own or (operand.rank > 0 and operand.static_shape[-1] * own == bits)
     require("P1", fits and not max(own, bits) % min(own, bits), f"{operand}, {new_element_type}")
@@ -51,7 +53,10 @@ def _convert(building: Building, operand: Value, *, new_element_type: str) -> Va
 def _broadcast_in_dim_conditions(
     operand: TensorType, *, out_dim_size: Sizes, broadcast_dimensions: Sizes, **_: Any
 ) -> None:
-    """P1: a dimension of the result for each of the operand's. P2: of its size, or repeated."""
+    """Require P1 and P2 of BroadcastInDim.
+
+    P1: a dimension of the result for each of the operand's. P2: of its size, or repeated.
+    """
     inside = all(0 <= dimension < len(out_dim_size) for dimension in broadcast_dimensions)
     different = len(set(broadcast_dimensions)) == len(broadcast_dimensions)
     if require("P1", len(broadcast_dimensions) == operand.rank and inside and different):
@@ -69,7 +74,7 @@ def _broadcast_in_dim(
 
 
 def collapsed(sizes: Sizes, dimensions: Sizes) -> Sizes:
-    """The sizes with those of consecutive dimensions multiplied into one."""
+    """Return the sizes with those of consecutive dimensions multiplied into one."""
     if not dimensions:
         return sizes
     first, last = dimensions[0], dimensions[-1]
@@ -77,20 +82,20 @@ def collapsed(sizes: Sizes, dimensions: Sizes) -> Sizes:
 
 
 def _collapse_conditions(operand: TensorType, *, dimensions: Sizes, **_: Any) -> None:
-    """P1: dimensions of the operand, consecutive and in order."""
+    """Require P1 of Collapse: dimensions of the operand, consecutive and in order."""
     inside = all(0 <= dimension < operand.rank for dimension in dimensions)
     require("P1", inside and all(b == a + 1 for a, b in pairwise(dimensions)), dimensions)
 
 
 def _collapse(building: Building, operand: Value, *, dimensions: Sizes) -> Value:
     of = tensor_of(operand)
-    _collapse_conditions(of, dimensions=dimensions)  # a reshape could not tell
+    _collapse_conditions(of, dimensions=dimensions)  # a reshape cannot check this
     result = TensorType(collapsed(of.static_shape, dimensions), of.element_type)
     return building.op("reshape", operand, result=result)
 
 
 def _reshape_conditions(operand: TensorType, *, dimensions: Sizes, **_: Any) -> None:
-    """P1: as many elements as the operand has."""
+    """Require P1 of Reshape: as many elements as the operand has."""
     require("P1", math.prod(dimensions) == math.prod(operand.static_shape), dimensions)
 
 
@@ -102,7 +107,10 @@ def _reshape(building: Building, operand: Value, *, dimensions: Sizes) -> Value:
 def _ordered_conditions(
     operand: TensorType, *, new_sizes: Sizes, dimensions: Sizes | None = None, **_: Any
 ) -> None:
-    """P1: `dimensions` is a permutation of the operand's. P2: as many elements as the operand."""
+    """Require P1 and P2 of an ordered Reshape.
+
+    P1: `dimensions` is a permutation of the operand's. P2: as many elements as the operand.
+    """
     order = range(operand.rank) if dimensions is None else dimensions
     require("P1", sorted(order) == list(range(operand.rank)), dimensions)
     require("P2", math.prod(new_sizes) == math.prod(operand.static_shape), new_sizes)
@@ -120,7 +128,7 @@ def _reshape_ordered(
 
 
 def _explicit_conditions(operand: TensorType, *, shape: Shape, **_: Any) -> None:
-    """P1: the operand's element type, and as many elements."""
+    """Require P1 of an explicit Reshape: the operand's element type, and as many elements."""
     same = shape.element_type == operand.element.name
     require("P1", same and math.prod(shape.dimensions) == math.prod(operand.static_shape), shape)
 
@@ -130,7 +138,7 @@ def _reshape_explicit(building: Building, operand: Value, *, shape: Shape) -> Va
 
 
 def _iota_conditions(*, shape: Shape, iota_dimension: int, **_: Any) -> None:
-    """P1: one of the shape's dimensions."""
+    """Require P1 of Iota: one of the shape's dimensions."""
     require("P1", 0 <= iota_dimension < len(shape.dimensions), iota_dimension)
 
 
@@ -141,8 +149,11 @@ def _iota(building: Building, *, shape: Shape, iota_dimension: int) -> Value:
 def _pad_conditions(
     operand: TensorType, padding_value: TensorType, *, padding_config: PaddingConfig, **_: Any
 ) -> None:
-    """P1: a scalar of the operand's type to pad with. P2: a configuration for each dimension.
-    P3: interior padding is not negative."""
+    """Require P1 to P3 of Pad.
+
+    P1: a scalar padding value of the operand's type. P2: a configuration for each dimension. P3:
+    interior padding is not negative.
+    """
     alike = padding_value.element_type == operand.element_type
     require("P1", padding_value.rank == 0 and alike, padding_value)
     if require("P2", len(padding_config) == operand.rank, padding_config):
@@ -160,7 +171,7 @@ def _pad(
 
 
 def _bounds(tensor_type: TensorType) -> Sizes:
-    """The sizes of a type, or what they may be at most where they are not known."""
+    """Return the sizes of a type, or their bounds if unknown."""
     bounds = tensor_type.bounds or (None,) * tensor_type.rank
     pairs = zip(tensor_type.shape, bounds, strict=True)
     return tuple((bound or 0) if size is None else size for size, bound in pairs)
@@ -169,7 +180,10 @@ def _bounds(tensor_type: TensorType) -> Sizes:
 def _dynamic_reshape_conditions(
     operand: TensorType, dim_sizes: tuple[TensorType, ...], *, new_size_bounds: Sizes, **_: Any
 ) -> None:
-    """P1: a size and a bound for each dimension. P2: bounds that have room for the elements."""
+    """Require P1 and P2 of DynamicReshape.
+
+    P1: a size and a bound for each dimension. P2: bounds that have room for the elements.
+    """
     require("P1", len(dim_sizes) == len(new_size_bounds), new_size_bounds)
     require("P2", math.prod(new_size_bounds) == math.prod(_bounds(operand)), new_size_bounds)
 
@@ -178,7 +192,7 @@ def _dynamic_reshape(
     building: Building, operand: Value, dim_sizes: tuple[Value, ...], *, new_size_bounds: Sizes,
     dims_are_dynamic: tuple[bool, ...],
 ) -> Value:  # fmt: skip
-    """The sizes of the result are its bounds, but for dimensions that are dynamic."""
+    """Reshape to the bounds, except for dimensions that are dynamic."""
     index = tensor_of(dim_sizes[0]).element_type if dim_sizes else element_type("si32")
     sizes = [building.op("reshape", one, result=TensorType((1,), index)) for one in dim_sizes]
     if sizes:
@@ -206,9 +220,9 @@ _OF_SCATTER: dict[str, tuple[str, ...]] = {
 
 P1: updates have the element types of their operands. P2: the computation takes an element of each
 operand and of each update, and returns one of each operand. P3: `scatter_dims_to_operand_dims` is
-one to one. P4: one operand at least, with an array of updates each. P5: operands have the same
+injective. P4: at least one operand, each with an array of updates. P5: operands have the same
 dimensions. P6: so have the updates. P7: updates have the rank and the sizes that indices and
-windows ask for. P8: `update_window_dims` is in order, without repetition and in range. P9: so is
+windows require. P8: `update_window_dims` is in order, without repetition and in range. P9: so is
 `inserted_window_dims`. P10: the operand's rank is the sum of their sizes. P11:
 `scatter_dims_to_operand_dims` is as long as an index vector, and in range.
 """

@@ -1,9 +1,9 @@
 """XlaBuilder's linear algebra, transforms and random numbers.
 
-Source: XLA operation semantics, each op by its name. `RngBernoulli` is on an older version of the
-page alone: ComputationBuilder, which came before XlaBuilder, had it. What XLA made of it then
-(tensorflow/compiler/xla/service/elemental_ir_emitter.cc of 2017 and 2018) is said here: for each
-element a uniform number of [0, 1), and whether it is less than the mean, as an integer.
+Source: XLA operation semantics, each op by its name. Only an older version of the page has
+`RngBernoulli`: it belonged to ComputationBuilder, the predecessor of XlaBuilder. Its semantics here
+are XLA's at that time (tensorflow/compiler/xla/service/elemental_ir_emitter.cc of 2017 and 2018):
+for each element a uniform number of [0, 1), and whether it is less than the mean, as an integer.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def _constant(building: Building, numbers: Array, of: TensorType) -> Value:
 
 
 def _rng_conditions(first: TensorType, second: TensorType, *, shape: Shape, **_: Any) -> None:
-    """P1: parameters are scalars. P2: they have the element type of the result."""
+    """Require P1 and P2 of the distributions.
+
+    P1: parameters are scalars. P2: they have the element type of the result.
+    """
     require("P1", first.rank == second.rank == 0, f"{first}, {second}")
     names = {first.element.name, second.element.name, shape.element_type}
     require("P2", len(names) == 1, names)
@@ -70,7 +73,7 @@ def _rng_bit_generator(
 def bernoulli_type(
     mean: TensorType, *, shape: Shape, result: TensorType | None = None
 ) -> TensorType:
-    """Result type of `RngBernoulli`: the shape that is asked for.
+    """Return the result type of `RngBernoulli`: the requested shape.
 
     Raises:
         ConstraintViolation: P1 (the mean is a scalar of F32), P2 (the shape is of U32), "result".
@@ -85,7 +88,7 @@ def bernoulli_type(
 
 
 def bernoulli(mean: Array, *, shape: Shape, **_: Any) -> Array:
-    """Ones with a probability of `mean`, and zeros: the same always for the same shape."""
+    """Return 1 with probability `mean`, else 0; the same numbers for the same shape."""
     sizes = np.array(shape.dimensions, np.int64)
     of = TensorType(shape.dimensions, _F32)
     zero, one = (np.array(end, np.float32) for end in (0, 1))
@@ -94,9 +97,9 @@ def bernoulli(mean: Array, *, shape: Shape, **_: Any) -> Array:
 
 
 def _decomposed(building: Building, mean: Value, *, shape: Shape) -> Value:
-    """The comparison is ordered: of a mean that is NaN nothing is less."""
+    """Lower to an ordered comparison: no number is less than a NaN mean."""
     of: Any = mean.type
-    bernoulli_type(of, shape=shape)  # which the operations that follow do not ask for
+    bernoulli_type(of, shape=shape)  # which the following operations do not check
     zero, one = (_constant(building, np.array(end, np.float32), _SCALAR) for end in (0, 1))
     uniform = _rng("UNIFORM", building, zero, one, shape=shape._replace(element_type=_F32.name))
     means = building.op(
@@ -108,7 +111,7 @@ def _decomposed(building: Building, mean: Value, *, shape: Shape) -> Value:
 
 
 def _states(result: TensorType, **given: Any) -> Said:
-    """Nothing: the type of the result is the shape."""
+    """Return no attributes: the type of the result is the shape."""
     del result, given
     return ()
 

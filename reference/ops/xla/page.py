@@ -1,6 +1,6 @@
-"""The headings of XLA's operation semantics page, and the ops that each of them is.
+"""The headings of XLA's operation semantics page, and the ops of each.
 
-Source: the newest version of the page; where older ones differ, that is said.
+Source: the newest version of the page; differences of older versions are noted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     **{name: _SEVERAL.get(name, (name,)) for name in _OPS},
     "Reshape (explicit)": ("Reshape (explicit)",),
 }
-"""The ops of each heading of which there are any."""
+"""The ops of each heading that has any."""
 
 LEFT_OUT: dict[str, str] = {
     "AddDependency": _INTERNAL,
@@ -73,4 +73,4 @@ LEFT_OUT: dict[str, str] = {
     "Sort(operand), without a comparator": "on an older version of the page alone, which says "
     "neither in which order nor along which dimension; Sort with a comparator says both",
 }
-"""Headings, or parts of what one says, without an op: the reason."""
+"""Headings, or parts of a heading's text, without an op, and the reason."""

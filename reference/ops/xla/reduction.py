@@ -28,7 +28,10 @@ def _window_conditions(
     operands: tuple[TensorType, ...], init_values: tuple[TensorType, ...], *, padding: str,
     **_: Any,
 ) -> None:  # fmt: skip
-    """P1: one input at least. P2: inputs of the same dimensions. The padding is an enum's."""
+    """Require P1 and P2 of ReduceWindow, and a padding of the enum.
+
+    P1: at least one input. P2: inputs of the same dimensions.
+    """
     require("P1", len(operands) >= 1 and len(init_values) == len(operands), len(operands))
     require("P2", len({of.shape for of in operands}) <= 1, operands)
     require("attributes", padding in (SAME, VALID), padding)

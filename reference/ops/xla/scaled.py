@@ -1,14 +1,14 @@
-"""XlaBuilder's product of operands that come with scales.
+"""XlaBuilder's product of operands with scales.
 
-Sources: XLA operation semantics, "ScaledDot": like DotGeneral, of operands that each have a scale.
-What the scales do it does not say. XLA's verifier of the instruction wants as many dimensions of a
-scale as its operand has, and sizes that divide the operand's: each element of the scale belongs to
-a block of the operand. What a block and its scale come to is in what jax writes for the op
-(`jax.lax.scaled_dot`): a composite, `xla.scaled_dot`, whose decomposition repeats the scale's
-elements, makes bf16 of these and of the operand, and multiplies the two before the product of
-matrices. That says which numbers are multiplied and added up; that they are rounded to bf16 on the
-way is granted (conformance/tolerance/bounds/scaled.py), not asked: XLA's own expansion for GPUs
-works in the wider of the two types. No scale at all is one of nothing but 1.
+Sources: XLA operation semantics, "ScaledDot": like DotGeneral, with a scale for each operand. The
+page does not define the effect of scales. XLA's verifier of the instruction requires as many
+dimensions of a scale as its operand has, and sizes that divide the operand's: each element of the
+scale belongs to a block of the operand. jax's form of the op (`jax.lax.scaled_dot`) defines the
+rest: a composite, `xla.scaled_dot`, whose decomposition repeats the scale's elements, converts
+these and the operand to bf16, and multiplies both before the matrix product. That defines which
+numbers are multiplied and added. The intermediate rounding to bf16 is permitted
+(conformance/tolerance/bounds/scaled.py), not required: XLA's own expansion for GPUs works in the
+wider of the two types. A missing scale is a scale of 1.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ Sizes = tuple[int, ...]
 BF16 = ELEMENT_TYPES["bf16"]
 
 TYPES = tuple(of for of in FLOATS if of.bits <= BF16.bits)
-"""What operands and scales may be: what scales are for. Of wider types the decomposition keeps a
-third of the digits, or less."""
+"""The types of operands and scales that scales are meant for. For wider types the decomposition
+keeps at most a third of the significant bits."""
 
 _DEFAULT = ("DEFAULT", "DEFAULT")
 _LEFT_OUT = ("precision_config", "preferred_element_type")
@@ -60,7 +60,10 @@ _LEFT_OUT = ("precision_config", "preferred_element_type")
 
 
 def _scale_fits(operand: TensorType, scale: TensorType) -> bool:
-    """P3: a scale has as many dimensions as its operand. P4: its sizes divide the operand's."""
+    """Check P3 and P4 of ScaledDot.
+
+    P3: a scale has as many dimensions as its operand. P4: its sizes divide the operand's.
+    """
     if not require("P3", scale.rank == operand.rank, listed(operand, scale)):
         return False
     pairs = zip(operand.static_shape, scale.static_shape, strict=True)
@@ -73,11 +76,11 @@ def scaled_dot_type(
     dimension_numbers: DotDimensionNumbers, precision_config: tuple[str, ...] = (),
     preferred_element_type: str | None = None, result: TensorType | None = None,
 ) -> TensorType:  # fmt: skip
-    """Result type of `ScaledDot`: lhs's element type, or the preferred one.
+    """Return the result type of `ScaledDot`: of lhs's or the preferred element type.
 
     Raises:
         ConstraintViolation: P1, P2 (see `dimensions_fit`), P3, P4 (see `_scale_fits`), "operands"
-            (sizes that are not known, types of more than 16 bits), "attributes", "result".
+            (unknown sizes, types of more than 16 bits), "attributes", "result".
     """
     operands = lhs, lhs_scale, rhs, rhs_scale
     known = all(of.is_static and of.element_type in TYPES for of in operands)
@@ -103,7 +106,8 @@ def scaled_dot_type(
 
 
 def spread(scale: Array, sizes: Sizes) -> Array:
-    """The scale of each element of an operand of these sizes, which the scale's divide."""
+    """Return the scale of each element of an operand of these sizes, which the scale's sizes
+    divide."""
     for dimension, size in enumerate(sizes):
         if scale.shape[dimension] != size:
             scale = np.repeat(scale, size // scale.shape[dimension], axis=dimension)
@@ -112,7 +116,7 @@ def spread(scale: Array, sizes: Sizes) -> Array:
 
 @quiet
 def scaled(operand: Array, scale: Array) -> Array:
-    """An operand times the scales of its blocks, in float64: nothing is rounded."""
+    """Return an operand times the scales of its blocks, exactly, in float64."""
     return np.asarray(to_float64(operand) * to_float64(spread(scale, operand.shape)))
 
 
@@ -120,7 +124,7 @@ def scaled_dot(
     lhs: Array, lhs_scale: Array, rhs: Array, rhs_scale: Array, *,
     dimension_numbers: DotDimensionNumbers, preferred_element_type: str | None = None, **_: object,
 ) -> Array:  # fmt: skip
-    """Sums of products of the scaled operands, as of `dot_general`, rounded once."""
+    """Return sums of products of the scaled operands, as `dot_general`, rounded once."""
     own = element_type_of(lhs)
     to = own if preferred_element_type is None else ELEMENT_TYPES[preferred_element_type]
     left, right = scaled(lhs, lhs_scale), scaled(rhs, rhs_scale)
@@ -128,11 +132,11 @@ def scaled_dot(
     return matmul(a, b, to).reshape(shape)
 
 
-# -- what it is written as --------------------------------------------------------------------
+# -- lowering ---------------------------------------------------------------------------------
 
 
 def _repeated(building: Building, scale: Value, dimension: int, times: int) -> Value:
-    """The scale with each element so many times along a dimension, as jax has it done."""
+    """Return the scale with each element repeated along a dimension, by jax's operations."""
     sizes, of = tensor_of(scale).static_shape, tensor_of(scale).element
     before, (own, *after) = sizes[:dimension], sizes[dimension:]
     places = tuple(range(len(sizes) + 1))
@@ -153,7 +157,8 @@ def _as(building: Building, value: Value, of: ElementType) -> Value:
 
 
 def _scaled(building: Building, operand: Value, scale: Value, contracting: Sizes) -> Value:
-    """The operand times its scale, in bf16. Contracted dimensions come first, in their order."""
+    """Return the operand times its scale, in bf16; contracted dimensions are scaled first, in
+    order."""
     sizes = tensor_of(operand).static_shape
     others = (d for d in range(len(sizes)) if d not in contracting)
     for dimension in (*contracting, *others):
@@ -167,7 +172,7 @@ def _decomposed(
     building: Building, lhs: Value, lhs_scale: Value, rhs: Value, rhs_scale: Value, *,
     dimension_numbers: DotDimensionNumbers, precision_config: tuple[str, ...] = _DEFAULT, **_: Any,
 ) -> Value:  # fmt: skip
-    """The decomposition of `jax.lax.scaled_dot`, which states a precision in any case."""
+    """Lower to the decomposition of `jax.lax.scaled_dot`, which always states a precision."""
     numbers, (result,) = dimension_numbers, building.results
     left = _scaled(building, lhs, lhs_scale, numbers.lhs_contracting_dimensions)
     right = _scaled(building, rhs, rhs_scale, numbers.rhs_contracting_dimensions)
@@ -179,9 +184,9 @@ def _decomposed(
 
 
 def _states(result: TensorType, **given: Any) -> Said:
-    """What jax states: the dimensions, of contraction and of batches, and the result's type.
+    """Return jax's attributes: contracting and batch dimensions, and the result's type.
 
-    A precision stands there only where the op has one: jax's has none.
+    A precision is included only if the op has one: jax's has none.
     """
     numbers: DotDimensionNumbers = given["dimension_numbers"]
     contracting = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions

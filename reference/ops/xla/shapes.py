@@ -16,14 +16,14 @@ class Shape(NamedTuple):
 
 
 def shape_of(of: TensorType) -> Shape:
-    """A tensor type as a shape."""
+    """Return a tensor type as a shape."""
     return Shape(of.element.name, of.static_shape)
 
 
 def type_of(shape: Shape) -> TensorType:
-    """A shape as a tensor type.
+    """Return a shape as a tensor type.
 
     Raises:
-        KeyError: for an element type that there is not.
+        KeyError: if there is no such element type.
     """
     return TensorType(shape.dimensions, element_type(shape.element_type))

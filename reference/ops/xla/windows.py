@@ -1,9 +1,8 @@
 """Padding that XlaBuilder takes by name.
 
-Source: XLA operation semantics, "ReduceWindow" and "Conv": kSame adds so much that there are as
-many windows as elements where the stride is one; kValid adds nothing. What kSame adds is shared
-out to both ends, an odd element to the high one. With a stride over 1 the page's words leave two
-readings, see `STRIDED_SAME`.
+Source: XLA operation semantics, "ReduceWindow" and "Conv". kSame pads so that there are as many
+windows as elements if the stride is 1; kValid adds no padding. kSame divides the padding evenly,
+with an odd element at the high end. With a stride over 1 the page is ambiguous, see `STRIDED_SAME`.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ STRIDED_SAME = (
     "pads for ceil(input / stride) windows, which may be less. Both give the page's example. A "
     "backend gets numbers of padding and never the name, so that neither reading excuses a result"
 )
-"""What `Op.readings` says of the rows that take a padding by name."""
+"""The entry in `Op.readings` of the rows that take a padding by name."""
 
 
 def padding_along(name: str, window: int) -> tuple[int, int]:
-    """Low and high padding along a dimension with a window of so many elements, holes included.
+    """Return low and high padding along a dimension with a window of this size, holes included.
 
     Raises:
-        KeyError: for a name that stands for no padding.
+        KeyError: if no padding has that name.
     """
     added = {SAME: max(window - 1, 0), VALID: 0}[name]
     return added // 2, added - added // 2
