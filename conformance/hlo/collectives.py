@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.hlo.building import typed
-from conformance.hlo.protos import DeviceList, IotaGroups
+from conformance.hlo.protos import DeviceList, IotaGroups, Mesh, MeshGroups
 from conformance.hlo.shapes import Tree, leaf_types
 from conformance.hlo.site import Handler, Site
+from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
 from reference.ir.program import Dense, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
+from reference.ops.distribution.groups import (
+    Strategy,
+    by_channel,
+    by_global_ids,
+    ids_of,
+    listed_ids,
+)
 
 _NO_ID = -1
 
@@ -30,13 +38,43 @@ def _iota_groups(groups: IotaGroups) -> list[list[int]]:
     return found
 
 
-def groups_of(site: Site) -> list[list[int]]:
-    """Return the groups of ids that an instruction lists, none where all are one group."""
+def _mesh_groups(groups: MeshGroups) -> Dense:
+    mesh = groups.mesh or Mesh()
+    axes = [
+        AxisRef(mesh.axes[one.mesh_axis_index].name)
+        if one.sub_axis_info is None
+        else AxisRef(
+            mesh.axes[one.mesh_axis_index].name, one.sub_axis_info.pre_size, one.sub_axis_info.size
+        )
+        for one in groups.axes
+    ]
+    return mesh_groups(
+        [MeshAxis(one.name, one.size) for one in mesh.axes], axes, mesh.device_ids or None
+    )
+
+
+def groups_of(site: Site, strategy: Strategy) -> list[list[int]]:
+    """Return the groups of ids that an instruction lists, or all ids as one group."""
+    meshed = site.instruction.mesh_axes_replica_group_list
+    if meshed is not None:
+        return listed_ids(_mesh_groups(meshed))
     devices = site.instruction.collective_device_list or DeviceList()
     if devices.iota_replica_group_list is not None:
         return _iota_groups(devices.iota_replica_group_list)
     listed = devices.replica_groups or site.instruction.replica_groups
+    if not listed:
+        return [list(range(ids_of(strategy, site.computations.grid)))]
     return [group.replica_ids for group in listed]
+
+
+def _global(site: Site) -> Strategy:
+    """Return the strategy of all_gather, all_reduce and reduce_scatter."""
+    return by_global_ids(_channel(site), site.instruction.use_global_device_ids)
+
+
+def _by_channel(site: Site) -> Strategy:
+    """Return the strategy of the other collectives."""
+    return by_channel(_channel(site))
 
 
 def _channel(site: Site) -> int:
@@ -47,7 +85,7 @@ def _all_reduce(site: Site) -> Tree:
     values = site.values
     return _tree(site, site.building.add(
         "all_reduce", values, [typed(value) for value in values], (site.body(),),
-        replica_groups=_matrix(groups_of(site)), channel_id=_channel(site),
+        replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
         use_global_device_ids=site.instruction.use_global_device_ids,
     ))  # fmt: skip
 
@@ -64,7 +102,7 @@ def _all_gather(site: Site) -> Tree:
 def _gathered(site: Site, types: tuple[TensorType, ...]) -> tuple[Value, ...]:
     return site.building.add(
         "all_gather", site.values, types, all_gather_dim=site.instruction.dimensions[0],
-        replica_groups=_matrix(groups_of(site)), channel_id=_channel(site),
+        replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
         use_global_device_ids=site.instruction.use_global_device_ids,
     )  # fmt: skip
 
@@ -78,7 +116,7 @@ def _all_gather_start(site: Site) -> Tree:
 
 
 def _all_to_all(site: Site) -> Tree:
-    groups = groups_of(site)
+    groups = groups_of(site, _by_channel(site))
     if not site.instruction.shape.tuple_shapes:
         return _exchanged(site, site.value(0), site.instruction.dimensions[0], groups)
     building, values = site.building, site.values
@@ -98,8 +136,6 @@ def _all_to_all(site: Site) -> Tree:
 
 def _exchanged(site: Site, value: Value, dimension: int, groups: list[list[int]]) -> Value:
     """Add an exchange of as many parts as a group has processes, along one dimension."""
-    if not groups:
-        raise site.unreadable("its groups are not listed")
     return site.building.add(
         "all_to_all", (value,), (typed(value),), split_dimension=dimension,
         concat_dimension=dimension, split_count=len(groups[0]),
@@ -130,8 +166,8 @@ def _collective_permute_start(site: Site) -> Tree:
 
 def _collective_broadcast(site: Site) -> Tree:
     return _tree(site, site.building.add(
-        "collective_broadcast", site.values, site.types, replica_groups=_matrix(groups_of(site)),
-        channel_id=_channel(site),
+        "collective_broadcast", site.values, site.types,
+        replica_groups=_matrix(groups_of(site, _by_channel(site))), channel_id=_channel(site),
     ))  # fmt: skip
 
 
@@ -140,7 +176,7 @@ def _reduce_scatter(site: Site) -> Tree:
         site.building.one(
             "reduce_scatter", (value,), of, (site.body(),),
             scatter_dimension=site.instruction.dimensions[0],
-            replica_groups=_matrix(groups_of(site)), channel_id=_channel(site),
+            replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
             use_global_device_ids=site.instruction.use_global_device_ids,
         )
         for value, of in zip(site.values, site.types, strict=True)
@@ -150,7 +186,7 @@ def _reduce_scatter(site: Site) -> Tree:
 def _ragged_all_to_all(site: Site) -> Tree:
     return site.building.one(
         "mhlo.ragged_all_to_all", site.values, site.type,
-        replica_groups=_matrix(groups_of(site)), channel_id=_channel(site),
+        replica_groups=_matrix(groups_of(site, _by_channel(site))), channel_id=_channel(site),
     )  # fmt: skip
 
 

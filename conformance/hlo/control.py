@@ -11,6 +11,11 @@ def _same(site: Site) -> Tree:
     return site.operands[0]
 
 
+def _copy(site: Site) -> Tree:
+    """Return the operand; a copy into another type, of mixed precision, converts it."""
+    return site.moved(0) if isinstance(site.operands[0], Value) else site.operands[0]
+
+
 def _tuple(site: Site) -> Tree:
     return site.operands
 
@@ -102,7 +107,7 @@ HANDLERS: dict[str, Handler] = {
     "async-update": _same,
     "call": _call,
     "conditional": _conditional,
-    "copy": _same,
+    "copy": _copy,
     "copy-done": _first,
     "copy-start": _copy_start,
     "domain": _same,

@@ -23,12 +23,29 @@ _RENAMED = {
 }  # fmt: skip
 
 
+_OF_ONE_TYPE = """add atan2 clamp divide maximum minimum multiply power remainder subtract"""
+"""Ops whose operands and results are of one type, but for mixed precision."""
+
+
 def _elementwise(name: str) -> Handler:
     def handler(site: Site) -> Tree:
         operands = [site.value(number) for number in range(len(site.operands))]
+        if name == "select":
+            operands = [operands[0], site.moved(1), site.moved(2)]
+        elif name in _OF_ONE_TYPE.split() and site.type.element.is_float:
+            return _mixed(site, name, operands)
         return site.building.one(name, operands, site.type)
 
     return handler
+
+
+def _mixed(site: Site, name: str, operands: list[Value]) -> Value:
+    """Add an operation on floats: in the widest type of its operands, then rounded to its own."""
+    building, of = site.building, site.type
+    widest = max((typed(operand).element for operand in operands), key=lambda one: one.bits)
+    same = [building.convert(operand, widest) for operand in operands]
+    result = TensorType(of.shape, widest, of.bounds)
+    return building.convert(building.one(name, same, result), of.element)
 
 
 def _compare(site: Site) -> Tree:

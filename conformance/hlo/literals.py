@@ -31,7 +31,8 @@ _BYTES: dict[str, Callable[[Literal], bytes]] = {
     "f8E4M3": lambda one: one.f8e4m3s, "f8E4M3FN": lambda one: one.f8e4m3fns,
     "f8E4M3FNUZ": lambda one: one.f8e4m3fnuzs, "f8E4M3B11FNUZ": lambda one: one.f8e4m3b11fnuzs,
     "f8E5M2": lambda one: one.f8e5m2s, "f8E5M2FNUZ": lambda one: one.f8e5m2fnuzs,
-    "f8E8M0FNU": lambda one: one.f8e8m0fnus,
+    "f8E8M0FNU": lambda one: one.f8e8m0fnus, "f6E3M2FN": lambda one: one.f6e3m2fns,
+    "f6E2M3FN": lambda one: one.f6e2m3fns,
 }  # fmt: skip
 """What is kept as bytes, little-endian; types under a byte packed, the first in the low bits."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from conformance.hlo.building import Building, typed
 from conformance.hlo.literals import dense_of
 from conformance.hlo.protos import Shape
-from conformance.hlo.shapes import Tree, is_tiled, major_to_minor, order_of, tensor_of
+from conformance.hlo.shapes import Tree, element_of, is_tiled, major_to_minor, order_of, tensor_of
 from conformance.hlo.site import Handler, Site
 from reference.ir.program import TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType
@@ -29,34 +29,35 @@ def _iota(site: Site) -> Tree:
 
 def _broadcast(site: Site) -> Tree:
     return site.building.one(
-        "broadcast_in_dim", (site.value(0),), site.type,
+        "broadcast_in_dim", (site.moved(0),), site.type,
         broadcast_dimensions=tuple(site.instruction.dimensions),
     )  # fmt: skip
 
 
 def _reshape(site: Site) -> Tree:
-    return site.building.one("reshape", (site.value(0),), site.type)
+    return site.building.one("reshape", (site.moved(0),), site.type)
 
 
 def _transpose(site: Site) -> Tree:
     permutation = tuple(site.instruction.dimensions)
-    return site.building.one("transpose", (site.value(0),), site.type, permutation=permutation)
+    return site.building.one("transpose", (site.moved(0),), site.type, permutation=permutation)
 
 
 def _reverse(site: Site) -> Tree:
     dimensions = tuple(site.instruction.dimensions)
-    return site.building.one("reverse", (site.value(0),), site.type, dimensions=dimensions)
+    return site.building.one("reverse", (site.moved(0),), site.type, dimensions=dimensions)
 
 
 def _concatenate(site: Site) -> Tree:
     dimension = site.instruction.dimensions[0]
-    return site.building.one("concatenate", site.values, site.type, dimension=dimension)
+    parts = [site.moved(number) for number in range(len(site.operands))]
+    return site.building.one("concatenate", parts, site.type, dimension=dimension)
 
 
 def _slice(site: Site) -> Tree:
     limits = site.instruction.slice_dimensions
     return site.building.one(
-        "slice", (site.value(0),), site.type, start_indices=tuple(one.start for one in limits),
+        "slice", (site.moved(0),), site.type, start_indices=tuple(one.start for one in limits),
         limit_indices=tuple(one.limit for one in limits),
         strides=tuple(one.stride or 1 for one in limits),
     )  # fmt: skip
@@ -75,13 +76,13 @@ def _starts(site: Site, first: int) -> tuple[Value, ...]:
 
 def _dynamic_slice(site: Site) -> Tree:
     return site.building.one(
-        "dynamic_slice", (site.value(0), *_starts(site, 1)), site.type,
+        "dynamic_slice", (site.moved(0), *_starts(site, 1)), site.type,
         slice_sizes=tuple(site.instruction.dynamic_slice_sizes),
     )  # fmt: skip
 
 
 def _dynamic_update_slice(site: Site) -> Tree:
-    operands = (site.value(0), site.value(1), *_starts(site, 2))
+    operands = (site.moved(0), site.moved(1), *_starts(site, 2))
     return site.building.one("dynamic_update_slice", operands, site.type)
 
 
@@ -89,7 +90,7 @@ def _pad(site: Site) -> Tree:
     config = site.instruction.padding_config
     dimensions = config.dimensions if config else []
     return site.building.one(
-        "pad", (site.value(0), site.value(1)), site.type,
+        "pad", (site.moved(0), site.moved(1)), site.type,
         edge_padding_low=tuple(one.edge_padding_low for one in dimensions),
         edge_padding_high=tuple(one.edge_padding_high for one in dimensions),
         interior_padding=tuple(one.interior_padding for one in dimensions),
@@ -101,7 +102,7 @@ def _gather(site: Site) -> Tree:
     if numbers is None:
         raise site.unreadable("it has no dimension numbers")
     return site.building.one(
-        "gather", (site.value(0), site.value(1)), site.type,
+        "gather", (site.moved(0), site.value(1)), site.type,
         offset_dims=tuple(numbers.offset_dims),
         collapsed_slice_dims=tuple(numbers.collapsed_slice_dims),
         operand_batching_dims=tuple(numbers.operand_batching_dims),
@@ -150,21 +151,20 @@ def _bitcast(site: Site) -> Tree:
         if source.dimensions == target.dimensions:
             return value
         raise site.unreadable("sizes that change")
+    building = site.building
     own, wanted = tensor_of(source).element, tensor_of(target).element
-    if own.bits == wanted.bits or (held_bits(own) == held_bits(wanted)):
-        value = retyped(site.building, value, wanted)
-        return relaid(site.building, value, source, target)
-    if is_tiled(source) or is_tiled(target):
-        raise site.unreadable("another width of elements in tiles")
-    flat = relaid(site.building, value, source, _flat(source))
-    return relaid(
-        site.building, _rewidened(site.building, flat, own, wanted), _flat(target), target
-    )  # fmt: skip
+    held, given = held_bits(source), held_bits(target)
+    if held == given:
+        return relaid(building, retyped(building, value, wanted), source, target)
+    if own.is_complex or wanted.is_complex:
+        raise site.unreadable("complex numbers as elements of another width")
+    return _rewidened(building, value, source, target)
 
 
-def held_bits(element: ElementType) -> int:
-    """Return how many bits an element has in memory where none is packed."""
-    return max(8, element.bits)
+def held_bits(shape: Shape) -> int:
+    """Return how many bits an element has in memory: a byte at least, where none is packed."""
+    stated = shape.layout.element_size_in_bits if shape.layout else 0
+    return stated or max(8, element_of(shape).bits)
 
 
 def retyped(building: Building, value: Value, element: ElementType) -> Value:
@@ -187,22 +187,40 @@ def retyped(building: Building, value: Value, element: ElementType) -> Value:
     return building.bitcast(building.convert(retyped(building, value, byte), code), element)
 
 
-def _flat(shape: Shape) -> Shape:
-    return replace(shape, dimensions=[math.prod(shape.dimensions)], layout=None)
+def _rewidened(building: Building, value: Value, source: Shape, target: Shape) -> Value:
+    """Return what memory that holds `value` holds as elements of another width.
+
+    Both are seen as units of the narrower width, several of which make an element of the other.
+    """
+    held, given = held_bits(source), held_bits(target)
+    unit = ELEMENT_TYPES[f"ui{min(held, given)}"]
+    count, wanted = math.prod(source.dimensions), math.prod(target.dimensions)
+    flat = _in_units(building, building.reshape(value, (count,)), held, unit)
+    order = order_of(source, target, held // unit.bits, given // unit.bits)
+    units = building.taken(flat, order.tolist(), (order.size,))
+    return building.reshape(
+        _of_units(building, units, wanted, element_of(target)), tuple(target.dimensions)
+    )
 
 
-def _rewidened(building: Building, flat: Value, own: ElementType, wanted: ElementType) -> Value:
-    """Return a flat array's bits as a flat array of elements of another width."""
+def _in_units(building: Building, flat: Value, held: int, unit: ElementType) -> Value:
+    """Return a flat array's bits as a flat array of units, one or several for each element."""
     (count,) = typed(flat).static_shape
-    if own.bits > wanted.bits:
-        parts = own.bits // wanted.bits
-        pairs = TensorType((count, parts), wanted)
-        return building.reshape(
-            building.one("bitcast_convert", (flat,), pairs), (count * parts,)
-        )  # fmt: skip
-    parts = wanted.bits // own.bits
-    pairs = building.reshape(flat, (count // parts, parts))
-    return building.one("bitcast_convert", (pairs,), TensorType((count // parts,), wanted))
+    if held == unit.bits:
+        return retyped(building, flat, unit)
+    parts = TensorType((count, held // unit.bits), unit)
+    return building.reshape(
+        building.one("bitcast_convert", (flat,), parts), (count * (held // unit.bits),)
+    )
+
+
+def _of_units(building: Building, units: Value, count: int, element: ElementType) -> Value:
+    """Return units as so many elements, each of one or several."""
+    (total,) = typed(units).static_shape
+    if total == count:
+        return retyped(building, units, element)
+    pairs = building.reshape(units, (count, total // max(1, count)))
+    return building.one("bitcast_convert", (pairs,), TensorType((count,), element))
 
 
 def relaid(building: Building, value: Value, source: Shape, target: Shape) -> Value:

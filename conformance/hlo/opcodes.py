@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.hlo import collectives, control, elementwise, folding, moving, products
+from conformance.hlo.custom_calls import table
 from conformance.hlo.site import Handler
 
 HANDLERS: dict[str, Handler] = {
@@ -12,5 +13,6 @@ HANDLERS: dict[str, Handler] = {
     **products.HANDLERS,
     **control.HANDLERS,
     **collectives.HANDLERS,
+    **table.HANDLERS,
 }
 """By opcode, as XLA spells it."""

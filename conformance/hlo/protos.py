@@ -90,6 +90,8 @@ class Literal:
     f8e3m4s: bytes = data(29)
     f4e2m1fns: bytes = data(32)
     f8e8m0fnus: bytes = data(33)
+    f6e3m2fns: bytes = data(35)
+    f6e2m3fns: bytes = data(36)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +248,46 @@ class DeviceList:
 
 
 @dataclass(frozen=True, slots=True)
+class MeshAxis:
+    """An axis of a mesh of devices."""
+
+    name: str = text(1)
+    size: int = integer(2)
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """A mesh of devices."""
+
+    axes: list[MeshAxis] = messages(1, lambda: MeshAxis)
+    device_ids: list[int] = integers(2)
+
+
+@dataclass(frozen=True, slots=True)
+class SubAxis:
+    """A part of an axis."""
+
+    pre_size: int = integer(1)
+    size: int = integer(2)
+
+
+@dataclass(frozen=True, slots=True)
+class AxisRef:
+    """An axis of a mesh by its number, or a part of one."""
+
+    mesh_axis_index: int = integer(1)
+    sub_axis_info: SubAxis | None = message(2, lambda: SubAxis)
+
+
+@dataclass(frozen=True, slots=True)
+class MeshGroups:
+    """Groups of the devices that differ along some axes of a mesh."""
+
+    mesh: Mesh | None = message(1, lambda: Mesh)
+    axes: list[AxisRef] = messages(2, lambda: AxisRef)
+
+
+@dataclass(frozen=True, slots=True)
 class SourceTarget:
     """One process sends to another."""
 
@@ -312,6 +354,7 @@ class Instruction:
     ragged_dot_dimension_numbers: RaggedDotDimensions | None = message(
         90, lambda: RaggedDotDimensions
     )
+    mesh_axes_replica_group_list: MeshGroups | None = message(93, lambda: MeshGroups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +368,14 @@ class Computation:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceAssignment:
+    """How many replicas and partitions a module is run by."""
+
+    replica_count: int = integer(1)
+    computation_count: int = integer(2)
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     """A module, one of whose computations is its entry."""
 
@@ -332,3 +383,4 @@ class Module:
     computations: list[Computation] = messages(3, lambda: Computation)
     host_program_shape: ProgramShape | None = message(4, lambda: ProgramShape)
     entry_computation_id: int = integer(6)
+    device_assignment: DeviceAssignment | None = message(15, lambda: DeviceAssignment)

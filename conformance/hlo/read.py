@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from conformance.hlo.building import Building
 from conformance.hlo.opcodes import HANDLERS
-from conformance.hlo.protos import Computation, Instruction, Module
+from conformance.hlo.protos import Computation, DeviceAssignment, Instruction, Module
 from conformance.hlo.shapes import Tree, leaf_types, leaves, tree_of
 from conformance.hlo.site import Site
 from conformance.hlo.unreadable import Unreadable
@@ -29,7 +29,7 @@ def read_module(proto: bytes) -> Program:
     """Return the program that a serialised HloModuleProto means.
 
     Parameters and results of `main` are those of the entry computation, tuples as their parts. The
-    module does not say on how many processes it is run; `Program.process_grid` is the caller's.
+    process grid is that of the module's device assignment, one process where it has none.
 
     Raises:
         Unreadable: when the module holds something that has no meaning to the reference.
@@ -38,11 +38,13 @@ def read_module(proto: bytes) -> Program:
         module = decode(Module, proto)
     except (WireError, TypeError, AttributeError) as error:
         raise Unreadable("module", f"not a serialised HloModuleProto: {error}") from error
-    reader = _Reader({one.id: one for one in module.computations})
+    devices = module.device_assignment or DeviceAssignment(1, 1)
+    grid = (max(1, devices.replica_count), max(1, devices.computation_count))
+    reader = _Reader({one.id: one for one in module.computations}, grid)
     building = Building()
     body = reader.body(module.entry_computation_id, building)
     returned = tuple(value.type for value in body.operations[-1].operands)
-    return Program((Function("main", body, returned),))
+    return Program((Function("main", body, returned),), None if grid == (1, 1) else grid)
 
 
 @dataclass(slots=True)
@@ -50,6 +52,7 @@ class _Reader:
     """The computations of a module by id, and those that are being inlined."""
 
     found: dict[int, Computation]
+    grid: tuple[int, int]
     entered: list[int] = field(default_factory=list[int])
     count: int = 0
 

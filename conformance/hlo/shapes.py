@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -24,7 +23,7 @@ _NAMES = {
     10: "f16", 11: "f32", 12: "f64", 15: "complex<f32>", 16: "bf16", 18: "complex<f64>",
     19: "f8E5M2", 20: "f8E4M3FN", 21: "si4", 22: "ui4", 23: "f8E4M3B11FNUZ", 24: "f8E5M2FNUZ",
     25: "f8E4M3FNUZ", 26: "si2", 27: "ui2", 28: "f8E4M3", 29: "f8E3M4", 32: "f4E2M1FN",
-    33: "f8E8M0FNU",
+    33: "f8E8M0FNU", 35: "f6E3M2FN", 36: "f6E2M3FN",
 }  # fmt: skip
 """Element types by the number that XLA's PrimitiveType gives them."""
 
@@ -138,13 +137,20 @@ def _tiled(where: list[Array], spans: list[int], tile: list[int]) -> tuple[list[
     return [*kept, *grid, *inner], [*sizes[:outer], *counts, *tiles]
 
 
-def order_of(source: Shape, target: Shape) -> Array:
-    """Return for each element of `target`, row-major, the element of `source` in its memory.
+def order_of(source: Shape, target: Shape, held: int = 1, wanted: int = 1) -> Array:
+    """Return for each unit of `target`'s elements, row-major, the one of `source` in its memory.
 
-    Elements are numbered row-major; -1 stands for padding of the source, which holds anything.
+    An element of the source is `held` units wide, one of the target `wanted`. Units are numbered as
+    elements are, row-major; -1 stands for padding of the source, which holds anything.
     """
-    held, wanted = offsets(source).ravel(), offsets(target).ravel()
-    extent = 1 + max(int(held.max(initial=-1)), int(wanted.max(initial=-1)))
+    there, here = _units(source, held), _units(target, wanted)
+    extent = 1 + max(int(there.max(initial=-1)), int(here.max(initial=-1)))
     table = np.full(extent, -1, np.int64)
-    table[held] = np.arange(math.prod(source.dimensions))
-    return table[wanted]
+    table[there] = np.arange(there.size)
+    return table[here]
+
+
+def _units(shape: Shape, width: int) -> Array:
+    """Return the position in memory of every unit of every element, row-major."""
+    begun = offsets(shape).reshape(-1, 1) * width
+    return (begun + np.arange(width)).ravel()

@@ -24,6 +24,11 @@ class Computations(Protocol):
         """Return the computation of that id as a region that takes its parameters."""
         ...
 
+    @property
+    def grid(self) -> tuple[int, int]:
+        """The numbers of replicas and of partitions that the module is run by."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -46,6 +51,13 @@ class Site:
             if isinstance(operand, Value):
                 return operand
         raise self.unreadable(f"operand {number} is no array")
+
+    def moved(self, number: int) -> Value:
+        """Return the operand of that number in the result's element type.
+
+        Compilers that allow mixed precision have narrower or wider floats move into a result.
+        """
+        return self.building.convert(self.value(number), self.type.element)
 
     @property
     def values(self) -> tuple[Value, ...]:

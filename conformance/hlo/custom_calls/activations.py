@@ -1,0 +1,84 @@
+"""Functions that libraries apply to the results of products and convolutions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from conformance.hlo.building import Building, typed
+from reference.ir.program import TensorType, Value
+
+Activation = Callable[[Building, Value, float], Value]
+"""activation(building, value, alpha): the value of the function."""
+
+
+def filled(building: Building, number: complex, like: Value) -> Value:
+    """Return a constant of the type of another value."""
+    of = typed(like)
+    return building.full(number, TensorType(of.shape, of.element_type))
+
+
+def none(building: Building, value: Value, alpha: float) -> Value:
+    """Return the value itself."""
+    del building, alpha
+    return value
+
+
+def relu(building: Building, value: Value, alpha: float) -> Value:
+    """Return the larger of the value and 0."""
+    del alpha
+    return building.binary("maximum", value, filled(building, 0, value))
+
+
+def relu6(building: Building, value: Value, alpha: float) -> Value:
+    """Return the value between 0 and 6."""
+    above = relu(building, value, alpha)
+    return building.binary("minimum", above, filled(building, 6, value))
+
+
+def leaky_relu(building: Building, value: Value, alpha: float) -> Value:
+    """Return the value where it is positive, and alpha times it elsewhere."""
+    positive = building.compare("GT", value, filled(building, 0, value))
+    scaled = building.binary("multiply", value, filled(building, alpha, value))
+    return building.one("select", (positive, value, scaled), value.type)
+
+
+def elu(building: Building, value: Value, alpha: float) -> Value:
+    """Return the value where it is positive, and exp(x) - 1 elsewhere."""
+    del alpha
+    positive = building.compare("GT", value, filled(building, 0, value))
+    below = building.unary("exponential_minus_one", value)
+    return building.one("select", (positive, value, below), value.type)
+
+
+def tanh(building: Building, value: Value, alpha: float) -> Value:
+    """Return the hyperbolic tangent."""
+    del alpha
+    return building.unary("tanh", value)
+
+
+def sigmoid(building: Building, value: Value, alpha: float) -> Value:
+    """Return the logistic function."""
+    del alpha
+    return building.unary("logistic", value)
+
+
+def gelu(building: Building, value: Value, alpha: float) -> Value:
+    """Return cuBLAS's GELU, which approximates the error function by a hyperbolic tangent."""
+    del alpha
+
+    def times(factor: float, other: Value) -> Value:
+        return building.binary("multiply", other, filled(building, factor, other))
+
+    def plus_one(other: Value) -> Value:
+        return building.binary("add", other, filled(building, 1, other))
+
+    square = building.binary("multiply", value, value)
+    inner = building.binary("multiply", value, plus_one(times(0.044715, square)))
+    bent = building.unary("tanh", times(math.sqrt(2 / math.pi), inner))
+    return building.binary("multiply", times(0.5, value), plus_one(bent))
+
+
+def silu(building: Building, value: Value, alpha: float) -> Value:
+    """Return the value times its logistic function."""
+    return building.binary("multiply", value, sigmoid(building, value, alpha))

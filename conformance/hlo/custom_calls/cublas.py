@@ -1,0 +1,173 @@
+"""Products of matrices by cuBLAS and cublasLt: alpha * lhs . rhs + beta * C, and an epilogue.
+
+Source: xla/service/gpu/backend_configs.proto (GemmBackendConfig); NVIDIA, "cuBLAS", cublasLtMatmul.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.hlo.building import Building, typed
+from conformance.hlo.custom_calls.activations import Activation, filled, gelu, none, relu, silu
+from conformance.hlo.custom_calls.configuration import configuration, numbers
+from conformance.hlo.protos import Shape
+from conformance.hlo.shapes import Tree, element_of, tensor_of
+from conformance.hlo.site import Handler, Site
+from reference.ir.program import TensorType, Value
+from reference.ir.types import ELEMENT_TYPES, ElementType
+
+_ACTIVATIONS: dict[str, Activation] = {
+    "DEFAULT": none, "BIAS": none, "RELU": relu, "BIAS_RELU": relu, "GELU": gelu,
+    "GELU_AUX": gelu, "BIAS_GELU": gelu, "BIAS_GELU_AUX": gelu, "SILU": silu, "BIAS_SILU": silu,
+    "SWISH": silu, "BIAS_SWISH": silu,
+}  # fmt: skip
+"""The function of each epilogue."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """What a product takes besides its two matrices."""
+
+    matrix: Value | None
+    vector: Value | None
+    scales: tuple[Value, ...]
+    result_scale: Value | None
+
+
+def accumulation_type(element: ElementType) -> ElementType:
+    """Return the type in which products of such a type are added up."""
+    if element.is_complex or element.bits > ELEMENT_TYPES["f32"].bits:
+        return element
+    return ELEMENT_TYPES["si32"] if element.is_integer else ELEMENT_TYPES["f32"]
+
+
+def _results(site: Site) -> tuple[Shape, ...]:
+    shape = site.instruction.shape
+    return tuple(shape.tuple_shapes) or (shape,)
+
+
+def scratch(building: Building, shape: Shape) -> Value:
+    """Return memory that a library works in, whose contents mean nothing, as zeros."""
+    return building.full(0, tensor_of(shape))
+
+
+def _operands(site: Site, config: dict[str, Any], scaled: bool) -> _Operands:
+    """Return operands by role: matrix, scales, vector and scale of the result, in this order."""
+    rest = [site.value(number) for number in range(2, len(site.operands))]
+    matrix = rest.pop(0) if float(config.get("beta", 0)) else None
+    scales = (rest.pop(0), rest.pop(0)) if scaled else ()
+    has_vector = str(config.get("epilogue", "DEFAULT")).startswith("BIAS")
+    narrow = scaled and element_of(_results(site)[0]).bits == 8
+    result_scale = next((one for one in reversed(rest) if narrow and not typed(one).rank), None)
+    rest = [one for one in rest if one is not result_scale]
+    vector = rest.pop(0) if has_vector else None
+    if rest:
+        raise site.unreadable(f"{len(rest)} operands of unknown meaning")
+    return _Operands(matrix, vector, scales, result_scale)
+
+
+def _product(site: Site, config: dict[str, Any], to: ElementType) -> Value:
+    """Return the product of both matrices, in the type that it is added up in."""
+    stated: dict[str, Any] = config.get("dot_dimension_numbers", {})
+    sizes = tensor_of(_results(site)[0]).shape
+    pair = (site.value(0), site.value(1))
+    return site.building.one(
+        "dot_general", pair, TensorType(sizes, to),
+        lhs_batching_dimensions=numbers(stated.get("lhs_batch_dimensions")),
+        rhs_batching_dimensions=numbers(stated.get("rhs_batch_dimensions")),
+        lhs_contracting_dimensions=numbers(stated.get("lhs_contracting_dimensions")),
+        rhs_contracting_dimensions=numbers(stated.get("rhs_contracting_dimensions")),
+    )  # fmt: skip
+
+
+def _scaled(building: Building, value: Value, factor: complex) -> Value:
+    if factor == 1:
+        return value
+    return building.binary("multiply", value, filled(building, factor, value))
+
+
+def _times(building: Building, value: Value, scale: Value) -> Value:
+    """Return a value times a scalar."""
+    of = typed(value)
+    scalar = building.reshape(building.convert(scale, of.element), ())
+    return building.binary("multiply", value, building.broadcast(scalar, of.static_shape))
+
+
+def _added(building: Building, value: Value, other: Value) -> Value:
+    """Return the sum with a matrix, or with a vector along the last dimension."""
+    of = typed(value)
+    other = building.convert(other, of.element)
+    if typed(other).shape != of.shape:
+        other = building.broadcast(other, of.static_shape, (of.rank - 1,))
+    return building.binary("add", value, other)
+
+
+def _matmul(site: Site) -> Tree:
+    return matmul(site, scaled=False)
+
+
+def _matmul_f8(site: Site) -> Tree:
+    return matmul(site, scaled=True)
+
+
+def matmul(site: Site, *, scaled: bool) -> Tree:
+    """Add a product; `scaled` where its matrices come with scales."""
+    building, config = site.building, configuration(site, "gemm_backend_config")
+    epilogue = str(config.get("epilogue", "DEFAULT"))
+    if epilogue not in _ACTIVATIONS:
+        raise site.unreadable(f"epilogue {epilogue}")
+    shapes = _results(site)
+    result = tensor_of(shapes[0])
+    to = accumulation_type(result.element)
+    given = _operands(site, config, scaled)
+    alpha = complex(float(config.get("alpha_real", 1)), float(config.get("alpha_imag", 0)))
+    value = _product(site, config, to)
+    for scale in given.scales:
+        value = _times(building, value, scale)
+    value = _scaled(building, value, alpha if to.is_complex else alpha.real)
+    if given.matrix is not None:
+        matrix = building.convert(given.matrix, to)
+        value = _added(building, value, _scaled(building, matrix, float(config["beta"])))
+    if given.vector is not None:
+        value = _added(building, value, given.vector)
+    before, value = value, _ACTIVATIONS[epilogue](building, value, 0)
+    largest = value
+    if given.result_scale is not None:
+        value = _times(building, value, given.result_scale)
+    first = building.convert(value, result.element)
+    if not site.instruction.shape.tuple_shapes:
+        return first
+    others = (_other(building, shape, epilogue, before, largest) for shape in shapes[1:])
+    return (first, *others)
+
+
+def _other(building: Building, shape: Shape, epilogue: str, before: Value, after: Value) -> Value:
+    """Return a result after the first: what the epilogue was given, a largest value, or scratch."""
+    of = tensor_of(shape)
+    if epilogue.endswith("AUX") and of.shape == typed(before).shape:
+        return building.convert(before, of.element)
+    if of == TensorType((), ELEMENT_TYPES["f32"]):
+        return _largest(building, building.unary("abs", after))
+    return scratch(building, shape)
+
+
+def _largest(building: Building, value: Value) -> Value:
+    """Return the largest element."""
+    of = typed(value)
+    scalar = TensorType((), of.element_type)
+    inner = building.inner()
+    pair = (inner.value(scalar), inner.value(scalar))
+    body = inner.region(pair, (inner.binary("maximum", *pair),))
+    return building.one(
+        "reduce", (value, building.full(0, scalar)), scalar, (body,),
+        dimensions=tuple(range(of.rank)),
+    )  # fmt: skip
+
+
+TARGETS: dict[str, Handler] = {
+    "__cublas$gemm": _matmul,
+    "__cublas$lt$matmul": _matmul,
+    "__cublas$lt$matmul$f8": _matmul_f8,
+}
+"""What each target means."""

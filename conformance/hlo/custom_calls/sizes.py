@@ -1,0 +1,65 @@
+"""Arrays of sizes that change: what holds fewer elements than its type says, and how many.
+
+XLA keeps such an array as one of its bounds with the sizes beside it. `PadToStatic` takes an array
+of changing sizes apart, `SliceToDynamic` puts one together.
+"""
+
+from __future__ import annotations
+
+from conformance.hlo.building import Building, typed
+from conformance.hlo.shapes import Tree, tensor_of
+from conformance.hlo.site import Handler, Site
+from reference.ir.program import TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
+
+_SIZE = ELEMENT_TYPES["si32"]
+
+
+def _slice_to_dynamic(site: Site) -> Tree:
+    """Add the first elements along each dimension whose size changes, as many as is said."""
+    building, value, wanted = site.building, site.value(0), site.type
+    for dimension, size in enumerate(wanted.shape):
+        if size is None:
+            own = typed(value)
+            sizes = tuple(None if d == dimension else of for d, of in enumerate(own.shape))
+            bounds = tuple(
+                bound if of is None else None
+                for of, bound in zip(sizes, site.instruction.shape.dimensions, strict=True)
+            )
+            count = building.convert(site.value(dimension + 1), _SIZE)
+            of = TensorType(sizes, own.element_type, bounds)
+            value = building.one("set_dimension_size", (value, count), of, dimension=dimension)
+    return value
+
+
+def _pad_to_static(site: Site) -> Tree:
+    """Add an array of the bounds, zeros after the elements that there are, and all sizes."""
+    building, value = site.building, site.value(0)
+    shapes = site.instruction.shape.tuple_shapes
+    of = tensor_of(shapes[0])
+    sizes = [
+        building.one("get_dimension_size", (value,), TensorType((), _SIZE), dimension=dimension)
+        for dimension in range(of.rank)
+    ]
+    none = [building.full(0, TensorType((), _SIZE))] * of.rank
+    high = [
+        building.binary("subtract", building.full(bound, TensorType((), _SIZE)), size)
+        for bound, size in zip(of.static_shape, sizes, strict=True)
+    ]
+    zero = building.full(0, TensorType((), of.element_type))
+    ends = (_vector(building, one) for one in (none, high, none))
+    padded = building.one("dynamic_pad", (value, zero, *ends), of)
+    return (padded, *sizes)
+
+
+def _vector(building: Building, scalars: list[Value]) -> Value:
+    one = TensorType((1,), _SIZE)
+    rows = [building.one("reshape", (scalar,), one) for scalar in scalars]
+    return building.one("concatenate", rows, TensorType((len(rows),), _SIZE), dimension=0)
+
+
+TARGETS: dict[str, Handler] = {
+    "PadToStatic": _pad_to_static,
+    "SliceToDynamic": _slice_to_dynamic,
+}
+"""What each target means."""

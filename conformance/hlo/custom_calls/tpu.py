@@ -1,0 +1,101 @@
+"""Custom calls of the compiler for TPUs: 64 bits as pairs of 32, hints, buffers.
+
+A 64-bit integer is a pair of its low and its high word. A number of f64 is a pair of numbers of f32
+whose sum it is: `X64SplitLow` gives the larger one, the number rounded, `X64SplitHigh` what is
+missing. The parts of a complex number are a pair too.
+"""
+
+from __future__ import annotations
+
+from conformance.hlo.building import Building, typed
+from conformance.hlo.shapes import Tree
+from conformance.hlo.site import Handler, Site
+from reference.ir.program import TensorType, Value
+from reference.ir.types import ELEMENT_TYPES
+
+_WORD = 32
+
+
+def _low(site: Site) -> Tree:
+    building, value, of = site.building, site.value(0), site.type
+    own = typed(value).element
+    if own.is_complex:
+        return building.one("real", (value,), of)
+    if own.is_float:
+        return building.convert(value, of.element)
+    return building.one("convert", (_unsigned(building, value),), of)
+
+
+def _high(site: Site) -> Tree:
+    building, value, of = site.building, site.value(0), site.type
+    own = typed(value).element
+    if own.is_complex:
+        return building.one("imag", (value,), of)
+    if own.is_float:
+        return _missing(building, value, of)
+    word = _unsigned(building, value)
+    bits = building.full(_WORD, TensorType(of.shape, ELEMENT_TYPES["ui64"]))
+    high = building.binary("shift_right_logical", word, bits)
+    half = building.convert(high, ELEMENT_TYPES["ui32"])
+    return building.bitcast(half, of.element) if of.element.is_signed else half
+
+
+def _missing(building: Building, value: Value, of: TensorType) -> Value:
+    """Return what a number's rounded half lacks, and 0 where that half is not finite."""
+    rounded = building.convert(value, of.element)
+    rest = building.binary("subtract", value, building.convert(rounded, typed(value).element))
+    finite = building.one(
+        "is_finite", (rounded,), TensorType(of.shape, ELEMENT_TYPES["i1"])
+    )  # fmt: skip
+    zero = building.full(0, of)
+    return building.one("select", (finite, building.convert(rest, of.element), zero), of)
+
+
+def _unsigned(building: Building, value: Value) -> Value:
+    word = ELEMENT_TYPES["ui64"]
+    return value if typed(value).element == word else building.bitcast(value, word)
+
+
+def _combine(site: Site) -> Tree:
+    building, first, second, of = site.building, site.value(0), site.value(1), site.type
+    if of.element.is_complex:
+        return building.one("complex", (first, second), of)
+    if of.element.is_float:
+        wide = [building.convert(part, of.element) for part in (first, second)]
+        rounded = building.compare("EQ", wide[1], building.full(0, of))
+        whole = building.binary("add", *wide)
+        return building.one("select", (rounded, wide[0], whole), of)
+    word = ELEMENT_TYPES["ui64"]
+    halves = [building.convert(_plain(building, part), word) for part in (first, second)]
+    bits = building.full(_WORD, TensorType(of.shape, word))
+    high = building.binary("shift_left", halves[1], bits)
+    both = building.binary("or", halves[0], high)
+    return both if of.element == word else building.bitcast(both, of.element)
+
+
+def _plain(building: Building, half: Value) -> Value:
+    """Return a half as an unsigned word, so that no sign spreads."""
+    word = ELEMENT_TYPES["ui32"]
+    return half if typed(half).element == word else building.bitcast(half, word)
+
+
+def _allocate(site: Site) -> Tree:
+    """Add memory whose contents mean nothing, as zeros."""
+    return site.building.full(0, site.type)
+
+
+def _first(site: Site) -> Tree:
+    return site.operands[0]
+
+
+TARGETS: dict[str, Handler] = {
+    "AllocateBuffer": _allocate,
+    "AssumeGatherIndicesInBound": _first,
+    "X128Combine": _combine,
+    "X128SplitHigh": _high,
+    "X128SplitLow": _low,
+    "X64Combine": _combine,
+    "X64SplitHigh": _high,
+    "X64SplitLow": _low,
+}
+"""What each target means."""
