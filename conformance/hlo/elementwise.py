@@ -49,10 +49,14 @@ def _mixed(site: Site, name: str, operands: list[Value]) -> Value:
 
 
 def _compare(site: Site) -> Tree:
-    one = site.instruction
+    """Add a comparison; older modules state its type, newer ones whether its order is total."""
+    one, lhs = site.instruction, site.value(0)
+    kind = one.comparison_type or None
+    if one.comparison_order == "TOTAL" and typed(lhs).element.is_float:
+        kind = "TOTALORDER"
     return site.building.one(
-        "compare", (site.value(0), site.value(1)), site.type,
-        comparison_direction=one.comparison_direction, compare_type=one.comparison_type or None,
+        "compare", (lhs, site.value(1)), site.type, compare_type=kind,
+        comparison_direction=one.comparison_direction,
     )  # fmt: skip
 
 

@@ -354,6 +354,7 @@ class Instruction:
     ragged_dot_dimension_numbers: RaggedDotDimensions | None = message(
         90, lambda: RaggedDotDimensions
     )
+    comparison_order: str = text(102)
     mesh_axes_replica_group_list: MeshGroups | None = message(93, lambda: MeshGroups)
 
 

@@ -110,7 +110,13 @@ def _other_triangle(building: Building, factor: Value, operand: Value, *, lower:
     return building.one("select", (wide, factor, operand), of)
 
 
+def _seed(site: Site) -> Tree:
+    """Add the seed of a generator, which may be any number, as 0."""
+    return site.building.full(0, site.type)
+
+
 TARGETS: dict[str, Handler] = {
+    "GetRngSeed": _seed,
     "TopK": _top_k,
     "__cub$DeviceRadixSort": _cub_sort,
     "__cublas$triangularSolve": _triangular_solve,
