@@ -31,6 +31,7 @@ from conformance.commands.reporting import (
     write_reports,
 )
 from conformance.commands.schemas import schema
+from conformance.commands.sweeping import sweep
 from conformance.errors import (
     INTERRUPTED,
     NOT_AVAILABLE,
@@ -360,6 +361,7 @@ def check(
     return command.describe_inputs(asked) if describe else command.check(asked)
 
 
+app.command()(sweep)
 app.command()(fuzz)
 app.command()(reduce)
 app.add_typer(known_divergences.app, name="expectations")

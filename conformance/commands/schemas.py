@@ -10,7 +10,7 @@ import typer
 
 from conformance.errors import UsageError, unknown
 
-NAMES = ("report", "check")
+NAMES = ("report", "check", "sweep")
 """The outputs, as conformance.outputs.schema has them: known here without loading it."""
 
 
@@ -30,7 +30,7 @@ def schema(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help=f"The output: {' or '.join(NAMES)}. Without it, all are listed.",
+            help=f"The output: {', '.join(NAMES)}. Without it, all are listed.",
             autocompletion=_beginning,
         ),
     ] = None,

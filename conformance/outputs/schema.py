@@ -15,6 +15,7 @@ import msgspec
 
 from conformance.outputs.checked import Checked
 from conformance.outputs.report import Report
+from conformance.outputs.sweep import Sweep
 from conformance.verdict import Verdict
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -42,8 +43,9 @@ class Output:
 
 REPORT = Output("report", "1.0", Report, "`summary.json` and `report --format json`")
 CHECK = Output("check", "1.0", Checked, "`check --format json`, an object on a line for each file")
+SWEEP = Output("sweep", "1.0", Sweep, "`sweep.json` and `sweep --format json`")
 
-OUTPUTS = {one.name: one for one in (REPORT, CHECK)}
+OUTPUTS = {one.name: one for one in (REPORT, CHECK, SWEEP)}
 """Every output by its name."""
 
 

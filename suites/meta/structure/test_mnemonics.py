@@ -30,6 +30,7 @@ FAMILY_FILES = (
 
 REGISTRIES = {
     "conformance/backends/interpreter/limits.py": "what of an op the interpreter cannot run",
+    "conformance/sweep/variants.py": "the forms in which an op is swept",
     "conformance/frontends/inputs/op_rules.py": "what is known of each op's numbers",
     "conformance/stablehlo/reading/fatal.py": "operations of an op that end MLIR's verifier",
     "conformance/stablehlo/custom_calls.py": "the target of an op that MLIR has as a custom call",

@@ -1,0 +1,131 @@
+"""The command `sweep`: functions on all values of small types, and on samples of large ones."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conformance import options
+from conformance.errors import UsageError
+from conformance.options import Backend, BackendVersions, Expectations, Jobs, MemoryLimit
+
+SAMPLE = 1 << 18
+"""The default of `--sample` (conformance.sweep.planning): known here without loading it."""
+
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Element types of the operands, names or globs. Repeatable.",
+        autocompletion=options.element_types,
+        show_default="every type",
+    ),
+]
+
+
+def sweep(
+    op: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="OP...",
+            help="Elementwise ops of one or two operands: names, or globs such as 'exp*'.",
+            autocompletion=options.ops,
+        ),
+    ],
+    element_type: Types = None,
+    to: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Result types of `convert`, names or globs. Repeatable.",
+            autocompletion=options.element_types,
+            show_default="every type up to 32 bits",
+        ),
+    ] = None,
+    arity: Annotated[
+        int,
+        typer.Option(min=0, max=2, help="Only ops of so many operands: 1 or 2; 0 for both."),
+    ] = 0,
+    backend: Backend = "cpu",
+    sample: Annotated[
+        int,
+        typer.Option(
+            min=64, help="Arguments of a function at most; where it has more, they are sampled."
+        ),
+    ] = SAMPLE,
+    exhaustive: Annotated[
+        bool,
+        typer.Option(
+            "--exhaustive",
+            help="All arguments of functions that have 2^32 at most: each f32, each pair of 16-bit "
+            "numbers.",
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of samples.")] = 0,
+    shard: Annotated[str, typer.Option(help="Sweep the i-th of n parts, as i/n.")] = "1/1",
+    jobs: Jobs = None,
+    expectations: Expectations = None,
+    backend_version: BackendVersions = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path(
+        "hlo-conformance-sweep"
+    ),
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for a block of at most 4 million values.")
+    ] = 600.0,
+    memory_limit: MemoryLimit = 6.0,
+    format: Annotated[  # noqa: A002 - the option's name
+        options.LinesFormat, typer.Option("--format", help="How to print.")
+    ] = options.LinesFormat.TEXT,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Delete the sweep that --out holds, and start over.")
+    ] = False,
+) -> int:
+    """Sweep ops over all values of a type, or a sample, and measure their errors.
+
+    Types of up to 16 bits are swept whole, pairs of numbers of up to 8 bits too. A sweep that was
+    interrupted continues when the same command is given again. Exits with 1 when something diverges
+    that no expectation matches.
+    """
+    from rich.console import Console
+
+    from conformance.campaign.progress import watcher
+    from conformance.commands.reporting import print_lines
+    from conformance.outputs.schema import json_text
+    from conformance.sweep import planning, runner, saving, summary
+
+    asked = planning.Options(
+        ops=tuple(op),
+        out=out,
+        backend=backend,
+        element_types=tuple(element_type or ()),
+        to=tuple(to or ()),
+        arity=arity,
+        sample=sample,
+        exhaustive=exhaustive,
+        seed=seed,
+        shard=_parts(shard),
+        jobs=jobs,
+        timeout=timeout,
+        memory_limit=int(memory_limit * (1 << 30)),
+        expectations=None if expectations is None else tuple(expectations),
+        backend_versions=tuple(backend_version or ()),
+        fresh=fresh,
+        command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
+    )
+    swept = runner.sweep(asked, watcher(Console(stderr=True)))
+    result = summary.summary_of(swept)
+    saving.save(swept, result, out)
+    if format is options.LinesFormat.JSON:
+        sys.stdout.write(json_text(result))
+    else:
+        print_lines([*summary.lines_of(result), f"results: {out / saving.SUMMARY}"])
+    return result.exit_code
+
+
+def _parts(shard: str) -> tuple[int, int]:
+    part, slash, parts = shard.partition("/")
+    if not (slash and part.isdecimal() and parts.isdecimal()):
+        raise UsageError(f"--shard takes i/n, such as 1/4, not {shard!r}")
+    return int(part), int(parts)

@@ -1,0 +1,1 @@
+"""Sweeps: an op on every value of a type, or on a stratified sample, with figures of its errors."""

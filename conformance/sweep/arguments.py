@@ -1,0 +1,127 @@
+"""The arguments of a sweep: all values of a type, all pairs, or a stratified sample.
+
+Arguments are numbered. Of a unary function of a signed floating-point type a number stands for two
+arguments, a magnitude with both signs, so that each stretch of numbers is in order of value on both
+sides of zero, and shows whether the function is odd or even.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from conformance.sweep import strata
+from conformance.sweep.function import Function
+from reference.ir.types import Array, ElementType, bits_dtype, from_bits
+
+EVERYTHING = 1 << 32
+"""Arguments of a function at most that are swept exhaustively when asked."""
+
+ALWAYS = 1 << 16
+"""Arguments of a function that is swept exhaustively in any case."""
+
+_COMBINED = 4096
+"""Combinations of special values at most in a sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The arguments of a function: all of them, or a sample of about `count`.
+
+    `numbers` is how many numbers there are, `is_mirrored` whether each stands for both signs.
+    """
+
+    function: Function
+    count: int
+    seed: int
+    numbers: int
+    is_exhaustive: bool
+    is_mirrored: bool
+
+    @property
+    def values(self) -> int:
+        """The number of arguments, or of pairs of them."""
+        return self.numbers * (1 + self.is_mirrored)
+
+    def arguments(self, start: int, stop: int) -> tuple[Array, ...]:
+        """Return the operands, 1-D, for the numbers from `start` to before `stop`.
+
+        Of a mirrored domain positive ones come first, then as many negative ones.
+        """
+        of = self.function.operand_type
+        if not self.is_exhaustive:
+            columns = _sample(self)
+            codes = tuple(column[start:stop] for column in columns)
+        else:
+            codes = _all_codes(of, self.function.arity, start, stop)
+        if self.is_mirrored:
+            sign = bits_dtype(of).type(1 << (of.bits - 1))
+            return (from_bits(np.concatenate([codes[0], codes[0] | sign]), of),)
+        if of.is_complex and not self.is_exhaustive:
+            pairs = [np.stack(codes[n : n + 2], axis=-1) for n in range(0, len(codes), 2)]
+            return tuple(from_bits(pair, of) for pair in pairs)
+        return tuple(from_bits(column, of) for column in codes)
+
+
+def domain_of(function: Function, sample: int, *, exhaustive: bool, seed: int = 0) -> Domain:
+    """Return the arguments on which a function is swept.
+
+    Args:
+        function: the function.
+        sample: arguments at most, where there are more than `ALWAYS` and not all are asked for.
+        exhaustive: whether all are, up to 2^32 of them.
+        seed: of the sample.
+    """
+    of = function.operand_type
+    bits = of.bits * function.arity
+    is_mirrored = function.arity == 1 and of.is_float and of.float_format.signed
+    total = 1 << bits
+    if total <= (EVERYTHING if exhaustive else max(sample, ALWAYS)):
+        return Domain(function, total, seed, total >> is_mirrored, True, is_mirrored)
+    domain = Domain(function, sample, seed, 0, False, is_mirrored)
+    return Domain(function, sample, seed, len(_sample(domain)[0]), False, is_mirrored)
+
+
+def _all_codes(of: ElementType, arity: int, start: int, stop: int) -> tuple[Array, ...]:
+    numbers = np.arange(start, stop, dtype=np.uint32 if stop <= EVERYTHING else np.uint64)
+    if arity == 1:
+        return (numbers.astype(bits_dtype(of)),)
+    mask = numbers.dtype.type((1 << of.bits) - 1)
+    right = (numbers & mask).astype(bits_dtype(of))
+    return (numbers >> numbers.dtype.type(of.bits)).astype(bits_dtype(of)), right
+
+
+@lru_cache(maxsize=4)
+def _sample(domain: Domain) -> tuple[Array, ...]:
+    """Return the codes of a sample: a column for each operand, two for each complex one."""
+    function, of = domain.function, domain.function.operand_type
+    random = np.random.Generator(np.random.Philox(_key(domain)))
+    if domain.is_mirrored:
+        return (strata.magnitudes(of, domain.count // 2, random),)
+    columns = function.arity * (2 if of.is_complex else 1)
+    codes = [strata.parts(of.part, domain.count, random) for _ in range(columns)]
+    if columns > 1:
+        _relate(codes, of.part, random)
+        grid = np.meshgrid(*[strata.specials(of.part)] * columns, indexing="ij")
+        combined = [column.reshape(-1) for column in grid]
+        kept = random.permutation(len(combined[0]))[: min(_COMBINED, domain.count // 4)]
+        for column, special in zip(codes, combined, strict=True):
+            column[: len(kept)] = special[kept]
+    return tuple(codes)
+
+
+def _relate(codes: list[Array], of: ElementType, random: np.random.Generator) -> None:
+    """Bring an eighth of the last column within a few units of the first one."""
+    some = random.random(len(codes[0])) < 0.125
+    near = codes[0] + random.integers(-4, 5, len(codes[0])).astype(codes[0].dtype)
+    if of.bits < bits_dtype(of).itemsize * 8:
+        near &= codes[0].dtype.type((1 << of.bits) - 1)
+    codes[-1][:] = np.where(some, near, codes[-1])
+
+
+def _key(domain: Domain) -> int:
+    text = f"{domain.function.operand} {domain.function.arity} {domain.count} {domain.seed}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

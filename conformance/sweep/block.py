@@ -1,0 +1,120 @@
+"""Blocks: a stretch of the arguments of some functions, run on the backend and judged.
+
+A block is the unit of work of a worker, and of what is kept of a sweep. It is run in pieces, each a
+single execution, the functions of a block as one program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.backends.base import BackendError, Failed, Rejected, Unsupported, failure_of
+from conformance.backends.session import Session, open_session
+from conformance.known.in_force import in_force
+from conformance.known.rewritings.stated import Stated
+from conformance.sweep.arguments import Domain
+from conformance.sweep.evaluation import reference_of
+from conformance.sweep.judging import outcome_of
+from conformance.sweep.outcome import NOTHING, ClassCount, Outcome, merged
+from conformance.sweep.properties import properties_of
+from conformance.transforms.merge import merge
+from conformance.verdict import Verdict
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+PIECE = 1 << 18
+"""Values of one execution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The arguments with numbers from `start` to before `stop`, of functions that share them.
+
+    `indices` are the places of the functions in the plan.
+    """
+
+    indices: tuple[int, ...]
+    domains: tuple[Domain, ...]
+    start: int
+    stop: int
+
+    @property
+    def values(self) -> int:
+        """The number of arguments, of all functions together."""
+        return (self.stop - self.start) * sum(1 + one.is_mirrored for one in self.domains)
+
+    def single(self, number: int) -> Block:
+        """Return the same stretch of one of the functions."""
+        return Block((self.indices[number],), (self.domains[number],), self.start, self.stop)
+
+
+def run_block(backend: str, block: Block, hypotheses: Sequence[Stated] = ()) -> tuple[Outcome, ...]:
+    """Run and judge a block; return an outcome for each of its functions.
+
+    Args:
+        backend: the backend, as it is asked for.
+        block: the arguments.
+        hypotheses: what expectations say that the backend computes in place of ops.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    session = open_session(backend)
+    try:
+        with in_force(hypotheses):
+            return _run_pieces(session, block)
+    except BackendError as error:
+        if len(block.indices) == 1:
+            return (_without_results(block, error),)
+    singles = [block.single(number) for number in range(len(block.indices))]
+    return tuple(run_block(backend, one, hypotheses)[0] for one in singles)
+
+
+def _without_results(block: Block, error: BackendError) -> Outcome:
+    if isinstance(error, Unsupported):
+        verdict, kind = Verdict.UNSUPPORTED, ""
+    elif isinstance(error, Rejected | Failed):
+        verdict, kind = failure_of(error)
+    else:
+        raise error
+    message = " ".join(str(error).split())
+    return lost_outcome(block, verdict, kind, message)
+
+
+def lost_outcome(block: Block, verdict: Verdict, kind: str, message: str) -> Outcome:
+    """Return the outcome of a function of which a block gave no results."""
+    one = ClassCount(verdict=verdict, kind=kind, count=block.values, message=message)
+    return Outcome(values=block.values, right=0, classes=(one,))
+
+
+def _run_pieces(session: Session, block: Block) -> tuple[Outcome, ...]:
+    outcomes = [NOTHING] * len(block.domains)
+    each = max(1, PIECE >> block.domains[0].is_mirrored)
+    for start in range(block.start, block.stop, each):
+        stop = min(start + each, block.stop)
+        operands = block.domains[0].arguments(start, stop)
+        results = _execute(session, block, operands)
+        for number, (domain, actual) in enumerate(zip(block.domains, results, strict=True)):
+            reference = reference_of(domain.function, operands)
+            judged = outcome_of(domain, operands, reference, actual, session.hardware)
+            known = properties_of(domain.function)
+            before = outcomes[number]
+            outcomes[number] = merged(before, judged, known.positive, known.negative)
+    return tuple(outcomes)
+
+
+def _execute(session: Session, block: Block, operands: tuple[Array, ...]) -> list[Array]:
+    compiled = session.kept(program_of(block, len(operands[0])))
+    results = compiled.run(operands * len(block.domains))
+    if len(results) != len(block.domains):
+        raise Failed(f"{len(block.domains)} results expected, got {len(results)}")
+    return [np.asarray(result) for result in results]
+
+
+def program_of(block: Block, size: int) -> Program:
+    """Return the program of all functions of a block, on vectors of a size."""
+    programs = [domain.function.program(size) for domain in block.domains]
+    return programs[0] if len(programs) == 1 else merge(programs)

@@ -1,0 +1,127 @@
+"""The progress of a sweep on disk: a line for each block that is done.
+
+A line that was not written to its end, because the process was killed, is cut off when the file is
+opened again, and its block is done again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from conformance.errors import UsageError
+from conformance.sweep.outcome import Outcome
+
+FILE_NAME = "blocks.jsonl"
+"""The name of the file in the folder of a sweep."""
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line: which sweep this is, when it began, and by which command."""
+
+    identity: Mapping[str, str]
+    started: str
+    command: str
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """A block that is done: its functions, its first argument, an outcome for each function."""
+
+    indices: tuple[int, ...]
+    start: int
+    outcomes: tuple[Outcome, ...]
+    seconds: float
+
+
+class Journal:
+    """The file of a sweep, open for more lines. Use as a context manager."""
+
+    def __init__(self, folder: Path, header: Header) -> None:
+        """Open the file in a folder, or begin it.
+
+        Raises:
+            UsageError: when it is of another sweep, or cannot be written.
+        """
+        self._path = folder / FILE_NAME
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = self._path.open("a+b")
+        except OSError as error:
+            message = f"cannot write {self._path}: {error.strerror or error}; choose another --out"
+            raise UsageError(message) from error
+        self.header = header
+        self._done: list[Line] = []
+        try:
+            self._continue(self._whole_lines(), folder)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def _continue(self, lines: list[bytes], folder: Path) -> None:
+        """Take up the sweep that the file holds, or write the header of a new one."""
+        if lines:
+            self.header = _checked(_read(lines[0], Header, self._path), self.header, folder)
+            self._done = [_read(line, Line, self._path) for line in lines[1:]]
+        else:
+            self._write(self.header)
+
+    def done(self) -> list[Line]:
+        """Return the blocks that are done, those of earlier sessions first."""
+        return list(self._done)
+
+    def add(self, line: Line) -> None:
+        """Keep a block: when this returns, it is on disk."""
+        self._write(line)
+        self._done.append(line)
+
+    def _write(self, line: Header | Line) -> None:
+        self._file.write(msgspec.json.encode(line) + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _whole_lines(self) -> list[bytes]:
+        self._file.seek(0)
+        content = self._file.read()
+        end = content.rfind(b"\n") + 1
+        self._file.truncate(end)
+        return content[:end].splitlines()
+
+
+def _read(line: bytes, shape: type[Any], path: Path) -> Any:
+    try:
+        return msgspec.json.decode(line, type=shape)
+    except msgspec.MsgspecError as error:
+        message = f"{path} is not of a sweep of this version: {error}; start over with --fresh"
+        raise UsageError(message) from error
+
+
+def _checked(found: Header, wanted: Header, folder: Path) -> Header:
+    differing = list(_differing(found.identity, wanted.identity))
+    if differing:
+        raise UsageError(
+            f"{folder} holds a sweep with {'; '.join(differing)}: "
+            "choose another --out, or start over with --fresh"
+        )
+    return found
+
+
+def _differing(there: Mapping[str, str], here: Mapping[str, str]) -> Iterator[str]:
+    for name, value in here.items():
+        if there.get(name) != value:
+            yield f"{name} {there.get(name, 'unknown')} there and {value} here"

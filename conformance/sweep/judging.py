@@ -1,0 +1,277 @@
+"""The results of a function on many arguments, judged by its op's rule and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from conformance.judging.classify import find, outside_accuracy
+from conformance.judging.compare import malformed
+from conformance.judging.differences import Differing
+from conformance.judging.questions import Findings
+from conformance.judging.together import Together
+from conformance.judging.wording import of_elements
+from conformance.known.in_force import hypotheses_of
+from conformance.sweep.arguments import Domain
+from conformance.sweep.evaluation import Reference
+from conformance.sweep.function import Function
+from conformance.sweep.outcome import ClassCount, Outcome, hexadecimal
+from conformance.sweep.properties import (
+    Properties,
+    falls,
+    is_like,
+    properties_of,
+    rises,
+)
+from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.rule import Rule
+from conformance.tolerance.ulp import histogram_of, ulp_distances
+from conformance.verdict import Element, Verdict
+from reference.ir.types import Array, ElementType, element_type_of, to_bits
+from reference.numerics.alike import alike
+from reference.numerics.rounding import to_float64, ulp_size
+
+SECTIONS = 8
+"""Positions on the axis for each power of two, of types of 16 and 32 bits."""
+
+
+def outcome_of(
+    domain: Domain,
+    operands: tuple[Array, ...],
+    reference: Reference,
+    actual: Array,
+    hardware: Hardware,
+) -> Outcome:
+    """Judge the results of one execution."""
+    function, expected = domain.function, reference.expected
+    bad = malformed((expected,), (actual,))
+    if bad is not None:
+        return _malformed(expected, *bad)
+    rule = function.rule.on(hardware)
+    budget = rule.budget(function.result_type, hardware)
+    where = _different(expected, actual)
+    judged = _Judged(function, operands, reference, actual, hardware, rule, budget, where)
+    judged.judge()
+    properties = properties_of(function) if domain.is_mirrored else Properties()
+    sides = _sides(operands[0], actual) if domain.is_mirrored else None
+    return Outcome(
+        values=len(expected),
+        right=len(expected) - len(where) + judged.alike,
+        budget=budget,
+        worst=judged.worst(),
+        histogram=judged.histogram(),
+        classes=judged.classes(),
+        inversions=0 if sides is None else _inversions(sides, properties),
+        asymmetries=0 if sides is None else _asymmetries(sides, properties),
+        edges=None if sides is None else _edges(sides),
+        axis=judged.axis() if domain.is_mirrored else {},
+    )
+
+
+def _malformed(expected: Array, kind: str, message: str) -> Outcome:
+    total = expected.size
+    one = ClassCount(verdict=Verdict.DIVERGENT, kind=kind, count=total, message=message)
+    return Outcome(values=total, right=0, classes=(one,))
+
+
+def _different(expected: Array, actual: Array) -> Array:
+    """Return the positions at which bits differ."""
+    different = to_bits(actual) != to_bits(expected)
+    if element_type_of(expected).is_complex:
+        different = different.any(axis=-1)
+    return np.flatnonzero(different)
+
+
+class _Judged:
+    """Judges the results that differ in their bits from the expected ones.
+
+    Most of them are within the budget, and are counted by a few operations on whole arrays. Only
+    the others are classified as in a run.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        operands: tuple[Array, ...],
+        reference: Reference,
+        actual: Array,
+        hardware: Hardware,
+        rule: Rule,
+        budget: float | None,
+        where: Array,
+    ) -> None:
+        """Take the results, the rule with its budget, and the positions that differ."""
+        self.function, self.operands, self.reference = function, operands, reference
+        self.actual, self.hardware, self.rule, self.budget = actual, hardware, rule, budget
+        self.where = where
+        self.want, self.got = reference.expected[where], actual[where]
+        of = function.result_type
+        self.has_ulp = (of.is_float or of.is_complex) and budget is not None
+        self.distances = ulp_distances(self.want, self.got) if self.has_ulp else np.empty(0)
+        self.same = alike(self.want, self.got)
+        self.alike = int(np.count_nonzero(self.same))
+        self.counted = np.ones(len(where), np.bool_)
+        self.found: tuple[Differing, Findings] | None = None
+        self.errors: Array | None = None
+
+    def judge(self) -> None:
+        """Find what is permitted at once, and classify the rest."""
+        rest = np.flatnonzero(~self._is_permitted())
+        if rest.size:
+            operation = self.function.operation(len(self.actual))
+            differing = self._differing(operation, self.where[rest])
+            findings = find(differing)
+            self.found = differing, findings
+            self.counted[rest] = ~np.isin(findings.codes, outside_accuracy(findings))
+        if self.has_ulp:
+            self.counted &= np.isfinite(self.distances)
+
+    def _is_permitted(self) -> Array:
+        of = self.function.result_type
+        if not of.is_float or self.rule.nan_bits:
+            return np.zeros(len(self.where), np.bool_)
+        permitted = self.same & np.isnan(self.want)
+        if not self.budget or not len(self.where):
+            return permitted
+        want, got = to_float64(self.want), to_float64(self.got)
+        near = (self.distances <= self.budget) & (np.signbit(want) == np.signbit(got))
+        near &= np.isfinite(want) & np.isfinite(got)
+        if self.rule.range is not None:
+            low, high = self.rule.range
+            near &= (got >= low) & (got <= high)
+        return permitted | near
+
+    def _differing(self, operation: Any, where: Array) -> Differing:
+        expected, actual = self.reference.expected, self.actual
+        own = Together(self.rule, lambda: (operation, self.operands), (expected,), (actual,))
+        folded = (False,) * self.function.arity
+        return Differing(
+            operation, self.operands, expected, actual, where, self.rule, self.budget,
+            self.hardware, 0, own.said(0), (actual,),
+            hypotheses_of(operation, self.hardware, folded), partial(own.by_measure, number=0),
+        )  # fmt: skip
+
+    def classes(self) -> tuple[ClassCount, ...]:
+        """Return how many results have each verdict and class, those that pass among them."""
+        total = len(self.actual)
+        if self.found is None:
+            return _passing(total)
+        differing, findings = self.found
+        others: list[ClassCount] = []
+        for code, (verdict, kind) in enumerate(findings.table):
+            positions = np.flatnonzero(findings.codes == code)
+            if verdict is not Verdict.PASS and positions.size:
+                others.append(_count(verdict, kind, positions, differing, total))
+        return (*_passing(total - sum(one.count for one in others)), *others)
+
+    def _real_errors(self) -> Array:
+        """Return the errors of the counted results, in ulp of the exact value where it is known."""
+        if self.errors is None:
+            where, distances = self.where[self.counted], self.distances[self.counted]
+            self.errors = distances
+            if self.reference.exact is not None and where.size:
+                exact = self.reference.exact(where)
+                got = to_float64(self.got[self.counted]).astype(exact.dtype)
+                with np.errstate(all="ignore"):
+                    unit = ulp_size(exact, self.function.result_type)
+                    errors = (np.abs(got - exact) / unit).astype(np.float64)
+                self.errors = np.where(np.isfinite(errors), errors, distances)
+        return self.errors
+
+    def worst(self) -> Element | None:
+        """Return the counted result with the largest error; None where all are right."""
+        wrong = self.has_ulp and bool((self.counted & (self.distances > 0)).any())
+        if not wrong:
+            return None
+        errors = self._real_errors()
+        position = int(np.argmax(errors))
+        at = int(self.where[self.counted][position])
+        operation = self.function.operation(len(self.actual))
+        one = self._differing(operation, np.array([at]))
+        return one.element(0, 0, float(errors[position]))
+
+    def histogram(self) -> tuple[int, ...]:
+        """Return how many counted results have errors of so many whole ulp."""
+        if not self.has_ulp:
+            return ()
+        bins = histogram_of(self.distances[self.counted])
+        bins[0] += len(self.actual) - len(self.where)
+        return tuple(bins)
+
+    def axis(self) -> dict[int, float]:
+        """Return the largest error at each position of the axis, where it is not zero."""
+        if not self.has_ulp or not self.counted.any():
+            return {}
+        positions = axis_positions(self.operands[0][self.where[self.counted]])
+        errors = self._real_errors()
+        starts = np.flatnonzero(np.diff(positions, prepend=-1))
+        largest = np.maximum.reduceat(errors, starts)
+        pairs = zip(positions[starts].tolist(), largest.tolist(), strict=True)
+        return {place: round(error, 4) for place, error in pairs if error > 0}
+
+
+def axis_positions(operand: Array) -> Array:
+    """Return the positions of arguments on the axis: their codes without the last bits."""
+    of = element_type_of(operand)
+    return (to_bits(operand) >> axis_shift(of)).astype(np.int64)
+
+
+def axis_shift(of: ElementType) -> Any:
+    """Return how many bits of a code do not count for its position on the axis."""
+    sections = 0 if of.bits == 64 else SECTIONS.bit_length() - 1
+    return to_bits(np.zeros(1, of.storage)).dtype.type(
+        max(0, of.float_format.mantissa_bits - sections)
+    )
+
+
+def _passing(count: int) -> tuple[ClassCount, ...]:
+    return (ClassCount(verdict=Verdict.PASS, kind="", count=count),) if count else ()
+
+
+def _count(
+    verdict: Verdict, kind: str, positions: Array, differing: Differing, total: int
+) -> ClassCount:
+    distances = differing.distances[positions]
+    order = positions[np.argmax(np.nan_to_num(distances, posinf=1e300))]
+    shown = differing.element(0, int(order), float(differing.distances[order]))
+    measured = distances[np.isfinite(distances)]
+    return ClassCount(
+        verdict=verdict,
+        kind=kind,
+        count=len(positions),
+        message=of_elements(verdict, kind, len(positions), total, shown),
+        worst_ulp=float(measured.max()) if measured.size else None,
+        shown=shown,
+    )
+
+
+def _sides(operand: Array, actual: Array) -> tuple[Array, Array]:
+    """Return the results of positive arguments and of negative ones, without those of NaN."""
+    half = len(actual) // 2
+    numbers = half - int(np.count_nonzero(np.isnan(operand[:half])))
+    return actual[:numbers], actual[half : half + numbers]
+
+
+def _inversions(sides: tuple[Array, Array], properties: Properties) -> int:
+    directions = (properties.positive, properties.negative)
+    pairs = zip(sides, directions, strict=True)
+    return sum(falls(side) if to > 0 else rises(side) for side, to in pairs if to)
+
+
+def _asymmetries(sides: tuple[Array, Array], properties: Properties) -> int:
+    if not properties.parity:
+        return 0
+    return int(np.count_nonzero(~is_like(*sides, properties.parity)))
+
+
+def _edges(sides: tuple[Array, Array]) -> tuple[str, str, str, str] | None:
+    if not len(sides[0]):
+        return None
+    of = element_type_of(sides[0])
+    ends = [side[at : at + 1 or None] for side in sides for at in (0, -1)]
+    numbers: Sequence[Any] = [to_float64(e)[0] if of.is_float else e[0] for e in ends]
+    first, last, below, end = (hexadecimal(float(number)) for number in numbers)
+    return first, last, below, end

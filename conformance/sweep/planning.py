@@ -1,0 +1,97 @@
+"""What a sweep does: its functions with their arguments, cut into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.errors import UsageError
+from conformance.sweep.arguments import Domain, domain_of
+from conformance.sweep.block import PIECE, Block
+from conformance.sweep.function import Function, functions_of
+
+SAMPLE = 1 << 18
+"""Arguments of a function at most, unless more are asked for."""
+
+BLOCK = 1 << 22
+"""Values of a block at most."""
+
+_TOGETHER = 8
+"""Functions of a block at most: a program of many takes long to compile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is asked of a sweep; see the options of the command."""
+
+    ops: tuple[str, ...]
+    out: Path
+    backend: str = "cpu"
+    element_types: tuple[str, ...] = ()
+    to: tuple[str, ...] = ()
+    arity: int = 0
+    sample: int = SAMPLE
+    exhaustive: bool = False
+    seed: int = 0
+    shard: tuple[int, int] = (1, 1)
+    jobs: int | None = None
+    timeout: float = 600.0
+    memory_limit: int = 6 << 30
+    expectations: tuple[str, ...] | None = None
+    backend_versions: tuple[str, ...] = ()
+    fresh: bool = False
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The functions of a sweep, their arguments, and the blocks of a shard."""
+
+    functions: tuple[Function, ...]
+    domains: tuple[Domain, ...]
+    blocks: tuple[Block, ...]
+
+
+def plan(options: Options) -> Plan:
+    """Plan a sweep.
+
+    Raises:
+        UsageError: when a pattern matches nothing, no function is left, or the shard is no part.
+    """
+    part, parts = options.shard
+    if not 1 <= part <= parts:
+        raise UsageError(f"--shard {part}/{parts}: the first number is from 1 to the second")
+    functions = functions_of(options.ops, options.element_types, options.to, options.arity)
+    if not functions:
+        raise UsageError("no function is left to sweep: the ops have no such element type or form")
+    domains = [
+        domain_of(one, options.sample, exhaustive=options.exhaustive, seed=options.seed)
+        for one in functions
+    ]
+    blocks = tuple(_blocks(domains))
+    return Plan(tuple(functions), tuple(domains), blocks[part - 1 :: parts])
+
+
+def _blocks(domains: Sequence[Domain]) -> Iterator[Block]:
+    """Yield the blocks: small domains of several functions together, large ones in stretches."""
+    small: dict[object, list[int]] = {}
+    for index, domain in enumerate(domains):
+        if domain.values <= PIECE:
+            small.setdefault(_arguments_of(domain), []).append(index)
+    for indices in small.values():
+        for start in range(0, len(indices), _TOGETHER):
+            some = tuple(indices[start : start + _TOGETHER])
+            chosen = tuple(domains[index] for index in some)
+            yield Block(some, chosen, 0, chosen[0].numbers)
+    for index, domain in enumerate(domains):
+        if domain.values > PIECE:
+            each = BLOCK >> domain.is_mirrored
+            for start in range(0, domain.numbers, each):
+                yield Block((index,), (domain,), start, min(start + each, domain.numbers))
+
+
+def _arguments_of(domain: Domain) -> object:
+    """Return what two domains have in common when their arguments are the same."""
+    function = domain.function
+    return function.operand, function.arity, domain.count, domain.is_exhaustive, domain.numbers

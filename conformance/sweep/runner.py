@@ -1,0 +1,217 @@
+"""A sweep: blocks in worker processes, kept as they end, and added up.
+
+Workers have the backend open, and evaluate the reference too: while one executes on the backend,
+another evaluates, and no results pass between processes but their counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import monotonic
+from typing import cast
+
+from conformance.backends import isa
+from conformance.backends.base import Description
+from conformance.backends.registry import Choice, parse
+from conformance.campaign.progress import Watcher
+from conformance.executors.backend_workers import describe, executor_of
+from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.lost import why
+from conformance.gate.expectations import Expectation, hypotheses_of
+from conformance.gate.reading import load
+from conformance.gate.versions import given_versions, true_of, with_given
+from conformance.results.versions import build, versions
+from conformance.sweep.block import Block, lost_outcome, run_block
+from conformance.sweep.journal import FILE_NAME, Header, Journal, Line
+from conformance.sweep.outcome import NOTHING, Outcome, merged
+from conformance.sweep.planning import Options, Plan, plan
+from conformance.sweep.properties import properties_of
+
+PRELOAD = ("conformance.sweep.block",)
+"""What workers load before they are asked anything."""
+
+_GIVEN_UP = 3
+"""Blocks in which a function may end its process; its other blocks are then left out."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far a sweep is: values of this session, and of those before."""
+
+    done: float = 0
+    total: float = 0
+    functions: int = 0
+    begun: float = field(default_factory=monotonic)
+    before: float = 0
+
+    def line(self) -> str:
+        """Return the progress in one line."""
+        rate = (self.done - self.before) / max(monotonic() - self.begun, 1e-3)
+        return f"{self.functions} functions, {self.done:,.0f} values, {rate / 1e6:,.1f} M values/s"
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A sweep that has ended: an outcome for each function of the plan."""
+
+    options: Options
+    plan: Plan
+    outcomes: tuple[Outcome, ...]
+    backend: Description
+    name: str
+    expectations: tuple[Expectation, ...]
+    started: str
+    command: str
+    seconds: float
+
+
+def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
+    """Sweep what the options ask for, or what is left of it.
+
+    Raises:
+        UsageError: for options that make no sense, or a folder with another sweep.
+        NotAvailable: when the backend cannot be had.
+        ExpectationError: when the expectations make no sense.
+    """
+    planned, choice = plan(options), parse(options.backend)
+    watcher = watcher or Watcher()
+    given = given_versions(options.backend_versions, [choice.name])
+    entries = load(options.expectations, [choice.name], versions())
+    if options.fresh:
+        (options.out / FILE_NAME).unlink(missing_ok=True)
+    with executor_of(
+        choice, jobs=options.jobs, memory_limit=options.memory_limit, preload=PRELOAD
+    ) as executor:
+        described = with_given(describe(executor, choice), given)
+        expectations = true_of(entries, [described])
+        header = Header(
+            identity=_identity(options, planned, choice, described),
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            command=options.command,
+        )
+        with Journal(options.out, header) as journal:
+            session = _Session(options, planned, choice, executor, journal, watcher)
+            session.work(hypotheses_of(expectations, choice.name))
+            done, header = journal.done(), journal.header
+    return Swept(
+        options, planned, _add_up(planned, done), described, choice.name, expectations,
+        header.started, header.command, sum(line.seconds for line in done),
+    )  # fmt: skip
+
+
+def _identity(
+    options: Options, planned: Plan, choice: Choice, described: Description
+) -> dict[str, str]:
+    """Return what decides the outcomes: a sweep goes on only where all of it is the same."""
+    part, parts = options.shard
+    return {
+        "functions": ", ".join(one.name for one in planned.functions),
+        "backend": choice.name,
+        "arguments": f"up to {options.sample}{' or all' if options.exhaustive else ''}",
+        "seed": str(options.seed),
+        "shard": f"{part}/{parts}",
+        **{f"version of {name}": number for name, number in versions().items()},
+        **{f"{choice.name}'s {name}": number for name, number in described.versions},
+        **{name: str(value) for name, value in isa.identity([choice.name]).items()},
+        "build of hlo-conformance": build(),
+    }
+
+
+class _Session:
+    """One session of a sweep: hands blocks out, keeps what comes back."""
+
+    def __init__(
+        self,
+        options: Options,
+        planned: Plan,
+        choice: Choice,
+        executor: LocalExecutor,
+        journal: Journal,
+        watcher: Watcher,
+    ) -> None:
+        self._options, self._plan, self._choice = options, planned, choice
+        self._executor, self._journal, self._watcher = executor, journal, watcher
+        self._lost: Counter[int] = Counter()
+        self._tally = Tally(functions=len(planned.functions))
+        self._last = monotonic()
+
+    def work(self, hypotheses: Sequence[object]) -> None:
+        """Do all blocks that are not done yet."""
+        finished = {(index, line.start) for line in self._journal.done() for index in line.indices}
+        left = [block for block in self._plan.blocks if not _is_done(block, finished)]
+        tally = self._tally
+        tally.total = sum(block.values for block in self._plan.blocks)
+        tally.done = tally.before = tally.total - sum(block.values for block in left)
+        self._watcher.start(tally)
+        try:
+            calls = self._calls(left, finished, hypotheses)
+            for ended in self._executor.results(calls):
+                if ended is not None:
+                    self._keep(ended.call, ended.value)
+                self._watcher.update(tally)
+        finally:
+            self._watcher.stop()
+
+    def _calls(
+        self, blocks: Sequence[Block], finished: set[tuple[int, int]], hypotheses: Sequence[object]
+    ) -> Iterator[Call]:
+        for block in blocks:
+            for one in _left_of(block, finished):
+                if len(one.indices) == 1 and self._lost[one.indices[0]] >= _GIVEN_UP:
+                    continue
+                arguments = (self._choice.spelling, one, hypotheses)
+                yield Call(one, run_block, arguments, self._options.timeout)
+
+    def _keep(self, call: Call, value: object) -> None:
+        block: Block = call.name
+        if isinstance(value, Died | TimedOut):
+            index, *others = block.indices
+            if others:
+                for number in range(len(block.indices)):
+                    one = block.single(number)
+                    arguments = (call.arguments[0], one, call.arguments[2])
+                    self._executor.push(Call(one, run_block, arguments, call.timeout))
+                return
+            verdict, kind, message = why(value)
+            self._lost[index] += 1
+            self._watcher.say(f"{block.domains[0].function.name}: {message}")
+            value = (lost_outcome(block, verdict, kind, message),)
+        if isinstance(value, BaseException):
+            raise value
+        outcomes = cast("tuple[Outcome, ...]", value)
+        now = monotonic()
+        self._journal.add(
+            Line(
+                indices=block.indices,
+                start=block.start,
+                outcomes=outcomes,
+                seconds=now - self._last,
+            )
+        )
+        self._last = now
+        self._tally.done += block.values
+
+
+def _is_done(block: Block, finished: set[tuple[int, int]]) -> bool:
+    return all((index, block.start) in finished for index in block.indices)
+
+
+def _left_of(block: Block, finished: set[tuple[int, int]]) -> list[Block]:
+    """Return what of a block is left: all of it, or single functions where some are done."""
+    left = [n for n, index in enumerate(block.indices) if (index, block.start) not in finished]
+    if len(left) == len(block.indices):
+        return [block]
+    return [block.single(number) for number in left]
+
+
+def _add_up(planned: Plan, lines: Sequence[Line]) -> tuple[Outcome, ...]:
+    """Return the outcome of each function: its blocks in the order of their arguments."""
+    totals = [NOTHING] * len(planned.functions)
+    for line in sorted(lines, key=lambda one: one.start):
+        for index, outcome in zip(line.indices, line.outcomes, strict=True):
+            known = properties_of(planned.functions[index])
+            totals[index] = merged(totals[index], outcome, known.positive, known.negative)
+    return tuple(totals)

@@ -1,0 +1,133 @@
+"""Numbers that a stratified sample consists of: every exponent, thresholds, specials.
+
+Codes are the bits of a number. Of floating-point types a stratum gives magnitudes, without signs.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from conformance.sweep.hard_cases import HARD_CASES
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, bits_dtype, to_bits
+from reference.numerics.rounding import round_to
+
+_NEAR = 8
+"""Neighbours on both sides of a threshold."""
+
+_TURNS = 64
+"""Multiples of pi/2 up to which each one is a threshold; beyond, those times powers of two."""
+
+
+@lru_cache(maxsize=8)
+def thresholds(of: ElementType) -> Array:
+    """Return the codes of a floating-point type at and around its thresholds, without signs.
+
+    Powers of two with the neighbours of each; multiples of pi/2; arguments at which exponential,
+    hyperbolic and power functions overflow, underflow or saturate; hard cases of the literature.
+    """
+    form = of.float_format
+    exponents = range(form.min_exponent - form.mantissa_bits, form.max_exponent + 1)
+    powers = [math.ldexp(1.0, n) for n in exponents]
+    numbers = [*powers, *_bounds(of), *(k * math.pi / 2 for k in range(1, _TURNS))]
+    numbers += [math.ldexp(k * math.pi / 2, n) for k in (1, 3) for n in range(4, 1020)]
+    numbers += [float.fromhex(one) for one in HARD_CASES]
+    finite = np.array([abs(one) for one in numbers if math.isfinite(one)])
+    with np.errstate(all="ignore"):
+        centres = to_bits(round_to(finite, of)).astype(np.uint64) & np.uint64(_magnitudes(of) - 1)
+    around = np.arange(-_NEAR, _NEAR + 1)
+    codes = (centres[:, None].astype(np.int64) + around).reshape(-1)
+    codes = codes[(codes >= 0) & (codes < _magnitudes(of))]
+    ends = np.array([0, 1, 2, _magnitudes(of) - 1])
+    return np.unique(np.concatenate([codes, ends])).astype(bits_dtype(of))
+
+
+def _bounds(of: ElementType) -> list[float]:
+    """Return arguments at which elementary functions change their behaviour."""
+    form = of.float_format
+    least = math.ldexp(1.0, form.min_exponent - form.mantissa_bits)
+    normal, epsilon = math.ldexp(1.0, form.min_exponent), math.ldexp(1.0, -form.mantissa_bits)
+    ends = [form.max_finite, normal, least, least / 2, epsilon, epsilon / 2]
+    logs = [abs(math.log(one)) for one in ends if one > 0]
+    roots = [one ** (1 / n) for one in ends if one > 0 for n in (2, 3, 4)]
+    saturated = [math.log(4 / epsilon) / 2, math.sqrt(math.log(1 / epsilon))]
+    return [*ends, *logs, *(one / math.log(2) for one in logs), *roots, *saturated, 0.5, 0.75, 1.25]
+
+
+def _magnitudes(of: ElementType) -> int:
+    """Return the number of codes without their signs."""
+    return 1 << (of.bits - of.float_format.signed)
+
+
+def magnitudes(of: ElementType, count: int, random: np.random.Generator) -> Array:
+    """Return about `count` codes of a floating-point type without signs, ascending, each once.
+
+    A quarter at most are thresholds, all of them where they are that few. The others are spread
+    evenly over the exponents, the significands of each drawn at random.
+    """
+    fixed = thresholds(of)
+    if 4 * len(fixed) > count:
+        fixed = np.sort(random.choice(fixed, max(1, count // 4), replace=False))
+    each = 1 << of.float_format.mantissa_bits
+    exponents = _magnitudes(of) // each
+    drawn = max(0, count - len(fixed))
+    field = np.arange(drawn, dtype=np.uint64) % np.uint64(exponents)
+    codes = field * np.uint64(each) + random.integers(0, each, drawn, dtype=np.uint64)
+    return np.unique(np.concatenate([codes.astype(fixed.dtype), fixed]))
+
+
+def integers(of: ElementType, count: int, random: np.random.Generator) -> Array:
+    """Return `count` codes of an integer type: of every length, and around powers of two."""
+    length = random.integers(0, of.bits + 1, count).astype(np.uint64)
+    drawn = random.integers(0, 1 << 63, count, dtype=np.uint64) * np.uint64(2)
+    codes = np.where(length == 0, np.uint64(0), drawn >> (np.uint64(64) - np.maximum(length, 1)))
+    power = np.uint64(1) << random.integers(0, of.bits, count).astype(np.uint64)
+    near = power + random.integers(-2, 3, count).astype(np.int64).view(np.uint64)
+    codes = np.where(random.random(count) < 0.25, near, codes)
+    negated = random.random(count) < 0.5
+    codes = np.where(negated & of.is_signed, np.uint64(0) - codes, codes)
+    mask = np.uint64((1 << of.bits) - 1)
+    return (codes & mask).astype(bits_dtype(of))
+
+
+def parts(of: ElementType, count: int, random: np.random.Generator) -> Array:
+    """Return `count` codes of a part of a number, in random order, with random signs.
+
+    Half of them are spread over all exponents; the others lie near 1, where functions of several
+    arguments have most of their features, or are thresholds.
+    """
+    if not of.is_float:
+        return integers(of, count, random)
+    pool = magnitudes(of, max(count, 64), random)
+    codes = random.choice(pool, count).astype(np.uint64)
+    near = np.exp2(random.normal(0.0, 3.0, count))
+    middle = to_bits(round_to(near, of)).astype(np.uint64)
+    codes = np.where(random.random(count) < 0.4, middle, codes)
+    fixed = random.choice(thresholds(of), count).astype(np.uint64)
+    codes = np.where(random.random(count) < 0.1, fixed, codes)
+    if of.float_format.signed:
+        sign = random.integers(0, 2, count, dtype=np.uint64) << np.uint64(of.bits - 1)
+        codes = codes | sign
+    return codes.astype(bits_dtype(of))
+
+
+def specials(of: ElementType) -> Array:
+    """Return the codes of numbers that are tried in every combination."""
+    if not of.is_float:
+        low = 1 << (of.bits - 1)
+        values = (0, 1, 2, 3, low - 1, low, low + 1, (1 << of.bits) - 1, (1 << of.bits) - 2)
+        return np.unique(np.array([one % (1 << of.bits) for one in values], bits_dtype(of)))
+    form = of.float_format
+    finite = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, form.max_finite, 2.0**form.min_exponent])
+    with np.errstate(all="ignore"):
+        codes = to_bits(round_to(finite, of)).astype(np.uint64)
+        apart = to_bits(round_to(np.array([np.inf, np.nan]), of)).astype(np.uint64)
+    codes = np.concatenate([codes, apart, np.array([1], np.uint64)])
+    sign = np.uint64(1 << (of.bits - 1) if form.signed else 0)
+    return np.unique(np.concatenate([codes, codes | sign])).astype(bits_dtype(of))
+
+
+PARTS = {name: of.part for name, of in ELEMENT_TYPES.items()}
+"""The type of the parts of a complex number by its name; of any other type the type itself."""
