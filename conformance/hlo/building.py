@@ -81,6 +81,27 @@ class Building:
         array = np.full(of.static_shape, number).astype(of.storage)
         return self.constant(Dense.of(array, of))
 
+    def filled(self, number: complex, like: Value, element: ElementType | None = None) -> Value:
+        """Return an array of a number, of the shape of another value, whose sizes may change."""
+        of = typed(like)
+        result = TensorType(of.shape, element or of.element_type, of.bounds)
+        if of.is_static:
+            return self.full(number, result)
+        size = TensorType((), ELEMENT_TYPES["si32"])
+        single = TensorType((1,), ELEMENT_TYPES["si32"])
+        sizes = [
+            self.one(
+                "reshape", (self.one("get_dimension_size", (like,), size, dimension=d),), single
+            )
+            for d in range(of.rank)
+        ]
+        shape = TensorType((of.rank,), size.element_type)
+        joined = self.one("concatenate", sizes, shape, dimension=0)
+        scalar = self.full(number, TensorType((), result.element_type))
+        return self.one(
+            "dynamic_broadcast_in_dim", (scalar, joined), result, broadcast_dimensions=()
+        )
+
     def reshape(self, operand: Value, sizes: Sizes) -> Value:
         """Return the operand in another shape."""
         of = typed(operand)
@@ -107,7 +128,8 @@ class Building:
     def bitcast(self, operand: Value, element: ElementType) -> Value:
         """Return the operand's bits as elements of another type of the same width."""
         of = typed(operand)
-        return self.one("bitcast_convert", (operand,), TensorType(of.shape, element))
+        result = TensorType(of.shape, element, of.bounds)
+        return self.one("bitcast_convert", (operand,), result)
 
     def broadcast(self, operand: Value, sizes: Sizes, dimensions: Sizes = ()) -> Value:
         """Return the operand repeated along the dimensions that it does not have."""
@@ -126,7 +148,8 @@ class Building:
 
     def compare(self, direction: str, lhs: Value, rhs: Value, kind: str | None = None) -> Value:
         """Add a comparison."""
-        result = TensorType(typed(lhs).shape, ELEMENT_TYPES["i1"])
+        of = typed(lhs)
+        result = TensorType(of.shape, ELEMENT_TYPES["i1"], of.bounds)
         return self.one(
             "compare", (lhs, rhs), result, comparison_direction=direction, compare_type=kind
         )  # fmt: skip

@@ -89,10 +89,21 @@ def _top_k(site: Site) -> Tree:
     ))  # fmt: skip
 
 
+def _scan(site: Site) -> Tree:
+    one, values, types = site.instruction, site.values, site.types
+    carried = one.num_carries
+    return site.tree(site.building.add(
+        "mhlo.scan", values, types, (site.body(),), dimension=one.dimensions[0],
+        is_reverse=one.is_reverse, operandSegmentSizes=(len(values) - carried, carried),
+        resultSegmentSizes=(len(types) - carried, carried),
+    ))  # fmt: skip
+
+
 HANDLERS: dict[str, Handler] = {
     "map": _map,
     "reduce": _reduce,
     "reduce-window": _reduce_window,
+    "scan": _scan,
     "scatter": _scatter,
     "select-and-scatter": _select_and_scatter,
     "sort": _sort,

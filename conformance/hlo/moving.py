@@ -12,6 +12,7 @@ from conformance.hlo.literals import dense_of
 from conformance.hlo.protos import Shape
 from conformance.hlo.shapes import Tree, element_of, is_tiled, major_to_minor, order_of, tensor_of
 from conformance.hlo.site import Handler, Site
+from conformance.hlo.unreadable import Unreadable
 from reference.ir.program import TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
@@ -141,6 +142,9 @@ def _dynamic_reshape(site: Site) -> Tree:
 
 
 def _bitcast_convert(site: Site) -> Tree:
+    """Add a conversion of bits; a type under a byte and one of a byte are of one width here."""
+    if site.type.shape == typed(site.value(0)).shape:
+        return retyped(site.building, site.value(0), site.type.element)
     return site.building.one("bitcast_convert", (site.value(0),), site.type)
 
 
@@ -181,7 +185,9 @@ def retyped(building: Building, value: Value, element: ElementType) -> Value:
         return building.compare("NE", building.bitcast(value, ELEMENT_TYPES["ui8"]), zero)
     byte = ELEMENT_TYPES["ui8"]
     narrow = own if own.bits < element.bits else element
-    code = ELEMENT_TYPES[f"ui{narrow.bits}"]
+    code = ELEMENT_TYPES.get(f"ui{narrow.bits}")
+    if code is None:
+        raise Unreadable(f"bits of {narrow.name}", "no integer type has as many")
     if own is narrow:
         return retyped(building, building.convert(building.bitcast(value, code), byte), element)
     return building.bitcast(building.convert(retyped(building, value, byte), code), element)

@@ -354,6 +354,8 @@ class Instruction:
     ragged_dot_dimension_numbers: RaggedDotDimensions | None = message(
         90, lambda: RaggedDotDimensions
     )
+    is_reverse: bool = boolean(94)
+    num_carries: int = integer(95)
     comparison_order: str = text(102)
     mesh_axes_replica_group_list: MeshGroups | None = message(93, lambda: MeshGroups)
 

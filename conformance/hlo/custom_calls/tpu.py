@@ -7,10 +7,12 @@ missing. The parts of a complex number are a pair too.
 
 from __future__ import annotations
 
+import numpy as np
+
 from conformance.hlo.building import Building, typed
-from conformance.hlo.shapes import Tree
+from conformance.hlo.shapes import Tree, tensor_of
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import TensorType, Value
+from reference.ir.program import Dense, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
 
 _WORD = 32
@@ -34,7 +36,7 @@ def _high(site: Site) -> Tree:
     if own.is_float:
         return _missing(building, value, of)
     word = _unsigned(building, value)
-    bits = building.full(_WORD, TensorType(of.shape, ELEMENT_TYPES["ui64"]))
+    bits = building.filled(_WORD, word)
     high = building.binary("shift_right_logical", word, bits)
     half = building.convert(high, ELEMENT_TYPES["ui32"])
     return building.bitcast(half, of.element) if of.element.is_signed else half
@@ -45,9 +47,9 @@ def _missing(building: Building, value: Value, of: TensorType) -> Value:
     rounded = building.convert(value, of.element)
     rest = building.binary("subtract", value, building.convert(rounded, typed(value).element))
     finite = building.one(
-        "is_finite", (rounded,), TensorType(of.shape, ELEMENT_TYPES["i1"])
+        "is_finite", (rounded,), TensorType(of.shape, ELEMENT_TYPES["i1"], of.bounds)
     )  # fmt: skip
-    zero = building.full(0, of)
+    zero = building.filled(0, rounded)
     return building.one("select", (finite, building.convert(rest, of.element), zero), of)
 
 
@@ -62,12 +64,12 @@ def _combine(site: Site) -> Tree:
         return building.one("complex", (first, second), of)
     if of.element.is_float:
         wide = [building.convert(part, of.element) for part in (first, second)]
-        rounded = building.compare("EQ", wide[1], building.full(0, of))
+        rounded = building.compare("EQ", wide[1], building.filled(0, wide[1]))
         whole = building.binary("add", *wide)
         return building.one("select", (rounded, wide[0], whole), of)
     word = ELEMENT_TYPES["ui64"]
     halves = [building.convert(_plain(building, part), word) for part in (first, second)]
-    bits = building.full(_WORD, TensorType(of.shape, word))
+    bits = building.filled(_WORD, halves[1])
     high = building.binary("shift_left", halves[1], bits)
     both = building.binary("or", halves[0], high)
     return both if of.element == word else building.bitcast(both, of.element)
@@ -84,6 +86,31 @@ def _allocate(site: Site) -> Tree:
     return site.building.full(0, site.type)
 
 
+def _inverse(*, lower: bool) -> Handler:
+    """Return a handler that adds inverses of triangular matrices, complex ones as two parts."""
+
+    def handler(site: Site) -> Tree:
+        building, parts = site.building, site.instruction.shape.tuple_shapes
+        if not parts:
+            return inverted(building, site.value(0), site.type)
+        part = tensor_of(parts[0])
+        of = TensorType(part.shape, ELEMENT_TYPES["complex<f32>"])
+        found = inverted(building, building.one("complex", site.values, of), of)
+        return tuple(building.one(name, (found,), part) for name in ("real", "imag"))
+
+    def inverted(building: Building, value: Value, of: TensorType) -> Value:
+        size = of.static_shape[-1]
+        one = np.eye(size).astype(of.storage)
+        matrix = building.constant(Dense.of(one, TensorType(one.shape, of.element_type)))
+        wide = building.broadcast(matrix, of.static_shape, (of.rank - 2, of.rank - 1))
+        return building.one(
+            "triangular_solve", (value, wide), of, left_side=True, lower=lower,
+            unit_diagonal=False, transpose_a="NO_TRANSPOSE",
+        )  # fmt: skip
+
+    return handler
+
+
 def _first(site: Site) -> Tree:
     return site.operands[0]
 
@@ -91,6 +118,9 @@ def _first(site: Site) -> Tree:
 TARGETS: dict[str, Handler] = {
     "AllocateBuffer": _allocate,
     "AssumeGatherIndicesInBound": _first,
+    "GatherScatterIndicesBitpacked": _first,
+    "InvertDiagBlocksLowerTriangular": _inverse(lower=True),
+    "InvertDiagBlocksUpperTriangular": _inverse(lower=False),
     "X128Combine": _combine,
     "X128SplitHigh": _high,
     "X128SplitLow": _low,
