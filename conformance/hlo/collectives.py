@@ -9,7 +9,7 @@ from conformance.hlo.protos import DeviceList, IotaGroups, Mesh, MeshGroups
 from conformance.hlo.shapes import Tree, leaf_types
 from conformance.hlo.site import Handler, Site
 from reference.ir.mesh import AxisRef, MeshAxis, mesh_groups
-from reference.ir.program import Dense, TensorType, Value
+from reference.ir.program import Dense, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.distribution.groups import (
     Strategy,
@@ -81,10 +81,31 @@ def _channel(site: Site) -> int:
     return max(0, site.instruction.channel_id)
 
 
+def _combined(site: Site) -> Region:
+    """Return the computation in the operands' type.
+
+    Where a compiler works in a wider type than was asked for, it leaves the computation as it was:
+    what a device combines values by is the operation in it.
+    """
+    body, wanted = site.body(), typed(site.values[0]).element
+    *operations, returned = body.operations
+    if len(operations) != 1 or typed(body.arguments[0]).element == wanted:
+        return body
+    scalar = TensorType((), wanted)
+    inner = site.building.inner()
+    arguments = (inner.value(scalar), inner.value(scalar))
+    renamed = dict(zip(body.arguments, arguments, strict=True))
+    (one,) = operations
+    if set(one.operands) != set(body.arguments) or one.results != returned.operands:
+        return body
+    result = inner.one(one.name, [renamed[operand] for operand in one.operands], scalar)
+    return inner.region(arguments, (result,))
+
+
 def _all_reduce(site: Site) -> Tree:
     values = site.values
     return _tree(site, site.building.add(
-        "all_reduce", values, [typed(value) for value in values], (site.body(),),
+        "all_reduce", values, [typed(value) for value in values], (_combined(site),),
         replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
         use_global_device_ids=site.instruction.use_global_device_ids,
     ))  # fmt: skip
@@ -174,7 +195,7 @@ def _collective_broadcast(site: Site) -> Tree:
 def _reduce_scatter(site: Site) -> Tree:
     return _tree(site, tuple(
         site.building.one(
-            "reduce_scatter", (value,), of, (site.body(),),
+            "reduce_scatter", (value,), of, (_combined(site),),
             scatter_dimension=site.instruction.dimensions[0],
             replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
             use_global_device_ids=site.instruction.use_global_device_ids,
